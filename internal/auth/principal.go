@@ -1,0 +1,32 @@
+// Package auth turns credentials into a Principal and says what a Principal may
+// do. It is the only package that decides about access; routes declare the scope
+// that they need and ask.
+package auth
+
+// Kind is how a caller proved who it is.
+type Kind uint8
+
+// The kinds of callers.
+const (
+	KindAnonymous Kind = iota // no credential: a client id, or nothing
+	KindKey                   // an API key
+)
+
+// Principal is a caller after authentication. The zero value is anonymous and
+// may do nothing.
+type Principal struct {
+	Kind           Kind
+	OrganizationID string
+	KeyID          string
+	Scopes         ScopeSet
+	// WebsiteID limits the principal to one website; empty means all websites of
+	// the organization.
+	WebsiteID string
+}
+
+// Global reports whether the principal reaches every website of its
+// organization.
+func (p Principal) Global() bool { return p.Kind != KindAnonymous && p.WebsiteID == "" }
+
+// Has reports whether the principal holds the scope.
+func (p Principal) Has(s Scope) bool { return p.Scopes.Has(s) }

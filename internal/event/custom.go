@@ -1,0 +1,36 @@
+package event
+
+// Anonymize says how a visitor id is stored.
+type Anonymize uint8
+
+// The values of anonymizeVisitorIds. AnonymizeUnset leaves the choice to the
+// website's setting.
+const (
+	AnonymizeUnset Anonymize = iota
+	AnonymizeTrue
+	AnonymizeFalse
+	AnonymizeAuto
+)
+
+// Custom is one validated custom event. Its byte slices belong to the Decoder
+// that made it and are valid until the Decoder's next call; an absent field is
+// nil.
+type Custom struct {
+	Name        []byte
+	EventID     []byte
+	Path        []byte
+	AnonymousID []byte
+	ProfileID   []byte
+	SessionID   []byte
+	Namespace   []byte
+	Source      []byte
+	WebsiteID   []byte
+	// Properties is a JSON object without insignificant white space; nil when
+	// absent.
+	Properties []byte
+	// TimeMillis is the event's time in Unix milliseconds; meaningful only when
+	// HasTime.
+	TimeMillis int64
+	HasTime    bool
+	Anonymize  Anonymize
+}

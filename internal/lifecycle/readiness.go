@@ -1,0 +1,80 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+type state uint32
+
+const (
+	stateStarting state = iota
+	stateReady
+	stateDraining
+)
+
+// Check reports why a daemon cannot do its work now; nil when it can.
+type Check func(ctx context.Context) error
+
+// Readiness answers whether a daemon should be sent work: all parts have
+// started, no stop has begun, and every check passes. The zero value is ready
+// for use; a nil *Readiness ignores what it is told. It is safe for concurrent
+// use.
+type Readiness struct {
+	state  atomic.Uint32
+	mu     sync.Mutex
+	names  []string
+	checks map[string]Check
+}
+
+var (
+	errStarting = errors.New("starting")
+	errDraining = errors.New("draining")
+)
+
+func (r *Readiness) set(s state) {
+	if r != nil {
+		r.state.Store(uint32(s))
+	}
+}
+
+// AddCheck makes readiness depend on a further condition, under a name that the
+// readiness answer shows.
+func (r *Readiness) AddCheck(name string, check Check) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.checks == nil {
+		r.checks = map[string]Check{}
+	}
+	if _, ok := r.checks[name]; !ok {
+		r.names = append(r.names, name)
+	}
+	r.checks[name] = check
+}
+
+// Err returns nil when the daemon should be sent work, else every reason why not.
+func (r *Readiness) Err(ctx context.Context) error {
+	switch state(r.state.Load()) {
+	case stateStarting:
+		return errStarting
+	case stateDraining:
+		return errDraining
+	case stateReady:
+	}
+	r.mu.Lock()
+	names, checks := r.names, make(map[string]Check, len(r.checks))
+	for n, c := range r.checks {
+		checks[n] = c
+	}
+	r.mu.Unlock()
+	var errs []error
+	for _, n := range names {
+		if err := checks[n](ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", n, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,88 @@
+// Package record is the contract of the Kafka topics: which record an event
+// becomes, its key, headers and JSON value, and how it is read back. Fields are
+// only ever added; a change that an old reader would misread is a new topic
+// version. It knows no Kafka client.
+package record
+
+import "time"
+
+// Record is one record to be published.
+type Record struct {
+	// Topic is a name without prefix, such as "events.v1".
+	Topic string
+	// Key is the owner: the website id, or the organization id for an event
+	// without a website. It decides the partition.
+	Key []byte
+	// Value is one JSON object.
+	Value []byte
+	// Headers repeat what a reader wants to know without parsing Value.
+	Headers []Header
+	// Time is the time of receipt, never the event's own: brokers refuse
+	// timestamps of the future and expire old ones.
+	Time time.Time
+}
+
+// Header is one Kafka record header.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// Position is where a record stands in its topic.
+type Position struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+}
+
+// The names of the topics, without prefix.
+const (
+	TopicEvents = "events.v1"
+	// TopicEventsBackfill takes events older than BackfillAge at receipt, so
+	// that history does not slow live data.
+	TopicEventsBackfill = "events.backfill.v1"
+)
+
+// The header keys of a record.
+const (
+	HeaderSchema       = "schema"       // topic and version of the envelope, such as "events.v1"
+	HeaderType         = "type"         // kind of event, such as "custom"
+	HeaderWebsite      = "website"      // website id; empty for an organization's event
+	HeaderOrganization = "organization" // organization id
+	HeaderReceivedAt   = "received-at"  // Unix milliseconds, decimal
+	HeaderRequestID    = "request-id"   // of the request that brought the event
+	HeaderEventHash    = "eid"          // Hash, 32 hexadecimal digits
+	HeaderTraceparent  = "traceparent"  // W3C trace context; only on traced requests
+)
+
+// TypeCustom is the type of an event sent to POST /track.
+const TypeCustom = "custom"
+
+// Event is the value of a record of events.v1, in the order in which its fields
+// are written. Byte slices are the JSON strings' contents, unescaped; Properties
+// is a compact JSON object. A decoded Event's slices belong to the decoder.
+type Event struct {
+	ID           []byte // "id": the caller's eventId, or a UUIDv7 made at the edge
+	IDGenerated  bool   // "idGenerated": true when the edge made the id
+	Organization []byte // "organization"
+	Website      []byte // "website"; absent for an organization's event
+	Owner        []byte // "owner": website, else organization; equals the record key
+	Type         []byte // "type"
+	Name         []byte // "name"
+	TimeMillis   int64  // "ts": Unix milliseconds
+	RawMillis    int64  // "rawTs": what the caller sent, when TimeMillis differs from it
+	HasRaw       bool
+	ReceivedAt   int64  // "receivedAt": Unix milliseconds
+	AnonymousID  []byte // "anonymousId", hashed unless the website or event says otherwise
+	ProfileID    []byte // "profileId"
+	SessionID    []byte // "sessionId"
+	Path         []byte // "path"
+	Namespace    []byte // "namespace"
+	Source       []byte // "source"
+	Properties   []byte // "properties"
+}
+
+// Hash identifies an event: the first 128 bits of SHA-256 over the
+// length-prefixed owner and event id. Two events are the same exactly when their
+// hashes are.
+type Hash [16]byte
