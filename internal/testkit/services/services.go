@@ -1,0 +1,139 @@
+// Package services gives tests real servers: Apache Kafka, PostgreSQL and Redis,
+// started by tools/services.
+//
+// One server of a kind is shared by all tests of a test binary and ends with it;
+// each test gets a topic prefix, or a database, of its own. A test that stops
+// servers takes one for itself with Own. A server that cannot be had fails the
+// test; under -short the tests that ask are left out.
+package services
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// Kind names a server of tools/services.
+type Kind string
+
+// The kinds of servers.
+const (
+	KindKafka    Kind = "kafka"
+	KindPostgres Kind = "postgres"
+	KindRedis    Kind = "redis"
+)
+
+// startTimeout allows for a fresh machine, on which packages are installed and
+// Kafka's jars fetched.
+const startTimeout = 5 * time.Minute
+
+// Server is one running server.
+type Server struct {
+	kind  Kind
+	value string // what follows the "=" of the line that the tool printed
+
+	mu    sync.Mutex
+	stdin io.WriteCloser
+	out   *bufio.Reader
+	cmd   *exec.Cmd
+	log   *testkit.Log
+}
+
+// Own starts a server for this test alone.
+func Own(t testing.TB, kind Kind) *Server {
+	t.Helper()
+	leaveOutWhenShort(t, kind)
+	s, err := launch(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Errorf("ending %s: %v", kind, err)
+		}
+	})
+	return s
+}
+
+// Stop asks the server to end and returns when it has.
+func (s *Server) Stop(t testing.TB) { t.Helper(); s.command(t, "stop") }
+
+// Kill ends the server with SIGKILL.
+func (s *Server) Kill(t testing.TB) { t.Helper(); s.command(t, "kill") }
+
+// Start starts a server that was stopped or killed, on its old port and files,
+// and returns when it serves.
+func (s *Server) Start(t testing.TB) { t.Helper(); s.command(t, "start") }
+
+func (s *Server) command(t testing.TB, verb string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := fmt.Fprintf(s.stdin, "%s %s\n", verb, s.kind); err != nil {
+		t.Fatalf("telling tools/services to %s %s: %v", verb, s.kind, err)
+	}
+	answer, err := s.out.ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != "ok" {
+		t.Fatalf("tools/services was told to %s %s and said %q, %v\n%s", verb, s.kind, answer, err, s.log)
+	}
+}
+
+// close ends the server. The tool serves until its input ends.
+func (s *Server) close() error {
+	return errors.Join(s.stdin.Close(), s.cmd.Wait())
+}
+
+// launch runs tools/services for one server and waits until it serves. The pipe
+// to its standard input lives as long as this process, so the server does too.
+func launch(kind Kind) (*Server, error) {
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{kind: kind, log: &testkit.Log{}}
+	s.cmd = exec.CommandContext(context.Background(), "go", "run", "./tools/services", string(kind))
+	s.cmd.Dir = root
+	s.cmd.Stderr = s.log
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.out = bufio.NewReader(out)
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("running tools/services: %w", err)
+	}
+	giveUp := time.AfterFunc(startTimeout, func() { s.stdin.Close() })
+	defer giveUp.Stop()
+	for {
+		line, err := s.out.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("starting %s: %w", kind, errors.Join(s.close(), errors.New(s.log.String())))
+		}
+		line = strings.TrimSpace(line)
+		if line == "ready" {
+			return s, nil
+		}
+		if _, value, ok := strings.Cut(line, "="); ok {
+			s.value = value
+		}
+	}
+}
+
+func leaveOutWhenShort(t testing.TB, kind Kind) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("left out under -short: needs a real %s", kind)
+	}
+}

@@ -1,0 +1,96 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace/millrace/internal/config"
+)
+
+// The servers that all tests of a binary share, started by the first that asks.
+var (
+	sharedKafka    = sync.OnceValues(func() (*Server, error) { return launch(KindKafka) })
+	sharedPostgres = sync.OnceValues(func() (*Server, error) { return launch(KindPostgres) })
+	sharedRedis    = sync.OnceValues(func() (*Server, error) { return launch(KindRedis) })
+	serial         atomic.Int64
+)
+
+func shared(t testing.TB, kind Kind, get func() (*Server, error)) *Server {
+	t.Helper()
+	leaveOutWhenShort(t, kind)
+	s, err := get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Kafka returns settings for the shared broker, with a topic prefix that no
+// other test has. Topics are not there yet.
+func Kafka(t testing.TB) config.Kafka {
+	t.Helper()
+	return shared(t, KindKafka, sharedKafka).Kafka()
+}
+
+// Kafka returns settings for this broker, with a new topic prefix.
+func (s *Server) Kafka() config.Kafka {
+	cfg := config.Default().Kafka
+	cfg.Brokers = []string{s.value}
+	cfg.TopicPrefix = fmt.Sprintf("t%d.", serial.Add(1))
+	cfg.Partitions = 4
+	cfg.Replication = 1
+	return cfg
+}
+
+// Postgres returns the URL of an empty database on the shared server, dropped
+// after the test.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return shared(t, KindPostgres, sharedPostgres).Database(t)
+}
+
+// Database creates an empty database on this PostgreSQL and returns its URL. It
+// is dropped after the test when the server still runs then.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("t%d", serial.Add(1))
+	if err := s.sql(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("creating a database: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := s.sql(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Logf("dropping database %s: %v", name, err)
+		}
+	})
+	u, err := url.Parse(s.value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = name
+	return u.String()
+}
+
+func (s *Server) sql(ctx context.Context, statement string) error {
+	conn, err := pgx.Connect(ctx, s.value)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // nothing is pending
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// Redis returns the URL of an empty database on the shared server.
+func Redis(t testing.TB) string {
+	t.Helper()
+	s := shared(t, KindRedis, sharedRedis)
+	return strings.TrimSuffix(s.value, "/") + fmt.Sprintf("/%d", serial.Add(1))
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"text/template"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+var (
+	//go:embed kafka/pom.xml
+	kafkaPOM []byte
+	//go:embed kafka/log4j2.properties
+	kafkaLog4j []byte
+	//go:embed kafka/server.properties.tmpl
+	kafkaProperties string
+
+	propertiesTemplate = template.Must(template.New("server.properties").Parse(kafkaProperties))
+)
+
+// kafkaJars is the folder of the jars that pom.xml names. Its name carries the
+// file's digest, so that another version is another folder.
+func kafkaJars() (string, error) {
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, ".cache", "kafka", fmt.Sprintf("%x", sha256.Sum256(kafkaPOM))[:12]), nil
+}
+
+// prepareKafka fetches the jars with Maven unless they are there already. Two
+// processes that come at the same time wait for one another.
+func prepareKafka(ctx context.Context) error {
+	err := install(
+		ctx,
+		tool{binary: "java", pkg: "default-jre-headless"},
+		tool{binary: "mvn", pkg: "maven"},
+		tool{binary: "kcat", pkg: "kcat"},
+	)
+	if err != nil {
+		return err
+	}
+	jars, err := kafkaJars()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(filepath.Dir(jars), "lock"), true)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(jars); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(jars), "fetch-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // an ignored folder; nothing depends on it
+	if err := os.WriteFile(filepath.Join(work, "pom.xml"), kafkaPOM, 0o600); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=libs")
+	cmd.Dir = work
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("fetching Kafka with Maven: %w: %s", err, tail(out))
+	}
+	return os.Rename(filepath.Join(work, "libs"), jars)
+}
+
+func buildKafka(ctx context.Context, dir string) (*server, string, error) {
+	jars, err := kafkaJars()
+	if err != nil {
+		return nil, "", err
+	}
+	port, err := testkit.ReservePort()
+	if err != nil {
+		return nil, "", err
+	}
+	controller, err := testkit.ReservePort()
+	if err != nil {
+		return nil, "", err
+	}
+	dir = filepath.Join(dir, "kafka")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, "", err
+	}
+	properties, log4j := filepath.Join(dir, "server.properties"), filepath.Join(dir, "log4j2.properties")
+	f, err := os.Create(properties)
+	if err != nil {
+		return nil, "", err
+	}
+	err = propertiesTemplate.Execute(f, struct {
+		Port, ControllerPort int
+		Dir                  string
+	}{port, controller, filepath.Join(dir, "data")})
+	err = errors.Join(err, f.Close(), os.WriteFile(log4j, kafkaLog4j, 0o600))
+	if err != nil {
+		return nil, "", err
+	}
+
+	java := []string{"-Xmx768m", "-Dlog4j2.configurationFile=" + log4j, "-cp", jars + "/*"}
+	sum := sha256.Sum256([]byte(dir))
+	cluster := base64.RawURLEncoding.EncodeToString(sum[:16])
+	format := append(java[:len(java):len(java)], "kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties, "--standalone")
+	if out, err := exec.CommandContext(ctx, "java", format...).CombinedOutput(); err != nil {
+		return nil, "", fmt.Errorf("formatting the log folder: %w: %s", err, tail(out))
+	}
+	return &server{
+		name:  "kafka",
+		ready: "Kafka Server started",
+		halt:  syscall.SIGTERM,
+		log:   filepath.Join(dir, "kafka.log"),
+		path:  "java",
+		args:  append(java[:len(java):len(java)], "kafka.Kafka", properties),
+	}, fmt.Sprintf("KAFKA_BROKERS=127.0.0.1:%d", port), nil
+}
