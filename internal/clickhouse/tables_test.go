@@ -1,0 +1,89 @@
+package clickhouse
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	schemas "github.com/millrace/millrace/schemas/clickhouse"
+)
+
+var update = flag.Bool("update", false, "write the first migration from the table of columns")
+
+// Until a second migration exists, the first one is the table.
+func TestFirstMigrationIsTheTableOfColumns(t *testing.T) {
+	t.Parallel()
+	const file = "0001_events.sql"
+	want := "-- " + Events.Doc + "\n" + Events.CreateSQL() + ";\n"
+	if *update {
+		if err := os.WriteFile(filepath.Join("..", "..", "schemas", "clickhouse", file), []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := schemas.Files.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s (-table +file); run with -update:\n%s", file, diff)
+	}
+}
+
+// Two processes may migrate at once.
+func TestEveryStatementIsSafeToRunTwice(t *testing.T) {
+	t.Parallel()
+	all, err := migrations(schemas.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		for _, s := range m.statements {
+			if !strings.Contains(s, "IF NOT EXISTS") && !strings.Contains(s, "IF EXISTS") {
+				t.Errorf("%s: a statement without IF [NOT] EXISTS:\n%s", m.name, s)
+			}
+		}
+	}
+}
+
+func TestEveryColumnIsDocumentedOnceAndNeverNullable(t *testing.T) {
+	t.Parallel()
+	for _, table := range Tables {
+		seen := map[string]bool{}
+		for _, c := range table.Columns {
+			if c.Doc == "" || !strings.HasSuffix(c.Doc, ".") {
+				t.Errorf("%s.%s: its Doc is not a sentence: %q", table.Name, c.Name, c.Doc)
+			}
+			if seen[c.Name] {
+				t.Errorf("%s.%s stands there twice", table.Name, c.Name)
+			}
+			if strings.Contains(c.Type, "Nullable") {
+				t.Errorf("%s.%s is Nullable, which slows inserts; use an empty value", table.Name, c.Name)
+			}
+			seen[c.Name] = true
+		}
+		for _, key := range table.OrderBy {
+			if !seen[key] {
+				t.Errorf("%s is ordered by %s, which is no column", table.Name, key)
+			}
+		}
+	}
+}
+
+// FINAL looks at one partition at a time, which is right only when nothing but
+// sort key columns decides the partition; and a sort key with anything in it
+// that two sendings of one event may differ in would keep both.
+func TestIdentityOfAnEvent(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]string{"owner_id", "event_date", "name", "event_key"}, Events.OrderBy); diff != "" {
+		t.Errorf("sort key (-want +got):\n%s", diff)
+	}
+	if Events.PartitionBy != "toYYYYMM(event_date)" || !slices.Contains(Events.OrderBy, "event_date") {
+		t.Errorf("partition key %s uses more than the sort key", Events.PartitionBy)
+	}
+}

@@ -1,0 +1,12 @@
+// Package clickhouse holds the migrations of the analytics database: numbered
+// files, applied once each, in order, forward only. Every statement must be safe
+// to run twice (IF NOT EXISTS), because two processes may migrate at once.
+package clickhouse
+
+import "embed"
+
+// Files holds the migrations, named NNNN_what.sql; statements end with a line
+// that ends in a semicolon.
+//
+//go:embed *.sql
+var Files embed.FS
