@@ -1,0 +1,201 @@
+package httpkit
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Config holds what differs between the hosts.
+type Config struct {
+	Host Host
+	// BodyLimit is the largest body in bytes, before and after decompression;
+	// 0 means event.MaxBodyBytes.
+	BodyLimit int
+	// Deadline ends the context of a request; 0 means 30 s.
+	Deadline time.Duration
+	// MaxInFlight is how many requests are served at the same time; one more is
+	// answered 503. 0 means 16384.
+	MaxInFlight int
+	// AccessLog logs one line per request.
+	AccessLog bool
+}
+
+// Deps are the parts a host needs; all but Tracer are required.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Tracer  trace.Tracer
+}
+
+// Time limits of a connection.
+const (
+	readTimeout  = 30 * time.Second // a whole request, header and body
+	writeTimeout = 30 * time.Second // an answer
+	idleTimeout  = 75 * time.Second // between requests; longer than load balancers keep theirs
+)
+
+// Sizes of the header of a request, in bytes; a longer one is answered 431.
+const (
+	ingestionHeaderBytes = 8 << 10
+	queryHeaderBytes     = 16 << 10
+)
+
+const (
+	defaultDeadline    = 30 * time.Second
+	defaultMaxInFlight = 16384
+)
+
+// kit is what all requests of one app share.
+type kit struct {
+	cfg      Config
+	log      *slog.Logger
+	tracer   trace.Tracer // nil when nothing is traced
+	metrics  *metrics
+	failures sampler
+	budget   budget
+	inFlight atomic.Int64
+	draining atomic.Bool
+	handler  fasthttp.RequestHandler // fiber's
+}
+
+// New returns the fiber app of a host, without routes. It opens nothing.
+//
+// What every request needs runs around fiber rather than in its chain, because
+// fiber answers some requests itself, such as those with an unknown method.
+func New(cfg Config, deps Deps) *fiber.App {
+	if cfg.BodyLimit == 0 {
+		cfg.BodyLimit = event.MaxBodyBytes
+	}
+	if cfg.Deadline == 0 {
+		cfg.Deadline = defaultDeadline
+	}
+	if cfg.MaxInFlight == 0 {
+		cfg.MaxInFlight = defaultMaxInFlight
+	}
+	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer)}
+	k.metrics = newMetrics(deps.Metrics, k)
+
+	headerBytes := queryHeaderBytes
+	if cfg.Host == Ingestion {
+		headerBytes = ingestionHeaderBytes
+	}
+	app := fiber.New(fiber.Config{
+		// The ingestion host copies what it keeps; the query host can afford to
+		// have fiber copy.
+		Immutable:                    cfg.Host == Query,
+		BodyLimit:                    cfg.BodyLimit,
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true, // JSON comes under any content type
+		ReadBufferSize:               headerBytes,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		DisableStartupMessage:        true,
+		Network:                      "tcp",
+		ErrorHandler: func(c *fiber.Ctx, err error) error {
+			k.fail(c.Context(), err)
+			return nil
+		},
+	})
+	app.Use(k.route)
+	server := app.Server()
+	k.handler = server.Handler
+	server.Handler = k.serve
+	server.Logger = k
+	server.CloseOnShutdown = true
+	return app
+}
+
+// serve is the outermost handler.
+func (k *kit) serve(rc *fasthttp.RequestCtx) {
+	r := k.begin(rc)
+	defer k.end(r)
+	rc.Response.Header.SetBytesV(HeaderRequestID, r.ctx.id)
+	if k.draining.Load() {
+		rc.SetConnectionClose()
+	}
+	n := k.inFlight.Add(1)
+	defer k.inFlight.Add(-1)
+	switch {
+	case n > int64(k.cfg.MaxInFlight):
+		k.fail(rc, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: time.Second})
+	case k.cfg.Host == Ingestion && cors(rc):
+	case !knownMethod(rc.Method()):
+		k.fail(rc, fault.New(fault.MethodNotAllowed))
+	default:
+		k.handle(rc, r)
+	}
+	if !r.consumed && rc.Request.IsBodyStream() {
+		r.skip(rc)
+	}
+	took := time.Since(r.start)
+	status := rc.Response.StatusCode()
+	k.metrics.of(r.route).observe(status, took)
+	if k.cfg.AccessLog {
+		k.logAccess(rc, r, status, took)
+	}
+}
+
+// handle runs fiber's handler and turns a panic into an internal error.
+func (k *kit) handle(rc *fasthttp.RequestCtx, r *request) {
+	defer func() {
+		if p := recover(); p != nil {
+			k.fail(rc, newPanicError(p))
+		}
+	}()
+	if k.tracer != nil {
+		end := k.startSpan(rc, r)
+		defer end()
+	}
+	k.handler(rc)
+}
+
+// route is fiber's part: it hands the request's context to the handlers and
+// remembers which route took the request.
+func (k *kit) route(c *fiber.Ctx) error {
+	r := requestOf(c.Context())
+	if r == nil {
+		return c.Next()
+	}
+	c.SetUserContext(r.ctx)
+	err := c.Next()
+	if !isNoRoute(err) {
+		r.route = c.Route()
+	}
+	return err
+}
+
+// knownMethod reports whether fiber knows the method.
+func knownMethod(m []byte) bool {
+	switch string(m) {
+	case fasthttp.MethodGet, fasthttp.MethodHead, fasthttp.MethodPost, fasthttp.MethodPut, fasthttp.MethodPatch,
+		fasthttp.MethodDelete, fasthttp.MethodOptions, fasthttp.MethodConnect, fasthttp.MethodTrace:
+		return true
+	}
+	return false
+}
+
+func (k *kit) logAccess(rc *fasthttp.RequestCtx, r *request, status int, took time.Duration) {
+	route := unmatched
+	if r.route != nil {
+		route = r.route.Path
+	}
+	k.log.LogAttrs(r.ctx, slog.LevelInfo, "request",
+		slog.String("host", k.cfg.Host.String()),
+		slog.String("method", string(rc.Method())),
+		slog.String("route", route),
+		slog.Int("status", status),
+		slog.Duration("took", took),
+		slog.Int("body_bytes", len(r.raw.b)),
+		slog.String("request_id", string(r.ctx.id)),
+	)
+}

@@ -1,0 +1,113 @@
+package httpkit
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Host selects one of the two error bodies and the defaults of a host.
+type Host uint8
+
+// The hosts.
+const (
+	Ingestion Host = iota
+	Query
+)
+
+// String returns the host's name as it stands in metrics and logs.
+func (h Host) String() string {
+	if h == Query {
+		return "query"
+	}
+	return "ingestion"
+}
+
+// failure is an error about to be written: the fault with its status resolved.
+type failure struct {
+	*fault.Error
+	row    Row
+	status int // row.Status, except where HTTP has a more exact one
+}
+
+func (f failure) message(h Host) string {
+	// An internal error never brings a message of its own.
+	if f.Message != "" && f.Code != fault.Internal {
+		return f.Message
+	}
+	return f.row.message(h)
+}
+
+// appendBody appends the error body of a host. The request id is a checked
+// token and needs no escaping.
+func appendBody(dst []byte, h Host, f failure, requestID []byte) []byte {
+	if h == Query {
+		return appendQueryBody(dst, f, requestID)
+	}
+	return appendIngestionBody(dst, f, requestID)
+}
+
+func appendIngestionBody(dst []byte, f failure, requestID []byte) []byte {
+	message := f.message(Ingestion)
+	dst = appendString(append(dst, `{"success":false,"status":"error","error":`...), message)
+	dst = appendString(append(dst, `,"message":`...), message)
+	dst = appendString(append(dst, `,"code":`...), string(f.row.Code))
+	dst = strconv.AppendBool(append(dst, `,"retryable":`...), retryable(f.status))
+	dst = append(append(append(dst, `,"requestId":"`...), requestID...), '"')
+	if f.row.Fix != "" {
+		dst = appendString(append(dst, `,"fix":`...), f.row.Fix)
+	}
+	for i, d := range f.Details {
+		if i == 0 {
+			dst = append(dst, `,"errors":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '{')
+		if d.Index != fault.NoIndex {
+			dst = strconv.AppendInt(append(dst, `"index":`...), int64(d.Index), 10)
+			dst = append(dst, ',')
+		}
+		dst = appendString(append(dst, `"field":`...), d.Field)
+		dst = appendString(append(dst, `,"code":`...), d.Rule)
+		dst = appendString(append(dst, `,"message":`...), d.Message)
+		dst = append(dst, '}')
+	}
+	if len(f.Details) > 0 {
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+func appendQueryBody(dst []byte, f failure, requestID []byte) []byte {
+	dst = appendString(append(dst, `{"success":false,"error":`...), f.message(Query))
+	dst = appendString(append(dst, `,"code":`...), string(f.row.Code))
+	dst = append(append(append(dst, `,"requestId":"`...), requestID...), '"')
+	for i, d := range f.Details {
+		if i == 0 {
+			dst = append(dst, `,"details":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = appendString(append(dst, `{"field":`...), d.Field)
+		dst = appendString(append(dst, `,"message":`...), d.Message)
+		if d.Suggestion != "" {
+			dst = appendString(append(dst, `,"suggestion":`...), d.Suggestion)
+		}
+		dst = append(dst, '}')
+	}
+	if len(f.Details) > 0 {
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+// appendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // cannot happen for a string
+		return append(dst, `""`...)
+	}
+	return append(dst, b...)
+}

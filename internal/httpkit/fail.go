@@ -1,0 +1,197 @@
+package httpkit
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// fail answers a request with an error. It is the only place that writes an
+// error body, and the only one that logs what went wrong.
+func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
+	r := requestOf(rc)
+	if r == nil { // the request could not be read; serve never saw it
+		r = k.begin(rc)
+		defer k.end(r)
+		if l, ok := rc.Conn().(*lingeringConn); ok {
+			l.linger.Store(true)
+		}
+		defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start)) }()
+	}
+	f := resolve(err)
+	k.logFailure(r, f)
+
+	// What a handler had begun to answer does not belong to the error.
+	rc.Response.ResetBody()
+	rc.SetStatusCode(f.status)
+	h := &rc.Response.Header
+	h.SetBytesV(HeaderRequestID, r.ctx.id)
+	h.SetContentType(fiber.MIMEApplicationJSON)
+	if after := f.retryAfter(); after > 0 {
+		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((after+time.Second-1)/time.Second)))
+	}
+	if f.status == http.StatusUnauthorized {
+		h.Set(fiber.HeaderWWWAuthenticate, challenge(rc))
+	}
+	rc.SetBody(appendBody(nil, k.cfg.Host, f, r.ctx.id))
+}
+
+// resolve finds the row of an error: a fault's own, or that of an error which
+// fiber or fasthttp made.
+func resolve(err error) failure {
+	fe, ok := errors.AsType[*fiber.Error](err)
+	if !ok {
+		f := fault.Of(err)
+		row := RowOf(f.Code)
+		return failure{Error: f, row: row, status: row.Status}
+	}
+	for _, m := range transport {
+		if m.status == fe.Code {
+			f := &fault.Error{Code: m.code, Message: m.message}
+			return failure{Error: f, row: RowOf(m.code), status: m.status}
+		}
+	}
+	f := fault.Wrap(fault.Internal, err)
+	return failure{Error: f, row: RowOf(f.Code), status: http.StatusInternalServerError}
+}
+
+// transport maps the statuses with which fiber and fasthttp refuse a request.
+var transport = []struct {
+	status  int
+	code    fault.Code
+	message string // empty means the code's own
+}{
+	{http.StatusBadRequest, fault.Validation, "The request is not valid HTTP"},
+	{http.StatusNotFound, fault.NotFound, ""},
+	{http.StatusMethodNotAllowed, fault.MethodNotAllowed, ""},
+	{http.StatusRequestTimeout, fault.DeadlineExceeded, "The request did not arrive in time"},
+	{http.StatusRequestEntityTooLarge, fault.PayloadTooLarge, ""},
+	{http.StatusRequestHeaderFieldsTooLarge, fault.Validation, "The request's header is too large"},
+	// The connection broke; nobody reads this.
+	{http.StatusBadGateway, fault.Validation, "The request ended early"},
+}
+
+func isNoRoute(err error) bool {
+	if err == nil {
+		return false
+	}
+	fe, ok := errors.AsType[*fiber.Error](err)
+	return ok && (fe.Code == http.StatusNotFound || fe.Code == http.StatusMethodNotAllowed)
+}
+
+func (f failure) retryAfter() time.Duration {
+	if f.RetryAfter > 0 {
+		return f.RetryAfter
+	}
+	return f.row.RetryAfter
+}
+
+// challenge is the WWW-Authenticate header of RFC 9728: it names the document
+// that says how to sign in, on the host that was asked.
+func challenge(rc *fasthttp.RequestCtx) string {
+	host := rc.Host()
+	for _, c := range host {
+		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			host = nil
+			break
+		}
+	}
+	if len(host) == 0 {
+		return "Bearer"
+	}
+	scheme := "http"
+	if rc.IsTLS() || string(rc.Request.Header.Peek(fiber.HeaderXForwardedProto)) == "https" {
+		scheme = "https"
+	}
+	return `Bearer resource_metadata="` + scheme + `://` + string(host) + `/.well-known/oauth-protected-resource"`
+}
+
+// logFailure logs faults of the server, each once and no more than the sampler
+// lets through: a broker that is away fails every request.
+func (k *kit) logFailure(r *request, f failure) {
+	if f.status < http.StatusInternalServerError {
+		return
+	}
+	level := slog.LevelWarn
+	if f.Code == fault.Internal {
+		level = slog.LevelError
+	}
+	ok, suppressed := k.failures.allow(time.Now())
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("host", k.cfg.Host.String()),
+		slog.String("code", string(f.Code)),
+		slog.String("request_id", string(r.ctx.id)),
+		slog.Any("error", f.Error),
+	}
+	if r.route != nil {
+		attrs = append(attrs, slog.String("route", r.route.Path))
+	}
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int("suppressed", suppressed))
+	}
+	k.log.LogAttrs(r.ctx, level, "request failed", attrs...)
+}
+
+// sampler lets through a few lines a second and counts the others.
+type sampler struct {
+	mu         sync.Mutex
+	second     time.Time
+	passed     int
+	suppressed int
+}
+
+const linesPerSecond = 10
+
+func (s *sampler) allow(now time.Time) (ok bool, suppressed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.second) >= time.Second {
+		s.second, s.passed = now, 0
+	}
+	if s.passed == linesPerSecond {
+		s.suppressed++
+		return false, 0
+	}
+	s.passed++
+	suppressed, s.suppressed = s.suppressed, 0
+	return true, suppressed
+}
+
+// panicError is a handler's panic.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func newPanicError(value any) *panicError { return &panicError{value: value, stack: debug.Stack()} }
+
+// Error returns the panic's value and the stack.
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// Printf takes what fasthttp has to say, which concerns single connections. It
+// also makes the kit reachable from its fiber app: see kitOf.
+func (k *kit) Printf(format string, args ...any) {
+	if ok, _ := k.failures.allow(time.Now()); ok {
+		//nolint:sloglint // fasthttp passes no context
+		k.log.Debug("connection", slog.String("message", fmt.Sprintf(format, args...)))
+	}
+}
+
+// kitOf returns the kit of an app made by New, else nil.
+func kitOf(app *fiber.App) *kit {
+	k, _ := app.Server().Logger.(*kit)
+	return k
+}

@@ -1,0 +1,105 @@
+package httpkit
+
+import (
+	"context"
+	"encoding/hex"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// HeaderRequestID carries the request id in both directions.
+const HeaderRequestID = "X-Request-ID"
+
+// MaxRequestIDLen is the longest request id taken over from a caller, in bytes.
+const MaxRequestIDLen = 128
+
+// request is what httpkit keeps about one request. It is pooled: nothing of it
+// may be used after the handler.
+type request struct {
+	kit      *kit
+	start    time.Time
+	ctx      *requestContext
+	route    *fiber.Route
+	consumed bool // the body's end was read, or the connection will be closed
+	raw      buffer
+	inflated buffer
+}
+
+type requestKey struct{}
+
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// requestOf returns what begin stored; nil for an error found before that.
+func requestOf(rc *fasthttp.RequestCtx) *request {
+	r, _ := rc.UserValue(requestKey{}).(*request)
+	return r
+}
+
+func (k *kit) begin(rc *fasthttp.RequestCtx) *request {
+	r := requests.Get().(*request) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	r.kit, r.start, r.route, r.consumed = k, time.Now(), nil, false
+	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
+	rc.SetUserValue(requestKey{}, r)
+	return r
+}
+
+func (k *kit) end(r *request) {
+	r.ctx.finish(context.Canceled)
+	r.ctx = nil
+	r.raw.release(&k.budget)
+	r.inflated.release(&k.budget)
+	requests.Put(r)
+}
+
+// RequestID returns the request's id: the caller's own when it is a plain token
+// of at most MaxRequestIDLen bytes, else a fresh UUID.
+func RequestID(c *fiber.Ctx) string { return string(RequestIDBytes(c)) }
+
+// RequestIDBytes is RequestID without a copy: the bytes are valid until the
+// handler returns.
+func RequestIDBytes(c *fiber.Ctx) []byte {
+	if r := requestOf(c.Context()); r != nil {
+		return r.ctx.id
+	}
+	return nil
+}
+
+// appendRequestID appends the caller's id when it is acceptable, else a new one.
+func appendRequestID(dst, given []byte) []byte {
+	if len(given) > 0 && len(given) <= MaxRequestIDLen && isToken(given) {
+		return append(dst, given...)
+	}
+	return appendUUID(dst)
+}
+
+// isToken reports whether b needs no quoting in a header, a log line or JSON.
+func isToken(b []byte) bool {
+	for _, c := range b {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '-', c == '_', c == '.', c == ':', c == '/', c == '+', c == '=', c == '@':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// appendUUID appends a random (version 4) UUID.
+func appendUUID(dst []byte) []byte {
+	var u [16]byte
+	hi, lo := rand.Uint64(), rand.Uint64() //nolint:gosec // a name for log lines, no secret
+	for i := range 8 {
+		u[i], u[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i)) //nolint:gosec // truncation is meant
+	}
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	dst = append(hex.AppendEncode(dst, u[:4]), '-')
+	dst = append(hex.AppendEncode(dst, u[4:6]), '-')
+	dst = append(hex.AppendEncode(dst, u[6:8]), '-')
+	dst = append(hex.AppendEncode(dst, u[8:10]), '-')
+	return hex.AppendEncode(dst, u[10:])
+}

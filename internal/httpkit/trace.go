@@ -1,0 +1,43 @@
+package httpkit
+
+import (
+	"context"
+
+	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+const headerTraceparent = "Traceparent"
+
+// recording returns nil for a tracer that records nothing, so that requests pay
+// nothing for it.
+func recording(t trace.Tracer) trace.Tracer {
+	if _, ok := t.(noop.Tracer); ok {
+		return nil
+	}
+	return t
+}
+
+// startSpan begins the request's span, as a child of the caller's where the
+// request names one, and returns what ends it.
+func (k *kit) startSpan(rc *fasthttp.RequestCtx, r *request) (end func()) {
+	ctx := telemetry.ContextWithRequestID(context.Background(), string(r.ctx.id))
+	ctx = telemetry.ContextWithTraceparent(ctx, string(rc.Request.Header.Peek(headerTraceparent)))
+	ctx, span := k.tracer.Start(ctx, string(rc.Method()), trace.WithSpanKind(trace.SpanKindServer))
+	r.ctx.mu.Lock()
+	r.ctx.values = ctx
+	r.ctx.mu.Unlock()
+	return func() {
+		if r.route != nil {
+			span.SetName(r.route.Method + " " + r.route.Path)
+		}
+		if rc.Response.StatusCode() >= fasthttp.StatusInternalServerError {
+			span.SetStatus(codes.Error, "")
+		}
+		span.End()
+	}
+}
