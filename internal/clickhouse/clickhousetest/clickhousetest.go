@@ -1,0 +1,123 @@
+// Package clickhousetest gives a test a database of its own on a real ClickHouse
+// server.
+//
+// A test binary that uses it has
+//
+//	func TestMain(m *testing.M) { clickhousetest.Main(m) }
+//
+// The server starts with the first test that asks for a database, serves all
+// tests of the binary, and is gone when they end. Where the server is not
+// installed a test fails with what to run; only under -short is it left out.
+package clickhousetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/embedded/chserver"
+)
+
+// envLibrary is the setting of the same name; a test run has no other settings.
+const envLibrary = "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"
+
+const dropTimeout = 30 * time.Second
+
+// shared is the server of this test binary.
+var shared struct {
+	once   sync.Once
+	dir    string
+	server *chserver.Server
+	err    error
+}
+
+// Main runs the tests of a binary and stops the server that they started. It
+// never returns.
+func Main(m *testing.M) {
+	chserver.RunIfChild()
+	code := m.Run()
+	if err := stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// Database makes an empty database and returns the settings to reach it. The
+// database is dropped when the test ends.
+func Database(t testing.TB) config.ClickHouse {
+	t.Helper()
+	addr := Server(t).Addr()
+	name := "test_" + strings.ToLower(ulid.Make().String())
+	exec(t, addr, "CREATE DATABASE "+name)
+	t.Cleanup(func() { exec(t, addr, "DROP DATABASE IF EXISTS "+name+" SYNC") })
+
+	cfg := config.Default().ClickHouse
+	cfg.Addr, cfg.Database = []string{addr}, name
+	return cfg
+}
+
+// Server returns the server that the tests of this binary share.
+func Server(t testing.TB) *chserver.Server {
+	t.Helper()
+	shared.once.Do(start)
+	switch {
+	case errors.Is(shared.err, chlibrary.ErrMissing) && testing.Short():
+		t.Skip("the ClickHouse library is not installed; run make clickhouse")
+	case errors.Is(shared.err, chlibrary.ErrMissing):
+		t.Fatal("the ClickHouse library is not installed; run make clickhouse")
+	case shared.err != nil:
+		t.Fatal(shared.err)
+	}
+	return shared.server
+}
+
+func start() {
+	if shared.dir, shared.err = os.MkdirTemp("", "clickhousetest-"); shared.err != nil {
+		return
+	}
+	// The server outlives the test that happens to be first.
+	shared.server, shared.err = chserver.Start(context.Background(), chserver.Config{
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: shared.dir,
+		Library: os.Getenv(envLibrary), //nolint:forbidigo // tests have no settings but this one
+		Log:     slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+}
+
+func stop() error {
+	if shared.dir == "" {
+		return nil
+	}
+	var err error
+	if shared.server != nil {
+		err = shared.server.Close()
+	}
+	return errors.Join(err, os.RemoveAll(shared.dir))
+}
+
+// exec runs one statement outside of any database.
+func exec(t testing.TB, addr, statement string) {
+	t.Helper()
+	// A test's own context has ended when its cleanup runs.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), dropTimeout)
+	defer cancel()
+	client, err := ch.Dial(ctx, ch.Options{Address: addr, ClientName: "clickhousetest"})
+	if err != nil {
+		t.Fatalf("connecting to ClickHouse: %v", err)
+	}
+	defer client.Close()
+	if err := client.Do(ctx, ch.Query{Body: statement}); err != nil {
+		t.Fatalf("running %q: %v", statement, err)
+	}
+}

@@ -1,0 +1,104 @@
+package chserver
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"text/template"
+
+	"github.com/millrace/millrace/internal/embedded/chlibrary"
+)
+
+// engine is what a server is run from: a binary or the library, never both.
+type engine struct {
+	binary  string
+	library string
+}
+
+// String names the engine for a person.
+func (e engine) String() string {
+	if e.binary != "" {
+		return e.binary
+	}
+	return "version " + chlibrary.EngineVersion
+}
+
+// findEngine resolves what the settings and this machine offer.
+func findEngine(cfg Config) (engine, error) {
+	if cfg.Binary != "" {
+		path, err := exec.LookPath(cfg.Binary)
+		if err != nil {
+			return engine{}, fmt.Errorf("%s: %w", settingBinary, err)
+		}
+		return engine{binary: path}, nil
+	}
+	if cfg.Library == "" {
+		if path, err := exec.LookPath("clickhouse"); err == nil {
+			return engine{binary: path}, nil
+		}
+	}
+	path, err := chlibrary.Find(cfg.Library)
+	if errors.Is(err, chlibrary.ErrMissing) {
+		return engine{}, fmt.Errorf("%w; run make clickhouse, or put a clickhouse binary on PATH", err)
+	}
+	if err != nil {
+		return engine{}, err
+	}
+	return engine{library: path}, nil
+}
+
+// Available reports whether Start would find a server to run: nil, or an error
+// with chlibrary.ErrMissing in its chain when fetching the library would help.
+func Available(cfg Config) error {
+	_, err := findEngine(cfg)
+	return err
+}
+
+//go:embed config.xml.tmpl
+var configText string
+
+var configTemplate = template.Must(template.New("config.xml").Parse(configText))
+
+// place is what the generated configuration depends on.
+type place struct {
+	Dir, Host, Port, HTTPPort string
+	// Server is true for a binary, which needs what clickhouse-local takes from
+	// its arguments.
+	Server bool
+}
+
+// args writes the configuration and returns the child's arguments.
+func (e engine) args(dir, addr, http string) ([]string, error) {
+	p := place{Dir: dir, Server: e.binary != ""}
+	var err error
+	if p.Host, p.Port, err = net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("reading the address of ClickHouse: %w", err)
+	}
+	if _, p.HTTPPort, err = net.SplitHostPort(http); err != nil {
+		return nil, fmt.Errorf("reading the HTTP address of ClickHouse: %w", err)
+	}
+	var text bytes.Buffer
+	if err := configTemplate.Execute(&text, p); err != nil {
+		return nil, fmt.Errorf("rendering the configuration of ClickHouse: %w", err)
+	}
+	file := filepath.Join(dir, "config.xml")
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		return nil, fmt.Errorf("writing the configuration of ClickHouse: %w", err)
+	}
+	if p.Server {
+		return []string{modeBinary, e.binary, "server", "--config-file=" + file}, nil
+	}
+	return []string{
+		modeLibrary, e.library,
+		"clickhouse", "--config-file=" + file, "--log-level=warning",
+		"--path=" + filepath.Join(dir, "store"),
+		"--listen_host=" + p.Host, "--tcp_port=" + p.Port, "--http_port=" + p.HTTPPort,
+		"--structure", "x String", "--input-format", "LineAsString",
+		"--query", "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT x FROM table FORMAT Null",
+	}, nil
+}

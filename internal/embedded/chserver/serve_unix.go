@@ -1,0 +1,79 @@
+//go:build linux || darwin
+
+package chserver
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// serveLibrary runs clickhouse-local out of the library; it returns when standard
+// input has ended.
+func serveLibrary(path string, args []string) error {
+	runtime.LockOSThread()
+	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		return fmt.Errorf("loading %s: %w", path, err)
+	}
+	symbol, err := purego.Dlsym(handle, "chdb_query_cmdline")
+	if err != nil {
+		return fmt.Errorf("looking into %s: %w", path, err)
+	}
+	var query func(argc int32, argv **byte) unsafe.Pointer
+	purego.RegisterFunc(&query, symbol)
+
+	argv := make([]*byte, 0, len(args)+1)
+	for _, arg := range args {
+		argv = append(argv, &append([]byte(arg), 0)[0])
+	}
+	argv = append(argv, nil)
+	query(int32(len(args)), &argv[0]) //nolint:gosec // a handful of arguments
+	runtime.KeepAlive(argv)
+	return nil
+}
+
+// serveBinary runs a clickhouse binary until standard input has ended.
+func serveBinary(args []string) error {
+	// The server inherits the lock, so the folder is taken until it has ended
+	// even when this process is killed.
+	lock := os.NewFile(3, "lock")
+	defer lock.Close()
+	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // what the settings or PATH name; ended below
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{lock}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", args[0], err)
+	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the pipe
+		asked <- syscall.SIGTERM
+	}()
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	select {
+	case err := <-exited:
+		return fmt.Errorf("%s ended: %w", args[0], err)
+	case <-asked:
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	t := time.NewTimer(stopWait)
+	defer t.Stop()
+	select {
+	case <-exited:
+	case <-t.C:
+		_ = cmd.Process.Kill() // it may have ended in this moment
+		<-exited
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+// Command clickhouse fetches the library of the embedded ClickHouse into the
+// repository's ignored cache folder, unless it is there already. `make run` and
+// `make test` call it through `make clickhouse`.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/millrace/millrace/internal/embedded/chlibrary"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "clickhouse:", err)
+		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
+	}
+}
+
+func run(ctx context.Context) error {
+	if _, err := chlibrary.Find(""); err == nil {
+		return nil
+	}
+	dir, err := filepath.Abs(filepath.FromSlash(chlibrary.Folder))
+	if err != nil {
+		return fmt.Errorf("finding the cache folder: %w", err)
+	}
+	_, err = chlibrary.Install(ctx, dir, func(line string) { fmt.Fprintln(os.Stderr, line) })
+	return err
+}
