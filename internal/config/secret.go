@@ -1,12 +1,17 @@
 package config
 
-import "log/slog"
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
 
 const redacted = "[redacted]"
 
 // Secret is a setting that never prints: formatting, logging and marshalling
 // show a fixed text. An empty Secret shows as empty, so that one can see that
-// it is not set.
+// it is not set. A struct that holds one must export the field: fmt cannot see
+// the methods of a value behind an unexported one.
 type Secret string
 
 // Reveal returns the value, for the one place that needs it.
@@ -20,8 +25,15 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString keeps the value out of %#v.
-func (s Secret) GoString() string { return `config.Secret("` + s.String() + `")` }
+// Format keeps the value out of every verb of package fmt, also out of those
+// that do not suit a text and would make fmt show the bare value.
+func (s Secret) Format(f fmt.State, verb rune) {
+	out := s.String()
+	if verb == 'q' || verb == 'v' && f.Flag('#') {
+		out = `"` + out + `"`
+	}
+	_, _ = io.WriteString(f, out) // fmt has no use for the error
+}
 
 // LogValue keeps the value out of logs.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

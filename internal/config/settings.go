@@ -7,7 +7,7 @@ import "time"
 // --kafka.brokers and the environment variable MILLRACE_KAFKA_BROKERS. Each
 // daemon accepts all of them and reads the ones it needs, so that one file
 // serves a whole deployment. docs/reference/config.md is generated from the
-// tags: "help" is the sentence shown, with units.
+// tags: "help" is the sentence shown, with units; rule.go explains the others.
 type Settings struct {
 	Data       Data       `koanf:"data"`
 	Query      Query      `koanf:"query"`
@@ -27,25 +27,25 @@ type Settings struct {
 
 // Data says where standalone keeps its files.
 type Data struct {
-	Dir string `koanf:"dir" help:"Folder of standalone mode: embedded servers, SQLite database, dev.env."`
+	Dir string `koanf:"dir" form:"path" help:"Folder of standalone mode: embedded servers, SQLite database, dev.env."`
 }
 
 // Query configures the query and management host.
 type Query struct {
-	Listen   string        `koanf:"listen" help:"Address of the query host, host:port."`
-	Deadline time.Duration `koanf:"deadline" help:"Longest time one request may take before it is answered 503."`
+	Listen   string        `koanf:"listen" form:"listen" help:"Address of the query host, host:port."`
+	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
 }
 
 // Ingest configures the ingestion host.
 type Ingest struct {
-	Listen      string        `koanf:"listen" help:"Address of the ingestion host, host:port."`
-	Deadline    time.Duration `koanf:"deadline" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
-	MaxInFlight int           `koanf:"max_in_flight" help:"Requests served at the same time; one more is answered 503 with Retry-After."`
+	Listen      string        `koanf:"listen" form:"listen" help:"Address of the ingestion host, host:port."`
+	Deadline    time.Duration `koanf:"deadline" range:"100ms..1m" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
+	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time; one more is answered 503 with Retry-After."`
 }
 
 // Admin configures the private listener for metrics, health and profiles.
 type Admin struct {
-	Listen string `koanf:"listen" help:"Private address for /metrics, /livez, /readyz and /debug/pprof, host:port; empty turns it off."`
+	Listen string `koanf:"listen" form:"listen" empty:"ok" help:"Private address for /metrics, /livez, /readyz and /debug/pprof, host:port; empty turns it off."`
 }
 
 // Embedded configures the servers that standalone mode brings along.
@@ -56,88 +56,88 @@ type Embedded struct {
 
 // EmbeddedKafka configures the embedded broker.
 type EmbeddedKafka struct {
-	Listen string `koanf:"listen" help:"Address of the embedded Kafka broker, host:port."`
+	Listen string `koanf:"listen" form:"listen" help:"Address of the embedded Kafka broker, host:port."`
 }
 
 // EmbeddedClickHouse configures the embedded ClickHouse.
 type EmbeddedClickHouse struct {
-	Listen  string                 `koanf:"listen" help:"Native-protocol address of the embedded ClickHouse, host:port; loopback only."`
+	Listen  string                 `koanf:"listen" form:"loopback" help:"Native-protocol address of the embedded ClickHouse, host:port; loopback only."`
 	HTTP    EmbeddedClickHouseHTTP `koanf:"http"`
-	Binary  string                 `koanf:"binary" help:"A clickhouse binary to run instead of one found on PATH."`
-	Library string                 `koanf:"library" help:"Path of libchdb.so, or of the folder that npm installed it into; empty searches the usual places."`
+	Binary  string                 `koanf:"binary" form:"path" empty:"ok" help:"A clickhouse binary to run instead of one found on PATH."`
+	Library string                 `koanf:"library" form:"path" empty:"ok" help:"Path of libchdb.so, or of the folder that npm installed it into; empty searches the usual places."`
 }
 
 // EmbeddedClickHouseHTTP configures the embedded ClickHouse's HTTP port.
 type EmbeddedClickHouseHTTP struct {
-	Listen string `koanf:"listen" help:"HTTP address of the embedded ClickHouse, host:port; loopback only."`
+	Listen string `koanf:"listen" form:"loopback" help:"HTTP address of the embedded ClickHouse, host:port; loopback only."`
 }
 
 // Kafka configures the clients of the event topics.
 type Kafka struct {
-	Brokers          []string      `koanf:"brokers" help:"Kafka bootstrap addresses, host:port, comma-separated; empty in standalone mode means the embedded broker."`
-	TopicPrefix      string        `koanf:"topic_prefix" help:"Put before every topic name; empty for none."`
-	Partitions       int           `koanf:"partitions" help:"Partitions of a topic that millrace creates; 0 means 64, and 4 in standalone mode."`
-	Replication      int           `koanf:"replication" help:"Replicas of a topic that millrace creates; 0 means 3, and 1 in standalone mode."`
-	Linger           time.Duration `koanf:"linger" help:"How long the edge's producer waits for more records before it sends a batch."`
-	MaxBufferedBytes int           `koanf:"max_buffered_bytes" help:"Bytes of records the edge holds while brokers are slow; beyond it requests are answered 503."`
+	Brokers          []string      `koanf:"brokers" form:"address" empty:"ok" help:"Kafka bootstrap addresses, host:port, comma-separated; empty in standalone mode means the embedded broker."`
+	TopicPrefix      string        `koanf:"topic_prefix" form:"topic" empty:"ok" help:"Put before every topic name; empty for none."`
+	Partitions       int           `koanf:"partitions" range:"0..10000" help:"Partitions of a topic that millrace creates; 0 means 64, and 4 in standalone mode."`
+	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of a topic that millrace creates; 0 means 3, and 1 in standalone mode."`
+	Linger           time.Duration `koanf:"linger" range:"0s..1s" help:"How long the edge's producer waits for more records before it sends a batch."`
+	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Bytes of records the edge holds while brokers are slow; beyond it requests are answered 503."`
 }
 
 // ClickHouse configures the clients of the analytics database.
 type ClickHouse struct {
-	Addr        []string      `koanf:"addr" help:"ClickHouse native-protocol addresses, host:port, comma-separated; empty in standalone mode means the embedded server."`
-	Database    string        `koanf:"database" help:"Database of the analytics tables."`
-	User        string        `koanf:"user" help:"ClickHouse user."`
-	Password    Secret        `koanf:"password" help:"ClickHouse password."`
-	DialTimeout time.Duration `koanf:"dial_timeout" help:"Longest time to open a connection."`
+	Addr        []string      `koanf:"addr" form:"address" empty:"ok" help:"ClickHouse native-protocol addresses, host:port, comma-separated; empty in standalone mode means the embedded server."`
+	Database    string        `koanf:"database" form:"identifier" help:"Database of the analytics tables."`
+	User        string        `koanf:"user" form:"text" help:"ClickHouse user."`
+	Password    Secret        `koanf:"password" form:"text" empty:"ok" help:"ClickHouse password."`
+	DialTimeout time.Duration `koanf:"dial_timeout" range:"100ms..1m" help:"Longest time to open a connection."`
 }
 
 // Store configures the metadata store.
 type Store struct {
-	URL Secret `koanf:"url" help:"Metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE; empty in standalone mode means a SQLite file in the data folder."`
+	URL Secret `koanf:"url" form:"store" empty:"ok" help:"Metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE; empty in standalone mode means a SQLite file in the data folder."`
 }
 
 // Sink configures the consumer that fills ClickHouse.
 type Sink struct {
-	Group         string        `koanf:"group" help:"Kafka consumer group."`
-	InstanceID    string        `koanf:"instance_id" help:"Static group member id, such as a StatefulSet's pod name; empty for a dynamic member."`
-	MaxRows       int           `koanf:"max_rows" help:"Rows after which an open range is inserted."`
-	MaxBytes      int           `koanf:"max_bytes" help:"Record bytes after which an open range is inserted."`
-	MaxWait       time.Duration `koanf:"max_wait" help:"Longest time a record waits in an open range before it is inserted."`
-	InsertTimeout time.Duration `koanf:"insert_timeout" help:"Deadline of one insert; below half of the rebalance timeout."`
-	Rebalance     time.Duration `koanf:"rebalance_timeout" help:"How long the group waits for members during a rebalance."`
-	Window        time.Duration `koanf:"window" help:"How long, in record time, an eventId is remembered by the sink."`
-	WindowKeys    int           `koanf:"window_keys" help:"Most eventIds remembered per partition."`
-	DrainBudget   time.Duration `koanf:"drain_budget" help:"Time to insert and commit what is in hand at shutdown."`
+	Group         string        `koanf:"group" form:"text" help:"Kafka consumer group."`
+	InstanceID    string        `koanf:"instance_id" form:"text" empty:"ok" help:"Static group member id, such as a StatefulSet's pod name; empty for a dynamic member."`
+	MaxRows       int           `koanf:"max_rows" range:"1..10000000" help:"Rows after which an open range is inserted."`
+	MaxBytes      int           `koanf:"max_bytes" range:"1048576..1073741824" help:"Record bytes after which an open range is inserted."`
+	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time a record waits in an open range before it is inserted."`
+	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert; below half of the rebalance timeout."`
+	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`
+	Window        time.Duration `koanf:"window" range:"1m..24h" help:"How long, in record time, an eventId is remembered by the sink."`
+	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Most eventIds remembered per partition."`
+	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit what is in hand at shutdown."`
 }
 
 // Key configures API keys.
 type Key struct {
-	Prefix string `koanf:"prefix" help:"Prefix of API keys, without the underscore."`
+	Prefix string `koanf:"prefix" form:"prefix" help:"Prefix of API keys, without the underscore."`
 }
 
 // Lookup configures the cached reads of the metadata store.
 type Lookup struct {
-	Fresh time.Duration `koanf:"fresh" help:"Age at which a cached key or website is read again."`
-	Stale time.Duration `koanf:"stale" help:"Age up to which a cached key or website is still served while the metadata store is down."`
+	Fresh time.Duration `koanf:"fresh" range:"10ms..5s" help:"Age at which a cached key or website is read again."`
+	Stale time.Duration `koanf:"stale" range:"1s..10m" help:"Age up to which a cached key or website is still served while the metadata store is down."`
 }
 
 // Log configures the log.
 type Log struct {
-	Level  string `koanf:"level" help:"Least severe level that is logged: debug, info, warn or error."`
-	Format string `koanf:"format" help:"json or text."`
+	Level  string `koanf:"level" oneof:"debug info warn error" help:"Least severe level that is logged: debug, info, warn or error."`
+	Format string `koanf:"format" oneof:"json text" help:"json or text."`
 	Access bool   `koanf:"access" help:"Log one line per request."`
 }
 
 // Trace configures OpenTelemetry traces.
 type Trace struct {
-	Endpoint string  `koanf:"endpoint" help:"OTLP/HTTP endpoint for traces, such as http://127.0.0.1:4318; empty turns traces off."`
-	Ratio    float64 `koanf:"ratio" help:"Share of requests without a trace of their own that are traced, 0 to 1."`
+	Endpoint string  `koanf:"endpoint" form:"endpoint" empty:"ok" help:"OTLP/HTTP endpoint for traces, such as http://127.0.0.1:4318; empty turns traces off."`
+	Ratio    float64 `koanf:"ratio" range:"0..1" help:"Share of requests without a trace of their own that are traced, 0 to 1."`
 }
 
 // Shutdown bounds a stop.
 type Shutdown struct {
-	Delay time.Duration `koanf:"delay" help:"How long a daemon stays up, not ready any more, before it stops accepting."`
-	Grace time.Duration `koanf:"grace" help:"Longest time for everything after the delay."`
+	Delay time.Duration `koanf:"delay" range:"0s..5m" help:"How long a daemon stays up, not ready any more, before it stops accepting."`
+	Grace time.Duration `koanf:"grace" range:"1s..15m" help:"Longest time for everything after the delay."`
 }
 
 // Default returns the settings before any file, variable or flag: the split

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 )
@@ -65,10 +66,7 @@ func (r *Readiness) Err(ctx context.Context) error {
 	case stateReady:
 	}
 	r.mu.Lock()
-	names, checks := r.names, make(map[string]Check, len(r.checks))
-	for n, c := range r.checks {
-		checks[n] = c
-	}
+	names, checks := r.names, maps.Clone(r.checks)
 	r.mu.Unlock()
 	var errs []error
 	for _, n := range names {

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Validate returns every problem of the settings, joined; each begins with the
+// key of its setting. The settings that Load returns have passed it.
+func (s Settings) Validate() error {
+	var errs []error
+	for _, p := range s.problems() {
+		errs = append(errs, p)
+	}
+	return errors.Join(errs...)
+}
+
+// Require returns an error that names every given key whose setting is empty.
+func (s Settings) Require(keys ...string) error {
+	var errs []error
+	for _, p := range s.missing(keys) {
+		errs = append(errs, p)
+	}
+	return errors.Join(errs...)
+}
+
+func (s Settings) missing(keys []string) []*problem {
+	var out []*problem
+	for _, key := range keys {
+		f, ok := lookupField(key)
+		switch {
+		case !ok:
+			out = append(out, &problem{key: key, text: "is no setting"})
+		case f.of(&s).IsZero() || f.Type == "list" && f.of(&s).Len() == 0:
+			out = append(out, &problem{key: key, text: "must be set, as " + f.Env + " or --" + f.Key})
+		}
+	}
+	return out
+}
+
+func (s Settings) problems() []*problem {
+	var out []*problem
+	for i := range table {
+		f := &table[i]
+		if err := f.rules.check(f.of(&s)); err != nil {
+			out = append(out, &problem{key: f.Key, text: err.Error()})
+		}
+	}
+	for _, r := range orders {
+		if low, high := r.low(&s), r.high(&s); low > high || r.strict && low == high {
+			out = append(out, &problem{key: r.key, text: fmt.Sprintf("%s must be %s, which is %s: %s",
+				formatDuration(r.low(&s)), r.says, formatDuration(high), r.why)})
+		}
+	}
+	return out
+}
+
+// order demands that one duration does not exceed another.
+type order struct {
+	key       string
+	low, high func(*Settings) time.Duration
+	strict    bool // not equal either
+	says, why string
+}
+
+var orders = []order{
+	{
+		key:    "sink.insert_timeout",
+		low:    func(s *Settings) time.Duration { return s.Sink.InsertTimeout },
+		high:   func(s *Settings) time.Duration { return s.Sink.Rebalance / 2 },
+		strict: true, says: "below half of sink.rebalance_timeout",
+		why: "a member must be able to finish one insert and commit it before the group goes on without it",
+	},
+	{
+		key:  "sink.drain_budget",
+		low:  func(s *Settings) time.Duration { return s.Sink.DrainBudget },
+		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
+		says: "at most shutdown.grace",
+		why:  "the stop would cut the last insert off",
+	},
+	{
+		key:  "ingest.deadline",
+		low:  func(s *Settings) time.Duration { return s.Ingest.Deadline },
+		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
+		says: "at most shutdown.grace",
+		why:  "the stop would cut accepted requests off",
+	},
+	{
+		key:  "query.deadline",
+		low:  func(s *Settings) time.Duration { return s.Query.Deadline },
+		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
+		says: "at most shutdown.grace",
+		why:  "the stop would cut accepted requests off",
+	},
+	{
+		key:  "lookup.fresh",
+		low:  func(s *Settings) time.Duration { return s.Lookup.Fresh },
+		high: func(s *Settings) time.Duration { return s.Lookup.Stale },
+		says: "at most lookup.stale",
+		why:  "an entry cannot be too old to serve before it is old enough to be read again",
+	},
+}

@@ -1,0 +1,106 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/millrace/millrace/internal/lifecycle"
+)
+
+const (
+	adminSetting      = "MILLRACE_ADMIN_LISTEN"
+	readHeaderTimeout = 5 * time.Second
+	idleTimeout       = time.Minute
+	scrapeTimeout     = 10 * time.Second
+	maxScrapes        = 4 // at the same time
+	readyTimeout      = 2 * time.Second
+	adminDrain        = time.Second
+)
+
+// AdminPart returns the private listener: /metrics, /livez, /readyz and
+// /debug/pprof. List it first, so that it tells "starting" from the beginning
+// and "draining" to the end. An empty address means no listener.
+func AdminPart(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle.Part {
+	const name = "admin listener"
+	if addr == "" {
+		return lifecycle.Part{Name: name}
+	}
+	var ln net.Listener
+	srv := &http.Server{
+		Handler:           AdminHandler(t, r),
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout, // no write timeout: a profile takes as long as it was asked to
+		ErrorLog:          slog.NewLogLogger(t.Log.Handler(), slog.LevelWarn),
+	}
+	return lifecycle.Part{
+		Name: name,
+		Start: func(ctx context.Context) (err error) {
+			if ln, err = lifecycle.Listen(ctx, addr, adminSetting); err != nil {
+				return err
+			}
+			t.Log.LogAttrs(ctx, slog.LevelInfo, "admin listener is up", slog.String("address", ln.Addr().String()))
+			return nil
+		},
+		Run:  func(ctx context.Context) error { return serve(ctx, srv, ln) },
+		Stop: func(context.Context) error { return srv.Close() },
+	}
+}
+
+func serve(ctx context.Context, srv *http.Server, ln net.Listener) error {
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminDrain)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil // a profile still running is cut off by Stop
+}
+
+// AdminHandler returns the routes of the private listener.
+func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(t.Registry, promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(t.Log.Handler(), slog.LevelWarn),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: maxScrapes,
+		Timeout:             scrapeTimeout,
+	})))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
+		ctx, cancel := context.WithTimeout(req.Context(), readyTimeout)
+		defer cancel()
+		if err := r.Err(ctx); err != nil {
+			answer(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		answer(w, http.StatusOK, "ready")
+	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // a prober that went away needs no answer
+}
