@@ -1,0 +1,39 @@
+// Package kafkatest gives a test a Kafka cluster of its own: a broker that speaks
+// the real protocol inside the test's process and keeps its records in memory.
+package kafkatest
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/millrace/millrace/internal/config"
+)
+
+// Partitions and Replication are what the returned settings create topics with.
+const (
+	Partitions  = 4
+	Replication = 1
+)
+
+// Cluster starts a cluster of one broker without topics, which ends with the
+// test, and returns it with the settings to reach it. Options are added to the
+// defaults: kfake.SeedTopics to begin with topics, kfake.NumBrokers for more
+// brokers. The cluster's Control functions answer requests in its place, to let
+// a test see how we cope with failures.
+func Cluster(t testing.TB, opts ...kfake.Opt) (*kfake.Cluster, config.Kafka) {
+	t.Helper()
+	cluster, err := kfake.NewCluster(append([]kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.DefaultNumPartitions(Partitions),
+	}, opts...)...)
+	if err != nil {
+		t.Fatalf("starting a Kafka cluster: %v", err)
+	}
+	t.Cleanup(cluster.Close)
+
+	cfg := config.Default().Kafka
+	cfg.Brokers = cluster.ListenAddrs()
+	cfg.Partitions, cfg.Replication = Partitions, Replication
+	return cluster, cfg
+}
