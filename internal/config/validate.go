@@ -73,6 +73,13 @@ var orders = []order{
 		why: "a member must be able to finish one insert and commit it before the group goes on without it",
 	},
 	{
+		key:  "sink.session_timeout",
+		low:  func(s *Settings) time.Duration { return s.Sink.Session },
+		high: func(s *Settings) time.Duration { return s.Sink.Rebalance },
+		says: "at most sink.rebalance_timeout",
+		why:  "a member that is away for less than a session must still find its place in a rebalance",
+	},
+	{
 		key:  "sink.drain_budget",
 		low:  func(s *Settings) time.Duration { return s.Sink.DrainBudget },
 		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
