@@ -1,0 +1,120 @@
+package kafka
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/record"
+)
+
+// keepRecords is the largest batch whose memory is kept for the next one.
+const keepRecords = 1024
+
+// batch is one publication on its way. It is reused only when the client has
+// called back for every record; one that was given up is left to the garbage
+// collector, since the client still reads from it.
+type batch struct {
+	p       *Producer
+	size    int64
+	recs    []kgo.Record
+	headers []kgo.RecordHeader
+	promise func(*kgo.Record, error) // b.finished, made once
+	timer   *time.Timer
+	done    chan struct{} // receives once, when the last record is finished
+
+	pending atomic.Int64
+	givenUp atomic.Bool
+	mu      sync.Mutex
+	err     error
+}
+
+func newBatch(p *Producer) *batch {
+	b := &batch{p: p, done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	b.timer.Stop()
+	b.promise = b.finished
+	return b
+}
+
+// produce hands the records to the client.
+func (b *batch) produce(recs []record.Record) {
+	headers := 0
+	for i := range recs {
+		headers += len(recs[i].Headers)
+	}
+	if cap(b.headers) < headers {
+		b.headers = make([]kgo.RecordHeader, 0, headers)
+	}
+	if cap(b.recs) < len(recs) {
+		b.recs = make([]kgo.Record, len(recs))
+	}
+	b.recs = b.recs[:len(recs)]
+	b.pending.Store(int64(len(recs)))
+	for i := range recs {
+		r := &recs[i]
+		first := len(b.headers)
+		for _, h := range r.Headers {
+			b.headers = append(b.headers, kgo.RecordHeader(h))
+		}
+		b.recs[i] = kgo.Record{
+			Topic: b.p.topic(r.Topic), Key: r.Key, Value: r.Value, Timestamp: r.Time,
+			Headers: b.headers[first:len(b.headers):len(b.headers)],
+		}
+	}
+	for i := range b.recs {
+		// Not the request's context: once a record is on its way, cancelling
+		// would only make the outcome unknown.
+		b.p.client.TryProduce(context.Background(), &b.recs[i], b.promise)
+	}
+}
+
+// finished is called by the client, one record at a time, and must be quick.
+func (b *batch) finished(_ *kgo.Record, err error) {
+	if err != nil {
+		b.mu.Lock()
+		if b.err == nil {
+			b.err = err
+		}
+		b.mu.Unlock()
+	} else if b.givenUp.Load() {
+		b.p.metrics.lateAcks.Inc()
+	}
+	p, size := b.p, b.size
+	if b.pending.Add(-1) == 0 {
+		p.buffered.Add(-size)
+		b.done <- struct{}{}
+	}
+}
+
+// wait reports whether every record was finished within d.
+func (b *batch) wait(d time.Duration) bool {
+	b.timer.Reset(d)
+	defer b.timer.Stop()
+	select {
+	case <-b.done:
+		return true
+	case <-b.timer.C:
+		b.givenUp.Store(true)
+		return false
+	}
+}
+
+func (b *batch) firstError() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// recycle keeps the batch for the next publication.
+func (b *batch) recycle() {
+	if cap(b.recs) > keepRecords {
+		return
+	}
+	clear(b.recs)
+	clear(b.headers)
+	b.recs, b.headers, b.err = b.recs[:0], b.headers[:0], nil
+	b.p.batches.Put(b)
+}

@@ -1,0 +1,87 @@
+package kafka
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/record"
+)
+
+// DeadLetterSuffix, put after a topic's name, is the topic of its records that
+// could not be stored.
+const DeadLetterSuffix = ".dlq"
+
+// Topic says how a topic is created. Existing topics are never changed.
+type Topic struct {
+	// Name is without prefix.
+	Name string
+	// Help says what the topic holds.
+	Help string
+	// Retention is how long records are kept at least.
+	Retention time.Duration
+	// Cleanup is "delete" or "compact".
+	Cleanup string
+	// MaxMessageBytes is the largest batch the broker accepts.
+	MaxMessageBytes int
+}
+
+const day = 24 * time.Hour
+
+// Topics is the table of the topics that millrace writes.
+var Topics = []Topic{
+	{
+		Name: record.TopicEvents, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Events as the edge accepted them.",
+	},
+	{
+		Name: record.TopicEventsBackfill, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Events that were old when they arrived, so that history does not slow live data.",
+	},
+	{
+		Name: record.TopicEvents + DeadLetterSuffix, Retention: 30 * day, Cleanup: "delete", MaxMessageBytes: 2 << 20,
+		Help: "Records of events.v1 that cannot be stored, with the reason.",
+	},
+	{
+		Name: record.TopicEventsBackfill + DeadLetterSuffix, Retention: 30 * day, Cleanup: "delete", MaxMessageBytes: 2 << 20,
+		Help: "Records of events.backfill.v1 that cannot be stored, with the reason.",
+	},
+}
+
+const (
+	defaultPartitions  = 64
+	defaultReplication = 3
+	minInsync          = 2 // or all, where there are fewer replicas
+)
+
+// TopicName returns the name of a topic on the broker.
+func TopicName(cfg config.Kafka, name string) string { return cfg.TopicPrefix + name }
+
+// partitionsOf and replicationOf apply the settings.
+func partitionsOf(cfg config.Kafka) int32 {
+	if cfg.Partitions > 0 {
+		return int32(cfg.Partitions) //nolint:gosec // validated by package config
+	}
+	return defaultPartitions
+}
+
+func replicationOf(cfg config.Kafka) int16 {
+	if cfg.Replication > 0 {
+		return int16(cfg.Replication) //nolint:gosec // validated by package config
+	}
+	return defaultReplication
+}
+
+// settings returns the topic's settings in the broker's words.
+func (t Topic) settings(replication int16) map[string]*string {
+	value := func(s string) *string { return &s }
+	return map[string]*string{
+		"retention.ms":                   value(strconv.FormatInt(t.Retention.Milliseconds(), 10)),
+		"cleanup.policy":                 value(t.Cleanup),
+		"compression.type":               value("lz4"),
+		"max.message.bytes":              value(strconv.Itoa(t.MaxMessageBytes)),
+		"message.timestamp.type":         value("CreateTime"),
+		"min.insync.replicas":            value(strconv.Itoa(min(minInsync, int(replication)))),
+		"unclean.leader.election.enable": value("false"),
+	}
+}
