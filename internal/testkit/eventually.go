@@ -13,10 +13,10 @@ const pollInterval = 10 * time.Millisecond
 // Eventually waits until cond returns nil, and ends the test with cond's last
 // error when that takes longer than within. The time is a limit, not a delay:
 // take a generous one.
-func Eventually(t testing.TB, within time.Duration, cond func() error) {
-	t.Helper()
+func Eventually(tb testing.TB, within time.Duration, cond func() error) {
+	tb.Helper()
 	if err := WaitFor(within, cond); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

@@ -30,11 +30,11 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 })
 
 // Root is ModuleRoot for tests.
-func Root(t testing.TB) string {
-	t.Helper()
+func Root(tb testing.TB) string {
+	tb.Helper()
 	root, err := ModuleRoot()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return root
 }
@@ -42,15 +42,15 @@ func Root(t testing.TB) string {
 // ShortDir returns a new folder with a short path, removed after the test. The
 // path of t.TempDir carries the test's name and easily passes the 108 bytes that
 // a Unix socket's address may have.
-func ShortDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mr")
+func ShortDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "mr") //nolint:usetesting // TempDir is what is too long
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("removing the test's folder: %v", err)
+			tb.Errorf("removing the test's folder: %v", err)
 		}
 	})
 	return dir

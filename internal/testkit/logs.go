@@ -17,12 +17,12 @@ type Log struct {
 }
 
 // NewLog returns a Log that is shown when the test fails.
-func NewLog(t testing.TB, name string) *Log {
-	t.Helper()
+func NewLog(tb testing.TB, name string) *Log {
+	tb.Helper()
 	l := &Log{}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("log of %s:\n%s", name, lastLines(l.String(), 60))
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("log of %s:\n%s", name, lastLines(l.String(), 60))
 		}
 	})
 	return l

@@ -15,13 +15,13 @@ import (
 // TIME_WAIT instead: it is skipped when the kernel looks for a free one, while a
 // server that sets SO_REUSEADDR, as all of ours do, may bind it.
 func ReservePort() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // loopback, immediate
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("reserving a port: %w", err)
 	}
 	defer l.Close()
 	addr := l.Addr().String()
-	client, err := net.Dial("tcp4", addr) //nolint:noctx // loopback, immediate
+	client, err := net.Dial("tcp4", addr)
 	if err != nil {
 		return 0, fmt.Errorf("reserving port %s: %w", addr, err)
 	}
@@ -33,7 +33,7 @@ func ReservePort() (int, error) {
 	server.Close()
 	// The client's end must be closed after the server's for the server's to be
 	// the one that waits; reading until the end makes sure.
-	client.Read(make([]byte, 1)) //nolint:errcheck // the end is what is waited for
+	client.Read(make([]byte, 1))
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return 0, err
@@ -42,17 +42,17 @@ func ReservePort() (int, error) {
 }
 
 // FreePort is ReservePort for tests.
-func FreePort(t testing.TB) int {
-	t.Helper()
+func FreePort(tb testing.TB) int {
+	tb.Helper()
 	port, err := ReservePort()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return port
 }
 
 // FreeAddr returns a loopback address, host:port, that a server can bind.
-func FreeAddr(t testing.TB) string {
-	t.Helper()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(t)))
+func FreeAddr(tb testing.TB) string {
+	tb.Helper()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(tb)))
 }

@@ -23,7 +23,7 @@ func newFolder() (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through
+	if err := os.Chmod(path, 0o711); err != nil {
 		return nil, err
 	}
 	unlock, err := lock(filepath.Join(path, "lock"), false)
@@ -34,7 +34,7 @@ func newFolder() (*folder, error) {
 }
 
 func (f *folder) remove() {
-	os.RemoveAll(f.path) //nolint:errcheck // a temporary folder; the next run sweeps it
+	os.RemoveAll(f.path)
 	f.unlock()
 }
 
@@ -49,7 +49,7 @@ func sweep() {
 			continue // being made just now
 		}
 		if unlock, err := lock(name, false); err == nil {
-			os.RemoveAll(path) //nolint:errcheck // somebody else's files stay
+			os.RemoveAll(path)
 			unlock()
 		}
 	}

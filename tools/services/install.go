@@ -43,11 +43,11 @@ func install(ctx context.Context, tools ...tool) error {
 	}
 	defer unlock()
 	if _, err := os.Stat(refuseStart); err != nil {
-		//nolint:gosec // Debian executes it
+
 		if err := os.WriteFile(refuseStart, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
 			return err
 		}
-		defer os.Remove(refuseStart) //nolint:errcheck // it was not there before
+		defer os.Remove(refuseStart)
 	}
 	for _, args := range [][]string{
 		{"update", "-qq"},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"text/template"
 
@@ -69,7 +70,7 @@ func prepareKafka(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // an ignored folder; nothing depends on it
+	defer os.RemoveAll(work)
 	if err := os.WriteFile(filepath.Join(work, "pom.xml"), kafkaPOM, 0o600); err != nil {
 		return err
 	}
@@ -115,8 +116,8 @@ func buildKafka(ctx context.Context, dir string) (*server, string, error) {
 	java := []string{"-Xmx768m", "-Dlog4j2.configurationFile=" + log4j, "-cp", jars + "/*"}
 	sum := sha256.Sum256([]byte(dir))
 	cluster := base64.RawURLEncoding.EncodeToString(sum[:16])
-	format := append(java[:len(java):len(java)], "kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties, "--standalone")
-	if out, err := exec.CommandContext(ctx, "java", format...).CombinedOutput(); err != nil {
+	format := []string{"kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties, "--standalone"}
+	if out, err := exec.CommandContext(ctx, "java", slices.Concat(java, format)...).CombinedOutput(); err != nil {
 		return nil, "", fmt.Errorf("formatting the log folder: %w: %s", err, tail(out))
 	}
 	return &server{
@@ -125,6 +126,6 @@ func buildKafka(ctx context.Context, dir string) (*server, string, error) {
 		halt:  syscall.SIGTERM,
 		log:   filepath.Join(dir, "kafka.log"),
 		path:  "java",
-		args:  append(java[:len(java):len(java)], "kafka.Kafka", properties),
+		args:  slices.Concat(java, []string{"kafka.Kafka", properties}),
 	}, fmt.Sprintf("KAFKA_BROKERS=127.0.0.1:%d", port), nil
 }

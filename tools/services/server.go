@@ -44,7 +44,7 @@ func (s *server) start(ctx context.Context) error {
 	}
 	s.output = &watcher{file: file, want: []byte(s.ready), seen: make(chan struct{})}
 	// The servers end by stop, in good order, not with the context.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.path, s.args...) //nolint:gosec // our own table
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.path, s.args...)
 	cmd.Stdout, cmd.Stderr = s.output, s.output
 	cmd.Dir = "/"
 	cmd.SysProcAttr = dieWithParent(s.as)
@@ -57,7 +57,7 @@ func (s *server) start(ctx context.Context) error {
 	go func() {
 		defer close(ended)
 		defer file.Close()
-		cmd.Wait() //nolint:errcheck // it was signalled, or start reports its output
+		cmd.Wait()
 	}()
 
 	timeout := time.NewTimer(startTimeout)
@@ -86,7 +86,7 @@ func (s *server) end(how syscall.Signal) error {
 	if s.cmd == nil {
 		return nil
 	}
-	s.cmd.Process.Signal(how) //nolint:errcheck // it may have ended by itself
+	s.cmd.Process.Signal(how)
 	timeout := time.NewTimer(stopTimeout)
 	defer timeout.Stop()
 	select {

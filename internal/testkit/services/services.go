@@ -49,41 +49,41 @@ type Server struct {
 }
 
 // Own starts a server for this test alone.
-func Own(t testing.TB, kind Kind) *Server {
-	t.Helper()
-	leaveOutWhenShort(t, kind)
+func Own(tb testing.TB, kind Kind) *Server {
+	tb.Helper()
+	leaveOutWhenShort(tb, kind)
 	s, err := launch(kind)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.close(); err != nil {
-			t.Errorf("ending %s: %v", kind, err)
+			tb.Errorf("ending %s: %v", kind, err)
 		}
 	})
 	return s
 }
 
 // Stop asks the server to end and returns when it has.
-func (s *Server) Stop(t testing.TB) { t.Helper(); s.command(t, "stop") }
+func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.command(tb, "stop") }
 
 // Kill ends the server with SIGKILL.
-func (s *Server) Kill(t testing.TB) { t.Helper(); s.command(t, "kill") }
+func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.command(tb, "kill") }
 
 // Start starts a server that was stopped or killed, on its old port and files,
 // and returns when it serves.
-func (s *Server) Start(t testing.TB) { t.Helper(); s.command(t, "start") }
+func (s *Server) Start(tb testing.TB) { tb.Helper(); s.command(tb, "start") }
 
-func (s *Server) command(t testing.TB, verb string) {
-	t.Helper()
+func (s *Server) command(tb testing.TB, verb string) {
+	tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := fmt.Fprintf(s.stdin, "%s %s\n", verb, s.kind); err != nil {
-		t.Fatalf("telling tools/services to %s %s: %v", verb, s.kind, err)
+		tb.Fatalf("telling tools/services to %s %s: %v", verb, s.kind, err)
 	}
 	answer, err := s.out.ReadString('\n')
 	if err != nil || strings.TrimSpace(answer) != "ok" {
-		t.Fatalf("tools/services was told to %s %s and said %q, %v\n%s", verb, s.kind, answer, err, s.log)
+		tb.Fatalf("tools/services was told to %s %s and said %q, %v\n%s", verb, s.kind, answer, err, s.log)
 	}
 }
 
@@ -131,9 +131,9 @@ func launch(kind Kind) (*Server, error) {
 	}
 }
 
-func leaveOutWhenShort(t testing.TB, kind Kind) {
-	t.Helper()
+func leaveOutWhenShort(tb testing.TB, kind Kind) {
+	tb.Helper()
 	if testing.Short() {
-		t.Skipf("left out under -short: needs a real %s", kind)
+		tb.Skipf("left out under -short: needs a real %s", kind)
 	}
 }

@@ -22,21 +22,21 @@ var (
 	serial         atomic.Int64
 )
 
-func shared(t testing.TB, kind Kind, get func() (*Server, error)) *Server {
-	t.Helper()
-	leaveOutWhenShort(t, kind)
+func shared(tb testing.TB, kind Kind, get func() (*Server, error)) *Server {
+	tb.Helper()
+	leaveOutWhenShort(tb, kind)
 	s, err := get()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
 // Kafka returns settings for the shared broker, with a topic prefix that no
 // other test has. Topics are not there yet.
-func Kafka(t testing.TB) config.Kafka {
-	t.Helper()
-	return shared(t, KindKafka, sharedKafka).Kafka()
+func Kafka(tb testing.TB) config.Kafka {
+	tb.Helper()
+	return shared(tb, KindKafka, sharedKafka).Kafka()
 }
 
 // Kafka returns settings for this broker, with a new topic prefix.
@@ -51,28 +51,28 @@ func (s *Server) Kafka() config.Kafka {
 
 // Postgres returns the URL of an empty database on the shared server, dropped
 // after the test.
-func Postgres(t testing.TB) string {
-	t.Helper()
-	return shared(t, KindPostgres, sharedPostgres).Database(t)
+func Postgres(tb testing.TB) string {
+	tb.Helper()
+	return shared(tb, KindPostgres, sharedPostgres).Database(tb)
 }
 
 // Database creates an empty database on this PostgreSQL and returns its URL. It
 // is dropped after the test when the server still runs then.
-func (s *Server) Database(t testing.TB) string {
-	t.Helper()
+func (s *Server) Database(tb testing.TB) string {
+	tb.Helper()
 	name := fmt.Sprintf("t%d", serial.Add(1))
-	if err := s.sql(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatalf("creating a database: %v", err)
+	if err := s.sql(tb.Context(), "CREATE DATABASE "+name); err != nil {
+		tb.Fatalf("creating a database: %v", err)
 	}
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
+	tb.Cleanup(func() {
+		ctx := context.WithoutCancel(tb.Context())
 		if err := s.sql(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			t.Logf("dropping database %s: %v", name, err)
+			tb.Logf("dropping database %s: %v", name, err)
 		}
 	})
 	u, err := url.Parse(s.value)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	u.Path = name
 	return u.String()
@@ -83,14 +83,14 @@ func (s *Server) sql(ctx context.Context, statement string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is pending
+	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, statement)
 	return err
 }
 
 // Redis returns the URL of an empty database on the shared server.
-func Redis(t testing.TB) string {
-	t.Helper()
-	s := shared(t, KindRedis, sharedRedis)
+func Redis(tb testing.TB) string {
+	tb.Helper()
+	s := shared(tb, KindRedis, sharedRedis)
 	return strings.TrimSuffix(s.value, "/") + fmt.Sprintf("/%d", serial.Add(1))
 }
