@@ -1,0 +1,96 @@
+package org
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Limits of a password. The upper one bounds the work of hashing it.
+const (
+	MinPasswordLen   = 8    // code points
+	MaxPasswordBytes = 1024 // bytes
+)
+
+// argonParams are the costs of one hash.
+type argonParams struct {
+	memoryKiB uint32
+	passes    uint32
+	lanes     uint8
+}
+
+// current are the costs of new hashes: OWASP's first choice for argon2id, about
+// 30 ms and 19 MiB on one core.
+var current = argonParams{memoryKiB: 19 << 10, passes: 2, lanes: 1}
+
+// The most that a stored hash may ask for, so that a forged row cannot take the
+// machine down.
+var most = argonParams{memoryKiB: 256 << 10, passes: 16, lanes: 16}
+
+const (
+	saltLen = 16 // bytes
+	tagLen  = 32 // bytes
+)
+
+var errNotPHC = errors.New("the stored password hash is not argon2id in PHC form")
+
+var b64 = base64.RawStdEncoding
+
+// HashPassword returns the argon2id hash of a password in PHC form, with a fresh
+// salt: $argon2id$v=19$m=19456,t=2,p=1$salt$hash.
+func HashPassword(password string) (string, error) {
+	if n := utf8.RuneCountInString(password); n < MinPasswordLen || len(password) > MaxPasswordBytes {
+		return "", fmt.Errorf("a password has at least %d characters and at most %d bytes", MinPasswordLen, MaxPasswordBytes)
+	}
+	var salt [saltLen]byte
+	rand.Read(salt[:])
+	tag := current.tag(password, salt[:], tagLen)
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version,
+		current.memoryKiB, current.passes, current.lanes, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
+}
+
+// VerifyPassword reports whether the password is the one that hash was made
+// from. An error means that hash cannot be read, not that the password is wrong.
+func VerifyPassword(hash, password string) (bool, error) {
+	params, salt, want, err := parsePHC(hash)
+	if err != nil {
+		return false, err
+	}
+	if len(password) > MaxPasswordBytes {
+		return false, nil
+	}
+	return subtle.ConstantTimeCompare(params.tag(password, salt, len(want)), want) == 1, nil
+}
+
+func (p argonParams) tag(password string, salt []byte, n int) []byte {
+	return argon2.IDKey([]byte(password), salt, p.passes, p.memoryKiB, p.lanes, uint32(n)) //nolint:gosec // n is 16 to 64
+}
+
+func parsePHC(hash string) (p argonParams, salt, tag []byte, err error) {
+	fields := strings.Split(hash, "$")
+	if len(fields) != 6 || fields[0] != "" || fields[1] != "argon2id" || fields[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return p, nil, nil, errNotPHC
+	}
+	if _, err := fmt.Sscanf(fields[3], "m=%d,t=%d,p=%d", &p.memoryKiB, &p.passes, &p.lanes); err != nil {
+		return p, nil, nil, errNotPHC
+	}
+	salt, errSalt := b64.DecodeString(fields[4])
+	tag, errTag := b64.DecodeString(fields[5])
+	if errSalt != nil || errTag != nil || len(salt) < 8 || len(salt) > 64 || len(tag) < 16 || len(tag) > 64 ||
+		!p.within(most) {
+		return p, nil, nil, errNotPHC
+	}
+	return p, salt, tag, nil
+}
+
+// within reports whether the costs are possible and at most those of limit.
+func (p argonParams) within(limit argonParams) bool {
+	return p.passes >= 1 && p.lanes >= 1 && p.memoryKiB >= 8*uint32(p.lanes) &&
+		p.passes <= limit.passes && p.lanes <= limit.lanes && p.memoryKiB <= limit.memoryKiB
+}
