@@ -1,0 +1,135 @@
+// Package store keeps the metadata: organizations, users, websites, API keys and
+// the salts of visitor ids, in SQLite or in PostgreSQL.
+//
+// It promises the same behaviour on both, shown by one suite (storetest): times
+// are UTC and exact to the millisecond, a missing row is the domain's ErrNotFound
+// and a taken name the domain's error for it, every call has a deadline, and no
+// error text holds a password. It is the only package that knows SQL. It caches
+// nothing (lookup does) and decides nothing about access (auth does).
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+)
+
+// Options tune a store. A zero field means the default.
+type Options struct {
+	// Timeout bounds every call, also one whose context has no deadline; 5 s.
+	Timeout time.Duration
+	// MaxConns is the most connections to PostgreSQL, or the most concurrent
+	// readers of SQLite, which has one writer always; 8.
+	MaxConns int
+	// Now tells the time; nil means time.Now. Only grace periods and the age of
+	// salts depend on it.
+	Now func() time.Time
+}
+
+// Store is an open metadata store. It is safe for concurrent use, and several
+// processes may open the same one.
+type Store struct {
+	read, write bun.IDB // the same for PostgreSQL
+	pools       []*sql.DB
+	dialect     dialect
+	opts        Options
+}
+
+// dialect is what differs between the two databases beyond what bun covers.
+type dialect struct {
+	name       string
+	bun        func() schema.Dialect
+	migrations fs.FS
+	// migrate opens a connection pool for migrations and runs them through it.
+	migrate func(ctx context.Context) error
+	// violation says which kind of constraint err reports; noViolation for any
+	// other error.
+	violation func(err error) violation
+}
+
+type violation uint8
+
+const (
+	noViolation violation = iota
+	uniqueViolation
+	foreignKeyViolation
+)
+
+// Open opens the store at url: "sqlite:PATH", whose folder exists and whose file
+// is made on first use, or "postgres://USER:PASSWORD@HOST:PORT/DATABASE" with
+// the parameters of libpq. It connects, and changes no schema; see Migrate.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	if opts.Timeout <= 0 {
+		opts.Timeout = 5 * time.Second
+	}
+	if opts.MaxConns <= 0 {
+		opts.MaxConns = 8
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	var s *Store
+	var err error
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		s, err = openSQLite(rest, opts)
+	case "postgres", "postgresql":
+		s, err = openPostgres(url, opts)
+	default:
+		err = errors.New("the URL begins neither with sqlite: nor with postgres://")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the metadata store: %w", err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close closes the connections.
+func (s *Store) Close() error {
+	var errs []error
+	for _, p := range s.pools {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Ping reports why the store cannot be asked now; nil when it can.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	var one int
+	if err := s.read.NewSelect().ColumnExpr("1").Scan(ctx, &one); err != nil {
+		return fmt.Errorf("reaching the metadata store: %w", err)
+	}
+	return nil
+}
+
+// InTx runs fn in one transaction: everything done through tx is kept when fn
+// returns nil, and nothing of it otherwise. fn must not use s. Inside a
+// transaction InTx just runs fn. The whole of fn stands under one deadline.
+func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx *Store) error) error {
+	db, ok := s.write.(*bun.DB)
+	if !ok {
+		return fn(ctx, s)
+	}
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		return fn(ctx, &Store{read: tx, write: tx, dialect: s.dialect, opts: s.opts})
+	})
+}
+
+func (s *Store) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.opts.Timeout)
+}
