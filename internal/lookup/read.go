@@ -1,0 +1,117 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"time"
+)
+
+var errHangs = errors.New("the read did not return by its deadline")
+
+// read asks the store for k and waits for the answer, no longer than ctx and
+// Config.LoadTimeout allow. e is the entry of k, if one is known; when the read
+// fails, its answer stands in while it is young enough.
+func (c *Cache[K, V]) read(ctx context.Context, k K, e *entry[K, V]) (V, error) {
+	v, err := c.wait(ctx, owned(k), e)
+	if err == nil || c.notFound(err) {
+		return v, err
+	}
+	if e != nil {
+		if a := e.answer.Load(); c.servable(a, time.Now()) {
+			c.metrics.stale.Inc()
+			return a.value, nil
+		}
+	}
+	return v, fmt.Errorf("looking up %s: %w", c.cfg.Name, err)
+}
+
+// readBehind starts a read of a known entry in the background, unless one is
+// under way.
+func (c *Cache[K, V]) readBehind(ctx context.Context, e *entry[K, V]) {
+	if !e.reading.CompareAndSwap(false, true) {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		defer e.reading.Store(false)
+		_, _ = c.wait(ctx, e.key, e) // a failure is noted in the entry
+	}()
+}
+
+// wait joins or starts the one read of k that may be under way, and notes in e
+// when it fails.
+func (c *Cache[K, V]) wait(ctx context.Context, k K, e *entry[K, V]) (V, error) {
+	done := c.flights.DoChan(flightName(k), func() (any, error) {
+		// The read goes on when the caller who started it has left: others wait
+		// for it.
+		return c.ask(context.WithoutCancel(ctx), k, e)
+	})
+	// A read that ignores its deadline must not hold its callers.
+	patience := time.NewTimer(c.cfg.LoadTimeout + c.cfg.LoadTimeout/10)
+	defer patience.Stop()
+	var zero V
+	select {
+	case r := <-done:
+		v, _ := r.Val.(V)
+		return v, r.Err
+	case <-patience.C:
+		e.noteFailure(time.Now())
+		return zero, errHangs
+	case <-ctx.Done():
+		return zero, context.Cause(ctx)
+	}
+}
+
+// ask reads k from the store through the breaker and keeps the answer.
+func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.LoadTimeout)
+	defer cancel()
+	drops := c.drops.Load()
+	start := time.Now()
+	v, err := c.breaker.Execute(func() (V, error) {
+		c.metrics.loads.Inc()
+		v, err := c.load(ctx, k)
+		c.metrics.seconds.Observe(time.Since(start).Seconds())
+		if err != nil && !c.notFound(err) {
+			c.metrics.failures.Inc()
+		}
+		return v, err
+	})
+	found := err == nil
+	if !found && !c.notFound(err) {
+		e.noteFailure(time.Now())
+		return v, err
+	}
+	if c.drops.Load() == drops {
+		c.keep(k, e, &answer[V]{value: v, absent: err, readAt: start})
+	}
+	return v, err
+}
+
+// keep replaces the answer of a known entry, or makes an entry.
+func (c *Cache[K, V]) keep(k K, e *entry[K, V], a *answer[V]) {
+	if e != nil {
+		e.answer.Store(a)
+		return
+	}
+	e = &entry[K, V]{key: k}
+	e.answer.Store(a)
+	c.entries.Set(maphash.Comparable(c.seed, k), e, 1)
+}
+
+// noteFailure records that a read failed, next to the answer that stays.
+func (e *entry[K, V]) noteFailure(at time.Time) {
+	if e == nil {
+		return
+	}
+	for {
+		old := e.answer.Load()
+		failed := *old
+		failed.failedAt = at
+		if e.answer.CompareAndSwap(old, &failed) {
+			return
+		}
+	}
+}
