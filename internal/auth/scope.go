@@ -88,3 +88,15 @@ func index(s Scope) int {
 		return row.Scope == s
 	})
 }
+
+// knownScopes returns the set of the names that this program knows. A name that
+// a newer program stored grants nothing here.
+func knownScopes(names []string) ScopeSet {
+	var set ScopeSet
+	for _, n := range names {
+		if i := index(Scope(n)); i >= 0 {
+			set |= 1 << i
+		}
+	}
+	return set
+}

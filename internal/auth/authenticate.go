@@ -1,0 +1,171 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/lookup"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// retryAfter is what callers are told to wait while the metadata store is down
+// (specification 7.2).
+const retryAfter = 5 * time.Second
+
+// KeyStore reads API keys. A hash that no key has, nor had within the grace of a
+// rotation, is apikey.ErrNotFound.
+type KeyStore interface {
+	KeyByHash(ctx context.Context, hash [apikey.HashLen]byte) (*apikey.Key, error)
+}
+
+// WebsiteStore reads websites. What does not exist is website.ErrNotFound.
+type WebsiteStore interface {
+	WebsiteByID(ctx context.Context, id string) (*website.Website, error)
+	WebsiteByClientID(ctx context.Context, clientID string) (*website.Website, error)
+}
+
+// Config holds what an operator may set.
+type Config struct {
+	KeyPrefix string        // of API keys, without the underscore
+	Fresh     time.Duration // age at which a cached key or website is read again; 0 means 5 s
+	Stale     time.Duration // age up to which it is served while the store is down; 0 means 10 min
+}
+
+// Deps are the parts an Authenticator needs.
+type Deps struct {
+	Keys     KeyStore
+	Websites WebsiteStore
+	Metrics  prometheus.Registerer // nil for none
+	Now      func() time.Time      // nil means time.Now; decides about expiry
+}
+
+// Authenticator recognises keys and websites. It is safe for concurrent use.
+type Authenticator struct {
+	prefix  string
+	now     func() time.Time
+	keys    *lookup.Cache[[apikey.HashLen]byte, *credential]
+	clients *lookup.Cache[string, *website.Website] // by client id
+	refs    *lookup.Cache[string, *website.Website] // by id, else client id
+}
+
+// credential is a key with what it stands for worked out.
+type credential struct {
+	key       *apikey.Key
+	principal Principal
+}
+
+// New returns an Authenticator that reads from the stores through caches.
+func New(cfg Config, deps Deps) *Authenticator {
+	a := &Authenticator{prefix: cfg.KeyPrefix, now: deps.Now}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	named := func(name string) lookup.Config {
+		return lookup.Config{Name: name, Fresh: cfg.Fresh, Stale: cfg.Stale}
+	}
+	a.keys = lookup.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
+	a.clients = lookup.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
+	a.refs = lookup.New(named("websites"), loadRef(deps.Websites), noWebsite, deps.Metrics)
+	return a
+}
+
+// Close ends the goroutines of the caches.
+func (a *Authenticator) Close() {
+	a.keys.Close()
+	a.clients.Close()
+	a.refs.Close()
+}
+
+func noKey(err error) bool     { return errors.Is(err, apikey.ErrNotFound) }
+func noWebsite(err error) bool { return errors.Is(err, website.ErrNotFound) }
+
+func loadKey(keys KeyStore) func(context.Context, [apikey.HashLen]byte) (*credential, error) {
+	return func(ctx context.Context, hash [apikey.HashLen]byte) (*credential, error) {
+		k, err := keys.KeyByHash(ctx, hash)
+		if err != nil {
+			return nil, err
+		}
+		return &credential{key: k, principal: Principal{
+			Kind: KindKey, OrganizationID: k.OrganizationID, KeyID: k.ID,
+			Scopes: knownScopes(k.Scopes), WebsiteID: k.WebsiteID,
+		}}, nil
+	}
+}
+
+func loadRef(websites WebsiteStore) func(context.Context, string) (*website.Website, error) {
+	return func(ctx context.Context, ref string) (*website.Website, error) {
+		w, err := websites.WebsiteByID(ctx, ref)
+		if noWebsite(err) {
+			return websites.WebsiteByClientID(ctx, ref)
+		}
+		return w, err
+	}
+}
+
+// Key returns whom an API key stands for. A key that is malformed, unknown,
+// expired, revoked, rotated away or without an organization is an AuthRequired
+// fault, and nothing tells these apart; a malformed one costs no lookup. When
+// the store cannot be asked and the key is not known from before, it is a
+// ServiceUnavailable fault.
+func (a *Authenticator) Key(ctx context.Context, secret []byte) (Principal, error) {
+	if !apikey.WellFormed(a.prefix, secret) {
+		return Principal{}, fault.New(fault.AuthRequired)
+	}
+	hash := apikey.HashOf(secret)
+	c, err := a.keys.Get(ctx, hash)
+	if noKey(err) {
+		return Principal{}, fault.New(fault.AuthRequired)
+	}
+	if err != nil {
+		return Principal{}, unavailable(err)
+	}
+	// The answer may be older than the instant at which the key or its old secret
+	// ended, so the dates are looked at here and not when it was read.
+	if !c.key.Accepts(hash, a.now()) || c.key.OrganizationID == "" {
+		return Principal{}, fault.New(fault.AuthRequired)
+	}
+	return c.principal, nil
+}
+
+// ClientWebsite returns the website that bears a client id, for callers without
+// a credential. An unknown one is website.ErrNotFound, and a store that cannot
+// be asked a ServiceUnavailable fault. The website is shared: it must not be
+// changed. clientID may alias memory that is reused after the call.
+func (a *Authenticator) ClientWebsite(ctx context.Context, clientID string) (*website.Website, error) {
+	w, err := find(ctx, a.clients, clientID)
+	if err == nil && !w.AcceptsClientID(clientID, a.now()) {
+		return nil, website.ErrNotFound
+	}
+	return w, err
+}
+
+// Website returns the website with an id or client id, for callers with a
+// credential; errors are those of ClientWebsite. Whether the caller may touch it
+// is for AuthorizeWebsite to say.
+func (a *Authenticator) Website(ctx context.Context, ref string) (*website.Website, error) {
+	w, err := find(ctx, a.refs, ref)
+	if err == nil && !w.Accepts(ref, a.now()) {
+		return nil, website.ErrNotFound
+	}
+	return w, err
+}
+
+func find(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string) (*website.Website, error) {
+	if !website.PlausibleRef(ref) {
+		return nil, website.ErrNotFound
+	}
+	w, err := cache.Get(ctx, ref)
+	if err == nil || noWebsite(err) {
+		return w, err
+	}
+	return nil, unavailable(err)
+}
+
+func unavailable(cause error) error {
+	return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: retryAfter, Err: cause}
+}
