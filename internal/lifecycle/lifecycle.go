@@ -2,9 +2,10 @@
 // them, and stops them in reverse.
 //
 // It promises that a part starts only after every part listed before it has
-// started, that it stops only after every part listed after it has stopped, and
-// that a part which returns by itself ends the daemon with an error instead of
-// leaving it half alive.
+// started, that it is asked to stop only after every part listed after it has
+// stopped or used up the time for the stop, and that a part which returns by
+// itself ends the daemon with an error, at whatever moment, instead of leaving
+// it half alive. It refuses to restart anything: that is the platform's work.
 package lifecycle
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -27,8 +29,9 @@ type Part struct {
 	// Run does the part's work until its context ends, finishes what was
 	// accepted, and returns nil. nil means that the part has no work of its own.
 	Run func(ctx context.Context) error
-	// Stop releases what Start took; it is called after Run has returned, also
-	// when Start failed half way. nil means that there is nothing to release.
+	// Stop releases what Start took; it is called once, after Run has returned or
+	// the time for the stop has run out, also when Start failed half way. nil
+	// means that there is nothing to release.
 	Stop func(ctx context.Context) error
 }
 
@@ -44,120 +47,172 @@ type Options struct {
 	// Delay is how long a stop waits, not ready any more and still serving, so
 	// that load balancers look elsewhere.
 	Delay time.Duration
-	// Grace bounds the whole stop after the delay.
+	// Grace is the time for the whole stop after the delay. Once it has run out,
+	// each Run and Stop that is still to return is given overtime, with a context
+	// that has ended, and is then left behind and reported.
 	Grace time.Duration
 }
 
-var errReturnedEarly = errors.New("returned before it was asked to stop")
+// overtime lets files be closed and child processes be ended although another
+// part has used up the grace.
+const overtime = time.Second
 
-type running struct {
-	part   Part
-	cancel context.CancelFunc
-	done   chan error // closed after the result was sent
-}
+var errReturnedEarly = errors.New("returned before it was asked to stop")
 
 // Run starts the parts in order, waits until ctx ends or a part returns, and
 // stops them in reverse. It returns nil after a stop that was asked for and in
-// which every part ended cleanly.
+// which every part ended cleanly; else every failure, joined, the first one
+// first.
 func Run(ctx context.Context, opts Options, parts ...Part) error {
+	d := &daemon{opts: opts, failed: make(chan struct{})}
 	asked, cancel := context.WithCancel(ctx)
 	defer cancel()
-
-	early := make(chan error, len(parts))
-	var started []*running
-	var err error
-	for _, p := range parts {
-		var r *running
-		r, err = start(asked, p, early)
-		started = append(started, r)
-		if err != nil {
-			break
+	go func() { // a part that dies also interrupts the start of a later one
+		select {
+		case <-d.failed:
+			cancel()
+		case <-asked.Done():
 		}
-		opts.Log.LogAttrs(ctx, slog.LevelDebug, "part started", slog.String("part", p.Name))
-	}
-	if err == nil {
+	}()
+
+	if d.start(asked, parts) {
 		opts.Readiness.set(stateReady)
 		if opts.OnReady != nil {
 			opts.OnReady()
 		}
-		select {
-		case <-asked.Done():
-			opts.Readiness.set(stateDraining)
-			wait(opts.Delay, early)
-		case err = <-early:
-		}
-	} else if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = nil // the start was interrupted by the stop that was asked for
+		<-asked.Done()
+		opts.Readiness.set(stateDraining)
+		d.delay()
 	}
 	opts.Readiness.set(stateDraining)
-
-	stopCtx, stopCancel := context.WithTimeout(context.WithoutCancel(ctx), opts.Grace)
-	defer stopCancel()
-	for _, r := range slices.Backward(started) {
-		opts.Log.LogAttrs(stopCtx, slog.LevelDebug, "stopping part", slog.String("part", r.part.Name))
-		err = errors.Join(err, stop(stopCtx, r))
-	}
-	return err
+	d.stop(context.WithoutCancel(ctx))
+	return d.err()
 }
 
-// wait lets the delay of a stop pass, or ends it when a part ended by itself.
-func wait(d time.Duration, early <-chan error) {
-	if d <= 0 {
+type daemon struct {
+	opts    Options
+	started []*running
+	failed  chan struct{} // closed at the first failure
+
+	mu   sync.Mutex
+	errs []error
+}
+
+type running struct {
+	part   Part
+	cancel context.CancelFunc
+	done   chan struct{} // closed when Run has returned
+}
+
+func (d *daemon) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.errs) == 0 {
+		close(d.failed)
+	}
+	d.errs = append(d.errs, err)
+}
+
+func (d *daemon) err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return errors.Join(d.errs...)
+}
+
+// start starts the parts until one fails or the stop is asked for, and reports
+// whether all of them have started.
+func (d *daemon) start(asked context.Context, parts []Part) bool {
+	for _, p := range parts {
+		if asked.Err() != nil {
+			return false
+		}
+		// A part's own context outlives the request to stop: it is ended by
+		// stopOne, in its turn.
+		runCtx, cancel := context.WithCancel(context.WithoutCancel(asked))
+		r := &running{part: p, cancel: cancel, done: make(chan struct{})}
+		d.started = append(d.started, r)
+		if p.Start != nil {
+			if err := p.Start(asked); err != nil {
+				close(r.done)
+				if asked.Err() == nil || !errors.Is(err, asked.Err()) { // else the start was interrupted
+					d.fail(fmt.Errorf("starting %s: %w", p.Name, err))
+				}
+				return false
+			}
+		}
+		go d.run(runCtx, r)
+		d.opts.Log.LogAttrs(asked, slog.LevelDebug, "part started", slog.String("part", p.Name))
+	}
+	return true
+}
+
+func (d *daemon) run(ctx context.Context, r *running) {
+	defer close(r.done)
+	if r.part.Run == nil {
 		return
 	}
-	t := time.NewTimer(d)
+	err := r.part.Run(ctx)
+	switch {
+	case ctx.Err() == nil && err == nil:
+		d.fail(fmt.Errorf("%s: %w", r.part.Name, errReturnedEarly))
+	case err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)):
+		d.fail(fmt.Errorf("%s: %w", r.part.Name, err))
+	}
+}
+
+// delay lets the delay of a stop pass; a part that fails ends it.
+func (d *daemon) delay() {
+	t := time.NewTimer(d.opts.Delay)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-early:
+	case <-d.failed:
 	}
 }
 
-func start(ctx context.Context, p Part, early chan<- error) (*running, error) {
-	// A part's own context outlives the request to stop: it is ended by stop, in
-	// its turn.
-	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &running{part: p, cancel: cancel, done: make(chan error, 1)}
-	if p.Start != nil {
-		if err := p.Start(ctx); err != nil {
-			close(r.done)
-			return r, fmt.Errorf("starting %s: %w", p.Name, err)
-		}
+func (d *daemon) stop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, d.opts.Grace)
+	defer cancel()
+	for _, r := range slices.Backward(d.started) {
+		d.opts.Log.LogAttrs(ctx, slog.LevelDebug, "stopping part", slog.String("part", r.part.Name))
+		d.stopOne(ctx, r)
 	}
-	if p.Run == nil {
-		close(r.done)
-		return r, nil
-	}
-	go func() {
-		defer close(r.done)
-		err := p.Run(runCtx)
-		if runCtx.Err() == nil { // nobody asked
-			if err == nil {
-				err = errReturnedEarly
-			}
-			early <- fmt.Errorf("%s: %w", p.Name, err)
-			return
-		}
-		r.done <- err
-	}()
-	return r, nil
 }
 
-func stop(ctx context.Context, r *running) error {
+func (d *daemon) stopOne(ctx context.Context, r *running) {
 	r.cancel()
-	var errs []error
-	select {
-	case err := <-r.done:
-		if err != nil && !errors.Is(err, context.Canceled) {
-			errs = append(errs, fmt.Errorf("%s: %w", r.part.Name, err))
-		}
-	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("stopping %s: %w", r.part.Name, ctx.Err()))
+	if !within(ctx, r.done) {
+		d.fail(fmt.Errorf("stopping %s: still running after %s", r.part.Name, d.opts.Grace))
 	}
-	if r.part.Stop != nil {
+	if r.part.Stop == nil {
+		return
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
 		if err := r.part.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stopping %s: %w", r.part.Name, err))
+			d.fail(fmt.Errorf("stopping %s: %w", r.part.Name, err))
 		}
+	}()
+	if !within(ctx, stopped) {
+		d.fail(fmt.Errorf("stopping %s: not released after %s", r.part.Name, d.opts.Grace))
 	}
-	return errors.Join(errs...)
+}
+
+// within waits for done until ctx ends and overtime has passed, and reports
+// whether it was closed.
+func within(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(overtime)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
 }
