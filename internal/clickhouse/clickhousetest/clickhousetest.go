@@ -56,12 +56,12 @@ func Main(m *testing.M) {
 
 // Database makes an empty database and returns the settings to reach it. The
 // database is dropped when the test ends.
-func Database(t testing.TB) config.ClickHouse {
-	t.Helper()
-	addr := Server(t).Addr()
+func Database(tb testing.TB) config.ClickHouse {
+	tb.Helper()
+	addr := Server(tb).Addr()
 	name := "test_" + strings.ToLower(ulid.Make().String())
-	exec(t, addr, "CREATE DATABASE "+name)
-	t.Cleanup(func() { exec(t, addr, "DROP DATABASE IF EXISTS "+name+" SYNC") })
+	exec(tb, addr, "CREATE DATABASE "+name)
+	tb.Cleanup(func() { exec(tb, addr, "DROP DATABASE IF EXISTS "+name+" SYNC") })
 
 	cfg := config.Default().ClickHouse
 	cfg.Addr, cfg.Database = []string{addr}, name
@@ -69,16 +69,16 @@ func Database(t testing.TB) config.ClickHouse {
 }
 
 // Server returns the server that the tests of this binary share.
-func Server(t testing.TB) *chserver.Server {
-	t.Helper()
+func Server(tb testing.TB) *chserver.Server {
+	tb.Helper()
 	shared.once.Do(start)
 	switch {
 	case errors.Is(shared.err, chlibrary.ErrMissing) && testing.Short():
-		t.Skip("the ClickHouse library is not installed; run make clickhouse")
+		tb.Skip("the ClickHouse library is not installed; run make clickhouse")
 	case errors.Is(shared.err, chlibrary.ErrMissing):
-		t.Fatal("the ClickHouse library is not installed; run make clickhouse")
+		tb.Fatal("the ClickHouse library is not installed; run make clickhouse")
 	case shared.err != nil:
-		t.Fatal(shared.err)
+		tb.Fatal(shared.err)
 	}
 	return shared.server
 }
@@ -107,17 +107,17 @@ func stop() error {
 }
 
 // exec runs one statement outside of any database.
-func exec(t testing.TB, addr, statement string) {
-	t.Helper()
+func exec(tb testing.TB, addr, statement string) {
+	tb.Helper()
 	// A test's own context has ended when its cleanup runs.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), dropTimeout)
 	defer cancel()
 	client, err := ch.Dial(ctx, ch.Options{Address: addr, ClientName: "clickhousetest"})
 	if err != nil {
-		t.Fatalf("connecting to ClickHouse: %v", err)
+		tb.Fatalf("connecting to ClickHouse: %v", err)
 	}
 	defer client.Close()
 	if err := client.Do(ctx, ch.Query{Body: statement}); err != nil {
-		t.Fatalf("running %q: %v", statement, err)
+		tb.Fatalf("running %q: %v", statement, err)
 	}
 }

@@ -24,10 +24,10 @@ func TestEachDatabaseIsEmptyAndItsOwn(t *testing.T) {
 	}
 }
 
-func TestADatabaseIsGoneAfterItsTest(t *testing.T) {
+func TestADatabaseIsGoneAfterItsTest(t *testing.T) { //nolint:tparallel // the end of its subtest is what is tested
 	t.Parallel()
 	var used config.ClickHouse
-	t.Run("use it", func(t *testing.T) { //nolint:paralleltest // its end is what is tested
+	t.Run("use it", func(t *testing.T) {
 		used = clickhousetest.Database(t)
 		do(t, used, "CREATE TABLE x (n UInt8) ENGINE = MergeTree ORDER BY n")
 	})

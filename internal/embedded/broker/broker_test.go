@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,7 +172,7 @@ func TestItListensWhereItIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := net.JoinHostPort(brokers[0].Host, fmt.Sprint(brokers[0].Port)); len(brokers) != 1 || got != b.Addr() {
+	if got := net.JoinHostPort(brokers[0].Host, strconv.Itoa(int(brokers[0].Port))); len(brokers) != 1 || got != b.Addr() {
 		t.Errorf("the broker tells clients %s (of %d), it listens on %s", got, len(brokers), b.Addr())
 	}
 }

@@ -47,7 +47,7 @@ func Install(ctx context.Context, dir string, notify func(line string)) (string,
 	if err != nil {
 		return "", fmt.Errorf("making the cache folder: %w", err)
 	}
-	defer os.RemoveAll(staging)
+	defer func() { _ = os.RemoveAll(staging) }() // nothing is left of it after a success
 	if err := os.CopyFS(staging, sub()); err != nil {
 		return "", fmt.Errorf("preparing npm: %w", err)
 	}
@@ -118,7 +118,7 @@ func runNPM(ctx context.Context, npm, dir string, notify func(string)) error {
 
 // reason asks npm why it cannot have a package.
 func reason(ctx context.Context, npm, pkg string) string {
-	out, err := exec.CommandContext(ctx, npm, "view", pkg+"@"+Version, "version").CombinedOutput()
+	out, err := exec.CommandContext(ctx, npm, "view", pkg+"@"+Version, "version").CombinedOutput() //nolint:gosec // npm from PATH, constants
 	if err == nil {
 		return "it skipped the package; is this a system with glibc?"
 	}
@@ -147,11 +147,11 @@ func firstError(out string) string {
 
 func folderMB(dir string) int64 {
 	var total int64
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // files come and go while npm works
-		if err != nil || d.IsDir() {
-			return nil
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // files come and go while npm works
 		}
-		if info, err := d.Info(); err == nil {
+		if info, err := d.Info(); err == nil && !d.IsDir() {
 			total += info.Size()
 		}
 		return nil

@@ -80,8 +80,7 @@ func (c *child) lastWords() string {
 	if line := lastLine(c.output.String()); line != "" {
 		return line
 	}
-	var exit *exec.ExitError
-	if errors.As(c.err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](c.err); ok {
 		return exit.String()
 	}
 	return "it ended by itself"

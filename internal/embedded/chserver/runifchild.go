@@ -1,9 +1,13 @@
 package chserver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
+
+// errSaid is the error of a server that has written itself why it ended.
+var errSaid = errors.New("the server ended")
 
 // RunIfChild serves and ends the process when this program was started as the
 // child of Start; else it returns at once. Call it first in main and TestMain.
@@ -19,6 +23,9 @@ func RunIfChild() {
 		err = serveBinary(os.Args[2:])
 	default:
 		return
+	}
+	if errors.Is(err, errSaid) {
+		os.Exit(1)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -41,6 +41,10 @@ func serveLibrary(path string, args []string) error {
 	return nil
 }
 
+// binaryStopWait leaves our parent, which waits for stopWait, the time to see the
+// end.
+const binaryStopWait = stopWait - 3*time.Second
+
 // serveBinary runs a clickhouse binary until standard input has ended.
 func serveBinary(args []string) error {
 	// The server inherits the lock, so the folder is taken until it has ended
@@ -59,15 +63,18 @@ func serveBinary(args []string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the pipe
 		asked <- syscall.SIGTERM
 	}()
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		_ = cmd.Wait() // what it has to say it writes itself
+	}()
 	select {
-	case err := <-exited:
-		return fmt.Errorf("%s ended: %w", args[0], err)
+	case <-exited:
+		return errSaid
 	case <-asked:
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
-	t := time.NewTimer(stopWait)
+	t := time.NewTimer(binaryStopWait)
 	defer t.Stop()
 	select {
 	case <-exited:

@@ -85,4 +85,5 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("%s is in use by another program; stop it or set %s to another address", e.addr, e.setting)
 }
 
+// Is tells errors.Is.
 func (e *inUseError) Is(target error) bool { return target == ErrInUse }

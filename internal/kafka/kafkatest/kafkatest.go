@@ -21,16 +21,16 @@ const (
 // defaults: kfake.SeedTopics to begin with topics, kfake.NumBrokers for more
 // brokers. The cluster's Control functions answer requests in its place, to let
 // a test see how we cope with failures.
-func Cluster(t testing.TB, opts ...kfake.Opt) (*kfake.Cluster, config.Kafka) {
-	t.Helper()
+func Cluster(tb testing.TB, opts ...kfake.Opt) (*kfake.Cluster, config.Kafka) {
+	tb.Helper()
 	cluster, err := kfake.NewCluster(append([]kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.DefaultNumPartitions(Partitions),
 	}, opts...)...)
 	if err != nil {
-		t.Fatalf("starting a Kafka cluster: %v", err)
+		tb.Fatalf("starting a Kafka cluster: %v", err)
 	}
-	t.Cleanup(cluster.Close)
+	tb.Cleanup(cluster.Close)
 
 	cfg := config.Default().Kafka
 	cfg.Brokers = cluster.ListenAddrs()
