@@ -1,0 +1,48 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// ParseAnonymize reads a website's setting: "true", "false" or "auto"; "" is
+// unset.
+func ParseAnonymize(s string) (a Anonymize, ok bool) {
+	switch s {
+	case "":
+		return AnonymizeUnset, true
+	case "true":
+		return AnonymizeTrue, true
+	case "false":
+		return AnonymizeFalse, true
+	case "auto":
+		return AnonymizeAuto, true
+	}
+	return AnonymizeUnset, false
+}
+
+// HidesVisitor reports whether a visitor id is stored hashed: the event's choice
+// counts before the website's, and without either it is. AnonymizeAuto depends on
+// the visitor's country; as long as nobody knows that, it hashes.
+func HidesVisitor(event, website Anonymize) bool {
+	if event == AnonymizeUnset {
+		event = website
+	}
+	return event != AnonymizeFalse
+}
+
+// HashedVisitorLen is the length of a hashed visitor id.
+const HashedVisitorLen = 2 * sha256.Size
+
+// AppendHashedVisitor appends the hexadecimal SHA-256 of id followed by salt, in
+// lower case. An empty id stays empty: no visitor is not a visitor. The salt is
+// that of the UTC day of receipt, so that a visitor is recognised within a day
+// and not beyond.
+func AppendHashedVisitor(dst, id, salt []byte) []byte {
+	if len(id) == 0 {
+		return dst
+	}
+	var space [512]byte // enough for nearly all; a longer id is copied to the heap
+	sum := sha256.Sum256(append(append(space[:0], id...), salt...))
+	return hex.AppendEncode(dst, sum[:])
+}
