@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package chserver_test
 
 import (

@@ -5,7 +5,6 @@ package chserver
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 )
@@ -13,8 +12,6 @@ import (
 var errPlatform = fmt.Errorf("the embedded ClickHouse does not run on %s; set MILLRACE_CLICKHOUSE_ADDR to a server of your own", runtime.GOOS)
 
 func detach(*exec.Cmd) {}
-
-func tryLock(*os.File) error { return errPlatform }
 
 func serveLibrary(string, []string) error { return errPlatform }
 

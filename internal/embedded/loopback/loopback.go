@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"syscall"
@@ -43,12 +44,39 @@ func Resolve(ctx context.Context, addr, setting string) (string, error) {
 	} else if n != 0 {
 		return net.JoinHostPort(host, port), nil
 	}
-	l, err := listen(ctx, net.JoinHostPort(host, port))
+	addr, err = reserve(ctx, host)
 	if err != nil {
 		return "", fmt.Errorf("finding a free port: %w", err)
 	}
+	return addr, nil
+}
+
+// reserve returns an address with a port that is free and stays so: a connection
+// that the port's own side closed first leaves it in TIME_WAIT for about a
+// minute, in which the kernel gives it to nobody who asks for just any port,
+// while a server may bind it by number.
+func reserve(ctx context.Context, host string) (string, error) {
+	l, err := listen(ctx, net.JoinHostPort(host, "0"))
+	if err != nil {
+		return "", err
+	}
 	defer l.Close()
-	return l.Addr().String(), nil
+	addr := l.Addr().String()
+	var d net.Dialer
+	client, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		return "", err
+	}
+	if err := server.Close(); err != nil {
+		return "", err
+	}
+	_, err = io.Copy(io.Discard, client) // until the server's end has arrived
+	return addr, err
 }
 
 // Free waits up to the given time for nobody to listen on addr. It returns an
