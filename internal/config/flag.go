@@ -111,10 +111,16 @@ environment, the environment over the file. Durations are written as 250ms, 5s,
 	return nil
 }
 
+// settingKeys lists the keys and the sections they stand in.
 func settingKeys() []string {
-	keys := make([]string, len(table))
+	var keys []string
 	for i := range table {
-		keys[i] = table[i].Key
+		keys = append(keys, table[i].Key)
+		for j, c := range table[i].Key {
+			if c == '.' {
+				keys = append(keys, table[i].Key[:j])
+			}
+		}
 	}
 	return keys
 }

@@ -60,6 +60,9 @@ func (l *layer) add(f *Field, raw any, from origin) {
 		l.problems = append(l.problems, &problem{key: f.Key, origin: from, text: err.Error()})
 		return
 	}
+	if _, twice := l.values[f.Key]; twice { // as "log.level" and as "level" below "log"
+		l.problems = append(l.problems, &problem{key: f.Key, origin: from, text: "is set twice"})
+	}
 	l.values[f.Key], l.origins[f.Key] = v, from
 }
 
@@ -122,7 +125,7 @@ func (l *layer) walk(section map[string]any, prefix string, from origin) {
 		case known && raw != nil: // an empty value in YAML leaves the default
 			l.add(f, raw, from)
 		case known:
-		case strings.Contains(name, ".") || !isSection(key):
+		case !isSection(key):
 			l.problems = append(l.problems, unknown("setting", key, from.name, settingKeys()))
 		case isMap:
 			l.walk(inner, key+".", from)
