@@ -68,32 +68,25 @@ func unknownFlag(fs *pflag.FlagSet, name string) error {
 // reported. What follows an unknown flag is taken for its value unless it looks
 // like a flag.
 func splitArgs(fs *pflag.FlagSet, args []string) (known []string, problems []error) {
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if arg == "--" {
-			return append(known, args[i:]...), problems
-		}
-		name, _, hasValue := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		if !strings.HasPrefix(arg, "--") || name == "help" {
-			known = append(known, arg)
-			continue
-		}
-		takesNext := !hasValue && i+1 < len(args)
-		f := fs.Lookup(name)
-		switch {
+	for len(args) > 0 && args[0] != "--" {
+		name, _, hasValue := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
+		n := 1 // arguments that belong together
+		switch f := fs.Lookup(name); {
+		case !strings.HasPrefix(args[0], "--") || name == "help":
 		case f == nil:
 			problems = append(problems, unknownFlag(fs, name))
-			if takesNext && !strings.HasPrefix(args[i+1], "-") {
-				i++
+			if !hasValue && len(args) > 1 && !strings.HasPrefix(args[1], "-") {
+				n = 2
 			}
-		case takesNext && f.NoOptDefVal == "":
-			known = append(known, arg, args[i+1])
-			i++
-		default:
-			known = append(known, arg)
+			args = args[n:]
+			continue
+		case !hasValue && f.NoOptDefVal == "" && len(args) > 1:
+			n = 2
 		}
+		known = append(known, args[:n]...)
+		args = args[n:]
 	}
-	return known, problems
+	return append(known, args...), problems
 }
 
 func usage(w io.Writer, name string, fs *pflag.FlagSet) error {
