@@ -60,7 +60,6 @@ type kit struct {
 	log      *slog.Logger
 	tracer   trace.Tracer // nil when nothing is traced
 	metrics  *metrics
-	failures sampler
 	budget   budget
 	inFlight atomic.Int64
 	draining atomic.Bool
@@ -196,6 +195,5 @@ func (k *kit) logAccess(rc *fasthttp.RequestCtx, r *request, status int, took ti
 		slog.Int("status", status),
 		slog.Duration("took", took),
 		slog.Int("body_bytes", len(r.raw.b)),
-		slog.String("request_id", string(r.ctx.id)),
 	)
 }

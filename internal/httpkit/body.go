@@ -83,10 +83,10 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		}
 		err := r.raw.fill(body)
 		switch {
-		case err == io.EOF: //nolint:errorlint // io.Reader's own contract
+		case err == io.EOF && (length < 0 || len(r.raw.b) == length): //nolint:errorlint // io.Reader's own contract
 			r.consumed = true
 			return r.raw.b, nil
-		case err != nil:
+		case err != nil: // also fasthttp's EOF for a body that ended early
 			r.hangUp(rc)
 			return nil, readFault(err)
 		case len(r.raw.b) > limit:

@@ -1,13 +1,13 @@
 package httpkit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -116,8 +116,8 @@ func challenge(rc *fasthttp.RequestCtx) string {
 	return `Bearer resource_metadata="` + scheme + `://` + string(host) + `/.well-known/oauth-protected-resource"`
 }
 
-// logFailure logs faults of the server, each once and no more than the sampler
-// lets through: a broker that is away fails every request.
+// logFailure logs a fault of the server, once. Callers' own faults are for their
+// eyes only; bursts are thinned by package telemetry.
 func (k *kit) logFailure(r *request, f failure) {
 	if f.status < http.StatusInternalServerError {
 		return
@@ -126,48 +126,15 @@ func (k *kit) logFailure(r *request, f failure) {
 	if f.Code == fault.Internal {
 		level = slog.LevelError
 	}
-	ok, suppressed := k.failures.allow(time.Now())
-	if !ok {
-		return
-	}
 	attrs := []slog.Attr{
 		slog.String("host", k.cfg.Host.String()),
 		slog.String("code", string(f.Code)),
-		slog.String("request_id", string(r.ctx.id)),
 		slog.Any("error", f.Error),
 	}
 	if r.route != nil {
 		attrs = append(attrs, slog.String("route", r.route.Path))
 	}
-	if suppressed > 0 {
-		attrs = append(attrs, slog.Int("suppressed", suppressed))
-	}
 	k.log.LogAttrs(r.ctx, level, "request failed", attrs...)
-}
-
-// sampler lets through a few lines a second and counts the others.
-type sampler struct {
-	mu         sync.Mutex
-	second     time.Time
-	passed     int
-	suppressed int
-}
-
-const linesPerSecond = 10
-
-func (s *sampler) allow(now time.Time) (ok bool, suppressed int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Sub(s.second) >= time.Second {
-		s.second, s.passed = now, 0
-	}
-	if s.passed == linesPerSecond {
-		s.suppressed++
-		return false, 0
-	}
-	s.passed++
-	suppressed, s.suppressed = s.suppressed, 0
-	return true, suppressed
 }
 
 // panicError is a handler's panic.
@@ -184,10 +151,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.valu
 // Printf takes what fasthttp has to say, which concerns single connections. It
 // also makes the kit reachable from its fiber app: see kitOf.
 func (k *kit) Printf(format string, args ...any) {
-	if ok, _ := k.failures.allow(time.Now()); ok {
-		//nolint:sloglint // fasthttp passes no context
-		k.log.Debug("connection", slog.String("message", fmt.Sprintf(format, args...)))
-	}
+	k.log.LogAttrs(context.Background(), slog.LevelDebug, "connection trouble",
+		slog.String("message", fmt.Sprintf(format, args...)))
 }
 
 // kitOf returns the kit of an app made by New, else nil.

@@ -3,6 +3,7 @@ package httpkit
 import (
 	"context"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -20,6 +21,16 @@ func recording(t trace.Tracer) trace.Tracer {
 		return nil
 	}
 	return t
+}
+
+// Traceparent returns the W3C trace context of the request's span, for records
+// that the request leaves behind; "" where it is not recorded.
+func Traceparent(c *fiber.Ctx) string {
+	r := requestOf(c.Context())
+	if r == nil || r.kit.tracer == nil {
+		return ""
+	}
+	return telemetry.Traceparent(r.ctx)
 }
 
 // startSpan begins the request's span, as a child of the caller's where the

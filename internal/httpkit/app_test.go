@@ -1,0 +1,329 @@
+package httpkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+func bytesReader(b []byte) io.Reader { return bytes.NewReader(b) }
+
+// do plays one request in process.
+func do(t *testing.T, app *fiber.App, method, path string, header map[string]string, body string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://ingest.example"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := app.Test(req, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+var uuidV4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+func TestARequestIDIsReusedWhenItIsAPlainTokenAndMadeOtherwise(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{})
+	for given, reused := range map[string]bool{
+		"":                       false,
+		"abc-123_x.y:z/1+2=@":    true,
+		strings.Repeat("a", 128): true,
+		strings.Repeat("a", 129): false,
+		"a b":                    false,
+		`a"b`:                    false,
+		"a\x7fb":                 false,
+		"é":                      false,
+	} {
+		resp, body := do(t, app, "GET", "/nowhere", map[string]string{"x-request-id": given}, "")
+		got := resp.Header.Get("X-Request-ID")
+		if reused && got != given || !reused && !uuidV4.MatchString(got) {
+			t.Errorf("x-request-id %q is answered with %q", given, got)
+		}
+		if !strings.Contains(body, `"requestId":"`+got+`"`) {
+			t.Errorf("the body does not name the request id %q: %s", got, body)
+		}
+	}
+}
+
+func TestWhatFiberRefusesComesInTheHostsBody(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		method, path string
+		status       int
+		code         fault.Code
+	}{
+		{"GET", "/nowhere", 404, fault.NotFound},
+		{"POST", "/health", 405, fault.MethodNotAllowed},
+		{"BREW", "/health", 405, fault.MethodNotAllowed},
+	} {
+		for _, host := range []Host{Ingestion, Query} {
+			resp, body := do(t, newApp(t, Config{Host: host}), tc.method, tc.path, nil, "")
+			want := string(appendBody(nil, host, resolve(fault.New(tc.code)), []byte(resp.Header.Get("X-Request-ID"))))
+			if resp.StatusCode != tc.status || body != want || resp.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s %s on the %s host = %d %s, want %d %s", tc.method, tc.path, host, resp.StatusCode, body, tc.status, want)
+			}
+		}
+	}
+}
+
+func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
+	t.Parallel()
+	addr := serve(t, newApp(t, Config{}))
+	for _, tc := range []struct {
+		name, text string
+		status     int
+		message    string
+	}{
+		{"no HTTP", "nonsense\r\n\r\n", 400, "The request is not valid HTTP"},
+		{"a header line without a colon", "GET /health HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n", 400, "The request is not valid HTTP"},
+		{
+			"a header over 8 KiB", "GET /health HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("a", 64<<10) + "\r\n\r\n",
+			431, "The request's header is too large",
+		},
+		{
+			"a chunk without a length", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+			400, "Invalid request body",
+		},
+		{
+			"a body that ends early", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + strings.Repeat("a", 10000),
+			400, "Invalid request body",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			answers := raw(t, addr, tc.text)
+			if len(answers) != 1 {
+				t.Fatalf("%d answers, want 1", len(answers))
+			}
+			body, err := io.ReadAll(answers[0].Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct{ Message, RequestID string }
+			if err := json.Unmarshal(body, &got); err != nil {
+				t.Fatalf("%.200s: %v", body, err)
+			}
+			if answers[0].StatusCode != tc.status || got.Message != tc.message || !answers[0].Close {
+				t.Errorf("got %d %q close=%v, want %d %q and a close", answers[0].StatusCode, got.Message, answers[0].Close, tc.status, tc.message)
+			}
+			if got.RequestID == "" || got.RequestID != answers[0].Header.Get("X-Request-ID") {
+				t.Errorf("request id %q in the body, %q in the header", got.RequestID, answers[0].Header.Get("X-Request-ID"))
+			}
+		})
+	}
+}
+
+func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]fiber.Handler{
+		"error": func(*fiber.Ctx) error { return errors.New("secret text") },
+		"panic": func(*fiber.Ctx) error { panic("secret text") }, //nolint:forbidigo // what is tested
+		"fault": func(*fiber.Ctx) error {
+			return &fault.Error{Code: fault.Internal, Message: "secret text", Err: errors.New("secret text")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			app := New(Config{}, Deps{Log: slog.New(slog.NewJSONHandler(&log, nil)), Metrics: prometheus.NewRegistry()})
+			app.Get("/", handler)
+			resp, body := do(t, app, "GET", "/", nil, "")
+			if resp.StatusCode != 500 || strings.Contains(body, "secret") || !strings.Contains(body, "Internal server error") {
+				t.Errorf("answer %d %s", resp.StatusCode, body)
+			}
+			if n := strings.Count(log.String(), `"msg":"request failed"`); n != 1 || !strings.Contains(log.String(), "secret text") {
+				t.Errorf("%d log lines, want 1 with the text: %s", n, log.String())
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsTheFaultsOwnElseItsCodes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		err  *fault.Error
+		want string
+	}{
+		{fault.New(fault.ServiceUnavailable), "5"},
+		{&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 1500 * time.Millisecond}, "2"},
+		{fault.New(fault.AccessDenied), ""},
+	} {
+		app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+		app.Get("/", func(*fiber.Ctx) error { return tc.err })
+		resp, _ := do(t, app, "GET", "/", nil, "")
+		if got := resp.Header.Get("Retry-After"); got != tc.want {
+			t.Errorf("Retry-After of %v = %q, want %q", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestA401NamesTheResourceMetadata(t *testing.T) {
+	t.Parallel()
+	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	app.Get("/", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
+	resp, _ := do(t, app, "GET", "/", map[string]string{"X-Forwarded-Proto": "https"}, "")
+	want := `Bearer resource_metadata="https://ingest.example/.well-known/oauth-protected-resource"`
+	if got := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != 401 || got != want {
+		t.Errorf("%d with WWW-Authenticate %s, want 401 with %s", resp.StatusCode, got, want)
+	}
+}
+
+func TestCredentialPrefersTheKeyHeaderAndReadsBearerTokens(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{})
+	app.Get("/key", func(c *fiber.Ctx) error {
+		key := Credential(c)
+		if key == nil {
+			return c.SendString("none")
+		}
+		return c.Send(key)
+	})
+	for _, tc := range []struct{ key, authorization, want string }{
+		{"", "", "none"},
+		{"k", "", "k"},
+		{"k", "Bearer b", "k"},
+		{" k ", "", "k"},
+		{"", "Bearer b", "b"},
+		{"", "bEARER  b", "b"},
+		{"", "Bearer ", "none"},
+		{"", "Bearer", "none"},
+		{"", "Basic b", "none"},
+		{"  ", "Bearer b", "b"},
+	} {
+		_, got := do(t, app, "GET", "/key", map[string]string{"x-api-key": tc.key, "Authorization": tc.authorization}, "")
+		if got != tc.want {
+			t.Errorf("x-api-key %q, Authorization %q: credential %q, want %q", tc.key, tc.authorization, got, tc.want)
+		}
+	}
+}
+
+func TestBrowsersMaySendFromAnywhere(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{})
+	resp, body := do(t, app, "OPTIONS", "/anything", map[string]string{
+		"Origin": "https://shop.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-sdk-name",
+	}, "")
+	got := map[string]string{}
+	for _, h := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Allow-Credentials", "Vary"} {
+		got[h] = resp.Header.Get(h)
+	}
+	want := map[string]string{
+		"Access-Control-Allow-Origin": "https://shop.example", "Access-Control-Allow-Methods": "POST, GET, OPTIONS, PUT, DELETE",
+		"Access-Control-Allow-Headers": "content-type,x-sdk-name", "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
+	}
+	if diff := cmp.Diff(want, got); resp.StatusCode != 204 || body != "" || diff != "" {
+		t.Errorf("preflight = %d %q, headers (-want +got):\n%s", resp.StatusCode, body, diff)
+	}
+	if resp, _ := do(t, app, "GET", "/nowhere", map[string]string{"Origin": "https://shop.example"}, ""); resp.Header.Get("Access-Control-Allow-Origin") == "" {
+		t.Error("an error answer hides itself from the page that caused it")
+	}
+	if resp, _ := do(t, app, "GET", "/health", nil, ""); resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error("an answer to no page names an origin")
+	}
+	if resp, _ := do(t, newApp(t, Config{Host: Query}), "OPTIONS", "/health", nil, ""); resp.StatusCode != 405 {
+		t.Errorf("OPTIONS on the query host = %d, want 405", resp.StatusCode)
+	}
+}
+
+func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{MaxInFlight: 1})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	app.Get("/slow", func(c *fiber.Ctx) error {
+		close(entered)
+		<-leave
+		return c.SendString("done")
+	})
+	first := make(chan int, 1)
+	go func() {
+		resp, _ := do(t, app, "GET", "/slow", nil, "")
+		first <- resp.StatusCode
+	}()
+	<-entered
+	resp, _ := do(t, app, "GET", "/health", nil, "")
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("second request = %d, Retry-After %q; want 503 and 1", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+	close(leave)
+	if got := <-first; got != 200 {
+		t.Errorf("first request = %d, want 200", got)
+	}
+	if resp, _ := do(t, app, "GET", "/health", nil, ""); resp.StatusCode != 200 {
+		t.Errorf("third request = %d, want 200", resp.StatusCode)
+	}
+}
+
+func TestRequestsAreCountedByRoutePattern(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg})
+	app.Get("/things/:id", func(c *fiber.Ctx) error { return c.SendString("x") })
+	do(t, app, "GET", "/things/1", nil, "")
+	do(t, app, "GET", "/things/2", nil, "")
+	do(t, app, "GET", "/nowhere/3", nil, "")
+	const want = `
+# HELP millrace_http_requests_total Answered requests by route pattern, method and status; route is unmatched where none took the request.
+# TYPE millrace_http_requests_total counter
+millrace_http_requests_total{host="query",method="",route="unmatched",status="404"} 1
+millrace_http_requests_total{host="query",method="GET",route="/things/:id",status="200"} 2
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "millrace_http_requests_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARequestsContextEndsAtItsDeadlineAndAfterItsHandler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newRequestContext(time.Now().Add(time.Second), []byte("id"))
+		if c.Err() != nil {
+			t.Errorf("a fresh context has ended: %v", c.Err())
+		}
+		<-c.Done()
+		if !errors.Is(c.Err(), context.DeadlineExceeded) {
+			t.Errorf("at the deadline: %v", c.Err())
+		}
+
+		c = newRequestContext(time.Now().Add(time.Second), nil)
+		child, cancel := context.WithCancel(c)
+		defer cancel()
+		c.finish(context.Canceled)
+		<-child.Done()
+		<-c.Done()
+		if !errors.Is(c.Err(), context.Canceled) {
+			t.Errorf("after the handler: %v", c.Err())
+		}
+
+		c = newRequestContext(time.Now().Add(time.Second), nil)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // the clock of the bubble
+		if !errors.Is(c.Err(), context.DeadlineExceeded) {
+			t.Errorf("late, asked by Err alone: %v", c.Err())
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package httpkit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/gofiber/fiber/v2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// encoders compress test bodies, under the names of Content-Encoding.
+var encoders = map[string]func(io.Writer) io.WriteCloser{
+	"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+	"br":   func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+	"zstd": func(w io.Writer) io.WriteCloser {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil
+		}
+		return z
+	},
+}
+
+func compress(t *testing.T, encoding string, body []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := encoders[encoding](&out)
+	if _, err := w.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestABodyIsAcceptedUpToTheLimitBeforeAndAfterDecompression(t *testing.T) {
+	t.Parallel()
+	const limit = 100_000
+	app := newApp(t, Config{BodyLimit: limit})
+	for _, encoding := range []string{"", "identity", "gzip", "x-gzip", "GZIP", "br", "zstd"} {
+		for _, size := range []int{0, 1, 8 << 10, 8<<10 + 1, 64 << 10, 64<<10 + 1, limit, limit + 1} {
+			t.Run(fmt.Sprintf("%s %d", encoding, size), func(t *testing.T) {
+				t.Parallel()
+				body := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
+				sent, header := body, map[string]string{}
+				if encoding != "" {
+					header["Content-Encoding"] = encoding
+				}
+				if name := strings.TrimPrefix(strings.ToLower(encoding), "x-"); encoders[name] != nil {
+					sent = compress(t, name, body)
+				}
+				resp, got := do(t, app, "POST", "/echo", header, string(sent))
+				if size > limit {
+					if resp.StatusCode != 413 || !strings.Contains(got, "PAYLOAD_TOO_LARGE") {
+						t.Errorf("%d bytes over a limit of %d = %d %.200s", size, limit, resp.StatusCode, got)
+					}
+					return
+				}
+				if resp.StatusCode != 200 || got != string(body) {
+					t.Errorf("%d bytes = %d with %d bytes back", size, resp.StatusCode, len(got))
+				}
+			})
+		}
+	}
+}
+
+func TestAnEncodingThatCannotBeReadIs400(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{})
+	whole := string(compress(t, "gzip", []byte(`{"name":"a"}`)))
+	for _, tc := range []struct{ encoding, body, message string }{
+		{"deflate", "x", "Content-Encoding must be gzip, br, zstd or identity"},
+		{"gzip, br", "x", "Only one Content-Encoding is accepted"},
+		{"gzip", "not gzip", "The body is not valid gzip"},
+		{"gzip", whole[:len(whole)-4], "The body is not valid gzip"},
+		{"gzip", "", "The body is not valid gzip"},
+		{"br", "not brotli", "The body is not valid br"},
+		{"zstd", "not zstandard", "The body is not valid zstd"},
+	} {
+		resp, body := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": tc.encoding}, tc.body)
+		if resp.StatusCode != 400 || !strings.Contains(body, tc.message) || !strings.Contains(body, "VALIDATION_ERROR") {
+			t.Errorf("%s %q = %d %s, want 400 with %q", tc.encoding, tc.body, resp.StatusCode, body, tc.message)
+		}
+	}
+	// A broken body leaves nothing behind in the pooled reader.
+	for range 3 {
+		if resp, body := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": "gzip"}, whole); resp.StatusCode != 200 {
+			t.Fatalf("a good body after broken ones = %d %s", resp.StatusCode, body)
+		}
+	}
+}
+
+func TestTwoContentEncodingHeadersAreRefused(t *testing.T) {
+	t.Parallel()
+	answers := raw(t, serve(t, newApp(t, Config{})),
+		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx")
+	if len(answers) != 1 || answers[0].StatusCode != 400 {
+		t.Fatalf("%d answers, want one 400", len(answers))
+	}
+}
+
+// bomb is 1 MiB that unpacks to about 1 GiB.
+func bomb(t *testing.T) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for zeros := make([]byte, 1<<20); out.Len() < 1<<20; {
+		if _, err := w.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+//nolint:paralleltest // measures the allocations of the process
+func TestABombCostsNoMoreThanTheCap(t *testing.T) {
+	body := string(bomb(t))
+	app := newApp(t, Config{})
+	send := func() {
+		if resp, _ := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": "gzip"}, body); resp.StatusCode != 413 {
+			t.Fatalf("a bomb = %d, want 413", resp.StatusCode)
+		}
+	}
+	plain := func() {
+		if resp, _ := do(t, app, "POST", "/unread", nil, body); resp.StatusCode != 200 {
+			t.Fatalf("a plain body = %d", resp.StatusCode)
+		}
+	}
+	send() // fills the pools
+	plain()
+	allocated := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	// What the client of this test allocates is the same for both. Growing by
+	// doubling costs twice the final size, for what is sent and what is unpacked.
+	const most = 2*2*(2<<20) + 1<<20
+	if cost := int64(allocated(send)) - int64(allocated(plain)); cost > most {
+		t.Errorf("a bomb of 1 MiB allocates %d bytes, want at most %d", cost, most)
+	}
+}
+
+func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
+	t.Parallel()
+	const inner = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, path := range []string{"/unread", "/nowhere", "/health"} {
+		for _, padding := range []int{0, 7 << 10, 9 << 10, 3 << 20} {
+			for _, chunked := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s %d %v", path, padding, chunked), func(t *testing.T) {
+					t.Parallel()
+					body := strings.Repeat(" ", padding) + inner
+					head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\n", path)
+					if chunked {
+						body = head + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+					} else {
+						body = head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+					}
+					answers := raw(t, serve(t, newApp(t, Config{})), body+inner)
+					// A connection may be closed after the first answer, but what
+					// was inside of the body is never answered.
+					if n := len(answers); n == 0 || n > 2 || n == 2 && answers[0].Close || n == 1 && !answers[0].Close {
+						t.Errorf("%d answers", n)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
+	t.Parallel()
+	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	app.Post("/size", func(c *fiber.Ctx) error {
+		b, err := Body(c)
+		if err != nil {
+			return err
+		}
+		return c.SendString(fmt.Sprint(len(b)))
+	})
+	k := kitOf(app)
+	if !k.budget.take(budgetBytes - 100_000) {
+		t.Fatal("the budget is not free")
+	}
+	for body, want := range map[string]int{
+		strings.Repeat("a", keepBytes-1):            200, // not counted
+		strings.Repeat("a", 90_000):                 200,
+		strings.Repeat("a", 110_000):                503,
+		string(bytes.Repeat([]byte{'a'}, 2_000_000)): 503,
+	} {
+		if resp, text := do(t, app, "POST", "/size", nil, body); resp.StatusCode != want {
+			t.Errorf("%d bytes = %d %s, want %d", len(body), resp.StatusCode, text, want)
+		}
+	}
+	if got := k.budget.used.Load(); got != budgetBytes-100_000 {
+		t.Errorf("requests left %d bytes counted", got-(budgetBytes-100_000))
+	}
+}
+
+func TestNothingOfFibersIsNeededAfterTheHandler(t *testing.T) {
+	t.Parallel()
+	// The kit itself keeps the request id in the context, which may outlive the
+	// handler; the body and credentials are documented not to.
+	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	var kept []*requestContext
+	app.Get("/", func(c *fiber.Ctx) error {
+		kept = append(kept, requestOf(c.Context()).ctx)
+		return nil
+	})
+	addr := serve(t, app)
+	client := &http.Client{}
+	for i := range 50 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Request-ID", fmt.Sprintf("request-%d", i))
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	client.CloseIdleConnections()
+	for i, c := range kept {
+		if want := fmt.Sprintf("request-%d", i); string(c.id) != want {
+			t.Errorf("context of request %d says %q", i, c.id)
+		}
+	}
+}
