@@ -55,6 +55,10 @@ const (
 	HeaderTraceparent  = "traceparent"  // W3C trace context; only on traced requests
 )
 
+// EventVersion is the revision of the envelope that this package writes. A
+// reader accepts any revision from 1 on: fields are only added.
+const EventVersion = 1
+
 // TypeCustom is the type of an event sent to POST /track.
 const TypeCustom = "custom"
 
@@ -62,6 +66,7 @@ const TypeCustom = "custom"
 // are written. Byte slices are the JSON strings' contents, unescaped; Properties
 // is a compact JSON object. A decoded Event's slices belong to the decoder.
 type Event struct {
+	Version      int    // "v": revision of the envelope; grows when fields are added
 	ID           []byte // "id": the caller's eventId, or a UUIDv7 made at the edge
 	IDGenerated  bool   // "idGenerated": true when the edge made the id
 	Organization []byte // "organization"

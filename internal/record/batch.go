@@ -1,0 +1,195 @@
+package record
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/millrace/millrace/internal/event"
+)
+
+// What the time of an event makes of it at receipt.
+const (
+	// MaxAhead is how far in the future an event may lie; one beyond it is stored
+	// as of receipt, with the caller's time kept as rawTs.
+	MaxAhead = time.Hour
+	// BackfillAge is the age beyond which an event goes to TopicEventsBackfill.
+	BackfillAge = 90 * 24 * time.Hour
+)
+
+// Receipt is what the events of one request have in common.
+type Receipt struct {
+	Organization string // organization id
+	RequestID    string
+	Traceparent  string    // W3C trace context; empty when the request is not traced
+	At           time.Time // of receipt
+	// VisitorSalt is the salt of the UTC day of At.
+	VisitorSalt []byte
+}
+
+// Target is where an event belongs.
+type Target struct {
+	// Website is the website id; empty for an event of the organization.
+	Website string
+	// Anonymize is the website's setting, for events that do not say themselves.
+	Anonymize event.Anonymize
+}
+
+// Batch makes the records of one request. All of their bytes are its own:
+// nothing of the decoder, the request or the caller is kept. Its memory serves
+// one request after another, so the records are valid until the next Reset; a
+// caller that cannot say that a producer is done with them calls Abandon. The
+// zero value is ready for Reset; a Batch is for one goroutine at a time.
+type Batch struct {
+	receipt  Receipt
+	received int64 // Unix milliseconds
+	arena    []byte
+	headers  []Header
+	records  []Record
+
+	// The parts that all records of the request share, and those of the last
+	// website's records.
+	organization, receivedAt, requestID, traceparent, website []byte
+
+	visitor [event.HashedVisitorLen]byte
+	id      [uuidLen]byte
+}
+
+// What one large request leaves in a Batch at most.
+const (
+	keptArenaBytes = 512 << 10
+	keptRecords    = 1 << 10
+)
+
+// Reset begins a request. The records of the one before are no longer valid.
+func (b *Batch) Reset(r Receipt) {
+	if cap(b.arena) > keptArenaBytes || cap(b.records) > keptRecords {
+		b.Abandon()
+	}
+	b.arena, b.headers, b.records = b.arena[:0], b.headers[:0], b.records[:0]
+	b.receipt, b.received = r, r.At.UnixMilli()
+	b.website = nil
+	b.organization = b.keep(r.Organization)
+	b.requestID = b.keep(r.RequestID)
+	b.traceparent = b.keep(r.Traceparent)
+	from := len(b.arena)
+	b.arena = strconv.AppendInt(b.arena, b.received, 10)
+	b.receivedAt = b.since(from)
+}
+
+// Abandon leaves the memory to whoever still reads the records.
+func (b *Batch) Abandon() { b.arena, b.headers, b.records = nil, nil, nil }
+
+// Records returns what was added since Reset, in that order.
+func (b *Batch) Records() []Record { return b.records }
+
+// AddCustom makes the record of a validated custom event.
+func (b *Batch) AddCustom(e *event.Custom, to Target) {
+	if string(b.website) != to.Website {
+		b.website = b.keep(to.Website)
+	}
+	v := Event{
+		ID:           e.EventID,
+		Organization: b.organization,
+		Website:      b.website,
+		Owner:        b.website,
+		Type:         customType,
+		Name:         e.Name,
+		ReceivedAt:   b.received,
+		AnonymousID:  e.AnonymousID,
+		ProfileID:    e.ProfileID,
+		SessionID:    e.SessionID,
+		Path:         e.Path,
+		Namespace:    e.Namespace,
+		Source:       e.Source,
+		Properties:   e.Properties,
+	}
+	if len(v.Owner) == 0 {
+		v.Owner = b.organization
+	}
+	if len(v.ID) == 0 {
+		v.ID, v.IDGenerated = b.newID(), true
+	}
+	if event.HidesVisitor(e.Anonymize, to.Anonymize) {
+		v.AnonymousID = event.AppendHashedVisitor(b.visitor[:0], e.AnonymousID, b.receipt.VisitorSalt)
+	}
+	b.setTime(&v, e)
+	topic := TopicEvents
+	if v.TimeMillis < b.received-BackfillAge.Milliseconds() {
+		topic = TopicEventsBackfill
+	}
+	b.add(topic, &v)
+}
+
+// setTime decides when the event took place.
+func (b *Batch) setTime(v *Event, e *event.Custom) {
+	switch {
+	case !e.HasTime:
+		v.TimeMillis = b.received
+	case e.TimeMillis > b.received+MaxAhead.Milliseconds():
+		v.TimeMillis, v.RawMillis, v.HasRaw = b.received, e.TimeMillis, true
+	default:
+		v.TimeMillis = e.TimeMillis
+	}
+}
+
+// The parts of records that never change; nobody writes to them. Both topics of
+// events have one envelope and name it by one schema.
+var (
+	customType   = []byte(TypeCustom)
+	eventsSchema = []byte(TopicEvents)
+)
+
+func (b *Batch) add(topic string, v *Event) {
+	from := len(b.arena)
+	b.arena = AppendEvent(b.arena, v)
+	value := b.since(from)
+	from = len(b.arena)
+	b.arena = HashOf(v.Owner, v.ID).AppendHex(b.arena)
+	hash := b.since(from)
+
+	first := len(b.headers)
+	b.headers = append(b.headers,
+		Header{HeaderSchema, eventsSchema}, Header{HeaderType, customType},
+		Header{HeaderWebsite, v.Website}, Header{HeaderOrganization, v.Organization},
+		Header{HeaderReceivedAt, b.receivedAt}, Header{HeaderRequestID, b.requestID},
+		Header{HeaderEventHash, hash},
+	)
+	if len(b.traceparent) > 0 {
+		b.headers = append(b.headers, Header{HeaderTraceparent, b.traceparent})
+	}
+	b.records = append(b.records, Record{
+		Topic: topic, Key: v.Owner, Value: value, Time: b.receipt.At,
+		Headers: b.headers[first:len(b.headers):len(b.headers)],
+	})
+}
+
+// keep copies s into the arena.
+func (b *Batch) keep(s string) []byte {
+	from := len(b.arena)
+	b.arena = append(b.arena, s...)
+	return b.since(from)
+}
+
+func (b *Batch) since(from int) []byte { return b.arena[from:len(b.arena):len(b.arena)] }
+
+const uuidLen = 36
+
+// newID makes a UUIDv7 of the time of receipt, so that generated ids sort as
+// events arrive. It is valid until the next one.
+func (b *Batch) newID() []byte {
+	var raw [16]byte
+	_, _ = rand.Read(raw[6:]) // never fails
+	ms := uint64(b.received)  //nolint:gosec // receipt lies after 1970
+	binary.BigEndian.PutUint16(raw[0:], uint16(ms>>32))
+	binary.BigEndian.PutUint32(raw[2:], uint32(ms))
+	raw[6] = raw[6]&0x0F | 0x70 // version 7
+	raw[8] = raw[8]&0x3F | 0x80 // variant of RFC 9562
+	dst := hex.AppendEncode(b.id[:0], raw[0:4])
+	for _, group := range [...][2]int{{4, 6}, {6, 8}, {8, 10}, {10, 16}} {
+		dst = hex.AppendEncode(append(dst, '-'), raw[group[0]:group[1]])
+	}
+	return dst
+}

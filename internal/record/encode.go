@@ -1,0 +1,109 @@
+package record
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strconv"
+)
+
+// AppendEvent appends the JSON value of e: one object, no insignificant white
+// space, absent fields left out, properties last and as they are. Strings must be
+// valid UTF-8. e.Version is not read; the value says EventVersion.
+func AppendEvent(dst []byte, e *Event) []byte {
+	dst = append(dst, `{"v":`...)
+	dst = strconv.AppendInt(dst, EventVersion, 10)
+	dst = append(dst, `,"id":`...)
+	dst = appendString(dst, e.ID)
+	if e.IDGenerated {
+		dst = append(dst, `,"idGenerated":true`...)
+	}
+	dst = append(dst, `,"organization":`...)
+	dst = appendString(dst, e.Organization)
+	dst = appendOptional(dst, `,"website":`, e.Website)
+	dst = append(dst, `,"owner":`...)
+	dst = appendString(dst, e.Owner)
+	dst = append(dst, `,"type":`...)
+	dst = appendString(dst, e.Type)
+	dst = append(dst, `,"name":`...)
+	dst = appendString(dst, e.Name)
+	dst = append(dst, `,"ts":`...)
+	dst = strconv.AppendInt(dst, e.TimeMillis, 10)
+	if e.HasRaw {
+		dst = append(dst, `,"rawTs":`...)
+		dst = strconv.AppendInt(dst, e.RawMillis, 10)
+	}
+	dst = append(dst, `,"receivedAt":`...)
+	dst = strconv.AppendInt(dst, e.ReceivedAt, 10)
+	dst = appendOptional(dst, `,"anonymousId":`, e.AnonymousID)
+	dst = appendOptional(dst, `,"profileId":`, e.ProfileID)
+	dst = appendOptional(dst, `,"sessionId":`, e.SessionID)
+	dst = appendOptional(dst, `,"path":`, e.Path)
+	dst = appendOptional(dst, `,"namespace":`, e.Namespace)
+	dst = appendOptional(dst, `,"source":`, e.Source)
+	if len(e.Properties) > 0 {
+		dst = append(dst, `,"properties":`...)
+		dst = append(dst, e.Properties...)
+	}
+	return append(dst, '}')
+}
+
+func appendOptional(dst []byte, key string, value []byte) []byte {
+	if len(value) == 0 {
+		return dst
+	}
+	return appendString(append(dst, key...), value)
+}
+
+// shortEscapes are the letters of the two-character escapes.
+var shortEscapes = [256]byte{
+	'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendString(dst, s []byte) []byte {
+	dst = append(dst, '"')
+	for {
+		n := cleanLen(s)
+		dst = append(dst, s[:n]...)
+		if n == len(s) {
+			return append(dst, '"')
+		}
+		if c := s[n]; shortEscapes[c] != 0 {
+			dst = append(dst, '\\', shortEscapes[c])
+		} else {
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		s = s[n+1:]
+	}
+}
+
+// Every byte of a word at once: lows is 0x01 in each, highs is 0x80 in each.
+const (
+	lows  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// escaped marks, by their high bit, the bytes of w that JSON wants escaped: of
+// the marks only the lowest counts. Flipping bit 1 brings the quote down to the
+// control characters and lifts blank above it.
+func escaped(w uint64) uint64 {
+	controls := (w ^ lows*0x02) - lows*(' '+1)
+	slashes := (w ^ lows*'\\') - lows
+	return (controls | slashes) &^ w & highs
+}
+
+// cleanLen returns how many bytes of s come before the first that JSON wants
+// escaped.
+func cleanLen(s []byte) int {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		if m := escaped(binary.LittleEndian.Uint64(s[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(s) && escaped(uint64(s[i]))&0x80 == 0 {
+		i++
+	}
+	return i
+}
