@@ -44,7 +44,7 @@ var shared struct {
 
 // Main runs the tests of a binary and stops the server that they started. It
 // never returns.
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	chserver.RunIfChild()
 	code := m.Run()
 	if err := stop(); err != nil {

@@ -1,0 +1,162 @@
+package clickhouse
+
+import (
+	"math"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/millrace/millrace/internal/sink"
+)
+
+// native is a column of a block: how it is sent, and what it takes from a row.
+type native interface {
+	proto.ColInput
+	proto.Resettable
+	appendRow(row *sink.Row)
+}
+
+// text makes a String column.
+func text(get func(*sink.Row) []byte) func() native {
+	return func() native { return &textColumn{get: get} }
+}
+
+type textColumn struct {
+	proto.ColStr
+
+	get func(*sink.Row) []byte
+}
+
+func (c *textColumn) appendRow(row *sink.Row) { c.AppendBytes(c.get(row)) }
+
+// number makes a column of a numeric type; col returns an empty one.
+func number[T any](col func() proto.ColumnOf[T], get func(*sink.Row) T) func() native {
+	return func() native { return &numberColumn[T]{ColumnOf: col(), get: get} }
+}
+
+type numberColumn[T any] struct {
+	proto.ColumnOf[T]
+
+	get func(*sink.Row) T
+}
+
+func (c *numberColumn[T]) appendRow(row *sink.Row) { c.Append(c.get(row)) }
+
+func colUInt8() proto.ColumnOf[uint8]   { return &proto.ColUInt8{} }
+func colUInt16() proto.ColumnOf[uint16] { return &proto.ColUInt16{} }
+func colUInt64() proto.ColumnOf[uint64] { return &proto.ColUInt64{} }
+func colInt64() proto.ColumnOf[int64]   { return &proto.ColInt64{} }
+
+// millis makes a DateTime64(3, 'UTC') column from Unix milliseconds.
+func millis(get func(*sink.Row) int64) func() native {
+	return func() native {
+		c := &millisColumn{get: get}
+		c.WithPrecision(proto.PrecisionMilli).WithLocation(time.UTC)
+		return c
+	}
+}
+
+type millisColumn struct {
+	proto.ColDateTime64
+
+	get func(*sink.Row) int64
+}
+
+func (c *millisColumn) appendRow(row *sink.Row) { c.AppendRaw(proto.DateTime64(c.get(row))) }
+
+// day makes a Date column from Unix milliseconds, which the sink keeps within
+// what a Date can hold.
+func day(get func(*sink.Row) int64) func() native {
+	return func() native { return &dayColumn{get: get} }
+}
+
+type dayColumn struct {
+	proto.ColDate
+
+	get func(*sink.Row) int64
+}
+
+const millisPerDay = 24 * 60 * 60 * 1000
+
+func (c *dayColumn) appendRow(row *sink.Row) {
+	c.ColDate = append(c.ColDate, proto.Date(c.get(row)/millisPerDay)) //nolint:gosec // kept in range by the sink
+}
+
+// lowCardinality makes a LowCardinality(String) column.
+func lowCardinality(get func(*sink.Row) []byte) func() native {
+	return func() native { return &dictColumn{get: get, ids: map[string]uint32{}} }
+}
+
+// dictColumn builds its dictionary while rows are appended: a value that was
+// seen costs a lookup, and nothing when it is the previous row's.
+type dictColumn struct {
+	get  func(*sink.Row) []byte
+	ids  map[string]uint32
+	dict proto.ColStr
+	rows []uint32 // index into dict
+	last []byte   // in dict, of the previous row
+	raw  proto.ColLowCardinalityRaw
+}
+
+func (c *dictColumn) appendRow(row *sink.Row) {
+	v := c.get(row)
+	if n := len(c.rows); n > 0 && string(v) == string(c.last) {
+		c.rows = append(c.rows, c.rows[n-1])
+		return
+	}
+	id, ok := c.ids[string(v)]
+	if !ok {
+		id = uint32(c.dict.Rows()) //nolint:gosec // rows of one block
+		c.ids[string(v)] = id
+		c.dict.AppendBytes(v)
+	}
+	c.rows = append(c.rows, id)
+	c.last = c.dict.RowBytes(int(id))
+}
+
+// Type implements proto.ColInput.
+func (c *dictColumn) Type() proto.ColumnType {
+	return proto.ColumnTypeLowCardinality.Sub(proto.ColumnTypeString)
+}
+
+// Rows implements proto.ColInput.
+func (c *dictColumn) Rows() int { return len(c.rows) }
+
+// Reset empties the column and keeps its memory.
+func (c *dictColumn) Reset() {
+	clear(c.ids)
+	c.dict.Reset()
+	c.rows, c.last = c.rows[:0], nil
+}
+
+// Prepare implements proto.Preparable: it chooses the smallest index type.
+func (c *dictColumn) Prepare() error {
+	r := &c.raw
+	r.Index = &c.dict
+	switch n := c.dict.Rows(); {
+	case n <= math.MaxUint8+1:
+		r.Key, r.Keys8 = proto.KeyUInt8, indexes(r.Keys8, c.rows)
+	case n <= math.MaxUint16+1:
+		r.Key, r.Keys16 = proto.KeyUInt16, indexes(r.Keys16, c.rows)
+	default:
+		r.Key, r.Keys32 = proto.KeyUInt32, indexes(r.Keys32, c.rows)
+	}
+	return nil
+}
+
+func indexes[S ~[]T, T uint8 | uint16 | uint32](dst S, rows []uint32) S {
+	dst = dst[:0]
+	for _, id := range rows {
+		dst = append(dst, T(id))
+	}
+	return dst
+}
+
+// EncodeState implements proto.StateEncoder.
+func (c *dictColumn) EncodeState(b *proto.Buffer) { c.raw.EncodeState(b) }
+
+// EncodeColumn implements proto.ColInput; Prepare comes before it.
+func (c *dictColumn) EncodeColumn(b *proto.Buffer) { c.raw.EncodeColumn(b) }
+
+// WriteColumn implements proto.ColInput; Prepare comes before it.
+func (c *dictColumn) WriteColumn(w *proto.Writer) { c.raw.WriteColumn(w) }

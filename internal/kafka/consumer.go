@@ -1,0 +1,258 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/sink"
+)
+
+const (
+	// fetchMaxBytes bounds what one broker sends at a time, fetchPartitionBytes
+	// one partition's share of it, both compressed: a partition that is far
+	// behind takes its turn like the others.
+	fetchMaxBytes       = 32 << 20
+	fetchPartitionBytes = 2 << 20
+	fetchMaxWait        = 500 * time.Millisecond
+	// maxHeartbeat is the longest pause between two heartbeats; it is a tenth of
+	// the session timeout when that is shorter.
+	maxHeartbeat = 3 * time.Second
+	// firstPoll is how many records are asked for when nothing is known of their
+	// size yet.
+	firstPoll = 1000
+	// rewindRetry is how soon a rewind that failed is tried again.
+	rewindRetry  = time.Second
+	leaveTimeout = 5 * time.Second
+)
+
+var (
+	errNotOpen   = errors.New("the consumer is not open")
+	errNotJoined = errors.New("has not joined the consumer group yet")
+)
+
+// ConsumerDeps are the parts a Consumer needs; all are required.
+type ConsumerDeps struct {
+	// Client names the consumer to brokers and in metrics.
+	Client  string
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+}
+
+// Consumer reads topics as a member of a group. It implements sink.Source and
+// sink.DeadLetters.
+//
+// Partitions move cooperatively: those that stay are not interrupted. An offset
+// is committed only on demand, and only for the membership under which the
+// records were read. Where committed data is gone from the topic, the partition
+// stops and says so; it never jumps.
+type Consumer struct {
+	cfg    config.Kafka
+	sink   config.Sink
+	topics map[string]string // name on the broker to name without prefix
+	deps   ConsumerDeps
+	errs   prometheus.Counter
+
+	client *kgo.Client
+	admin  *kadm.Client
+	owner  sink.Owner
+
+	records []sink.Record // of the batch being delivered
+
+	mu       sync.Mutex
+	session  sink.Session            // of the latest assignment
+	owned    map[sink.Partition]bool // what the owner was told it owns
+	rewinds  map[sink.Partition]bool // what is to be read again
+	topicIDs map[string][16]byte     // by name without prefix
+	wake     context.CancelFunc      // ends the poll that waits
+}
+
+// NewConsumer returns a Consumer of topics, named without prefix. It connects
+// when it is opened.
+func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps ConsumerDeps) (*Consumer, error) {
+	if len(cfg.Brokers) == 0 {
+		return nil, errNoBrokers
+	}
+	c := &Consumer{
+		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{},
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, topicIDs: map[string][16]byte{},
+		errs: promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics)).NewCounter(prometheus.CounterOpts{
+			Name: "millrace_kafka_fetch_errors_total",
+			Help: "Errors of partitions or of the group that a poll brought.",
+		}),
+	}
+	for _, t := range topics {
+		c.topics[TopicName(cfg, t)] = t
+	}
+	return c, nil
+}
+
+// Open implements sink.Source.
+func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
+	opts, err := ClientOptions(c.cfg, c.deps.Client, c.deps.Log, c.deps.Metrics)
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, len(c.topics))
+	for name := range c.topics {
+		names = append(names, name)
+	}
+	opts = append(opts,
+		kgo.ConsumerGroup(c.sink.Group),
+		kgo.ConsumeTopics(names...),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.SessionTimeout(c.sink.Session),
+		kgo.RebalanceTimeout(c.sink.Rebalance),
+		kgo.HeartbeatInterval(min(maxHeartbeat, c.sink.Session/10)),
+		kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchMaxBytes(fetchMaxBytes),
+		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.FetchMaxWait(fetchMaxWait),
+		kgo.OnPartitionsAssigned(c.assigned),
+		kgo.OnPartitionsRevoked(c.revoked),
+		kgo.OnPartitionsLost(c.lost),
+		// For dead letters: as the edge's producer.
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerBatchMaxBytes(deadLetterBatchBytes),
+	)
+	if c.sink.InstanceID != "" {
+		opts = append(opts, kgo.InstanceID(c.sink.InstanceID))
+	}
+	c.owner = owner
+	if c.client, err = kgo.NewClient(opts...); err != nil {
+		return fmt.Errorf("creating the consumer: %w", err)
+	}
+	c.admin = kadm.NewClient(c.client)
+	return nil
+}
+
+// Close implements sink.Source. A static member does not leave: it is expected
+// back within the session timeout.
+func (c *Consumer) Close() {
+	if c.client == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	if err := c.client.LeaveGroupContext(ctx); err != nil {
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "leaving the consumer group failed", slog.Any("error", err))
+	}
+	c.client.CloseAllowingRebalance()
+}
+
+// Ready returns nil once the group has let this member in.
+func (c *Consumer) Ready(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session.Member == "" {
+		return errNotJoined
+	}
+	return nil
+}
+
+// Poll implements sink.Source.
+func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Batch)) error {
+	if c.client == nil {
+		return errNotOpen
+	}
+	waiting, cancel := c.wakeable(ctx)
+	fetches := c.client.PollRecords(waiting, c.recordsIn(maxBytes))
+	cancel()
+	defer c.client.AllowRebalance()
+	if err := c.fetchErrors(ctx, fetches); err != nil {
+		return err
+	}
+	session := c.currentSession()
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if len(p.Records) == 0 {
+			return
+		}
+		c.records = c.records[:0]
+		for _, r := range p.Records {
+			c.records = append(c.records, recordOf(r))
+		}
+		deliver(sink.Batch{Partition: c.partition(p.Topic, p.Partition), Session: session, Records: c.records})
+		clear(c.records)
+	})
+	c.rewind(ctx)
+	return nil
+}
+
+// wakeable returns a context that Rewind ends. While a rewind is waiting to be
+// tried again, so is the poll, for a moment only.
+func (c *Consumer) wakeable(ctx context.Context) (context.Context, context.CancelFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.rewinds) > 0 {
+		ctx, c.wake = context.WithTimeout(ctx, rewindRetry)
+	} else {
+		ctx, c.wake = context.WithCancel(ctx)
+	}
+	return ctx, c.wake
+}
+
+// recordsIn returns how many of the records that wait in the client make about
+// so many bytes.
+func (c *Consumer) recordsIn(maxBytes int64) int {
+	records, bytes := c.client.BufferedFetchRecords(), c.client.BufferedFetchBytes()
+	if records == 0 || bytes == 0 {
+		return firstPoll
+	}
+	per := bytes/records + recordOverhead
+	return int(max(1, maxBytes/per))
+}
+
+// fetchErrors counts and logs what partitions report, and returns what ends the
+// consumer.
+func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal error) {
+	if fetches.IsClientClosed() {
+		return kgo.ErrClientClosed
+	}
+	fetches.EachError(func(topic string, partition int32, err error) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return // the poll was woken
+		}
+		c.errs.Inc()
+		c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed", slog.String("topic", topic),
+			slog.Int("partition", int(partition)), slog.Any("error", err))
+		if errors.Is(err, kerr.FencedInstanceID) {
+			fatal = fmt.Errorf("another process has the same sink.instance_id: %w", err)
+		}
+	})
+	return fatal
+}
+
+// Pause implements sink.Source.
+func (c *Consumer) Pause(p sink.Partition) { c.client.PauseFetchPartitions(c.one(p)) }
+
+// Resume implements sink.Source.
+func (c *Consumer) Resume(p sink.Partition) { c.client.ResumeFetchPartitions(c.one(p)) }
+
+func (c *Consumer) one(p sink.Partition) map[string][]int32 {
+	return map[string][]int32{TopicName(c.cfg, p.Topic): {p.Index}}
+}
+
+func (c *Consumer) partition(topic string, index int32) sink.Partition {
+	return sink.Partition{Topic: c.topics[topic], Index: index}
+}
+
+func (c *Consumer) currentSession() sink.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}

@@ -1,0 +1,248 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/sink"
+)
+
+// assigned is called by the client at the start of every session, also when
+// nothing is new. With the member's old id, partitions that are kept go on under
+// the new generation. A new id means that somebody else may have owned them
+// meanwhile: they are given up and read again.
+func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[string][]int32) {
+	member, generation := client.GroupMetadata()
+	c.mu.Lock()
+	changed := c.session.Member != "" && c.session.Member != member
+	c.session = sink.Session{Member: member, Generation: generation}
+	if changed {
+		for p := range c.owned {
+			c.rewinds[p] = true
+		}
+	}
+	c.mu.Unlock()
+
+	news := c.partitions(added)
+	assignments, err := c.assignments(ctx, news)
+	if err != nil {
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned topics failed, trying again", slog.Any("error", err))
+		c.mu.Lock()
+		for _, p := range news {
+			c.rewinds[p] = true
+		}
+		c.mu.Unlock()
+		return
+	}
+	c.own(news, true)
+	c.owner.Assigned(ctx, assignments)
+}
+
+// revoked is called before the partitions go to somebody else; commits are still
+// accepted until it returns.
+func (c *Consumer) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
+	if ps := c.partitions(gone); len(ps) > 0 {
+		c.owner.Revoked(ctx, ps)
+		c.own(ps, false)
+	}
+}
+
+// lost is called when the partitions may be somebody else's already.
+func (c *Consumer) lost(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
+	if ps := c.partitions(gone); len(ps) > 0 {
+		c.own(ps, false)
+		c.owner.Lost(ctx, ps)
+	}
+}
+
+func (c *Consumer) own(ps []sink.Partition, owned bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range ps {
+		delete(c.rewinds, p)
+		if owned {
+			c.owned[p] = true
+		} else {
+			delete(c.owned, p)
+		}
+	}
+}
+
+func (c *Consumer) partitions(m map[string][]int32) []sink.Partition {
+	var ps []sink.Partition
+	for topic, indexes := range m {
+		for _, i := range indexes {
+			ps = append(ps, c.partition(topic, i))
+		}
+	}
+	return ps
+}
+
+// assignments adds to each partition the UUID of its topic.
+func (c *Consumer) assignments(ctx context.Context, ps []sink.Partition) ([]sink.Assignment, error) {
+	var names []string
+	for _, p := range ps {
+		if name := TopicName(c.cfg, p.Topic); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	metadata, err := c.admin.Metadata(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("reading topic ids: %w", err)
+	}
+	all := make([]sink.Assignment, 0, len(ps))
+	for _, p := range ps {
+		detail := metadata.Topics[TopicName(c.cfg, p.Topic)]
+		if detail.Err != nil {
+			return nil, fmt.Errorf("reading the id of topic %s: %w", p.Topic, detail.Err)
+		}
+		all = append(all, sink.Assignment{Partition: p, TopicID: detail.ID})
+	}
+	return all, nil
+}
+
+// Rewind implements sink.Source.
+func (c *Consumer) Rewind(p sink.Partition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.owned[p] {
+		c.rewinds[p] = true
+	}
+	if c.wake != nil {
+		c.wake()
+	}
+}
+
+// rewind sets partitions back to their committed offsets and starts them anew.
+// It runs at the end of a poll, when no rebalance can come between. What fails is
+// left for the next poll.
+func (c *Consumer) rewind(ctx context.Context) {
+	c.mu.Lock()
+	ps := make([]sink.Partition, 0, len(c.rewinds))
+	for p := range c.rewinds {
+		ps = append(ps, p)
+	}
+	c.mu.Unlock()
+	if len(ps) == 0 {
+		return
+	}
+	c.owner.Lost(ctx, ps)
+	offsets, err := c.committed(ctx, ps)
+	if err == nil {
+		var assignments []sink.Assignment
+		if assignments, err = c.assignments(ctx, ps); err == nil {
+			c.client.SetOffsets(offsets)
+			c.own(ps, true)
+			c.owner.Assigned(ctx, assignments)
+			return
+		}
+	}
+	c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rewinding partitions failed, trying again", slog.Any("error", err))
+}
+
+// committed returns where partitions begin: at the committed offset, or at the
+// start of the log where nothing was committed.
+func (c *Consumer) committed(ctx context.Context, ps []sink.Partition) (map[string]map[int32]kgo.EpochOffset, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	var names []string
+	for name := range c.topics {
+		names = append(names, name)
+	}
+	responses, err := c.admin.FetchOffsets(ctx, c.sink.Group)
+	if err != nil {
+		return nil, fmt.Errorf("reading committed offsets: %w", err)
+	}
+	starts, err := c.admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("reading log start offsets: %w", err)
+	}
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	for _, p := range ps {
+		name := TopicName(c.cfg, p.Topic)
+		if offsets[name] == nil {
+			offsets[name] = map[int32]kgo.EpochOffset{}
+		}
+		if o, ok := responses.Lookup(name, p.Index); ok && o.At >= 0 {
+			offsets[name][p.Index] = kgo.EpochOffset{Epoch: o.LeaderEpoch, Offset: o.At}
+			continue
+		}
+		start, ok := starts.Lookup(name, p.Index)
+		if !ok || start.Err != nil {
+			return nil, fmt.Errorf("reading the log start of %s/%d: %w", p.Topic, p.Index, errors.Join(start.Err, errNotOpen))
+		}
+		offsets[name][p.Index] = kgo.EpochOffset{Epoch: -1, Offset: start.Offset}
+	}
+	return offsets, nil
+}
+
+// fencing are the answers to a commit by a member that the group does not know,
+// or not in this generation.
+var fencing = []error{kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.FencedInstanceID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch}
+
+// Commit implements sink.Source. The client rejoins in the background and would
+// commit under its new membership, which brokers accept even from a member that
+// does not own the partition; so the membership is compared with the one under
+// which the records were read in the last moment before the request goes out.
+func (c *Consumer) Commit(ctx context.Context, p sink.Partition, s sink.Session, progress sink.Progress) error {
+	name := TopicName(c.cfg, p.Topic)
+	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
+		if err := c.mayCommit(p, s, req); err != nil {
+			return err
+		}
+		for i := range req.Topics {
+			for j := range req.Topics[i].Partitions {
+				req.Topics[i].Partitions[j].Metadata = &progress.Metadata
+			}
+		}
+		return nil
+	})
+	var failed error
+	c.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{
+		name: {p.Index: {Epoch: -1, Offset: progress.Next}},
+	}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		failed = commitError(resp, err)
+	})
+	if failed != nil {
+		return fmt.Errorf("committing %s/%d at %d: %w", p.Topic, p.Index, progress.Next, failed)
+	}
+	return nil
+}
+
+func (c *Consumer) mayCommit(p sink.Partition, s sink.Session, req *kmsg.OffsetCommitRequest) error {
+	c.mu.Lock()
+	owned := c.owned[p] && !c.rewinds[p]
+	c.mu.Unlock()
+	if !owned || req.MemberID != s.Member || req.Generation < s.Generation {
+		return fmt.Errorf("%w: read in generation %d, now in %d", sink.ErrFenced, s.Generation, req.Generation)
+	}
+	return nil
+}
+
+func commitError(resp *kmsg.OffsetCommitResponse, err error) error {
+	if err == nil && resp != nil {
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				err = errors.Join(err, kerr.ErrorForCode(p.ErrorCode))
+			}
+		}
+	}
+	for _, fence := range fencing {
+		if errors.Is(err, fence) {
+			return fmt.Errorf("%w: %w", sink.ErrFenced, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,28 @@
+package sink
+
+import "context"
+
+// Reason says why a record became a dead letter. Values are part of the dead
+// letter topics' contract.
+type Reason string
+
+// The reasons.
+const (
+	ReasonHeaders Reason = "headers" // a header that identifies the event is missing or malformed
+	ReasonValue   Reason = "value"   // the value is not an envelope of the topic
+	ReasonTime    Reason = "time"    // the event's time does not fit the table
+)
+
+// DeadLetter is a record that cannot be stored.
+type DeadLetter struct {
+	Partition Partition
+	Record    Record
+	Reason    Reason
+	Err       error // for people; at most its first 256 bytes are kept
+}
+
+// DeadLetters keeps what cannot be stored, with its original bytes and headers.
+type DeadLetters interface {
+	// Send returns nil once every letter is acknowledged.
+	Send(ctx context.Context, letters []DeadLetter) error
+}

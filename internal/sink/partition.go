@@ -1,0 +1,231 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ending says how a worker ends.
+type ending uint8
+
+const (
+	// running: it does not.
+	running ending = iota
+	// draining: everything in hand is inserted and committed first.
+	draining
+	// halted: an attempt under way may finish and be committed; nothing new
+	// begins.
+	halted
+)
+
+// errHalted ends a worker's work between two attempts.
+var errHalted = errors.New("partition is being given back")
+
+// worker owns one partition from its assignment until it is given back: its open
+// range, the one range in flight, and its window.
+type worker struct {
+	sink      *Sink
+	partition Partition
+	topicID   [16]byte
+	window    *Window // of the worker's goroutine alone
+
+	wake   chan struct{} // a signal, at most one pending
+	halt   chan struct{} // closed when halted
+	done   chan struct{} // closed when the goroutine has ended
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	open     open
+	inFlight int64 // receipt of the first record of the range in flight; 0: none
+	session  Session
+	flush    bool // freeze without waiting for a gate
+	paused   bool
+	ending   ending
+
+	stats windowStats
+}
+
+// windowStats is what metrics tell about a window.
+type windowStats struct{ keys, bytes, coverage atomic.Int64 }
+
+func newWorker(s *Sink, a Assignment) *worker {
+	return &worker{
+		sink: s, partition: a.Partition, topicID: a.TopicID, window: NewWindow(s.cfg.Window, s.cfg.WindowKeys),
+		wake: make(chan struct{}, 1), halt: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// start begins the work. It goes on when ctx ends: a worker is ended by end, or
+// by cancel.
+func (w *worker) start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(w.done)
+		w.run(ctx)
+	}()
+}
+
+// deliver appends records to the open range. It pauses the partition when the
+// next range is complete: the one in flight has to be settled first.
+func (w *worker) deliver(b Batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending == halted {
+		return // to be read again by whoever owns the partition next
+	}
+	w.session = b.Session
+	w.sink.budget.take(w.open.append(b.Records, time.Now(), w.sink.records.get))
+	if !w.paused && w.sink.gates.full(&w.open) {
+		w.paused = true
+		w.sink.deps.Source.Pause(w.partition)
+	}
+	w.signal()
+}
+
+// hurry has what is open frozen at once, to free memory.
+func (w *worker) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush = len(w.open.records) > 0
+	w.signal()
+}
+
+// end asks the worker to end in the given way, without waiting.
+func (w *worker) end(how ending) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if how == halted && w.ending != halted {
+		close(w.halt)
+	}
+	w.ending = max(w.ending, how)
+	w.signal()
+}
+
+func (w *worker) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run freezes and settles one range after the other. What is left in hand when
+// it returns is dropped: it was not committed, so whoever owns the partition
+// next reads it again.
+func (w *worker) run(ctx context.Context) {
+	defer w.drop()
+	timer := time.NewTimer(w.sink.gates.wait)
+	defer timer.Stop()
+	for {
+		r, wait, over := w.next(time.Now())
+		switch {
+		case over:
+			return
+		case r != nil:
+			if err := w.settle(ctx, r); err != nil {
+				w.giveUp(ctx, err)
+				return
+			}
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// next freezes the next range if a gate lets it, else it says how long there is
+// to wait at most. over means that there is nothing left to do.
+func (w *worker) next(now time.Time) (r *frozen, wait time.Duration, over bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending == halted || w.ending == draining && len(w.open.records) == 0 {
+		return nil, 0, true
+	}
+	if len(w.open.records) == 0 {
+		return nil, w.sink.gates.wait, false
+	}
+	wait = w.sink.gates.due(&w.open, now)
+	if wait > 0 && !w.flush && w.ending == running {
+		return nil, wait, false
+	}
+	w.flush = false
+	r = w.open.freeze(w.sink.gates, w.sink.records.get)
+	w.inFlight = r.records[0].ReceivedAt
+	if w.paused && !w.sink.gates.full(&w.open) {
+		w.paused = false
+		w.sink.deps.Source.Resume(w.partition)
+	}
+	return r, 0, false
+}
+
+// landed is told that no range is in flight any more.
+func (w *worker) landed() {
+	w.mu.Lock()
+	w.inFlight = 0
+	w.mu.Unlock()
+	w.stats.keys.Store(int64(w.window.Len()))
+	w.stats.bytes.Store(int64(w.window.Bytes()))
+	w.stats.coverage.Store(int64(w.window.Coverage()))
+}
+
+// drop forgets what is in hand.
+func (w *worker) drop() {
+	w.end(halted)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sink.budget.give(w.open.bytes)
+	w.sink.records.put(w.open.records)
+	w.open = open{}
+	if w.paused {
+		w.paused = false
+		w.sink.deps.Source.Resume(w.partition)
+	}
+}
+
+// giveUp is told why the range in flight was not settled.
+func (w *worker) giveUp(ctx context.Context, err error) {
+	if !errors.Is(err, ErrFenced) {
+		return // asked to end
+	}
+	w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over",
+		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err))
+	w.sink.metrics.fenced.Inc()
+	w.sink.deps.Source.Rewind(w.partition)
+}
+
+// oldest returns the time of receipt, in Unix milliseconds, of the oldest record
+// in hand; 0 when there is none.
+func (w *worker) oldest() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.inFlight != 0:
+		return w.inFlight
+	case len(w.open.records) > 0:
+		return w.open.records[0].ReceivedAt
+	}
+	return 0
+}
+
+func (w *worker) isPaused() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.paused
+}
+
+func (w *worker) isHalted() bool {
+	select {
+	case <-w.halt:
+		return true
+	default:
+		return false
+	}
+}

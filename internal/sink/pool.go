@@ -1,0 +1,73 @@
+package sink
+
+import (
+	"context"
+	"sync"
+)
+
+// builders hands out a fixed number of builders, and with them the right to
+// insert.
+type builders chan *builder
+
+func newBuilders(n int) builders {
+	c := make(builders, n)
+	for range n {
+		c <- &builder{}
+	}
+	return c
+}
+
+// acquire waits for a builder, until ctx ends or halt is closed.
+func (c builders) acquire(ctx context.Context, halt <-chan struct{}) (*builder, error) {
+	select {
+	case b := <-c:
+		return b, nil
+	case <-halt:
+		return nil, errHalted
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c builders) release(b *builder) { c <- b }
+
+// pool keeps a few things with their memory for the next ranges.
+type pool[T any] struct {
+	fresh func() T
+	reset func(T) T
+	keep  int
+	mu    sync.Mutex
+	free  []T
+}
+
+func (p *pool[T]) get() T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.free) - 1
+	if n < 0 {
+		return p.fresh()
+	}
+	t := p.free[n]
+	p.free = p.free[:n]
+	return t
+}
+
+func (p *pool[T]) put(t T) {
+	t = p.reset(t)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) < p.keep {
+		p.free = append(p.free, t)
+	}
+}
+
+func newBlockPool(keep int, fresh func() Block) *pool[Block] {
+	return &pool[Block]{keep: keep, fresh: fresh, reset: func(b Block) Block { b.Reset(); return b }}
+}
+
+func newRecordPool(keep int) *pool[[]Record] {
+	return &pool[[]Record]{
+		keep: keep, fresh: func() []Record { return nil },
+		reset: func(r []Record) []Record { clear(r); return r[:0] },
+	}
+}

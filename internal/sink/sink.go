@@ -1,0 +1,224 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/config"
+)
+
+// Deps are the parts a Sink needs; all are required.
+type Deps struct {
+	Log         *slog.Logger
+	Metrics     prometheus.Registerer
+	Source      Source
+	Inserter    Inserter
+	DeadLetters DeadLetters
+	Epochs      Epochs
+}
+
+// Sink consumes the partitions that its Source gives it. Run it once.
+type Sink struct {
+	cfg      config.Sink
+	deps     Deps
+	gates    gates
+	metrics  *metrics
+	budget   *budget
+	builders builders
+	blocks   *pool[Block]
+	records  *pool[[]Record]
+
+	mu      sync.Mutex
+	workers map[Partition]*worker
+}
+
+// New returns an idle Sink: it opens no connection and starts no goroutine.
+func New(cfg config.Sink, deps Deps) (*Sink, error) {
+	if err := validate(cfg); err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	s := &Sink{
+		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
+		builders: newBuilders(cfg.Connections), workers: map[Partition]*worker{},
+		blocks: newBlockPool(cfg.Connections+1, deps.Inserter.NewBlock), records: newRecordPool(2 * cfg.Connections),
+	}
+	s.metrics = newMetrics(deps.Metrics, s)
+	return s, nil
+}
+
+// validate reports what makes the steps of a range impossible or unsafe.
+func validate(cfg config.Sink) error {
+	var errs []error
+	if cfg.MaxRows < 1 || cfg.MaxBytes < 1 || cfg.MaxWait <= 0 {
+		errs = append(errs, errors.New("max_rows, max_bytes and max_wait must be positive"))
+	}
+	if cfg.MaxMemory < 1 || cfg.Connections < 1 {
+		errs = append(errs, errors.New("max_memory and connections must be positive"))
+	}
+	if cfg.InsertTimeout <= 0 || cfg.InsertTimeout >= cfg.Rebalance/2 {
+		errs = append(errs, fmt.Errorf("insert_timeout: %s is not below half of rebalance_timeout, %s", cfg.InsertTimeout, cfg.Rebalance))
+	}
+	return errors.Join(errs...)
+}
+
+// Run consumes until ctx ends, then inserts and commits what is in hand, for as
+// long as the drain budget allows, and leaves the group. It returns an error when
+// the source ends by itself.
+func (s *Sink) Run(ctx context.Context) error {
+	if err := s.deps.Source.Open(ctx, s); err != nil {
+		return fmt.Errorf("opening the source: %w", err)
+	}
+	defer s.deps.Source.Close()
+	err := s.poll(ctx)
+	s.drain(ctx)
+	return err
+}
+
+func (s *Sink) poll(ctx context.Context) error {
+	for ctx.Err() == nil {
+		room, err := s.budget.room(ctx, s.hurry)
+		if err != nil {
+			return nil //nolint:nilerr // asked to stop while waiting
+		}
+		if err := s.deps.Source.Poll(ctx, room, s.deliver); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("polling: %w", err)
+		}
+	}
+	return nil
+}
+
+// deliver hands a batch to its partition's worker. A batch without one came
+// after a worker gave its partition up; it is read again.
+func (s *Sink) deliver(b Batch) {
+	s.mu.Lock()
+	w := s.workers[b.Partition]
+	s.mu.Unlock()
+	if w != nil {
+		w.deliver(b)
+	}
+}
+
+// hurry has every open range frozen.
+func (s *Sink) hurry() {
+	for _, w := range s.owned() {
+		w.hurry()
+	}
+}
+
+// drain ends every worker when it has nothing in hand any more, or when the
+// budget is used up.
+func (s *Sink) drain(ctx context.Context) {
+	workers := s.owned()
+	for _, w := range workers {
+		w.end(draining)
+	}
+	late := s.await(workers, s.cfg.DrainBudget)
+	if late > 0 {
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "stopped before everything in hand was stored; it will be read again",
+			slog.Int("partitions", late), slog.Duration("drain_budget", s.cfg.DrainBudget))
+	}
+}
+
+// Assigned implements Owner.
+func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range assigned {
+		if s.workers[a.Partition] != nil {
+			continue // kept through a change of the group
+		}
+		w := newWorker(s, a)
+		s.workers[a.Partition] = w
+		w.start(ctx)
+	}
+	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions assigned", slog.Int("new", len(assigned)), slog.Int("owned", len(s.workers)))
+}
+
+// Revoked implements Owner. An insert under way may finish and be committed, so
+// that the next owner does not have to do it again; all else is dropped.
+func (s *Sink) Revoked(ctx context.Context, revoked []Partition) {
+	workers := s.remove(revoked)
+	for _, w := range workers {
+		w.end(halted)
+	}
+	late := s.await(workers, s.cfg.InsertTimeout)
+	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions revoked", slog.Int("partitions", len(workers)), slog.Int("cut_off", late))
+}
+
+// Lost implements Owner: nothing may be committed any more.
+func (s *Sink) Lost(ctx context.Context, lost []Partition) {
+	workers := s.remove(lost)
+	s.await(workers, 0)
+	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partitions lost", slog.Int("partitions", len(workers)))
+}
+
+// await waits for workers to end by themselves, then ends the rest at once. It
+// returns how many those were.
+func (s *Sink) await(workers []*worker, patience time.Duration) (late int) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	expired := patience <= 0
+	for _, w := range workers {
+		if !expired {
+			select {
+			case <-w.done:
+			case <-timer.C:
+				expired = true
+			}
+		}
+		if expired {
+			select {
+			case <-w.done:
+			default:
+				late++
+			}
+			w.cancel()
+		}
+	}
+	for _, w := range workers {
+		<-w.done
+		w.cancel()
+	}
+	return late
+}
+
+func (s *Sink) remove(ps []Partition) []*worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var workers []*worker
+	for _, p := range ps {
+		if w := s.workers[p]; w != nil {
+			delete(s.workers, p)
+			workers = append(workers, w)
+		}
+	}
+	return workers
+}
+
+func (s *Sink) owned() []*worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	workers := make([]*worker, 0, len(s.workers))
+	for _, w := range s.workers {
+		workers = append(workers, w)
+	}
+	slices.SortFunc(workers, func(a, b *worker) int { return int(a.partition.Index - b.partition.Index) })
+	return workers
+}
+
+// recycle gives a range's memory back.
+func (s *Sink) recycle(r *frozen) {
+	s.budget.give(r.bytes)
+	for _, m := range r.blocks {
+		s.blocks.put(m.block)
+	}
+	s.records.put(r.records)
+	r.blocks, r.records = nil, nil
+}

@@ -1,0 +1,109 @@
+package sink
+
+import (
+	"context"
+	"errors"
+
+	"github.com/millrace/millrace/internal/record"
+)
+
+// ErrFenced is wrapped by Source.Commit when the group does not accept commits
+// of this session any more: somebody else may own the partition.
+var ErrFenced = errors.New("session is not valid any more")
+
+// Partition names one partition of a topic.
+type Partition struct {
+	Topic string // without prefix
+	Index int32
+}
+
+// Session says under which membership records were read. The generation rises
+// whenever the group changes; a partition that is kept through it goes on. A
+// changed member means that the partition may have been somebody else's
+// meanwhile.
+type Session struct {
+	Member     string
+	Generation int32
+}
+
+// Assignment is a partition that this process owns from now on.
+type Assignment struct {
+	Partition Partition
+	TopicID   [16]byte // the topic's UUID: a topic made anew has another one
+}
+
+// Record is one record as the sink needs it.
+type Record struct {
+	Offset     int64
+	ReceivedAt int64       // Unix milliseconds of receipt, from the record's headers
+	Hash       record.Hash // identity of the event, from the record's headers
+	Value      []byte
+	// Original gives back what a dead letter keeps besides Value.
+	Original Original
+	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
+	// missing or malformed.
+	BadHeaders bool
+
+	stored bool // decided to be in a block of its range
+}
+
+// Original is a record as it was read.
+type Original interface {
+	RecordKey() []byte
+	// AppendHeaders appends the headers in their order.
+	AppendHeaders(dst []record.Header) []record.Header
+}
+
+// Batch is a run of records of one partition in offset order. The slice is only
+// valid during the call it is given to; the values stay valid.
+type Batch struct {
+	Partition Partition
+	Session   Session
+	Records   []Record
+}
+
+// Progress is what is committed for a partition.
+type Progress struct {
+	// Next is the offset of the first record that is not settled.
+	Next int64
+	// Metadata is kept beside the offset by the broker; at most 4,096 bytes.
+	Metadata string
+}
+
+// Owner is told which partitions come and go. The calls are made one at a time,
+// and never during a delivery.
+type Owner interface {
+	// Assigned starts the work on partitions; what is delivered of them begins at
+	// their committed offsets.
+	Assigned(ctx context.Context, assigned []Assignment)
+	// Revoked ends the work on partitions whose offsets may still be committed
+	// during the call. When it returns, nothing of them is in hand.
+	Revoked(ctx context.Context, revoked []Partition)
+	// Lost ends the work on partitions that already belong to somebody else.
+	Lost(ctx context.Context, lost []Partition)
+}
+
+// Source delivers the records of the partitions that this process owns. Open and
+// Poll are called from one goroutine, the others from any.
+type Source interface {
+	// Open begins to take part in the group; owner's methods are called from then
+	// on until Close returns.
+	Open(ctx context.Context, owner Owner) error
+	// Poll waits for records and hands over about maxBytes of them at most. It
+	// returns nil also when none came, and an error when the source is of no use
+	// any more or ctx has ended.
+	Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) error
+	// Commit stores progress, if the partition is still owned under the session
+	// or a later one of the same member; else its error wraps ErrFenced.
+	Commit(ctx context.Context, p Partition, s Session, progress Progress) error
+	// Pause stops fetching a partition, while it stays owned.
+	Pause(p Partition)
+	// Resume takes fetching up again where it was paused.
+	Resume(p Partition)
+	// Rewind makes the source forget what it delivered of a partition: soon after,
+	// if it still owns it, Lost and then Assigned are called for it, and delivery
+	// begins again at the committed offset.
+	Rewind(p Partition)
+	// Close leaves the group.
+	Close()
+}
