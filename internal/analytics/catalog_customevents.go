@@ -1,0 +1,80 @@
+package analytics
+
+// customEventFilters are what custom events may be filtered by.
+var customEventFilters = []string{
+	"event_name", "path", "namespace", "source", "profile_id", "anonymous_id", "session_id", "website_id", "property_key",
+}
+
+// The columns that several types of custom events share.
+var (
+	totalEvents = Column{Name: "total_events", Type: Number, Label: "Events", Description: "Custom events.", Example: "128", Expr: "count()"}
+	eventTypes  = Column{Name: "unique_event_types", Type: Number, Label: "Event names", Description: "Distinct names.", Example: "7", Expr: "uniqExact(e.name)"}
+	uniqueUsers = Column{
+		Name: "unique_users", Type: Number, Label: "Users", Example: "96", Expr: persons,
+		Description: "Distinct anonymous ids, and profile ids of events that carry no anonymous id.",
+	}
+	uniqueSessions = Column{Name: "unique_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids.", Example: "101", Expr: sessions}
+	uniquePages    = Column{Name: "unique_pages", Type: Number, Label: "Pages", Description: "Distinct paths.", Example: "12", Expr: pages}
+)
+
+var customEventTypes = []Type{
+	{
+		Name: "custom_events", Subjects: Website | Organization,
+		Title: "Custom events", Category: "Custom events", Tags: []string{"events"}, Visualization: "table",
+		Description: "Custom events per name, most frequent first.",
+		Columns: []Column{
+			{Name: "name", Type: String, Label: "Event", Description: "Name of the event.", Example: "signup", Expr: "e.name"},
+			totalEvents, uniqueUsers, uniqueSessions,
+			{Name: "last_occurrence", Type: Datetime, Label: "Last", Description: "Time of the latest one.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)"},
+			{Name: "first_occurrence", Type: Datetime, Label: "First", Description: "Time of the earliest one.", Example: "2026-03-01T08:12:45.120Z", Expr: "min(e.event_time)"},
+			{Name: "events_with_properties", Type: Number, Label: "With properties", Description: "Those with at least one property.", Example: "120", Expr: "countIf(e.properties NOT IN ('', '{}'))"},
+			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all custom events of the range.", Example: "31.07", Expr: shareOfViews},
+		},
+		Filters: customEventFilters, Sorts: []string{"total_events", "unique_users"}, DefaultLimit: DefaultLimit, Public: true,
+		Where: customEvent, GroupBy: "e.name", OrderBy: "total_events", Desc: true, Tie: "e.name",
+	},
+	{
+		Name: "custom_events_summary", Subjects: Website | Organization,
+		Title: "Custom events summary", Category: "Custom events", Tags: []string{"events", "overview"}, Visualization: "metric",
+		Description: "Custom events of the range, with their distinct names, users, sessions and pages.",
+		Columns:     []Column{totalEvents, eventTypes, uniqueUsers, uniqueSessions, uniquePages},
+		Filters:     customEventFilters, DefaultLimit: 1, Public: true,
+		Where: customEvent,
+	},
+	{
+		Name: "custom_events_trends", Subjects: Website | Organization,
+		Title: "Custom events over time", Category: "Custom events", Tags: []string{"events", "series"}, Visualization: "line",
+		Description: "The custom events of each day or hour.",
+		Columns:     []Column{dateColumn, totalEvents, eventTypes, uniqueUsers, uniqueSessions, uniquePages},
+		Filters:     customEventFilters, Sorts: []string{"date", "total_events", "unique_users"}, DefaultLimit: MaxLimit, Public: true,
+		Series: true, Where: customEvent, OrderBy: "date",
+	},
+	{
+		Name: "custom_events_by_path", Subjects: Website | Organization,
+		Title: "Custom events by page", Category: "Custom events", Tags: []string{"events", "pages"}, Visualization: "table",
+		Description: "Custom events per path, most frequent first; events without a path are left out.",
+		Columns: []Column{
+			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
+			totalEvents, eventTypes, uniqueUsers,
+		},
+		Filters: customEventFilters, Sorts: []string{"total_events", "unique_users"}, DefaultLimit: DefaultLimit, Public: true,
+		Where: customEvent + " AND e.path != ''", GroupBy: "e.path", OrderBy: "total_events", Desc: true, Tie: "e.path",
+	},
+	{
+		Name: "custom_events_recent", Subjects: Website | Organization,
+		Title: "Recent custom events", Category: "Custom events", Tags: []string{"events"}, Visualization: "table",
+		Description: "The latest custom events, newest first.",
+		Columns: []Column{
+			{Name: "event_name", Type: String, Label: "Event", Description: "Name of the event.", Example: "signup", Expr: "e.name"},
+			{Name: "namespace", Type: String, Label: "Namespace", Description: "Grouping label.", Example: "checkout", Expr: "e.namespace"},
+			{Name: "path", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
+			{Name: "source", Type: String, Label: "Source", Description: "Source label.", Example: "browser", Expr: "e.source"},
+			{Name: "properties", Type: JSON, Label: "Properties", Description: "Properties as sent.", Example: `{"plan":"pro"}`, Expr: "e.properties"},
+			{Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored.", Example: "anon_5f0c1a", Expr: "e.anonymous_id"},
+			{Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4", Expr: "e.session_id"},
+			{Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.", Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time"},
+		},
+		Filters: customEventFilters, Sorts: []string{"timestamp"}, DefaultLimit: DefaultLimit, Public: true,
+		Where: customEvent, OrderBy: "timestamp", Desc: true, Tie: "e.owner_id, e.event_key, e.name",
+	},
+}

@@ -1,0 +1,104 @@
+package analytics
+
+// The SQL that several types share.
+const (
+	visitors     = "uniqExactIf(e.anonymous_id, e.anonymous_id != '')"
+	sessions     = "uniqExactIf(e.session_id, e.session_id != '')"
+	shareOfViews = "round(100 * count() / sum(count()) OVER (), 2)"
+	// person is the visitor id, or the profile id of an event without one, which
+	// servers send. Profile ids are marked, so that the two cannot be confused.
+	person  = "if(e.anonymous_id != '', e.anonymous_id, concat('\\0', e.profile_id))"
+	persons = "uniqExactIf(" + person + ", e.anonymous_id != '' OR e.profile_id != '')"
+	pages   = "uniqExactIf(e.path, e.path != '')"
+)
+
+// sessionColumns makes one row per session. A session's duration is what its
+// page exits say they took, in seconds, else the time from its first to its last
+// event. It bounced when it is one page view of under ten seconds and nothing
+// else happened; leaving the page is not something else.
+var sessionColumns = []Column{
+	{Name: "session", Expr: "e.session_id"},
+	{Name: "events", Expr: "count()"},
+	{Name: "page_views", Expr: "countIf(" + pageView + ")"},
+	{Name: "visitors", Expr: "groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '')"},
+	{Name: "duration", Expr: "ifNull(sumOrNullIf(" + timeOnPage + ", " + timeOnPage + " >= 0), " +
+		"(toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000)"},
+	{Name: "bounced", Expr: "session != '' AND page_views = 1 AND duration < 10 AND " +
+		"countIf(e.name NOT IN ('" + ScreenView + "', '" + PageExit + "')) = 0"},
+}
+
+const timeOnPage = "if(e.name = '" + PageExit + "', JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)'), NULL)"
+
+// The measures of sessions, over sessionColumns.
+const (
+	sessionCount   = "countIf(session != '')"
+	sessionViews   = "sumIf(page_views, session != '')"
+	bounceRate     = "if(" + sessionCount + " = 0, 0, round(100 * countIf(bounced) / " + sessionCount + ", 2))"
+	medianDuration = "ifNotFinite(round(quantileExactInclusiveIf(0.5)(duration, session != ''), 2), 0)"
+	viewsPerVisit  = "if(" + sessionCount + " = 0, 0, round(" + sessionViews + " / " + sessionCount + ", 2))"
+)
+
+const (
+	seconds = "seconds"
+	percent = "percent"
+)
+
+// eventFilters are the fields that every event has.
+var eventFilters = []string{"path", "event_name", "namespace", "source", "profile_id", "anonymous_id", "session_id", "website_id"}
+
+var summaryTypes = []Type{
+	{
+		Name: "summary_metrics", Aliases: []string{"summary"}, Subjects: Website | Organization,
+		Title: "Summary", Category: "Summary", Tags: []string{"overview"}, Visualization: "metric",
+		Description: "Page views, visitors, sessions, bounce rate, median session duration and events of the range.",
+		Columns: []Column{
+			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812", Expr: "sum(page_views)"},
+			{Name: "unique_visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "301", Expr: "uniqExactArray(visitors)"},
+			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "344", Expr: sessionCount},
+			{Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent, Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28", Expr: bounceRate},
+			{Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds, Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63", Expr: medianDuration},
+			{Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "1290", Expr: "sum(events)"},
+		},
+		Filters: eventFilters, DefaultLimit: 1, Public: true,
+		From: FromSessions,
+	},
+	{
+		Name: "events_by_date", Subjects: Website | Organization,
+		Title: "Events by date", Category: "Summary", Tags: []string{"overview", "series"}, Visualization: "line",
+		Description: "The summary of each day or hour; a session counts in every one in which it has an event.",
+		Columns: []Column{
+			dateColumn,
+			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812", Expr: "sum(page_views)"},
+			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "301", Expr: "uniqExactArray(visitors)"},
+			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "344", Expr: sessionCount},
+			{Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent, Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28", Expr: bounceRate},
+			{Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds, Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63", Expr: medianDuration},
+			{Name: "pages_per_session", Type: Number, Label: "Pages per session", Description: "Page views that carry a session id, per session.", Example: "2.36", Expr: viewsPerVisit},
+		},
+		Filters: eventFilters, Sorts: []string{"date", "pageviews", "visitors", "sessions"}, DefaultLimit: MaxLimit, Public: true,
+		Series: true, From: FromSessions, OrderBy: "date",
+	},
+}
+
+var pageTypes = []Type{
+	{
+		Name: "top_pages", Aliases: []string{"pages"}, Subjects: Website | Organization,
+		Title: "Top pages", Category: "Pages", Tags: []string{"pages"}, Visualization: "table",
+		Description: "Page views and visitors per path, most viewed first; page views without a path are left out.",
+		Columns: []Column{
+			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
+			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "402", Expr: "count()"},
+			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.", Example: "233", Expr: visitors},
+			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews},
+		},
+		Filters: []string{"path", "namespace", "source", "profile_id", "anonymous_id", "session_id", "website_id"},
+		Sorts:   []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
+		Where: pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "pageviews", Desc: true, Tie: "e.path",
+	},
+}
+
+// dateColumn is the first column of every series.
+var dateColumn = Column{
+	Name: "date", Type: String, Label: "Date", Example: "2026-03-29",
+	Description: "YYYY-MM-DD, or YYYY-MM-DD HH:00:00 by the hour, in the request's time zone.", Expr: "date",
+}

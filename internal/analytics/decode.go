@@ -1,0 +1,237 @@
+package analytics
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"github.com/valyala/fastjson"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Decode reads the body of POST /v1/query: one request object, or an array of
+// them, which batch reports. The error is a fault: Parse when the body is no
+// JSON, Validation with every problem when a field is unknown, given twice or of
+// the wrong type. What the values mean is checked by Compile.
+func Decode(body []byte) (requests []Request, batch bool, err error) {
+	if !utf8.Valid(body) {
+		return nil, false, &fault.Error{Code: fault.Parse, Message: "Request body is not valid UTF-8"}
+	}
+	// The parser is lenient about a few things that the validator refuses.
+	if err := fastjson.ValidateBytes(body); err != nil {
+		return nil, false, fault.Wrap(fault.Parse, err)
+	}
+	v, err := fastjson.ParseBytes(body)
+	if err != nil {
+		return nil, false, fault.Wrap(fault.Parse, err)
+	}
+	d := &decoder{}
+	switch v.Type() {
+	case fastjson.TypeObject:
+		requests = []Request{d.request("", v)}
+	case fastjson.TypeArray:
+		batch = true
+		items := v.GetArray()
+		switch {
+		case len(items) == 0:
+			d.add("", "too_few", "At least one query is required")
+		case len(items) > MaxRequests:
+			d.problems = append(d.problems, tooMany("", "queries", len(items), MaxRequests))
+			items = nil
+		}
+		for i, item := range items {
+			at := fmt.Sprintf("batch[%d]", i)
+			if item.Type() != fastjson.TypeObject {
+				d.add(at, "wrong_type", at+" must be an object")
+				continue
+			}
+			requests = append(requests, d.request(at+".", item))
+		}
+	default:
+		d.add("", "wrong_type", "Request body must be an object or an array of objects")
+	}
+	if err := invalid(d.problems); err != nil {
+		return nil, batch, err
+	}
+	return requests, batch, nil
+}
+
+// decoder collects the problems of a body.
+type decoder struct{ problems []fault.Detail }
+
+func (d *decoder) add(field, rule, message string) {
+	d.problems = append(d.problems, problem(field, rule, message, ""))
+}
+
+// fields says how each key of an object is read. at is the field's place.
+type fields map[string]func(at string, v *fastjson.Value)
+
+// object reads an object by its table of keys. null means absent.
+func (d *decoder) object(prefix string, v *fastjson.Value, table fields) {
+	seen := map[string]bool{}
+	o, err := v.Object()
+	if err != nil {
+		return
+	}
+	o.Visit(func(key []byte, v *fastjson.Value) {
+		name := string(key)
+		at := prefix + name
+		read, ok := table[name]
+		switch {
+		case !ok:
+			names := make([]string, 0, len(table))
+			for n := range table {
+				names = append(names, n)
+			}
+			d.problems = append(d.problems, problem(at, "unknown_field", "Unknown field: "+name, didYouMean(name, sorted(names))))
+		case seen[name]:
+			d.add(at, "duplicate", name+" is given twice")
+		case v.Type() != fastjson.TypeNull:
+			read(at, v)
+		}
+		seen[name] = true
+	})
+}
+
+func (d *decoder) request(prefix string, v *fastjson.Value) Request {
+	var r Request
+	d.object(prefix, v, fields{
+		"id":          d.label(&r.ID),
+		"parameters":  d.array(func(at string, v *fastjson.Value) { r.Parameters = append(r.Parameters, d.parameter(at, v)) }),
+		"startDate":   d.text(&r.StartDate),
+		"endDate":     d.text(&r.EndDate),
+		"preset":      d.text(&r.Preset),
+		"timeZone":    d.text(&r.TimeZone),
+		"timezone":    d.text(&r.TimeZone),
+		"granularity": d.text(&r.Granularity),
+		"filters":     d.array(func(at string, v *fastjson.Value) { r.Filters = append(r.Filters, d.filter(at, v)) }),
+		"groupBy":     d.texts(&r.GroupBy),
+		"sortBy":      d.text(&r.SortBy),
+		"sortOrder":   d.text(&r.SortOrder),
+		"limit":       d.integer(&r.Limit, 1, "Limit must be at least 1", MaxLimit, fmt.Sprintf("Limit cannot exceed %d", MaxLimit)),
+		"page":        d.integer(&r.Page, 1, "Page must be at least 1", MaxPage, fmt.Sprintf("Page cannot exceed %d", MaxPage)),
+	})
+	return r
+}
+
+func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
+	var p Parameter
+	switch v.Type() {
+	case fastjson.TypeString:
+		d.text(&p.Name)(at, v)
+	case fastjson.TypeObject:
+		d.object(at+".", v, fields{
+			"name": d.text(&p.Name), "id": d.label(&p.ID), "start_date": d.text(&p.StartDate), "end_date": d.text(&p.EndDate),
+			"granularity": d.text(&p.Granularity),
+		})
+	default:
+		d.add(at, "wrong_type", at+" must be a string or an object")
+		return p
+	}
+	return p
+}
+
+func (d *decoder) filter(at string, v *fastjson.Value) Filter {
+	var f Filter
+	if v.Type() != fastjson.TypeObject {
+		d.add(at, "wrong_type", at+" must be an object")
+		return f
+	}
+	hasValue := false
+	d.object(at+".", v, fields{
+		"field": d.text(&f.Field), "op": d.text(&f.Op),
+		"value": func(at string, v *fastjson.Value) {
+			hasValue = true
+			switch v.Type() {
+			case fastjson.TypeString:
+				d.text(&f.Value)(at, v)
+			case fastjson.TypeArray:
+				f.list = true
+				d.texts(&f.Values)(at, v)
+			default:
+				d.add(at, "wrong_type", at+" must be a string or an array of strings")
+			}
+		},
+	})
+	for _, part := range []struct {
+		name    string
+		missing bool
+	}{{"field", f.Field == ""}, {"op", f.Op == ""}, {"value", !hasValue}} {
+		if part.missing {
+			d.add(at+"."+part.name, "required", at+"."+part.name+" is required")
+		}
+	}
+	return f
+}
+
+// text reads a string.
+func (d *decoder) text(to *string) func(string, *fastjson.Value) {
+	return func(at string, v *fastjson.Value) {
+		b, err := v.StringBytes()
+		if err != nil {
+			d.add(at, "wrong_type", at+" must be a string")
+			return
+		}
+		*to = string(b)
+	}
+}
+
+// label reads a string that is echoed.
+func (d *decoder) label(to *string) func(string, *fastjson.Value) {
+	return func(at string, v *fastjson.Value) {
+		d.text(to)(at, v)
+		if len(*to) > MaxLabelLen {
+			d.add(at, "too_long", fmt.Sprintf("%s is longer than %d bytes", at, MaxLabelLen))
+		}
+	}
+}
+
+// texts reads a string or an array of strings.
+func (d *decoder) texts(to *[]string) func(string, *fastjson.Value) {
+	return func(at string, v *fastjson.Value) {
+		if v.Type() == fastjson.TypeString {
+			var s string
+			d.text(&s)(at, v)
+			*to = []string{s}
+			return
+		}
+		d.array(func(at string, v *fastjson.Value) {
+			var s string
+			d.text(&s)(at, v)
+			*to = append(*to, s)
+		})(at, v)
+	}
+}
+
+func (d *decoder) array(item func(at string, v *fastjson.Value)) func(string, *fastjson.Value) {
+	return func(at string, v *fastjson.Value) {
+		items, err := v.Array()
+		if err != nil {
+			d.add(at, "wrong_type", at+" must be an array")
+			return
+		}
+		for i, v := range items {
+			item(fmt.Sprintf("%s[%d]", at, i), v)
+		}
+	}
+}
+
+// integer reads a whole number within bounds.
+func (d *decoder) integer(to *int, least int, below string, most int, above string) func(string, *fastjson.Value) {
+	return func(at string, v *fastjson.Value) {
+		f, err := v.Float64()
+		switch {
+		case err != nil:
+			d.add(at, "wrong_type", at+" must be a number")
+		case f != math.Trunc(f):
+			d.add(at, "wrong_type", at+" must be a whole number")
+		case f < float64(least):
+			d.add(at, "too_small", below)
+		case f > float64(most):
+			d.add(at, "too_large", above)
+		default:
+			*to = int(f)
+		}
+	}
+}

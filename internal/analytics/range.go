@@ -1,0 +1,65 @@
+package analytics
+
+import (
+	"strings"
+	"time"
+)
+
+// Range is a half-open interval of time, seen in a zone.
+type Range struct {
+	Start, End time.Time
+	Zone       *time.Location
+}
+
+// The years a date may have. Events are never older than 2000; the upper bound
+// keeps a bucket's start within ClickHouse's 32-bit seconds.
+const (
+	minYear = 1970
+	maxYear = 2105
+)
+
+// dayLayout is a calendar day; a range that ends with one includes it.
+const dayLayout = time.DateOnly
+
+// zonedLayouts name an instant by themselves, localLayouts one of the range's
+// zone. Fractions of a second are accepted by each.
+var (
+	zonedLayouts = []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00"}
+	localLayouts = []string{"2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04"}
+)
+
+// parseStart reads the beginning of a range: the first instant of a day, or an
+// instant.
+func parseStart(s string, zone *time.Location) (time.Time, bool) {
+	return parseBound(s, zone, 0)
+}
+
+// parseEnd reads the end of a range: the first instant after a day, or an instant
+// that is no longer part of the range.
+func parseEnd(s string, zone *time.Location) (time.Time, bool) {
+	return parseBound(s, zone, 1)
+}
+
+func parseBound(s string, zone *time.Location, addDays int) (time.Time, bool) {
+	s = strings.TrimSpace(s)
+	if t, err := time.Parse(dayLayout, s); err == nil {
+		y, m, d := t.Date()
+		return startOfDay(y, m, d+addDays, zone), validYear(t)
+	}
+	for _, layout := range zonedLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.In(zone), validYear(t)
+		}
+	}
+	for _, layout := range localLayouts {
+		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
+			return t, validYear(t)
+		}
+	}
+	return time.Time{}, false
+}
+
+func validYear(t time.Time) bool { return minYear <= t.Year() && t.Year() <= maxYear }
+
+// atMost reports whether the range is no longer than that many days of its zone.
+func (r Range) atMost(days int) bool { return !r.End.After(r.Start.In(r.Zone).AddDate(0, 0, days)) }

@@ -1,0 +1,78 @@
+package analytics
+
+import (
+	"fmt"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Bounds of a request. A body holds one request or an array of them.
+const (
+	MaxRequests   = 10        // in one body
+	MaxParameters = 25        // of one request
+	MaxBodyBytes  = 1 << 20   // before and after decompression
+	MaxLabelLen   = 256       // of an id or a label, in bytes
+	DefaultLimit  = 100       // rows of an answer
+	MaxLimit      = 10_000    // rows of an answer
+	MaxPage       = 1_000_000 // so that the offset stays within bounds
+)
+
+// Request is one question, or several that share a range and filters.
+type Request struct {
+	// ID is echoed as queryId.
+	ID         string
+	Parameters []Parameter
+	// StartDate and EndDate are YYYY-MM-DD, the end included, or date-times, the
+	// end excluded. Preset wins over both.
+	StartDate, EndDate, Preset string
+	// TimeZone is an IANA name; it wins over the query string's.
+	TimeZone    string
+	Granularity string
+	Filters     []Filter
+	GroupBy     []string
+	SortBy      string
+	SortOrder   string
+	// Limit and Page are 0 when the request does not say.
+	Limit, Page int
+}
+
+// Parameter is one query type asked for, with a range of its own where it names
+// one.
+type Parameter struct {
+	Name string
+	// ID replaces the name as the label of the answer.
+	ID                 string
+	StartDate, EndDate string
+	Granularity        string
+}
+
+// Label is how the answer names the parameter: as the caller wrote it.
+func (p *Parameter) Label() string {
+	if p.ID != "" {
+		return p.ID
+	}
+	return p.Name
+}
+
+// problem makes one entry of details[].
+func problem(field, rule, message, suggestion string) fault.Detail {
+	return fault.Detail{Index: fault.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion}
+}
+
+// invalid makes the error of a refused request. Its message is the first
+// problem's, so that a caller who shows nothing else shows what to do.
+func invalid(details []fault.Detail) error {
+	if len(details) == 0 {
+		return nil
+	}
+	message := details[0].Message
+	if s := details[0].Suggestion; s != "" {
+		message += ". " + s
+	}
+	return &fault.Error{Code: fault.Validation, Message: message, Details: details}
+}
+
+// tooMany says both numbers, so that a caller can split without guessing.
+func tooMany(field, what string, got, most int) fault.Detail {
+	return problem(field, "too_many", fmt.Sprintf("Too many %s: %d given, at most %d are allowed", what, got, most), "")
+}

@@ -1,0 +1,107 @@
+package analytics
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/valyala/fastjson"
+)
+
+// Table is the result of a statement, column by column, in the statement's
+// order.
+type Table struct {
+	Columns []Values
+	Rows    int
+}
+
+// Values are one column of a Table: the slice that its kind needs is set and has
+// one entry a row.
+type Values struct {
+	Name    string
+	Strings []string
+	Uints   []uint64
+	Ints    []int64
+	Floats  []float64
+	// Millis are instants in Unix milliseconds.
+	Millis []int64
+}
+
+// timeLayout is how instants look in an answer.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// AppendRows appends the table as a JSON array of objects, keys in the order of
+// the type's columns. Integers keep every digit; a number that JSON cannot hold
+// is 0.
+func (t *Table) AppendRows(dst []byte, columns []Column) []byte {
+	keys := make([][]byte, len(t.Columns))
+	for i := range keys {
+		key := []byte{','}
+		if i == 0 {
+			key = []byte{'{'}
+		}
+		keys[i] = append(appendJSONString(key, t.Columns[i].Name), ':')
+	}
+	dst = append(dst, '[')
+	for row := range t.Rows {
+		if row > 0 {
+			dst = append(dst, ',')
+		}
+		for i := range t.Columns {
+			dst = append(dst, keys[i]...)
+			dst = t.Columns[i].appendValue(dst, row, i < len(columns) && columns[i].Type == JSON)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
+	switch {
+	case v.Uints != nil:
+		return strconv.AppendUint(dst, v.Uints[row], 10)
+	case v.Ints != nil:
+		return strconv.AppendInt(dst, v.Ints[row], 10)
+	case v.Floats != nil:
+		return appendFloat(dst, v.Floats[row])
+	case v.Millis != nil:
+		dst = append(dst, '"')
+		dst = time.UnixMilli(v.Millis[row]).UTC().AppendFormat(dst, timeLayout)
+		return append(dst, '"')
+	case inline:
+		return appendObject(dst, v.Strings[row])
+	}
+	return appendJSONString(dst, v.Strings[row])
+}
+
+func appendFloat(dst []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		f = 0
+	}
+	return strconv.AppendFloat(dst, f, 'f', -1, 64)
+}
+
+// appendObject appends stored JSON as it is. What is no JSON, which we never
+// store, becomes an empty object rather than a broken answer.
+func appendObject(dst []byte, s string) []byte {
+	if s == "" || !utf8.ValidString(s) || fastjson.Validate(s) != nil {
+		return append(dst, "{}"...)
+	}
+	return append(dst, s...)
+}
+
+// appendJSONString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
+func appendJSONString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf || c == '<' || c == '>' || c == '&' {
+			b, err := json.Marshal(s)
+			if err != nil { // cannot happen for a string
+				return append(dst, `""`...)
+			}
+			return append(dst, b...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
