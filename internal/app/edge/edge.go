@@ -1,0 +1,61 @@
+// Package edge puts the ingestion host together: the metadata store behind
+// caches, the Kafka producer, the accept path and its listener.
+package edge
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// Component is the daemon's name in logs, metrics and towards brokers.
+const Component = "ingest-edge"
+
+// Parts returns the parts of the ingestion host. A stop therefore first drains
+// the listener, then flushes the producer, then closes the store.
+func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
+		Client: Component, Deadline: s.Ingest.Deadline, Log: t.Log, Metrics: t.Registry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, s.Store.URL.Reveal(), store.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("opening the metadata store: %w", err)
+	}
+	access := auth.New(
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
+		auth.Deps{Keys: db, Websites: db, Metrics: t.Registry},
+	)
+	salts := ingest.NewSalts(db, t.Log, nil)
+	app := ingestapi.New(
+		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access},
+		ingestapi.Deps{
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
+			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry}),
+		},
+	)
+	// Cached keys serve while the store is away, so it is no condition here.
+	r.AddCheck("kafka", producer.Ready)
+
+	return []lifecycle.Part{
+		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
+			access.Close()
+			return db.Close()
+		}},
+		{Name: "kafka topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
+		{Name: "kafka producer", Stop: producer.Close},
+		{Name: "visitor salts", Run: salts.Run},
+		httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "ingest.listen", app, t.Log),
+	}, nil
+}

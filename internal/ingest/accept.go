@@ -1,0 +1,114 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// Access recognises callers and websites; *auth.Authenticator is one. Strings
+// passed to it may alias memory that is reused after the call.
+type Access interface {
+	// Key returns whom a key stands for, or an AuthRequired or ServiceUnavailable
+	// fault.
+	Key(ctx context.Context, secret []byte) (auth.Principal, error)
+	// ClientWebsite finds a website by client id, or website.ErrNotFound, or a
+	// ServiceUnavailable fault.
+	ClientWebsite(ctx context.Context, clientID string) (*website.Website, error)
+	// Website finds a website by id or client id; errors as ClientWebsite's.
+	Website(ctx context.Context, ref string) (*website.Website, error)
+}
+
+// Publisher sends records to Kafka.
+type Publisher interface {
+	// Publish returns nil only when every record is acknowledged by all in-sync
+	// replicas. After an error the memory behind the records, though not the
+	// slice itself, still belongs to the Publisher.
+	Publish(ctx context.Context, recs []record.Record) error
+}
+
+// Deps are the parts an Acceptor needs; all but Now are required.
+type Deps struct {
+	Access    Access
+	Salts     *Salts
+	Publisher Publisher
+	Metrics   prometheus.Registerer
+	Now       func() time.Time // nil means time.Now
+}
+
+// Acceptor takes events in. It is safe for concurrent use.
+type Acceptor struct {
+	deps    Deps
+	metrics metrics
+	runs    sync.Pool
+}
+
+// New returns an Acceptor.
+func New(deps Deps) *Acceptor {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	return &Acceptor{deps: deps, metrics: newMetrics(deps.Metrics)}
+}
+
+// Request is one call of POST /track. Its memory is the surface's and is not
+// used after Track returns.
+type Request struct {
+	// Body is the decompressed body.
+	Body []byte
+	// Key is the API key sent; nil for none.
+	Key []byte
+	// WebsiteID is the query parameter website_id; nil for none.
+	WebsiteID []byte
+	// ID is the request id.
+	ID []byte
+	// Traceparent is the trace to continue; empty for none.
+	Traceparent string
+}
+
+// step is one of the steps of the package comment. The next ones, such as limits
+// and origin rules, are further rows.
+type step struct {
+	name string // as it stands in metrics
+	do   func(*run, context.Context) error
+}
+
+var trackSteps = []step{
+	{"credentials", (*run).identify},
+	{"decode", (*run).decode},
+	{"access", (*run).authorize},
+	{"records", (*run).build},
+	{"publish", (*run).publish},
+}
+
+// Track accepts the events of a request and returns how many they are. The error
+// is a fault.
+func (a *Acceptor) Track(ctx context.Context, req Request) (count int, err error) {
+	r := a.begin(req)
+	defer a.end(r)
+	for i := range trackSteps {
+		if err := trackSteps[i].do(r, ctx); err != nil {
+			f := faultOf(err)
+			a.metrics.refuse(trackSteps[i].name, f.Code)
+			return 0, f
+		}
+	}
+	a.metrics.accepted.Add(float64(len(r.events)))
+	return len(r.events), nil
+}
+
+// faultOf gives website.ErrNotFound its meaning on this host.
+func faultOf(err error) *fault.Error {
+	if errors.Is(err, website.ErrNotFound) {
+		return fault.Wrap(fault.WebsiteNotFound, err)
+	}
+	return fault.Of(err)
+}

@@ -1,0 +1,129 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/record"
+)
+
+// run is the state of one request, pooled.
+type run struct {
+	*Acceptor
+	req     Request
+	now     time.Time // of receipt
+	decoder event.Decoder
+	records record.Batch
+
+	events       []event.Custom  // the decoder's
+	principal    auth.Principal  // of a key; anonymous without one
+	clientID     []byte          // without a key
+	clientBuf    []byte          // holds a client id that was read from the body
+	organization string          // set by step "access"
+	targets      []record.Target // of events, in their order; set by step "access"
+}
+
+// keepTargets bounds what one large request leaves in the pool.
+const keepTargets = 1024
+
+func (a *Acceptor) begin(req Request) *run {
+	r, ok := a.runs.Get().(*run)
+	if !ok {
+		r = &run{Acceptor: a}
+	}
+	r.req, r.now = req, a.deps.Now()
+	return r
+}
+
+func (a *Acceptor) end(r *run) {
+	r.req, r.events, r.clientID, r.principal = Request{}, nil, nil, auth.Principal{}
+	if cap(r.targets) > keepTargets {
+		r.targets = nil
+	}
+	clear(r.targets)
+	r.targets = r.targets[:0]
+	a.runs.Put(r)
+}
+
+// identify is step 1.
+func (r *run) identify(ctx context.Context) error {
+	if len(r.req.Key) > 0 {
+		p, err := r.deps.Access.Key(ctx, r.req.Key)
+		r.principal = p
+		return err
+	}
+	r.clientID = r.req.WebsiteID
+	if len(r.clientID) == 0 {
+		// Copied, because the next step uses the decoder's memory again.
+		r.clientBuf = append(r.clientBuf[:0], r.decoder.PeekWebsiteID(r.req.Body)...)
+		r.clientID = r.clientBuf
+	}
+	if len(r.clientID) == 0 {
+		return fault.New(fault.AuthRequired)
+	}
+	return nil
+}
+
+// decode is step 2.
+func (r *run) decode(context.Context) error {
+	events, err := r.decoder.Decode(r.req.Body)
+	if err != nil {
+		return r.refusal(err)
+	}
+	r.events = events
+	return nil
+}
+
+// refusal makes a fault of the decoder's findings.
+func (r *run) refusal(err error) error {
+	invalid, ok := errors.AsType[*event.Invalid](err)
+	if !ok {
+		return err
+	}
+	f := &fault.Error{Code: fault.Validation, Details: make([]fault.Detail, len(invalid.Problems))}
+	if invalid.TooLarge {
+		f.Code = fault.PayloadTooLarge
+	}
+	for i, p := range invalid.Problems {
+		d := fault.Detail{Index: p.Index, Field: p.Field, Rule: string(p.Rule), Message: p.Message}
+		if !r.decoder.Batch() || p.Index == event.NoIndex {
+			d.Index = fault.NoIndex
+		}
+		f.Details[i] = d
+	}
+	return f
+}
+
+// build is step 4.
+func (r *run) build(ctx context.Context) error {
+	salt, err := r.deps.Salts.At(ctx, r.now)
+	if err != nil {
+		return err
+	}
+	r.records.Reset(record.Receipt{
+		Organization: r.organization, RequestID: view(r.req.ID), Traceparent: r.req.Traceparent,
+		At: r.now, VisitorSalt: salt,
+	})
+	for i := range r.events {
+		r.records.AddCustom(&r.events[i], r.targets[i])
+	}
+	return nil
+}
+
+// publish is step 5.
+func (r *run) publish(ctx context.Context) error {
+	err := r.deps.Publisher.Publish(ctx, r.records.Records())
+	if err == nil {
+		return nil
+	}
+	r.records.Abandon()
+	r.metrics.unconfirmed.Add(float64(len(r.events)))
+	if fault.Is(err, fault.DeliveryUnavailable) {
+		return err
+	}
+	return fault.Wrap(fault.DeliveryUnavailable, err)
+}

@@ -1,0 +1,138 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// SaltStore gives the salt of a UTC day: always the same bytes for one day, made
+// by whoever asks first.
+type SaltStore interface {
+	Salt(ctx context.Context, day time.Time) ([]byte, error)
+}
+
+const (
+	day = 24 * time.Hour
+	// saltAhead is how long before midnight the next day's salt is read: a store
+	// that is away for less than that is not noticed.
+	saltAhead = 6 * time.Hour
+	// saltRetry is the pause after a failed read ahead.
+	saltRetry = 30 * time.Second
+	// saltTimeout bounds one read.
+	saltTimeout = 5 * time.Second
+	// saltRetryAfter is what callers are told while a salt cannot be read.
+	saltRetryAfter = 5 * time.Second
+)
+
+// Salts keeps the salts of today and, from some hours before midnight, of
+// tomorrow. It is safe for concurrent use.
+type Salts struct {
+	store SaltStore
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu    sync.Mutex                  // held while reading, so that a midnight costs one read
+	known atomic.Pointer[[]datedSalt] // never changed, only replaced; newest day first
+}
+
+// keptSalts is yesterday, today and tomorrow: around midnight all are asked for.
+const keptSalts = 3
+
+type datedSalt struct {
+	day  int64 // since 1970
+	salt []byte
+}
+
+// NewSalts returns an empty Salts; now nil means time.Now.
+func NewSalts(store SaltStore, log *slog.Logger, now func() time.Time) *Salts {
+	if now == nil {
+		now = time.Now
+	}
+	return &Salts{store: store, log: log, now: now}
+}
+
+// At returns the salt of the UTC day of t, or a ServiceUnavailable fault when it
+// is not known yet and the store cannot be asked. It must not be changed.
+func (s *Salts) At(ctx context.Context, t time.Time) ([]byte, error) {
+	n := dayOf(t)
+	if salt := s.find(n); salt != nil {
+		return salt, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if salt := s.find(n); salt != nil {
+		return salt, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, saltTimeout)
+	defer cancel()
+	salt, err := s.store.Salt(ctx, t.UTC())
+	if err != nil {
+		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: saltRetryAfter, Err: err}
+	}
+	s.add(datedSalt{day: n, salt: salt})
+	return salt, nil
+}
+
+func (s *Salts) find(n int64) []byte {
+	known := s.known.Load()
+	if known == nil {
+		return nil
+	}
+	for _, d := range *known {
+		if d.day == n {
+			return d.salt
+		}
+	}
+	return nil
+}
+
+func (s *Salts) add(d datedSalt) {
+	known := []datedSalt{d}
+	if old := s.known.Load(); old != nil {
+		known = append(known, *old...)
+	}
+	slices.SortFunc(known, func(a, b datedSalt) int { return cmp.Compare(b.day, a.day) })
+	known = known[:min(len(known), keptSalts)]
+	s.known.Store(&known)
+}
+
+// Run reads salts ahead of their day until ctx ends.
+func (s *Salts) Run(ctx context.Context) error {
+	for {
+		wait := s.readAhead(ctx)
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// readAhead reads what should be known by now and returns when to look again.
+func (s *Salts) readAhead(ctx context.Context) time.Duration {
+	now := s.now().UTC()
+	if _, err := s.At(ctx, now); err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "reading today's visitor salt", slog.Any("error", err))
+		return saltRetry
+	}
+	midnight := now.Truncate(day).Add(day)
+	if ahead := midnight.Sub(now) - saltAhead; ahead > 0 {
+		return ahead
+	}
+	if _, err := s.At(ctx, midnight); err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "reading tomorrow's visitor salt", slog.Any("error", err))
+		return saltRetry
+	}
+	return midnight.Sub(now)
+}
+
+func dayOf(t time.Time) int64 { return t.Unix() / int64(day/time.Second) }
