@@ -51,8 +51,8 @@ func HashPassword(password string) (string, error) {
 	var salt [saltLen]byte
 	rand.Read(salt[:])
 	tag := current.tag(password, salt[:], tagLen)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version,
-		current.memoryKiB, current.passes, current.lanes, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
+	return fmt.Sprintf("$argon2id$v=%d$%s$%s$%s", argon2.Version,
+		current, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
 }
 
 // VerifyPassword reports whether the password is the one that hash was made
@@ -68,6 +68,13 @@ func VerifyPassword(hash, password string) (bool, error) {
 	return subtle.ConstantTimeCompare(params.tag(password, salt, len(want)), want) == 1, nil
 }
 
+const costsFormat = "m=%d,t=%d,p=%d"
+
+// String writes the costs as PHC does.
+func (p argonParams) String() string {
+	return fmt.Sprintf(costsFormat, p.memoryKiB, p.passes, p.lanes)
+}
+
 func (p argonParams) tag(password string, salt []byte, n int) []byte {
 	return argon2.IDKey([]byte(password), salt, p.passes, p.memoryKiB, p.lanes, uint32(n)) //nolint:gosec // n is 16 to 64
 }
@@ -77,7 +84,8 @@ func parsePHC(hash string) (p argonParams, salt, tag []byte, err error) {
 	if len(fields) != 6 || fields[0] != "" || fields[1] != "argon2id" || fields[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return p, nil, nil, errNotPHC
 	}
-	if _, err := fmt.Sscanf(fields[3], "m=%d,t=%d,p=%d", &p.memoryKiB, &p.passes, &p.lanes); err != nil {
+	_, err = fmt.Sscanf(fields[3], costsFormat, &p.memoryKiB, &p.passes, &p.lanes)
+	if err != nil || p.String() != fields[3] { // Sscanf overlooks what follows
 		return p, nil, nil, errNotPHC
 	}
 	salt, errSalt := b64.DecodeString(fields[4])

@@ -38,7 +38,18 @@ func NormalizeDomain(text string) (string, error) {
 	if err != nil || ascii == "" || len(ascii) > MaxDomainLen {
 		return "", fmt.Errorf("%q is not a domain such as example.com", text)
 	}
-	return strings.TrimPrefix(ascii, "www."), nil
+	return withoutWWW(ascii), nil
+}
+
+// withoutWWW cuts a leading "www." where a domain is left: www.com is one itself.
+func withoutWWW(host string) string {
+	for {
+		rest, ok := strings.CutPrefix(host, "www.")
+		if !ok || !strings.Contains(rest, ".") {
+			return host
+		}
+		host = rest
+	}
 }
 
 // address returns the normal form of an IP address with or without brackets and

@@ -1,0 +1,69 @@
+package org_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/org"
+)
+
+func TestEmailAddressHasOneForm(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com"
+	for text, want := range map[string]string{
+		"ann@example.com":      "ann@example.com",
+		" Ann@Example.COM\n":   "ann@example.com",
+		"a+b@localhost":        "a+b@localhost",
+		longest:                longest,
+		"":                     "",
+		"ann":                  "",
+		"ann@":                 "",
+		"Ann <a@example.com>":  "",
+		"a@example.com, b@c.d": "",
+		"a b@example.com":      "",
+		"b" + longest:          "",
+	} {
+		got, err := org.NormalizeEmail(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("NormalizeEmail(%q) = %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestOrganizationNameHasItsLimits(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{0: false, 1: true, org.MaxNameLen: true, org.MaxNameLen + 1: false} {
+		o, err := org.New(strings.Repeat("ü", n), time.Now())
+		if (err == nil) != want {
+			t.Errorf("%d characters: error %v, want success %t", n, err, want)
+		}
+		if want && !id.Valid("org", o.ID) {
+			t.Errorf("id %q", o.ID)
+		}
+	}
+}
+
+func TestNewUserKeepsTheHashOfItsPassword(t *testing.T) {
+	t.Parallel()
+	u, err := org.NewUser("Ann@Example.com", "Ann", "correct horse", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Email != "ann@example.com" || !id.Valid("usr", u.ID) {
+		t.Errorf("NewUser() = %+v", u)
+	}
+	if ok, err := org.VerifyPassword(u.PasswordHash, "correct horse"); !ok || err != nil {
+		t.Errorf("VerifyPassword() = %t, %v", ok, err)
+	}
+	for _, bad := range []struct{ email, name, password string }{
+		{"ann", "Ann", "correct horse"},
+		{"ann@example.com", "", "correct horse"},
+		{"ann@example.com", "Ann", "short"},
+	} {
+		if _, err := org.NewUser(bad.email, bad.name, bad.password, time.Now()); err == nil {
+			t.Errorf("NewUser(%+v) succeeded", bad)
+		}
+	}
+}
