@@ -191,13 +191,17 @@ func (c *Cache[K, V]) servable(a *answer[V], now time.Time) bool {
 	return a.absent == nil && now.Sub(a.readAt) < c.cfg.Stale
 }
 
+// owned returns k in memory that nobody else changes.
 func owned[K Key](k K) K {
-	if s, ok := any(k).(string); ok {
-		return any(strings.Clone(s)).(K) //nolint:errcheck,forcetypeassert // K is string
+	s, ok := any(k).(string)
+	if !ok {
+		return k
 	}
+	k, _ = any(strings.Clone(s)).(K)
 	return k
 }
 
+// flightName names the read of k among those under way.
 func flightName[K Key](k K) string {
 	switch k := any(k).(type) {
 	case string:
