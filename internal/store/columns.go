@@ -10,7 +10,7 @@ import (
 // instant is a time as the columns hold it: Unix milliseconds, NULL for the zero
 // time. It is the same number in both databases, and carries no zone to get
 // wrong.
-type instant struct{ time.Time }
+type instant struct{ time.Time } //nolint:recvcheck // a Valuer works by value, a Scanner by pointer
 
 // at returns t as it will be read back: UTC, cut to the millisecond.
 func at(t time.Time) instant {
@@ -42,7 +42,7 @@ func (i *instant) Scan(src any) error {
 }
 
 // list is a column of strings as a JSON array; nil is the empty array.
-type list []string
+type list []string //nolint:recvcheck // a Valuer works by value, a Scanner by pointer
 
 // Value implements driver.Valuer.
 func (l list) Value() (driver.Value, error) {

@@ -53,8 +53,8 @@ func openPostgres(url string, opts Options) (*Store, error) {
 	}
 	d.migrate = func(ctx context.Context) error {
 		pool := stdlib.OpenDB(*migrateCfg)
-		defer pool.Close()
-		return migratePostgres(ctx, d, pool)
+		err := migratePostgres(ctx, d, pool)
+		return errors.Join(err, pool.Close())
 	}
 	pool := stdlib.OpenDB(*cfg)
 	pool.SetMaxOpenConns(opts.MaxConns)

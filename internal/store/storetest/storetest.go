@@ -1,0 +1,153 @@
+// Package storetest is the contract of the metadata store as tests. The same
+// bodies run on SQLite and on PostgreSQL; what one dialect does alone is tested
+// in package store.
+package storetest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// URL returns the address of an empty database that is the test's alone.
+type URL func(tb testing.TB) string
+
+// Run runs the contract, each test on a database of its own.
+func Run(t *testing.T, url URL) {
+	t.Helper()
+	for _, tests := range []map[string]func(*testing.T, *Fixture){
+		schemaTests, organizationTests, websiteTests, keyTests, saltTests, transactionTests,
+	} {
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, newFixture(t, url))
+			})
+		}
+	}
+}
+
+// Start is the time that a Fixture's clock shows at first: not a full second, so
+// that a lost fraction is noticed, and finer than the milliseconds that are kept.
+var Start = time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
+
+// kept is what a store gives back for t.
+func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// Fixture is an empty database with a store, opened and migrated on first use,
+// and a clock that the test moves.
+type Fixture struct {
+	URL   string
+	Clock *Clock
+
+	tb    testing.TB
+	store *store.Store
+}
+
+func newFixture(tb testing.TB, url URL) *Fixture {
+	tb.Helper()
+	return &Fixture{URL: url(tb), Clock: &Clock{now: Start}, tb: tb}
+}
+
+// Open opens the database once more, without migrating it.
+func (f *Fixture) Open() *store.Store {
+	f.tb.Helper()
+	s, err := store.Open(f.tb.Context(), f.URL, store.Options{Now: f.Clock.Now})
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	f.tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			f.tb.Error(err)
+		}
+	})
+	return s
+}
+
+// Store returns the migrated store.
+func (f *Fixture) Store() *store.Store {
+	f.tb.Helper()
+	if f.store == nil {
+		f.store = f.Open()
+		if err := f.store.Migrate(f.tb.Context()); err != nil {
+			f.tb.Fatal(err)
+		}
+	}
+	return f.store
+}
+
+// Organization adds an organization.
+func (f *Fixture) Organization() *org.Organization {
+	f.tb.Helper()
+	o, err := org.New("Acme", f.Clock.Now())
+	if err == nil {
+		err = f.Store().CreateOrganization(f.tb.Context(), o)
+	}
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return o
+}
+
+// User adds a user. The password hash is none, which no store looks at.
+func (f *Fixture) User(id, email string) *org.User {
+	f.tb.Helper()
+	u := &org.User{ID: id, Email: email, Name: "Ann", PasswordHash: "$argon2id$…", CreatedAt: f.Clock.Now()}
+	if err := f.Store().CreateUser(f.tb.Context(), u); err != nil {
+		f.tb.Fatal(err)
+	}
+	return u
+}
+
+// Website adds a website of an organization.
+func (f *Fixture) Website(organizationID string) *website.Website {
+	f.tb.Helper()
+	w, err := website.New(organizationID, "Shop", "example.com", f.Clock.Now())
+	if err == nil {
+		err = f.Store().CreateWebsite(f.tb.Context(), w)
+	}
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return w
+}
+
+// Key adds a key of an organization, limited to a website unless that is empty.
+func (f *Fixture) Key(organizationID, websiteID string) *apikey.Key {
+	f.tb.Helper()
+	k, _, err := apikey.New("mlr", apikey.Spec{
+		OrganizationID: organizationID, WebsiteID: websiteID, Name: "ci", Scopes: []string{"read:data"},
+	}, f.Clock.Now())
+	if err == nil {
+		err = f.Store().CreateKey(f.tb.Context(), k)
+	}
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return k
+}
+
+// Clock is a time that a test moves.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now returns the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Set moves the clock.
+func (c *Clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
