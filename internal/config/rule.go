@@ -62,7 +62,7 @@ func (r rules) describe() string {
 		s = r.low + " to " + r.high
 	case len(r.oneOf) > 0:
 		s = strings.Join(r.oneOf, ", ")
-	case r.form != "" && r.form != "text" && r.form != "path":
+	case r.form != "" && !slices.Contains([]string{"listen", "text", "path"}, r.form): // these say nothing that the help does not
 		s = forms[r.form].says
 	}
 	if s != "" && r.emptyOK {

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+func configPage(string) (string, error) {
+	d := newDocument("Settings", "`internal/config/settings.go`")
+	d.paragraph("Every daemon takes every setting and reads those that it needs, so that one file\n" +
+		"serves a whole deployment. A setting has one name in three spellings: `kafka.brokers`\n" +
+		"in a YAML file, `MILLRACE_KAFKA_BROKERS` in the environment, `--kafka.brokers` as a\n" +
+		"flag. Flags win over the environment, the environment over the file, the file over\n" +
+		"the defaults. A name that is not in this table is an error; the variables that\n" +
+		"Kubernetes adds for services (`MILLRACE_…_SERVICE_HOST`, `MILLRACE_…_PORT…`) are\n" +
+		"passed over.")
+	d.paragraph("Durations are written as `250ms`, `5s`, `1h`; lists as `a,b`, or as a list in YAML.\n" +
+		"Secrets are never printed. The file is named by `--config.file` or\n" +
+		"`MILLRACE_CONFIG_FILE`; `--config.check` prints `ok` or every problem;\n" +
+		"`--config.print` prints every value and where it came from.")
+	section := ""
+	var rows [][]string
+	flush := func() {
+		if len(rows) > 0 {
+			d.heading(section)
+			d.table([]string{"Setting and variable", "Type", "Default", "Meaning"}, rows)
+		}
+		rows = nil
+	}
+	for _, f := range config.Fields() {
+		if first, _, _ := strings.Cut(f.Key, "."); first != section {
+			flush()
+			section = first
+		}
+		help := f.Help
+		if f.Allowed != "" {
+			help += " Accepts " + f.Allowed + "."
+		}
+		rows = append(rows, []string{code(f.Key) + "<br>" + code(f.Env), f.Type, code(f.Default), help})
+	}
+	flush()
+	return d.String(), nil
+}
+
+func errorsPage(string) (string, error) {
+	d := newDocument("Errors", "`internal/httpkit/codes.go`")
+	d.paragraph("Each answer other than 2xx carries one of these codes. Tell them apart by `code`;\n" +
+		"messages are for people and may be worded anew. An error that may pass if the same\n" +
+		"request is sent again is marked as retryable; wait for what `Retry-After` says where\n" +
+		"it is sent.")
+	var rows [][]string
+	for _, r := range httpkit.Codes {
+		message := code(r.Message)
+		if r.Ingestion != "" {
+			message = "query: " + message + "<br>ingestion: " + code(r.Ingestion)
+		}
+		retry := "no"
+		if r.Retryable() {
+			retry = "yes"
+		}
+		if r.RetryAfter > 0 {
+			retry += ", after " + r.RetryAfter.String()
+		}
+		rows = append(rows, []string{code(string(r.Code)), strconv.Itoa(r.Status), message, retry, strings.TrimSpace(r.Meaning + " " + r.Fix)})
+	}
+	d.table([]string{"Code", "Status", "Message", "Retryable", "Meaning"}, rows)
+	return d.String(), nil
+}
+
+func limitsPage(string) (string, error) {
+	d := newDocument("Limits", "`internal/event/limits.go`")
+	d.paragraph("What one request to `POST /track` may hold. Lengths are counted in Unicode code\n" +
+		"points, sizes in bytes; both bounds are allowed values.")
+	var rows [][]string
+	for _, l := range event.Limits {
+		rows = append(rows, []string{l.Name, bound(l.Min), bound(l.Max), l.Unit, strconv.Itoa(l.Status), l.Note})
+	}
+	d.table([]string{"What", "At least", "At most", "Unit", "Beyond it", "Note"}, rows)
+	return d.String(), nil
+}
+
+// bound shows a limit with its thousands apart; 0 is none.
+func bound(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func scopesPage(string) (string, error) {
+	d := newDocument("Scopes", "`internal/auth/scope.go`")
+	d.paragraph("What an API key may be allowed to do. A key holds any number of them, for one\n" +
+		"website or for the whole organization.")
+	var rows [][]string
+	for _, s := range auth.Scopes {
+		rows = append(rows, []string{code(string(s.Scope)), s.Grants})
+	}
+	d.table([]string{"Scope", "Grants"}, rows)
+	return d.String(), nil
+}
