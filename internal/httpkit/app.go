@@ -152,8 +152,8 @@ func (k *kit) handle(rc *fasthttp.RequestCtx, r *request) {
 		}
 	}()
 	if k.tracer != nil {
-		end := k.startSpan(rc, r)
-		defer end()
+		k.traced(rc, r)
+		return
 	}
 	k.handler(rc)
 }

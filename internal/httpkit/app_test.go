@@ -3,9 +3,7 @@ package httpkit
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -22,10 +20,8 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 )
 
-func bytesReader(b []byte) io.Reader { return bytes.NewReader(b) }
-
 // do plays one request in process.
-func do(t *testing.T, app *fiber.App, method, path string, header map[string]string, body string) (*http.Response, string) {
+func do(t *testing.T, app *fiber.App, method, path string, header map[string]string, body string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://ingest.example"+path, strings.NewReader(body))
 	if err != nil {
@@ -38,11 +34,7 @@ func do(t *testing.T, app *fiber.App, method, path string, header map[string]str
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(text)
+	return read(t, resp)
 }
 
 var uuidV4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -60,13 +52,13 @@ func TestARequestIDIsReusedWhenItIsAPlainTokenAndMadeOtherwise(t *testing.T) {
 		"a\x7fb":                 false,
 		"é":                      false,
 	} {
-		resp, body := do(t, app, "GET", "/nowhere", map[string]string{"x-request-id": given}, "")
-		got := resp.Header.Get("X-Request-ID")
+		resp := do(t, app, "GET", "/nowhere", map[string]string{"x-request-id": given}, "")
+		got := resp.header.Get("X-Request-ID")
 		if reused && got != given || !reused && !uuidV4.MatchString(got) {
 			t.Errorf("x-request-id %q is answered with %q", given, got)
 		}
-		if !strings.Contains(body, `"requestId":"`+got+`"`) {
-			t.Errorf("the body does not name the request id %q: %s", got, body)
+		if !strings.Contains(resp.body, `"requestId":"`+got+`"`) {
+			t.Errorf("the body does not name the request id %q: %s", got, resp.body)
 		}
 	}
 }
@@ -83,10 +75,10 @@ func TestWhatFiberRefusesComesInTheHostsBody(t *testing.T) {
 		{"BREW", "/health", 405, fault.MethodNotAllowed},
 	} {
 		for _, host := range []Host{Ingestion, Query} {
-			resp, body := do(t, newApp(t, Config{Host: host}), tc.method, tc.path, nil, "")
-			want := string(appendBody(nil, host, resolve(fault.New(tc.code)), []byte(resp.Header.Get("X-Request-ID"))))
-			if resp.StatusCode != tc.status || body != want || resp.Header.Get("Content-Type") != "application/json" {
-				t.Errorf("%s %s on the %s host = %d %s, want %d %s", tc.method, tc.path, host, resp.StatusCode, body, tc.status, want)
+			resp := do(t, newApp(t, Config{Host: host}), tc.method, tc.path, nil, "")
+			want := string(errorBody(host, resolve(fault.New(tc.code)), []byte(resp.header.Get("X-Request-ID"))))
+			if resp.status != tc.status || resp.body != want || resp.header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s %s on the %s host = %d %s, want %d %s", tc.method, tc.path, host, resp.status, resp.body, tc.status, want)
 			}
 		}
 	}
@@ -121,19 +113,13 @@ func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
 			if len(answers) != 1 {
 				t.Fatalf("%d answers, want 1", len(answers))
 			}
-			body, err := io.ReadAll(answers[0].Body)
-			if err != nil {
-				t.Fatal(err)
+			got := answers[0]
+			body := parse(t, got.body)
+			if got.status != tc.status || body.Message != tc.message || !got.closes {
+				t.Errorf("got %d %q close=%v, want %d %q and a close", got.status, body.Message, got.closes, tc.status, tc.message)
 			}
-			var got struct{ Message, RequestID string }
-			if err := json.Unmarshal(body, &got); err != nil {
-				t.Fatalf("%.200s: %v", body, err)
-			}
-			if answers[0].StatusCode != tc.status || got.Message != tc.message || !answers[0].Close {
-				t.Errorf("got %d %q close=%v, want %d %q and a close", answers[0].StatusCode, got.Message, answers[0].Close, tc.status, tc.message)
-			}
-			if got.RequestID == "" || got.RequestID != answers[0].Header.Get("X-Request-ID") {
-				t.Errorf("request id %q in the body, %q in the header", got.RequestID, answers[0].Header.Get("X-Request-ID"))
+			if id := got.header.Get("X-Request-ID"); id == "" || body.RequestID != id {
+				t.Errorf("request id %q in the body, %q in the header", body.RequestID, id)
 			}
 		})
 	}
@@ -153,9 +139,9 @@ func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {
 			var log bytes.Buffer
 			app := New(Config{}, Deps{Log: slog.New(slog.NewJSONHandler(&log, nil)), Metrics: prometheus.NewRegistry()})
 			app.Get("/", handler)
-			resp, body := do(t, app, "GET", "/", nil, "")
-			if resp.StatusCode != 500 || strings.Contains(body, "secret") || !strings.Contains(body, "Internal server error") {
-				t.Errorf("answer %d %s", resp.StatusCode, body)
+			resp := do(t, app, "GET", "/", nil, "")
+			if resp.status != 500 || strings.Contains(resp.body, "secret") || !strings.Contains(resp.body, "Internal server error") {
+				t.Errorf("answer %d %s", resp.status, resp.body)
 			}
 			if n := strings.Count(log.String(), `"msg":"request failed"`); n != 1 || !strings.Contains(log.String(), "secret text") {
 				t.Errorf("%d log lines, want 1 with the text: %s", n, log.String())
@@ -176,8 +162,8 @@ func TestRetryAfterIsTheFaultsOwnElseItsCodes(t *testing.T) {
 	} {
 		app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		app.Get("/", func(*fiber.Ctx) error { return tc.err })
-		resp, _ := do(t, app, "GET", "/", nil, "")
-		if got := resp.Header.Get("Retry-After"); got != tc.want {
+		resp := do(t, app, "GET", "/", nil, "")
+		if got := resp.header.Get("Retry-After"); got != tc.want {
 			t.Errorf("Retry-After of %v = %q, want %q", tc.err, got, tc.want)
 		}
 	}
@@ -187,10 +173,10 @@ func TestA401NamesTheResourceMetadata(t *testing.T) {
 	t.Parallel()
 	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	app.Get("/", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
-	resp, _ := do(t, app, "GET", "/", map[string]string{"X-Forwarded-Proto": "https"}, "")
+	resp := do(t, app, "GET", "/", map[string]string{"X-Forwarded-Proto": "https"}, "")
 	want := `Bearer resource_metadata="https://ingest.example/.well-known/oauth-protected-resource"`
-	if got := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != 401 || got != want {
-		t.Errorf("%d with WWW-Authenticate %s, want 401 with %s", resp.StatusCode, got, want)
+	if got := resp.header.Get("WWW-Authenticate"); resp.status != 401 || got != want {
+		t.Errorf("%d with WWW-Authenticate %s, want 401 with %s", resp.status, got, want)
 	}
 }
 
@@ -216,7 +202,7 @@ func TestCredentialPrefersTheKeyHeaderAndReadsBearerTokens(t *testing.T) {
 		{"", "Basic b", "none"},
 		{"  ", "Bearer b", "b"},
 	} {
-		_, got := do(t, app, "GET", "/key", map[string]string{"x-api-key": tc.key, "Authorization": tc.authorization}, "")
+		got := do(t, app, "GET", "/key", map[string]string{"x-api-key": tc.key, "Authorization": tc.authorization}, "").body
 		if got != tc.want {
 			t.Errorf("x-api-key %q, Authorization %q: credential %q, want %q", tc.key, tc.authorization, got, tc.want)
 		}
@@ -226,28 +212,28 @@ func TestCredentialPrefersTheKeyHeaderAndReadsBearerTokens(t *testing.T) {
 func TestBrowsersMaySendFromAnywhere(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{})
-	resp, body := do(t, app, "OPTIONS", "/anything", map[string]string{
+	resp := do(t, app, "OPTIONS", "/anything", map[string]string{
 		"Origin": "https://shop.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-sdk-name",
 	}, "")
 	got := map[string]string{}
 	for _, h := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Allow-Credentials", "Vary"} {
-		got[h] = resp.Header.Get(h)
+		got[h] = resp.header.Get(h)
 	}
 	want := map[string]string{
 		"Access-Control-Allow-Origin": "https://shop.example", "Access-Control-Allow-Methods": "POST, GET, OPTIONS, PUT, DELETE",
 		"Access-Control-Allow-Headers": "content-type,x-sdk-name", "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
 	}
-	if diff := cmp.Diff(want, got); resp.StatusCode != 204 || body != "" || diff != "" {
-		t.Errorf("preflight = %d %q, headers (-want +got):\n%s", resp.StatusCode, body, diff)
+	if diff := cmp.Diff(want, got); resp.status != 204 || resp.body != "" || diff != "" {
+		t.Errorf("preflight = %d %q, headers (-want +got):\n%s", resp.status, resp.body, diff)
 	}
-	if resp, _ := do(t, app, "GET", "/nowhere", map[string]string{"Origin": "https://shop.example"}, ""); resp.Header.Get("Access-Control-Allow-Origin") == "" {
+	if resp := do(t, app, "GET", "/nowhere", map[string]string{"Origin": "https://shop.example"}, ""); resp.header.Get("Access-Control-Allow-Origin") == "" {
 		t.Error("an error answer hides itself from the page that caused it")
 	}
-	if resp, _ := do(t, app, "GET", "/health", nil, ""); resp.Header.Get("Access-Control-Allow-Origin") != "" {
+	if resp := do(t, app, "GET", "/health", nil, ""); resp.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("an answer to no page names an origin")
 	}
-	if resp, _ := do(t, newApp(t, Config{Host: Query}), "OPTIONS", "/health", nil, ""); resp.StatusCode != 405 {
-		t.Errorf("OPTIONS on the query host = %d, want 405", resp.StatusCode)
+	if resp := do(t, newApp(t, Config{Host: Query}), "OPTIONS", "/health", nil, ""); resp.status != 405 {
+		t.Errorf("OPTIONS on the query host = %d, want 405", resp.status)
 	}
 }
 
@@ -262,20 +248,20 @@ func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
 	})
 	first := make(chan int, 1)
 	go func() {
-		resp, _ := do(t, app, "GET", "/slow", nil, "")
-		first <- resp.StatusCode
+		resp := do(t, app, "GET", "/slow", nil, "")
+		first <- resp.status
 	}()
 	<-entered
-	resp, _ := do(t, app, "GET", "/health", nil, "")
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" {
-		t.Errorf("second request = %d, Retry-After %q; want 503 and 1", resp.StatusCode, resp.Header.Get("Retry-After"))
+	resp := do(t, app, "GET", "/health", nil, "")
+	if resp.status != 503 || resp.header.Get("Retry-After") != "1" {
+		t.Errorf("second request = %d, Retry-After %q; want 503 and 1", resp.status, resp.header.Get("Retry-After"))
 	}
 	close(leave)
 	if got := <-first; got != 200 {
 		t.Errorf("first request = %d, want 200", got)
 	}
-	if resp, _ := do(t, app, "GET", "/health", nil, ""); resp.StatusCode != 200 {
-		t.Errorf("third request = %d, want 200", resp.StatusCode)
+	if resp := do(t, app, "GET", "/health", nil, ""); resp.status != 200 {
+		t.Errorf("third request = %d, want 200", resp.status)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,15 +60,15 @@ func TestABodyIsAcceptedUpToTheLimitBeforeAndAfterDecompression(t *testing.T) {
 				if name := strings.TrimPrefix(strings.ToLower(encoding), "x-"); encoders[name] != nil {
 					sent = compress(t, name, body)
 				}
-				resp, got := do(t, app, "POST", "/echo", header, string(sent))
+				resp := do(t, app, "POST", "/echo", header, string(sent))
 				if size > limit {
-					if resp.StatusCode != 413 || !strings.Contains(got, "PAYLOAD_TOO_LARGE") {
-						t.Errorf("%d bytes over a limit of %d = %d %.200s", size, limit, resp.StatusCode, got)
+					if resp.status != 413 || !strings.Contains(resp.body, "PAYLOAD_TOO_LARGE") {
+						t.Errorf("%d bytes over a limit of %d = %d %.200s", size, limit, resp.status, resp.body)
 					}
 					return
 				}
-				if resp.StatusCode != 200 || got != string(body) {
-					t.Errorf("%d bytes = %d with %d bytes back", size, resp.StatusCode, len(got))
+				if resp.status != 200 || resp.body != string(body) {
+					t.Errorf("%d bytes = %d with %d bytes back", size, resp.status, len(resp.body))
 				}
 			})
 		}
@@ -87,15 +88,15 @@ func TestAnEncodingThatCannotBeReadIs400(t *testing.T) {
 		{"br", "not brotli", "The body is not valid br"},
 		{"zstd", "not zstandard", "The body is not valid zstd"},
 	} {
-		resp, body := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": tc.encoding}, tc.body)
-		if resp.StatusCode != 400 || !strings.Contains(body, tc.message) || !strings.Contains(body, "VALIDATION_ERROR") {
-			t.Errorf("%s %q = %d %s, want 400 with %q", tc.encoding, tc.body, resp.StatusCode, body, tc.message)
+		resp := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": tc.encoding}, tc.body)
+		if resp.status != 400 || !strings.Contains(resp.body, tc.message) || !strings.Contains(resp.body, "VALIDATION_ERROR") {
+			t.Errorf("%s %q = %d %s, want 400 with %q", tc.encoding, tc.body, resp.status, resp.body, tc.message)
 		}
 	}
 	// A broken body leaves nothing behind in the pooled reader.
 	for range 3 {
-		if resp, body := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": "gzip"}, whole); resp.StatusCode != 200 {
-			t.Fatalf("a good body after broken ones = %d %s", resp.StatusCode, body)
+		if resp := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": "gzip"}, whole); resp.status != 200 {
+			t.Fatalf("a good body after broken ones = %d %s", resp.status, resp.body)
 		}
 	}
 }
@@ -104,7 +105,7 @@ func TestTwoContentEncodingHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	answers := raw(t, serve(t, newApp(t, Config{})),
 		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx")
-	if len(answers) != 1 || answers[0].StatusCode != 400 {
+	if len(answers) != 1 || answers[0].status != 400 {
 		t.Fatalf("%d answers, want one 400", len(answers))
 	}
 }
@@ -133,13 +134,13 @@ func TestABombCostsNoMoreThanTheCap(t *testing.T) {
 	body := string(bomb(t))
 	app := newApp(t, Config{})
 	send := func() {
-		if resp, _ := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": "gzip"}, body); resp.StatusCode != 413 {
-			t.Fatalf("a bomb = %d, want 413", resp.StatusCode)
+		if resp := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": "gzip"}, body); resp.status != 413 {
+			t.Fatalf("a bomb = %d, want 413", resp.status)
 		}
 	}
 	plain := func() {
-		if resp, _ := do(t, app, "POST", "/unread", nil, body); resp.StatusCode != 200 {
-			t.Fatalf("a plain body = %d", resp.StatusCode)
+		if resp := do(t, app, "POST", "/unread", nil, body); resp.status != 200 {
+			t.Fatalf("a plain body = %d", resp.status)
 		}
 	}
 	send() // fills the pools
@@ -177,7 +178,7 @@ func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
 					answers := raw(t, serve(t, newApp(t, Config{})), body+inner)
 					// A connection may be closed after the first answer, but what
 					// was inside of the body is never answered.
-					if n := len(answers); n == 0 || n > 2 || n == 2 && answers[0].Close || n == 1 && !answers[0].Close {
+					if n := len(answers); n == 0 || n > 2 || n == 2 && answers[0].closes || n == 1 && !answers[0].closes {
 						t.Errorf("%d answers", n)
 					}
 				})
@@ -194,20 +195,20 @@ func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return c.SendString(fmt.Sprint(len(b)))
+		return c.SendString(strconv.Itoa(len(b)))
 	})
 	k := kitOf(app)
 	if !k.budget.take(budgetBytes - 100_000) {
 		t.Fatal("the budget is not free")
 	}
 	for body, want := range map[string]int{
-		strings.Repeat("a", keepBytes-1):            200, // not counted
-		strings.Repeat("a", 90_000):                 200,
-		strings.Repeat("a", 110_000):                503,
+		strings.Repeat("a", keepBytes-1):             200, // not counted
+		strings.Repeat("a", 90_000):                  200,
+		strings.Repeat("a", 110_000):                 503,
 		string(bytes.Repeat([]byte{'a'}, 2_000_000)): 503,
 	} {
-		if resp, text := do(t, app, "POST", "/size", nil, body); resp.StatusCode != want {
-			t.Errorf("%d bytes = %d %s, want %d", len(body), resp.StatusCode, text, want)
+		if resp := do(t, app, "POST", "/size", nil, body); resp.status != want {
+			t.Errorf("%d bytes = %d %s, want %d", len(body), resp.status, resp.body, want)
 		}
 	}
 	if got := k.budget.used.Load(); got != budgetBytes-100_000 {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	headerAPIKey = "X-Api-Key"
+	headerAPIKey = "X-Api-Key" //nolint:gosec // the name of a header
 	bearer       = "bearer "
 )
 

@@ -39,13 +39,13 @@ func (f failure) message(h Host) string {
 	return f.row.message(h)
 }
 
-// appendBody appends the error body of a host. The request id is a checked
-// token and needs no escaping.
-func appendBody(dst []byte, h Host, f failure, requestID []byte) []byte {
+// errorBody returns the error body of a host. The request id is a checked token
+// and needs no escaping.
+func errorBody(h Host, f failure, requestID []byte) []byte {
 	if h == Query {
-		return appendQueryBody(dst, f, requestID)
+		return appendQueryBody(nil, f, requestID)
 	}
-	return appendIngestionBody(dst, f, requestID)
+	return appendIngestionBody(nil, f, requestID)
 }
 
 func appendIngestionBody(dst []byte, f failure, requestID []byte) []byte {

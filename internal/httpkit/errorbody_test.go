@@ -109,7 +109,7 @@ func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 					f.Details = details
 				}
 				golden(t, filepath.Join(host.String(), string(row.Code)+".json"),
-					appendBody(nil, host, resolve(f), []byte("2c1f0b6e-0000-4000-8000-000000000000")))
+					errorBody(host, resolve(f), []byte("2c1f0b6e-0000-4000-8000-000000000000")))
 			})
 		}
 	}
@@ -118,15 +118,27 @@ func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 func TestAnOwnMessageReplacesTheStandardOneExceptOfInternalErrors(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[fault.Code]string{fault.AccessDenied: "\"<own>\" \u00e9", fault.Internal: "Internal server error"} {
-		body := appendBody(nil, Ingestion, resolve(&fault.Error{Code: code, Message: "\"<own>\" \u00e9"}), []byte("id"))
-		var got struct{ Error, Message string }
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Fatalf("%s: %v", body, err)
-		}
+		got := parse(t, string(errorBody(Ingestion, resolve(&fault.Error{Code: code, Message: "\"<own>\" \u00e9"}), []byte("id"))))
 		if got.Error != want || got.Message != want {
 			t.Errorf("%s says %q and %q, want %q twice", code, got.Error, got.Message, want)
 		}
 	}
+}
+
+// body is what tests read of an error body.
+type body struct {
+	Error     string `json:"error"`
+	Message   string `json:"message"`
+	RequestID string `json:"requestId"`
+}
+
+func parse(t *testing.T, text string) body {
+	t.Helper()
+	var b body
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		t.Fatalf("%.200s: %v", text, err)
+	}
+	return b
 }
 
 // golden compares compact JSON with an indented file under testdata.

@@ -43,7 +43,7 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 	if f.status == http.StatusUnauthorized {
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(rc))
 	}
-	rc.SetBody(appendBody(nil, k.cfg.Host, f, r.ctx.id))
+	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))
 }
 
 // resolve finds the row of an error: a fault's own, or that of an error which

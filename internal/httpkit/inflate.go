@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,10 +69,8 @@ func encodingOf(h *fasthttp.RequestHeader) (*encoding, error) {
 		return nil, nil
 	}
 	for _, e := range encodings {
-		for _, n := range e.names {
-			if n == name {
-				return e, nil
-			}
+		if slices.Contains(e.names, name) {
+			return e, nil
 		}
 	}
 	return nil, refusedEncoding("Content-Encoding must be gzip, br, zstd or identity")

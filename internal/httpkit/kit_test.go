@@ -3,6 +3,7 @@ package httpkit
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -31,6 +32,26 @@ func newApp(t *testing.T, cfg Config) *fiber.App {
 	return app
 }
 
+// answer is what a test sees of a response.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	closes bool // the connection ends with it
+}
+
+func read(t *testing.T, resp *http.Response) answer {
+	t.Helper()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(body), resp.Close}
+}
+
 // serve serves app on a free port of the loopback and returns its address. It
 // is drained when the test ends.
 func serve(t *testing.T, app *fiber.App) string {
@@ -44,7 +65,7 @@ func serve(t *testing.T, app *fiber.App) string {
 	go func() { served <- app.Listener(ln) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
 		defer cancel()
 		if err := drain(ctx, app, ln); err != nil {
 			t.Errorf("draining: %v", err)
@@ -58,7 +79,7 @@ func serve(t *testing.T, app *fiber.App) string {
 
 // raw sends bytes over a fresh connection and returns the answers, one per
 // request that the server saw, until the server closes or wants more.
-func raw(t *testing.T, addr, text string) []*http.Response {
+func raw(t *testing.T, addr, text string) []answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -74,20 +95,15 @@ func raw(t *testing.T, addr, text string) []*http.Response {
 	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	var answers []*http.Response
+	var answers []answer
 	for r := bufio.NewReader(conn); ; {
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
-			if err != io.EOF && err != io.ErrUnexpectedEOF {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("reading answer %d: %v", len(answers)+1, err)
 			}
 			return answers
 		}
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body = io.NopCloser(bytesReader(body))
-		answers = append(answers, resp)
+		answers = append(answers, read(t, resp))
 	}
 }

@@ -71,10 +71,10 @@ func (m *metrics) of(route *fiber.Route) *routeMetrics {
 		return m.none
 	}
 	if v, ok := m.routes.Load(route); ok {
-		return v.(*routeMetrics) //nolint:errcheck,forcetypeassert // nothing else is stored
+		return v.(*routeMetrics) // nothing else is stored
 	}
 	v, _ := m.routes.LoadOrStore(route, m.newRoute(route.Path, route.Method))
-	return v.(*routeMetrics) //nolint:errcheck,forcetypeassert // nothing else is stored
+	return v.(*routeMetrics) // nothing else is stored
 }
 
 func (r *routeMetrics) observe(status int, took time.Duration) {

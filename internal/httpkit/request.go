@@ -40,7 +40,7 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 }
 
 func (k *kit) begin(rc *fasthttp.RequestCtx) *request {
-	r := requests.Get().(*request) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	r := requests.Get().(*request) // the pool holds nothing else
 	r.kit, r.start, r.route, r.consumed = k, time.Now(), nil, false
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func clients(t *testing.T) map[string]client {
 			}
 			defer resp.Body.Close()
 			_, err = io.Copy(io.Discard, resp.Body)
-			return fmt.Sprint(resp.StatusCode), err
+			return strconv.Itoa(resp.StatusCode), err
 		}
 	}
 	node := func(expect string) client {

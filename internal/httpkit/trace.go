@@ -33,22 +33,21 @@ func Traceparent(c *fiber.Ctx) string {
 	return telemetry.Traceparent(r.ctx)
 }
 
-// startSpan begins the request's span, as a child of the caller's where the
-// request names one, and returns what ends it.
-func (k *kit) startSpan(rc *fasthttp.RequestCtx, r *request) (end func()) {
+// traced runs fiber's handler inside the request's span, a child of the caller's
+// where the request names one.
+func (k *kit) traced(rc *fasthttp.RequestCtx, r *request) {
 	ctx := telemetry.ContextWithRequestID(context.Background(), string(r.ctx.id))
 	ctx = telemetry.ContextWithTraceparent(ctx, string(rc.Request.Header.Peek(headerTraceparent)))
 	ctx, span := k.tracer.Start(ctx, string(rc.Method()), trace.WithSpanKind(trace.SpanKindServer))
+	defer span.End()
 	r.ctx.mu.Lock()
 	r.ctx.values = ctx
 	r.ctx.mu.Unlock()
-	return func() {
-		if r.route != nil {
-			span.SetName(r.route.Method + " " + r.route.Path)
-		}
-		if rc.Response.StatusCode() >= fasthttp.StatusInternalServerError {
-			span.SetStatus(codes.Error, "")
-		}
-		span.End()
+	k.handler(rc)
+	if r.route != nil {
+		span.SetName(r.route.Method + " " + r.route.Path)
+	}
+	if rc.Response.StatusCode() >= fasthttp.StatusInternalServerError {
+		span.SetStatus(codes.Error, "")
 	}
 }
