@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// childArgument makes the program run one job instead of the whole.
+const childArgument = "job"
+
+// The cores: what is measured, and everything around it.
+const (
+	coreMeasured = "0"
+	coreAround   = "1"
+)
+
+// job is what one child process does.
+type job struct {
+	Role string
+	// Batch is how many events a request carries.
+	Batch int `json:",omitempty"`
+	// For is how long a measuring loop runs.
+	For time.Duration `json:",omitempty"`
+	// Rows is how many records are made, consumed or stored.
+	Rows       int      `json:",omitempty"`
+	Brokers    []string `json:",omitempty"`
+	ClickHouse string   `json:",omitempty"`
+	Database   string   `json:",omitempty"`
+	Null       bool     `json:",omitempty"` // the table keeps nothing
+	Profile    string   `json:",omitempty"` // file for a CPU profile
+}
+
+// result is what a child says, once, on its standard output. A server says where
+// it listens when it does; a measuring loop says what it did.
+type result struct {
+	Addr       string   `json:",omitempty"`
+	Brokers    []string `json:",omitempty"`
+	ClickHouse string   `json:",omitempty"`
+	Events     float64  `json:",omitempty"`
+	Seconds    float64  `json:",omitempty"`
+	CPUSeconds float64  `json:",omitempty"`
+}
+
+// roles are the jobs. A role that serves calls say when it does and returns when
+// ctx ends.
+var roles = map[string]func(ctx context.Context, j job, say func(result) error) error{
+	"bare":     serveBare,
+	"validate": serveValidate,
+	"accept":   serveAccept,
+	"durable":  serveDurable,
+	"broker":   serveBroker,
+	"backend":  serveBackend,
+	"parse":    loopParse,
+	"produce":  loopProduce,
+	"fill":     fillTopic,
+	"consume":  loopConsume,
+	"insert":   loopInsert,
+	"sink":     loopSink,
+}
+
+// do runs the job in this process until it is done or standard input ends.
+func (j job) do(ctx context.Context) error {
+	role, ok := roles[j.Role]
+	if !ok {
+		return fmt.Errorf("unknown role %q", j.Role)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	if j.Profile != "" {
+		f, err := os.Create(j.Profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	return role(ctx, j, func(r result) error { return json.NewEncoder(os.Stdout).Encode(r) })
+}
+
+// cpuTime is the processor time of this process so far.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// child is a running job.
+type child struct {
+	result
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// spawn starts a job pinned to a core and waits for what it says.
+func spawn(ctx context.Context, core string, j job) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	argument, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "taskset", "-c", core, self, childArgument, string(argument))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", j.Role, err)
+	}
+	c := &child{cmd: cmd, stdin: stdin}
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &c.result)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("waiting for %s: %w", j.Role, errors.Join(err, c.end()))
+	}
+	return c, nil
+}
+
+// end ends a job and waits for its end.
+func (c *child) end() error { return errors.Join(c.stdin.Close(), c.cmd.Wait()) }
+
+// loop runs a job that measures by itself.
+func loop(ctx context.Context, core string, j job) (result, error) {
+	c, err := spawn(ctx, core, j)
+	if err != nil {
+		return result{}, err
+	}
+	return c.result, c.end()
+}
+
+// cpuSeconds is the processor time that a child has used so far.
+func (c *child) cpuSeconds() (float64, error) {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.cmd.Process.Pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	// The second field is the name in parentheses; utime and stime are the 14th
+	// and 15th, in hundredths of a second.
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	const utime, stime = 11, 12
+	sum := 0.0
+	for _, i := range []int{utime, stime} {
+		ticks, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += ticks / 100
+	}
+	return sum, nil
+}

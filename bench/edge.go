@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/valyala/fastjson"
+
+	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// serveApp serves a host until ctx ends.
+func serveApp(ctx context.Context, app *fiber.App, say func(result) error) error {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- app.Listener(l) }()
+	if err := say(result{Addr: l.Addr().String()}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	const patience = time.Second
+	return errors.Join(app.ShutdownWithTimeout(patience), <-ended)
+}
+
+// serveBare is the limit of B1 and B3: fiber, a body that is read, an answer of
+// the same length as ours.
+func serveBare(ctx context.Context, _ job, say func(result) error) error {
+	app := fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: event.MaxBodyBytes})
+	answer := []byte(`{"status":"success","type":"custom_event","count":1}`)
+	app.Post("/track", func(c *fiber.Ctx) error {
+		if len(c.Body()) == 0 {
+			return fiber.ErrBadRequest
+		}
+		c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
+		return c.Send(answer)
+	})
+	return serveApp(ctx, app, say)
+}
+
+func serveTracker(ctx context.Context, p parts, t ingestapi.Tracker, say func(result) error) error {
+	return serveApp(ctx, ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
+		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer, Tracker: t,
+	}), say)
+}
+
+// validator is the accept path up to its third step: who calls, is every event
+// valid, may the caller write to the website.
+type validator struct {
+	access   *auth.Authenticator
+	decoders sync.Pool
+}
+
+// Track implements ingestapi.Tracker.
+func (v *validator) Track(ctx context.Context, req ingest.Request) (int, error) {
+	who, err := v.access.Key(ctx, req.Key)
+	if err != nil {
+		return 0, err
+	}
+	d := v.decoders.Get().(*event.Decoder)
+	defer v.decoders.Put(d)
+	events, err := d.Decode(req.Body)
+	if err != nil {
+		return 0, err
+	}
+	site, err := v.access.Website(ctx, string(req.WebsiteID))
+	if err != nil {
+		return 0, err
+	}
+	return len(events), auth.AuthorizeWebsite(who, site, auth.ScopeTrackEvents)
+}
+
+// serveValidate is the host with everything before records are built.
+func serveValidate(ctx context.Context, _ job, say func(result) error) error {
+	p := newParts()
+	defer p.access.Close()
+	return serveTracker(ctx, p, &validator{access: p.access, decoders: sync.Pool{New: func() any { return &event.Decoder{} }}}, say)
+}
+
+// serveAccept is the whole accept path with a publisher that acknowledges at once.
+func serveAccept(ctx context.Context, _ job, say func(result) error) error {
+	p := newParts()
+	defer p.access.Close()
+	return serveTracker(ctx, p, p.acceptor(discard{}), say)
+}
+
+// serveDurable is the whole accept path with the producer.
+func serveDurable(ctx context.Context, j job, say func(result) error) error {
+	p := newParts()
+	defer p.access.Close()
+	cfg := kafkaSettings(j.Brokers)
+	producer, err := kafka.NewProducer(cfg, kafka.ProducerDeps{
+		Client: "bench", Deadline: config.Default().Ingest.Deadline, Log: p.tel.Log, Metrics: p.tel.Registry,
+	})
+	if err != nil {
+		return err
+	}
+	err = serveTracker(ctx, p, p.acceptor(producer), say)
+	return errors.Join(err, producer.Close(context.WithoutCancel(ctx)))
+}
+
+// partitions of the topics; with more than one website records go to all.
+const partitions = 8
+
+func kafkaSettings(brokers []string) config.Kafka {
+	cfg := config.Default().Kafka
+	cfg.Brokers, cfg.Partitions, cfg.Replication = brokers, partitions, 1
+	return cfg
+}
+
+// serveBroker runs a broker that keeps everything in memory.
+func serveBroker(ctx context.Context, _ job, say func(result) error) error {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	if _, err := kafka.EnsureTopics(ctx, kafkaSettings(cluster.ListenAddrs())); err != nil {
+		return err
+	}
+	if err := say(result{Brokers: cluster.ListenAddrs()}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// loopParse is the limit of B2: fastjson makes a tree of the body, and nobody
+// looks at it.
+func loopParse(_ context.Context, j job, say func(result) error) error {
+	body := trackBody(j.Batch, time.Now())
+	var parser fastjson.Parser
+	events, begin, cpu := 0, time.Now(), cpuTime()
+	for time.Since(begin) < j.For {
+		v, err := parser.ParseBytes(body)
+		if err != nil {
+			return err
+		}
+		events += len(v.GetArray())
+	}
+	return say(measured(events, begin, cpu))
+}
+
+// measured is a result that ends now.
+func measured(events int, begin time.Time, cpuBefore time.Duration) result {
+	return result{Events: float64(events), Seconds: time.Since(begin).Seconds(), CPUSeconds: (cpuTime() - cpuBefore).Seconds()}
+}
+
+// loopProduce is the limit of B4: a bare client with the producer's settings
+// sends prebuilt records as fast as it can.
+func loopProduce(ctx context.Context, j job, say func(result) error) error {
+	const distinct = 10_000
+	records, err := prebuilt(ctx, 0, distinct, 1)
+	if err != nil {
+		return err
+	}
+	cfg := kafkaSettings(j.Brokers)
+	opts, err := kafka.ClientOptions(cfg, "bench", telemetry.Discard().Log, nil)
+	if err != nil {
+		return err
+	}
+	client, err := kgo.NewClient(append(opts,
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerLinger(cfg.Linger),
+	)...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ready := make([]kgo.Record, len(records))
+	for i := range records {
+		ready[i] = kgo.Record{Topic: records[i].Topic, Key: records[i].Key, Value: records[i].Value, Timestamp: records[i].Time}
+		for _, h := range records[i].Headers {
+			ready[i].Headers = append(ready[i].Headers, kgo.RecordHeader(h))
+		}
+	}
+	var failed error
+	var once sync.Once
+	promise := func(_ *kgo.Record, err error) {
+		if err != nil {
+			once.Do(func() { failed = err })
+		}
+	}
+	events, begin, cpu := 0, time.Now(), cpuTime()
+	for time.Since(begin) < j.For {
+		for range 100 {
+			r := ready[events%len(ready)] // a copy: the client writes to what it sends
+			client.Produce(ctx, &r, promise)
+			events++
+		}
+	}
+	if err := errors.Join(client.Flush(ctx), failed); err != nil {
+		return err
+	}
+	return say(measured(events, begin, cpu))
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+const connections = 64
+
+// The load generator's script: every request is the same.
+const wrkScript = `wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["X-Api-Key"] = %q
+local f = assert(io.open(%q, "rb"))
+wrk.body = f:read("*a")
+f:close()
+`
+
+var (
+	requestsPerSecond = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+	badAnswers        = regexp.MustCompile(`Non-2xx or 3xx responses: \d+|Socket errors: .*`)
+)
+
+// saturate sends requests of so many events each to a server for some time, from
+// the other core, with wrk: a closed loop over 64 connections, which is right for
+// a server's peak and for nothing else. It returns events and processor time of
+// the server per second.
+func saturate(ctx context.Context, server *child, batch int, d time.Duration) (result, error) {
+	dir, err := os.MkdirTemp("", "millrace-bench-")
+	if err != nil {
+		return result{}, err
+	}
+	defer os.RemoveAll(dir)
+	body, script := filepath.Join(dir, "body.json"), filepath.Join(dir, "post.lua")
+	err = errors.Join(
+		os.WriteFile(body, trackBody(batch, time.Now()), 0o600),
+		os.WriteFile(script, fmt.Appendf(nil, wrkScript, benchKey, body), 0o600),
+	)
+	if err != nil {
+		return result{}, err
+	}
+	before, err := server.cpuSeconds()
+	if err != nil {
+		return result{}, err
+	}
+	out, err := exec.CommandContext(ctx, "taskset", "-c", coreAround, "wrk",
+		"-t1", "-c", strconv.Itoa(connections), "-d", fmt.Sprintf("%ds", int(d.Seconds())), "-s", script,
+		"http://"+server.Addr+"/track?website_id="+benchWebsite).CombinedOutput()
+	if err != nil {
+		return result{}, fmt.Errorf("running wrk (Debian's package wrk): %w: %s", err, out)
+	}
+	after, err := server.cpuSeconds()
+	if err != nil {
+		return result{}, err
+	}
+	if bad := badAnswers.Find(out); bad != nil {
+		return result{}, fmt.Errorf("the server refused requests: %s", bad)
+	}
+	m := requestsPerSecond.FindSubmatch(out)
+	if m == nil {
+		return result{}, fmt.Errorf("wrk said %s", out)
+	}
+	rate, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		return result{}, err
+	}
+	seconds := d.Seconds()
+	return result{Events: rate * float64(batch) * seconds, Seconds: seconds, CPUSeconds: after - before}, nil
+}

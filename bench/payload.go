@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// The one key and website of the load. The key is well formed and opens nothing:
+// only the stores of this program know it.
+const (
+	benchOrganization = "org_01K00000000000000000000000"
+	benchWebsite      = "web_01K00000000000000000000000"
+)
+
+var benchKey = must(apikey.Generate("mlr"))
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err) //nolint:forbidigo // a constant of this program is wrong
+	}
+	return v
+}
+
+// eventBytes is the size of one event, a page view as browsers send it.
+const eventBytes = 465
+
+// appendEvent appends the n-th event, of eventBytes bytes. Visitors, sessions and
+// pages repeat as they do in life; the id does not.
+func appendEvent(dst []byte, n int, at time.Time) []byte {
+	start := len(dst)
+	visitor, session, page := n%40_009, n%90_001, n%499
+	dst = fmt.Appendf(dst, `{"name":"screen_view","eventId":"018f3a5c-%04x-7abc-8def-%012x",`, n>>20&0xffff, n)
+	dst = fmt.Appendf(dst, `"path":"https://shop.example.com/products/item-%03d?ref=home",`, page)
+	dst = fmt.Appendf(dst, `"anonymousId":"anon_4f9d2c1e-5b7a-4c3d-9e8f-%012x",`, visitor)
+	dst = fmt.Appendf(dst, `"sessionId":"sess_9a8b7c6d-1e2f-4a5b-8c9d-%012x",`, session)
+	dst = fmt.Appendf(dst, `"timestamp":%d,`, at.Add(-time.Duration(n%3600)*time.Second).UnixMilli())
+	dst = fmt.Appendf(dst, `"properties":{"title":"Item %03d - Shop","referrer":"https://search.example.net/","language":"en-US","viewport":"1440x900","load_time":%d,"note":"`, page, 300+n%1700)
+	for len(dst)-start < eventBytes-3 {
+		dst = append(dst, "the quick brown fox "[(len(dst)-start)%20])
+	}
+	return append(dst, `"}}`...)
+}
+
+// trackBody is the body of a request: an object, or an array when it carries
+// more than one event.
+func trackBody(events int, at time.Time) []byte {
+	if events == 1 {
+		return appendEvent(nil, 1, at)
+	}
+	body := []byte{'['}
+	for n := range events {
+		if n > 0 {
+			body = append(body, ',')
+		}
+		body = appendEvent(body, n, at)
+	}
+	return append(body, ']')
+}
+
+// directory holds the one key and any website that is asked for.
+type directory struct{ key *apikey.Key }
+
+func newDirectory(secret string) directory {
+	return directory{&apikey.Key{
+		ID: "key_01K00000000000000000000000", OrganizationID: benchOrganization, Name: "bench",
+		Hash: apikey.HashOf([]byte(secret)), Scopes: auth.AllScopes().Strings(), CreatedAt: time.Now(),
+	}}
+}
+
+// KeyByHash implements auth.KeyStore. Children have keys of their own, so it
+// takes any for the one.
+func (d directory) KeyByHash(_ context.Context, hash [apikey.HashLen]byte) (*apikey.Key, error) {
+	k := *d.key
+	k.Hash = hash
+	return &k, nil
+}
+
+// WebsiteByID implements auth.WebsiteStore.
+func (directory) WebsiteByID(_ context.Context, id string) (*website.Website, error) {
+	return &website.Website{ID: id, OrganizationID: benchOrganization, ClientID: id, AnonymizeVisitorIDs: "true"}, nil
+}
+
+// WebsiteByClientID implements auth.WebsiteStore.
+func (d directory) WebsiteByClientID(ctx context.Context, id string) (*website.Website, error) {
+	return d.WebsiteByID(ctx, id)
+}
+
+// Salt implements ingest.SaltStore.
+func (directory) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
+
+// parts are what the accept path is made of.
+type parts struct {
+	access *auth.Authenticator
+	salts  *ingest.Salts
+	tel    *telemetry.Telemetry
+}
+
+func newParts() parts {
+	d := newDirectory(benchKey)
+	t := telemetry.Discard()
+	return parts{
+		access: auth.New(auth.Config{KeyPrefix: "mlr"}, auth.Deps{Keys: d, Websites: d, Metrics: t.Registry}),
+		salts:  ingest.NewSalts(d, t.Log, nil),
+		tel:    t,
+	}
+}
+
+func (p parts) acceptor(to ingest.Publisher) *ingest.Acceptor {
+	return ingest.New(ingest.Deps{Access: p.access, Salts: p.salts, Publisher: to, Metrics: p.tel.Registry})
+}
+
+// discard acknowledges at once.
+type discard struct{}
+
+// Publish implements ingest.Publisher.
+func (discard) Publish(context.Context, []record.Record) error { return nil }
+
+// keep keeps copies of the records.
+type keep struct{ records []record.Record }
+
+// Publish implements ingest.Publisher.
+func (k *keep) Publish(_ context.Context, recs []record.Record) error {
+	for i := range recs {
+		r := recs[i]
+		r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
+		r.Headers = append([]record.Header(nil), r.Headers...)
+		for h := range r.Headers {
+			r.Headers[h].Value = bytes.Clone(r.Headers[h].Value)
+		}
+		k.records = append(k.records, r)
+	}
+	return nil
+}
+
+// prebuilt runs events first to first+n through the accept path and returns the
+// records that it would have published, spread over so many websites.
+func prebuilt(ctx context.Context, first, n, websites int) ([]record.Record, error) {
+	p := newParts()
+	defer p.access.Close()
+	var kept keep
+	a := p.acceptor(&kept)
+	now := time.Now()
+	const batch = 100
+	for at := first; at < first+n; at += batch {
+		body := []byte{'['}
+		for i := range min(batch, first+n-at) {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			body = appendEvent(body, at+i, now)
+		}
+		site := benchWebsite
+		if websites > 1 {
+			site = fmt.Sprintf("web_01K%023d", at/batch%websites)
+		}
+		_, err := a.Track(ctx, ingest.Request{
+			Body: append(body, ']'), Key: []byte(benchKey), WebsiteID: []byte(site), ID: []byte("req_bench"),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return kept.records, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/buildinfo"
+)
+
+// figures are the results of all rounds.
+type figures struct {
+	settings
+	began  time.Time
+	load   string // load average before the first run
+	rates  map[string][]float64
+	micros map[string][]float64 // processor time per event, in microseconds
+}
+
+func newFigures(s settings) *figures {
+	return &figures{settings: s, began: time.Now(), load: loadAverage(), rates: map[string][]float64{}, micros: map[string][]float64{}}
+}
+
+func (f *figures) add(m *measure, r result) {
+	f.rates[m.name] = append(f.rates[m.name], r.Events/r.Seconds)
+	f.micros[m.name] = append(f.micros[m.name], r.CPUSeconds*1e6/r.Events)
+	fmt.Fprintf(os.Stderr, "%-12s %12.0f %s\n", m.name, r.Events/r.Seconds, m.unit)
+}
+
+// of returns the ratio of medians; ok is false when a side was not measured.
+func (f *figures) of(r ratio) (value float64, ok bool) {
+	if len(f.rates[r.of]) == 0 || len(f.rates[r.limit]) == 0 {
+		return 0, false
+	}
+	return median(f.rates[r.of]) / median(f.rates[r.limit]), true
+}
+
+// pass reports whether every gate that was measured holds.
+func (f *figures) pass() bool {
+	return !slices.ContainsFunc(ratios, func(r ratio) bool {
+		v, ok := f.of(r)
+		return ok && v < r.gate
+	})
+}
+
+// markdown renders the page.
+func (f *figures) markdown() string {
+	var b strings.Builder
+	b.WriteString("# How near to the limit\n\n")
+	b.WriteString("Written by `make bench`; do not edit. Each figure stands beside its limit, measured in the same run. What is measured is pinned\n" +
+		"to one core; its load, the broker and ClickHouse are pinned to the other. Figures are medians, the spread is lowest to highest.\n" +
+		"The broker is the embedded one, in memory; it answers once a batch is appended.\n\n")
+	fmt.Fprintf(&b, "%s, version %s, %s, %d cores, %d rounds, one event of %d bytes, load average before %s.\n\n",
+		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
+
+	b.WriteString("| Gate | Measure | Ratio | At least | |\n|---|---|---|---|---|\n")
+	for _, r := range ratios {
+		v, ok := f.of(r)
+		if !ok {
+			continue
+		}
+		gate, verdict := "", ""
+		if r.gate > 0 {
+			gate, verdict = fmt.Sprintf("%.2f", r.gate), "holds"
+			if v < r.gate {
+				verdict = "**missed**"
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %.2f | %s | %s |\n", r.name, r.help, v, gate, verdict)
+	}
+
+	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
+	for _, m := range slices.Concat(edgeMeasures, sinkMeasures) {
+		rates := f.rates[m.name]
+		if len(rates) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s %s | %s – %s | %.2f |\n", m.help,
+			thousands(median(rates)), m.unit, thousands(slices.Min(rates)), thousands(slices.Max(rates)), median(f.micros[m.name]))
+	}
+	return b.String()
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// thousands renders a rate as 12.3k or 1.23M.
+func thousands(v float64) string {
+	if v >= 1e6 {
+		return fmt.Sprintf("%.2fM", v/1e6)
+	}
+	return fmt.Sprintf("%.1fk", v/1e3)
+}
+
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	first, _, ok := strings.Cut(string(b), " ")
+	if err != nil || !ok {
+		return "unknown"
+	}
+	return first
+}

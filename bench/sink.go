@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	appsink "github.com/millrace/millrace/internal/app/sink"
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/embedded/chserver"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// websites that the sink's records belong to: enough to use every partition.
+const websites = 200
+
+// serveBackend runs a broker and a ClickHouse server.
+func serveBackend(ctx context.Context, _ job, say func(result) error) error {
+	dir, err := os.MkdirTemp("", "millrace-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	server, err := chserver.Start(ctx, chserver.Config{
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: dir, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	if _, err := kafka.EnsureTopics(ctx, kafkaSettings(cluster.ListenAddrs())); err != nil {
+		return err
+	}
+	if err := say(result{Brokers: cluster.ListenAddrs(), ClickHouse: server.Addr()}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// fillTopic publishes the records that the sink's runs read.
+func fillTopic(ctx context.Context, j job, say func(result) error) error {
+	t := telemetry.Discard()
+	producer, err := kafka.NewProducer(kafkaSettings(j.Brokers), kafka.ProducerDeps{
+		Client: "bench", Deadline: time.Minute, Log: t.Log, Metrics: t.Registry,
+	})
+	if err != nil {
+		return err
+	}
+	const step = 20_000
+	begin, cpu := time.Now(), cpuTime()
+	for first := 0; first < j.Rows; first += step {
+		recs, err := prebuilt(ctx, first, min(step, j.Rows-first), websites)
+		if err == nil {
+			err = producer.Publish(ctx, recs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := producer.Close(ctx); err != nil {
+		return err
+	}
+	return say(measured(j.Rows, begin, cpu))
+}
+
+// read hands the topic's records to a function until it has had n of them.
+func read(ctx context.Context, brokers []string, n int, each func(*kgo.Record) error) error {
+	cfg := kafkaSettings(brokers)
+	opts, err := kafka.ClientOptions(cfg, "bench", telemetry.Discard().Log, nil)
+	if err != nil {
+		return err
+	}
+	client, err := kgo.NewClient(append(opts,
+		kgo.ConsumeTopics(kafka.TopicName(cfg, record.TopicEvents)),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+	)...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for got := 0; got < n; {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if err == nil && got < n {
+				err = each(r)
+			}
+			got++
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loopConsume is the limit of S3: a bare client reads the topic and nobody looks
+// at the records.
+func loopConsume(ctx context.Context, j job, say func(result) error) error {
+	seen, begin, cpu := 0, time.Time{}, time.Duration(0)
+	first := j.Rows / tenth
+	err := read(ctx, j.Brokers, j.Rows, func(*kgo.Record) error {
+		if seen++; seen == first {
+			begin, cpu = time.Now(), cpuTime()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return say(measured(j.Rows-first, begin, cpu))
+}
+
+// tenth is the part of the rows before a consuming measure begins: connecting
+// and joining the group is not what is measured.
+const tenth = 10
+
+// clickHouse are the settings of the job's database.
+func (j job) clickHouse() config.ClickHouse {
+	cfg := config.Default().ClickHouse
+	cfg.Addr, cfg.Database = []string{j.ClickHouse}, j.Database
+	return cfg
+}
+
+// table makes the job's database, with a table that keeps its rows or not.
+func (j job) table(ctx context.Context) error {
+	cfg := j.clickHouse()
+	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+		return err
+	}
+	if !j.Null {
+		return nil
+	}
+	return execute(ctx, cfg, "DROP TABLE events SYNC", clickhouse.Tables[0].NullSQL("events"))
+}
+
+func execute(ctx context.Context, cfg config.ClickHouse, statements ...string) error {
+	c, err := ch.Dial(ctx, clickhouse.Options(cfg))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, s := range statements {
+		if err := c.Do(ctx, ch.Query{Body: s}); err != nil {
+			return fmt.Errorf("executing %.40s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// loopInsert is the limit of S1: the inserter stores blocks that were built
+// beforehand from the topic's records, each different, over as many connections
+// as the sink has.
+func loopInsert(ctx context.Context, j job, say func(result) error) error {
+	if err := j.table(ctx); err != nil {
+		return err
+	}
+	cfg := config.Default().Sink
+	inserter := clickhouse.NewInserter(j.clickHouse(), &clickhouse.Tables[0], "")
+	defer inserter.Close()
+	var blocks []sink.Block
+	var decoder record.Decoder
+	var ev record.Event
+	err := read(ctx, j.Brokers, j.Rows, func(r *kgo.Record) error {
+		if len(blocks) == 0 || blocks[len(blocks)-1].Rows() == cfg.MaxRows {
+			blocks = append(blocks, inserter.NewBlock())
+		}
+		if err := decoder.DecodeEvent(r.Value, &ev); err != nil {
+			return err
+		}
+		blocks[len(blocks)-1].Append(&sink.Row{
+			Event: &ev, Hash: record.HashOf(ev.Owner, ev.ID), Topic: []byte(record.TopicEvents),
+			Partition: r.Partition, Offset: r.Offset,
+		})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	work := make(chan int, len(blocks))
+	for i := range blocks {
+		work <- i
+	}
+	close(work)
+	errs := make([]error, cfg.Connections)
+	begin, cpu := time.Now(), cpuTime()
+	var all sync.WaitGroup
+	for w := range cfg.Connections {
+		all.Go(func() {
+			for i := range work {
+				errs[w] = errors.Join(errs[w], inserter.Insert(ctx, blocks[i], fmt.Sprintf("limit-%d", i)))
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return say(measured(j.Rows, begin, cpu))
+}
+
+// loopSink runs the sink, as the daemon does, until it has stored every record.
+func loopSink(ctx context.Context, j job, say func(result) error) error {
+	if err := j.table(ctx); err != nil {
+		return err
+	}
+	s := config.Default()
+	s.Kafka, s.ClickHouse, s.Sink.Group = kafkaSettings(j.Brokers), j.clickHouse(), j.Database
+	t, ready := telemetry.Discard(), &lifecycle.Readiness{}
+	list, err := appsink.Parts(ctx, s, t, ready)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: t.Log, Readiness: ready, Grace: s.Shutdown.Grace}, list...)
+	}()
+
+	const look = 5 * time.Millisecond
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	var begin time.Time
+	var cpu time.Duration
+	first := 0
+	for {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the sink ended early: %w", err)
+		case <-tick.C:
+		}
+		stored, err := counter(t.Registry, "millrace_sink_records_total", "stored")
+		if err != nil {
+			return err
+		}
+		if first == 0 && stored >= j.Rows/tenth {
+			first, begin, cpu = stored, time.Now(), cpuTime()
+		}
+		if stored >= j.Rows {
+			r := measured(stored-first, begin, cpu)
+			stop()
+			return errors.Join(say(r), <-ended)
+		}
+	}
+}
+
+// counter sums the samples of a counter that carry a label value.
+func counter(reg prometheus.Gatherer, name, label string) (int, error) {
+	families, err := reg.Gather()
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetValue() == label {
+					sum += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return int(sum), nil
+}

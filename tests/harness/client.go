@@ -1,0 +1,131 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+)
+
+// Client is what tests send requests with. Its timeout is longer than any
+// deadline of the product, so that running into it is a finding.
+var Client = &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+func get(ctx context.Context, url string) (body string, status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return "", 0, err
+	}
+	resp, err := Client.Do(req)
+	if err != nil {
+		return "", 0, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return string(b), resp.StatusCode, err
+}
+
+// Answer is an HTTP answer, read whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Post sends JSON with a key, which may be empty.
+func Post(ctx context.Context, url, key string, body []byte) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("X-Api-Key", key)
+	}
+	resp, err := Client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: b}, err
+}
+
+// Track posts events for the fixture's website with its global key.
+func (s *System) Track(ctx context.Context, body []byte) (Answer, error) {
+	return Post(ctx, s.IngestURL+"/track?website_id="+s.WebsiteID, s.Key, body)
+}
+
+// MustTrack is Track that expects the events to be accepted.
+func (s *System) MustTrack(tb testing.TB, body string) {
+	tb.Helper()
+	a, err := s.Track(tb.Context(), []byte(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if a.Status != http.StatusOK {
+		tb.Fatalf("POST /track: %d %s, want 200", a.Status, a.Body)
+	}
+}
+
+// TotalEvents asks the query host how many events the website has had in the
+// last 7 days.
+func (s *System) TotalEvents(ctx context.Context) (int, error) {
+	a, err := Post(ctx, s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key,
+		[]byte(`{"parameters":["summary_metrics"],"preset":"last_7d"}`))
+	if err != nil {
+		return 0, err
+	}
+	if a.Status != http.StatusOK {
+		return 0, fmt.Errorf("POST /v1/query: %d %s", a.Status, a.Body)
+	}
+	var answer struct {
+		Data []struct {
+			Success bool `json:"success"`
+			Data    []struct {
+				TotalEvents int `json:"total_events"`
+			} `json:"data"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(a.Body, &answer); err != nil {
+		return 0, fmt.Errorf("reading %s: %w", a.Body, err)
+	}
+	if len(answer.Data) != 1 || !answer.Data[0].Success || len(answer.Data[0].Data) != 1 {
+		return 0, fmt.Errorf("unexpected answer %s", a.Body)
+	}
+	return answer.Data[0].Data[0].TotalEvents, nil
+}
+
+// StoredIDs returns the eventId of every event of the website in ClickHouse,
+// after its own removal of duplicates.
+func (s *System) StoredIDs(ctx context.Context) ([]string, error) {
+	opts := clickhouse.Options(s.ClickHouse)
+	conn, err := ch.Dial(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	var ids []string
+	var column proto.ColStr
+	err = conn.Do(ctx, ch.Query{
+		Body:       "SELECT event_id FROM events FINAL WHERE owner_id = {owner:String}",
+		Parameters: ch.Parameters(map[string]any{"owner": s.WebsiteID}),
+		Result:     proto.Results{{Name: "event_id", Data: &column}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range column.Rows() {
+				ids = append(ids, column.Row(i))
+			}
+			return nil
+		},
+	})
+	return ids, err
+}

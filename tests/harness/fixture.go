@@ -1,0 +1,242 @@
+package harness
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/testkit/apitest"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// keyPrefix is the default of the setting key.prefix.
+const keyPrefix = "mlr"
+
+// Fixture is what a system's metadata store holds when a test begins: the table
+// in tests/contract/README.md, under the same names.
+type Fixture struct {
+	Key, NoTrackKey, NoReadKey, WebsiteKey string
+	ExpiredKey, RevokedKey, RotatedKey     string
+	ForeignKey, UnknownKey, MalformedKey   string
+
+	OrganizationID                string
+	WebsiteID, ClientID           string
+	SecondWebsiteID               string
+	ForeignWebsiteID              string
+	OrphanWebsiteID               string
+	CorruptWebsiteID              string
+	organization, foreign, orphan *org.Organization
+}
+
+// Vars returns the fixture as variables of contract cases.
+func (f *Fixture) Vars() apitest.Vars {
+	return apitest.Vars{
+		"KEY": f.Key, "NO_TRACK_KEY": f.NoTrackKey, "NO_READ_KEY": f.NoReadKey, "WEBSITE_KEY": f.WebsiteKey,
+		"EXPIRED_KEY": f.ExpiredKey, "REVOKED_KEY": f.RevokedKey, "ROTATED_KEY": f.RotatedKey,
+		"FOREIGN_KEY": f.ForeignKey, "UNKNOWN_KEY": f.UnknownKey, "MALFORMED_KEY": f.MalformedKey,
+		"ORGANIZATION_ID": f.OrganizationID,
+		"WEBSITE_ID":      f.WebsiteID, "CLIENT_ID": f.ClientID, "SECOND_WEBSITE_ID": f.SecondWebsiteID,
+		"FOREIGN_WEBSITE_ID": f.ForeignWebsiteID, "ORPHAN_WEBSITE_ID": f.OrphanWebsiteID,
+		"CORRUPT_WEBSITE_ID": f.CorruptWebsiteID,
+	}
+}
+
+// Seed migrates the metadata store at url and fills it with a Fixture.
+func Seed(tb testing.TB, url string) *Fixture {
+	tb.Helper()
+	ctx := tb.Context()
+	s, err := store.Open(ctx, url, store.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Migrate(ctx); err != nil {
+		tb.Fatal(err)
+	}
+	f := &Fixture{}
+	seeder := seeder{store: s, f: f, now: time.Now()}
+	for _, step := range []func(context.Context) error{
+		seeder.organizations, seeder.websites, seeder.keys, seeder.deadKeys,
+	} {
+		if err := step(ctx); err != nil {
+			tb.Fatalf("seeding the metadata store: %v", err)
+		}
+	}
+	if err := corrupt(ctx, url, f.CorruptWebsiteID); err != nil {
+		tb.Fatalf("corrupting a row of the metadata store: %v", err)
+	}
+	return f
+}
+
+type seeder struct {
+	store *store.Store
+	f     *Fixture
+	now   time.Time
+}
+
+func (s seeder) organizations(ctx context.Context) error {
+	for _, o := range []struct {
+		name string
+		to   **org.Organization
+	}{{"Own", &s.f.organization}, {"Foreign", &s.f.foreign}, {"Gone", &s.f.orphan}} {
+		*o.to = &org.Organization{ID: id.New("org"), Name: o.name, CreatedAt: s.now}
+		if err := s.store.CreateOrganization(ctx, *o.to); err != nil {
+			return err
+		}
+	}
+	s.f.OrganizationID = s.f.organization.ID
+	return nil
+}
+
+func (s seeder) websites(ctx context.Context) error {
+	s.f.ClientID = "client-" + strings.ToLower(id.New("pub"))
+	for _, w := range []struct {
+		name, clientID string
+		owner          *org.Organization
+		to             *string
+	}{
+		{"shop", s.f.ClientID, s.f.organization, &s.f.WebsiteID},
+		{"second", "", s.f.organization, &s.f.SecondWebsiteID},
+		{"foreign", "", s.f.foreign, &s.f.ForeignWebsiteID},
+		{"orphan", "", s.f.orphan, &s.f.OrphanWebsiteID},
+		{"corrupt", "", s.f.organization, &s.f.CorruptWebsiteID},
+	} {
+		site, err := website.New(w.owner.ID, w.name, w.name+".example.com", s.now)
+		if err != nil {
+			return err
+		}
+		if w.clientID != "" {
+			site.ClientID = w.clientID
+		}
+		if err := s.store.CreateWebsite(ctx, site); err != nil {
+			return err
+		}
+		*w.to = site.ID
+	}
+	return s.store.DeleteOrganization(ctx, s.f.orphan.ID)
+}
+
+func (s seeder) keys(ctx context.Context) error {
+	all := auth.AllScopes().Strings()
+	for _, k := range []struct {
+		name    string
+		owner   *org.Organization
+		website string
+		without auth.Scope
+		to      *string
+	}{
+		{"all", s.f.organization, "", "", &s.f.Key},
+		{"no track", s.f.organization, "", auth.ScopeTrackEvents, &s.f.NoTrackKey},
+		{"no read", s.f.organization, "", auth.ScopeReadData, &s.f.NoReadKey},
+		{"website", s.f.organization, s.f.WebsiteID, "", &s.f.WebsiteKey},
+		{"foreign", s.f.foreign, "", "", &s.f.ForeignKey},
+	} {
+		var scopes []string
+		for _, name := range all {
+			if name != string(k.without) {
+				scopes = append(scopes, name)
+			}
+		}
+		key, secret, err := apikey.New(keyPrefix, apikey.Spec{
+			OrganizationID: k.owner.ID, WebsiteID: k.website, Name: k.name, Scopes: scopes,
+		}, s.now)
+		if err != nil {
+			return err
+		}
+		if err := s.store.CreateKey(ctx, key); err != nil {
+			return err
+		}
+		*k.to = secret
+	}
+	return nil
+}
+
+// deadKeys makes the keys that are refused.
+func (s seeder) deadKeys(ctx context.Context) error {
+	spec := apikey.Spec{OrganizationID: s.f.OrganizationID, Name: "dead", Scopes: auth.AllScopes().Strings()}
+	past := s.now.Add(-48 * time.Hour)
+	for _, k := range []struct {
+		to  *string
+		end func(k *apikey.Key) error
+	}{
+		{&s.f.ExpiredKey, func(k *apikey.Key) error {
+			k.ExpiresAt = s.now.Add(-time.Hour)
+			return s.store.CreateKey(ctx, k)
+		}},
+		{&s.f.RevokedKey, func(k *apikey.Key) error {
+			if err := s.store.CreateKey(ctx, k); err != nil {
+				return err
+			}
+			return s.store.RevokeKey(ctx, k.OrganizationID, k.ID, s.now.Add(-time.Hour))
+		}},
+		{&s.f.RotatedKey, func(k *apikey.Key) error {
+			if err := s.store.CreateKey(ctx, k); err != nil {
+				return err
+			}
+			r, _, err := apikey.NewRotation(keyPrefix, 0, s.now)
+			if err != nil {
+				return err
+			}
+			return s.store.RotateKey(ctx, k.OrganizationID, k.ID, r)
+		}},
+	} {
+		key, secret, err := apikey.New(keyPrefix, spec, past)
+		if err != nil {
+			return err
+		}
+		if err := k.end(key); err != nil {
+			return err
+		}
+		*k.to = secret
+	}
+	var err error
+	if s.f.UnknownKey, err = apikey.Generate(keyPrefix); err != nil {
+		return err
+	}
+	s.f.MalformedKey = wrongChecksum(s.f.Key)
+	return nil
+}
+
+// wrongChecksum changes the last character of a secret.
+func wrongChecksum(secret string) string {
+	last := "0"
+	if strings.HasSuffix(secret, last) {
+		last = "1"
+	}
+	return secret[:len(secret)-1] + last
+}
+
+// corrupt makes a website's row unreadable, in a way that the tables' checks let
+// through: a list of origins whose element is no text.
+func corrupt(ctx context.Context, url, websiteID string) error {
+	driver, dsn := "pgx", url
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, dsn = "sqlite", path
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	// The id is our own and has no quotes; the two dialects disagree about
+	// placeholders.
+	res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE websites SET allowed_origins = '[{}]' WHERE id = '%s'", websiteID))
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("%d rows changed, want 1: %w", n, err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package harness
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/edge"
+	"github.com/millrace/millrace/internal/app/query"
+	"github.com/millrace/millrace/internal/app/sink"
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// startInProcess runs the daemons' parts in this process.
+func (s *System) startInProcess(tb testing.TB, opts Options) {
+	tb.Helper()
+	if len(opts.Settings) > 0 || opts.OwnServers {
+		tb.Fatal("an in-process system takes no options")
+	}
+	_, s.Kafka = kafkatest.Cluster(tb)
+	s.ClickHouse = clickhousetest.Database(tb)
+	s.StoreURL = "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
+	s.Fixture = Seed(tb, s.StoreURL)
+	if err := clickhouse.Migrate(tb.Context(), s.ClickHouse); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := kafka.EnsureTopics(tb.Context(), s.Kafka); err != nil {
+		tb.Fatal(err)
+	}
+	settings := config.Default()
+	settings.Kafka, settings.ClickHouse, settings.Store.URL = s.Kafka, s.ClickHouse, config.Secret(s.StoreURL)
+	settings.Admin.Listen = ""
+	settings.Log.Format = "text"
+	settings.Ingest.Listen, settings.Query.Listen = testkit.FreeAddr(tb), testkit.FreeAddr(tb)
+	s.IngestURL, s.QueryURL = "http://"+settings.Ingest.Listen, "http://"+settings.Query.Listen
+	for _, d := range []struct {
+		role  Role
+		parts daemon.Parts
+	}{{Edge, edge.Parts}, {Sink, sink.Parts}, {Query, query.Parts}} {
+		run(tb, d.role, settings, d.parts)
+	}
+}
+
+// run runs a daemon until the test ends and returns when it is ready.
+func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Parts) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	log := testkit.NewLog(tb, string(role))
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- daemon.Run(ctx, string(role), settings, log, parts, func() { close(ready) })
+	}()
+	timeout := time.NewTimer(readyTimeout)
+	defer timeout.Stop()
+	select {
+	case <-ready:
+	case err := <-ended:
+		cancel()
+		tb.Fatalf("%s ended while starting: %v\n%s", role, err, log)
+	case <-timeout.C:
+		cancel()
+		tb.Fatalf("%s is not ready after %s\n%s", role, readyTimeout, log)
+	}
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Errorf("stopping %s: %v", role, err)
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package harness
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/apitest"
+	"github.com/millrace/millrace/internal/testkit/services"
+)
+
+// Mode is a way to run the product.
+type Mode string
+
+// The modes.
+const (
+	InProcess  Mode = "in process"
+	Standalone Mode = "standalone"
+	Split      Mode = "split"
+)
+
+// Main runs the tests of a binary that uses this package. It never returns.
+func Main(m *testing.M) { clickhousetest.Main(cleaning{m}) }
+
+type cleaning struct{ m *testing.M }
+
+// Run runs the tests and removes what all of them shared.
+func (c cleaning) Run() int {
+	defer removeBinaries() //nolint:errcheck // a temporary folder
+	return c.m.Run()
+}
+
+// Role is a part of the product that can be ended and started on its own. In
+// standalone mode all roles are one process.
+type Role string
+
+// The roles, named as their programs.
+const (
+	Edge  Role = "ingest-edge"
+	Sink  Role = "sink"
+	Query Role = "query"
+)
+
+// System is one running product.
+type System struct {
+	Mode Mode
+	*Fixture
+	// IngestURL and QueryURL are the two hosts, without a slash at the end.
+	IngestURL, QueryURL string
+	Kafka               config.Kafka
+	ClickHouse          config.ClickHouse
+	// StoreURL is the metadata store's.
+	StoreURL string
+	// KafkaServer and StoreServer can be stopped; nil except with OwnServers.
+	KafkaServer, StoreServer *services.Server
+
+	processes map[Role]*Process
+}
+
+// Options change how a System is built.
+type Options struct {
+	// OwnServers gives a Split system a Kafka and a PostgreSQL of its own, for
+	// tests that stop them.
+	OwnServers bool
+	// Settings are further settings, as environment variables without the prefix
+	// MILLRACE_.
+	Settings map[string]string
+}
+
+// New starts a System with a seeded metadata store and returns when it is ready.
+func New(tb testing.TB, mode Mode, opts Options) *System {
+	tb.Helper()
+	s := &System{Mode: mode, processes: map[Role]*Process{}}
+	switch mode {
+	case InProcess:
+		s.startInProcess(tb, opts)
+	case Standalone:
+		s.startStandalone(tb, opts)
+	case Split:
+		s.startSplit(tb, opts)
+	}
+	return s
+}
+
+// Process returns the process of a role.
+func (s *System) Process(r Role) *Process { return s.processes[r] }
+
+// Processes returns the different processes.
+func (s *System) Processes() []*Process {
+	if s.Mode == Standalone {
+		return []*Process{s.processes[Edge]}
+	}
+	return []*Process{s.processes[Edge], s.processes[Sink], s.processes[Query]}
+}
+
+// Vars returns the variables of contract cases.
+func (s *System) Vars() apitest.Vars {
+	vars := s.Fixture.Vars()
+	vars["INGEST"], vars["QUERY"] = s.IngestURL, s.QueryURL
+	return vars
+}
+
+// startStandalone runs `millrace standalone` with a metadata store that is
+// seeded before it looks.
+func (s *System) startStandalone(tb testing.TB, opts Options) {
+	tb.Helper()
+	dir := testkit.ShortDir(tb)
+	ingest, query := testkit.FreeAddr(tb), testkit.FreeAddr(tb)
+	s.IngestURL, s.QueryURL = "http://"+ingest, "http://"+query
+	s.StoreURL = "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
+	s.Fixture = Seed(tb, s.StoreURL)
+	s.Kafka = config.Default().Kafka
+	s.Kafka.Brokers = []string{testkit.FreeAddr(tb)}
+	s.ClickHouse = config.Default().ClickHouse
+	s.ClickHouse.Addr = []string{testkit.FreeAddr(tb)}
+	p := NewProcess(tb, "millrace", []string{"standalone"}, merge(map[string]string{
+		"DATA_DIR":                        dir,
+		"INGEST_LISTEN":                   ingest,
+		"QUERY_LISTEN":                    query,
+		"STORE_URL":                       s.StoreURL,
+		"EMBEDDED_KAFKA_LISTEN":           s.Kafka.Brokers[0],
+		"EMBEDDED_CLICKHOUSE_LISTEN":      s.ClickHouse.Addr[0],
+		"EMBEDDED_CLICKHOUSE_HTTP_LISTEN": testkit.FreeAddr(tb),
+		"LOG_FORMAT":                      "text",
+	}, opts.Settings))
+	s.processes = map[Role]*Process{Edge: p, Sink: p, Query: p}
+	p.Start(tb)
+}
+
+// startSplit runs the three daemons against real servers.
+func (s *System) startSplit(tb testing.TB, opts Options) {
+	tb.Helper()
+	if opts.OwnServers {
+		s.KafkaServer = services.Own(tb, services.KindKafka)
+		s.StoreServer = services.Own(tb, services.KindPostgres)
+		s.Kafka, s.StoreURL = s.KafkaServer.Kafka(), s.StoreServer.Database(tb)
+	} else {
+		s.Kafka, s.StoreURL = services.Kafka(tb), services.Postgres(tb)
+	}
+	s.Fixture = Seed(tb, s.StoreURL)
+	s.ClickHouse = clickhousetest.Database(tb)
+	ingest, query := testkit.FreeAddr(tb), testkit.FreeAddr(tb)
+	s.IngestURL, s.QueryURL = "http://"+ingest, "http://"+query
+	settings := merge(map[string]string{
+		"KAFKA_BROKERS":       s.Kafka.Brokers[0],
+		"KAFKA_TOPIC_PREFIX":  s.Kafka.TopicPrefix,
+		"KAFKA_PARTITIONS":    strconv.Itoa(s.Kafka.Partitions),
+		"KAFKA_REPLICATION":   strconv.Itoa(s.Kafka.Replication),
+		"STORE_URL":           s.StoreURL,
+		"CLICKHOUSE_ADDR":     s.ClickHouse.Addr[0],
+		"CLICKHOUSE_DATABASE": s.ClickHouse.Database,
+		"INGEST_LISTEN":       ingest,
+		"QUERY_LISTEN":        query,
+		"SINK_GROUP":          s.Kafka.TopicPrefix + "sink",
+		"LOG_FORMAT":          "text",
+	}, opts.Settings)
+	for _, args := range [][]string{{"migrate"}, {"topics", "create"}} {
+		s.operate(tb, settings, args...)
+	}
+	for _, role := range []Role{Edge, Sink, Query} {
+		s.processes[role] = NewProcess(tb, string(role), nil, settings)
+		s.processes[role].Launch(tb)
+	}
+	for _, p := range s.Processes() {
+		p.WaitReady(tb)
+	}
+}
+
+// operate runs the operator's command with the settings of the daemons.
+func (s *System) operate(tb testing.TB, settings map[string]string, args ...string) {
+	tb.Helper()
+	p := NewProcess(tb, "millrace", args, settings)
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), p.path, args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("millrace %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func merge(into, from map[string]string) map[string]string {
+	for name, value := range from {
+		into[name] = value
+	}
+	return into
+}
