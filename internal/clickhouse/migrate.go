@@ -87,11 +87,11 @@ func CheckSchema(ctx context.Context, cfg config.ClickHouse) error {
 	if err != nil {
 		return err
 	}
+	if err := checkDatabase(ctx, cfg); err != nil {
+		return err
+	}
 	c, err := dial(ctx, Options(cfg))
 	if err != nil {
-		if ch.IsErr(err, proto.ErrUnknownDatabase) {
-			return fmt.Errorf("%w: database %s is missing; run \"millrace migrate\"", ErrSchema, cfg.Database)
-		}
 		return err
 	}
 	defer c.Close()
@@ -118,13 +118,40 @@ func CheckSchema(ctx context.Context, cfg config.ClickHouse) error {
 	return nil
 }
 
+// checkDatabase asks for the database before anything connects to it: the
+// embedded server may fall over a connection to one that does not exist.
+func checkDatabase(ctx context.Context, cfg config.ClickHouse) error {
+	c, err := dialDefault(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var n proto.ColUInt64
+	if err := c.Do(ctx, ch.Query{
+		Body:       "SELECT count() AS n FROM system.databases WHERE name = {name:String}",
+		Parameters: ch.Parameters(map[string]any{"name": cfg.Database}),
+		Result:     proto.Results{{Name: "n", Data: &n}},
+	}); err != nil {
+		return fmt.Errorf("looking for database %s: %w", cfg.Database, err)
+	}
+	if n.Rows() == 0 || n.Row(0) == 0 {
+		return fmt.Errorf("%w: database %s is missing; run \"millrace migrate\"", ErrSchema, cfg.Database)
+	}
+	return nil
+}
+
+// dialDefault connects to the database that is always there.
+func dialDefault(ctx context.Context, cfg config.ClickHouse) (*ch.Client, error) {
+	o := Options(cfg)
+	o.Database = ch.DefaultDatabase
+	return dial(ctx, o)
+}
+
 func createDatabase(ctx context.Context, cfg config.ClickHouse) error {
 	if cfg.Database == "" {
 		return fmt.Errorf("%w: no database is set (clickhouse.database)", ErrSchema)
 	}
-	o := Options(cfg)
-	o.Database = ch.DefaultDatabase
-	c, err := dial(ctx, o)
+	c, err := dialDefault(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,109 @@
+package clickhouse
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/config"
+)
+
+func migrated(t testing.TB) config.ClickHouse {
+	t.Helper()
+	cfg := clickhousetest.Database(t)
+	if err := Migrate(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func run(t testing.TB, cfg config.ClickHouse, sql string) {
+	t.Helper()
+	c, err := dial(t.Context(), Options(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := exec(t.Context(), c, sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func TestMigrateInSeveralProcessesAtOnce(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error { return Migrate(t.Context(), cfg) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckSchema(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateMakesTheDatabase(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	run(t, cfg, "DROP DATABASE "+cfg.Database+" SYNC")
+	if err := Migrate(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckSchema(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckSchemaSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		spoil string // run on a migrated database; {db} is its name
+		want  string
+	}{
+		{"no database", "DROP DATABASE {db} SYNC", `is missing; run "millrace migrate"`},
+		{"never migrated", "DROP TABLE schema_migrations SYNC", `was never migrated; run "millrace migrate"`},
+		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_events; run "millrace migrate"`},
+		{"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1", "0001_events was changed after it had been applied"},
+		{"a column gone", "ALTER TABLE events DROP COLUMN path", "column events.path is missing"},
+		{"a column of another type", "ALTER TABLE events MODIFY COLUMN path LowCardinality(String)", "column events.path is LowCardinality(String), not String"},
+		{"a column more", "ALTER TABLE events ADD COLUMN later String", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := migrated(t)
+			run(t, cfg, strings.ReplaceAll(tc.spoil, "{db}", cfg.Database))
+			err := CheckSchema(t.Context(), cfg)
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("CheckSchema() = %v, want nil", err)
+			case tc.want != "" && (err == nil || !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("CheckSchema() = %v, want ErrSchema with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
+	t.Parallel()
+	file := &fstest.MapFile{Data: []byte("-- why\nCREATE TABLE a (x UInt8)\nENGINE = Null;\nCREATE TABLE b (x UInt8) ENGINE = Null;\n")}
+	all, err := migrations(fstest.MapFS{"0001_a.sql": file, "0002_b.sql": file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || len(all[0].statements) != 2 || all[1].version != 2 || all[1].name != "0002_b" {
+		t.Errorf("migrations() = %+v", all)
+	}
+	if want := "CREATE TABLE a (x UInt8)\nENGINE = Null"; all[0].statements[0] != want {
+		t.Errorf("first statement is %q, want %q", all[0].statements[0], want)
+	}
+	if _, err := migrations(fstest.MapFS{"0001_a.sql": file, "0003_b.sql": file}); err == nil {
+		t.Error("a gap is accepted")
+	}
+}
