@@ -1,0 +1,221 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+func TestTheModuleKeepsTheRules(t *testing.T) {
+	t.Parallel()
+	packages, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packages) < 20 {
+		t.Fatalf("only %d packages were found", len(packages))
+	}
+	for _, violation := range Check(packages) {
+		t.Error(violation)
+	}
+}
+
+func TestTheTableNamesOnlyRoomsThatExist(t *testing.T) {
+	t.Parallel()
+	exists := func(room string) {
+		t.Helper()
+		if _, err := os.Stat(filepath.Join(root, room)); err != nil {
+			t.Errorf("room %s: %v", room, err)
+		}
+	}
+	for room := range ranks {
+		exists(room)
+	}
+	for from, targets := range edges {
+		exists(from)
+		for _, to := range targets {
+			exists(to)
+		}
+	}
+}
+
+func TestEachCommandLinksTheModulesOfItsList(t *testing.T) {
+	t.Parallel()
+	commands, err := Commands(root)
+	if err != nil || len(commands) == 0 {
+		t.Fatalf("commands %q, error %v", commands, err)
+	}
+	for _, c := range commands {
+		if err := CheckDeps(t.Context(), root, c); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheDocumentsNameThingsThatExist(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := Documents(root)
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("%d documents, error %v", len(docs), err)
+	}
+	for name, text := range docs {
+		for _, violation := range append(CheckGoals(string(makefile), name, text), CheckLinks(root, name, text)...) {
+			t.Error(violation)
+		}
+	}
+}
+
+// pkg returns a package that breaks no rule about itself.
+func pkg(path string, imports ...string) Package {
+	return Package{Path: path, Name: filepath.Base(path), Documented: true, Imports: imports}
+}
+
+func own(path string) string { return Module + "/" + path }
+
+func TestEachRuleRefusesWhatBreaksIt(t *testing.T) {
+	t.Parallel()
+	undocumented, long, tested := pkg("internal/event"), pkg("cmd/sink"), pkg("internal/sink")
+	undocumented.Documented = false
+	long.MainLines = mainLines + 1
+	tested.TestImports = []string{"github.com/stretchr/testify/assert", "github.com/gofiber/fiber/v2", own("internal/testkit"), own("sdk/go")}
+	util := pkg("internal/event/util")
+	for name, tc := range map[string]struct {
+		packages []Package
+		want     []string // the beginning of each violation
+	}{
+		"no package comment":              {[]Package{undocumented}, []string{"internal/event has no package comment"}},
+		"a name that says nothing":        {[]Package{util}, []string{"internal/event/util is named util"}},
+		"a room without a rank":           {[]Package{pkg("internal/billing")}, []string{"internal/billing has no rank"}},
+		"a long main":                     {[]Package{long}, []string{"cmd/sink/main.go has 61 lines"}},
+		"a higher rank":                   {[]Package{pkg("internal/event", own("internal/record"))}, []string{"internal/event imports internal/record: rank 0 may not import rank 1"}},
+		"the same rank without an edge":   {[]Package{pkg("internal/sink", own("internal/ingest"))}, []string{"internal/sink imports internal/ingest: packages of one rank"}},
+		"an edge the wrong way round":     {[]Package{pkg("internal/website", own("internal/auth"))}, []string{"internal/website imports internal/auth: packages of one rank"}},
+		"a surface that knows an adapter": {[]Package{pkg("internal/api/queryapi", own("internal/store"))}, []string{"internal/api/queryapi imports internal/store: a surface never knows an adapter"}},
+		"one surface that knows another":  {[]Package{pkg("internal/api/queryapi", own("internal/api/ingestapi"))}, []string{"internal/api/queryapi imports internal/api/ingestapi: packages of one rank"}},
+		"somebody below app":              {[]Package{pkg("internal/store", own("internal/app/edge"))}, []string{"internal/store imports internal/app/edge: rank 3 may not import rank 5"}},
+		"one daemon that knows another":   {[]Package{pkg("internal/app/edge", own("internal/app/sink"))}, []string{"internal/app/edge imports internal/app/sink: packages of one rank"}},
+		"code that needs test helpers":    {[]Package{pkg("internal/store", own("internal/testkit")), pkg("internal/kafka", own("internal/kafka/kafkatest"))}, []string{"internal/store imports internal/testkit: only tests may", "internal/kafka imports internal/kafka/kafkatest: only tests may"}},
+		"files that import code":          {[]Package{pkg("schemas", own("internal/event"))}, []string{"schemas imports internal/event: a folder of files imports nothing of ours"}},
+		"the client":                      {[]Package{pkg("cmd/millrace", own("sdk/go")), pkg("tests/e2e", own("sdk/go"))}, []string{"cmd/millrace imports sdk/go: the service never imports its client", "tests/e2e imports sdk/go: the service never imports its client"}},
+		"fiber in the domain":             {[]Package{pkg("internal/ingest", "github.com/gofiber/fiber/v2")}, []string{"internal/ingest imports github.com/gofiber/fiber/v2: only internal/httpkit"}},
+		"kgo in an app":                   {[]Package{pkg("internal/app/edge", "github.com/twmb/franz-go/pkg/kgo")}, []string{"internal/app/edge imports github.com/twmb/franz-go/pkg/kgo: only internal/kafka"}},
+		"ch-go in the domain":             {[]Package{pkg("internal/sink", "github.com/ClickHouse/ch-go/proto")}, []string{"internal/sink imports github.com/ClickHouse/ch-go/proto: only internal/clickhouse"}},
+		"SQL outside of the store":        {[]Package{pkg("internal/auth", "database/sql")}, []string{"internal/auth imports database/sql: only internal/store"}},
+		"the standard logger":             {[]Package{pkg("internal/auth", "log", "log/slog"), pkg("tests/harness", "log")}, []string{"internal/auth imports log: nobody does", "tests/harness imports log: nobody does"}},
+		"libraries in tests":              {[]Package{tested}, []string{"internal/sink imports github.com/stretchr/testify/assert: nobody does", "internal/sink imports github.com/gofiber/fiber/v2", "internal/sink imports " + own("sdk/go")}},
+		"the embedded servers, indirectly": {
+			[]Package{pkg("internal/app/edge", own("internal/app/daemon")), pkg("internal/app/daemon", own("internal/embedded/broker")), pkg("internal/embedded/broker")},
+			[]string{"the embedded servers are reachable by internal/app/daemon →", "the embedded servers are reachable by internal/app/edge → internal/app/daemon → internal/embedded/broker"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Check(tc.packages)
+			if len(got) != len(tc.want) {
+				t.Fatalf("violations %q, want %q", got, tc.want)
+			}
+			for i := range got {
+				if !strings.HasPrefix(got[i], tc.want[i]) {
+					t.Errorf("violation %q, want %q", got[i], tc.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestTheRulesAllowWhatTheyShould(t *testing.T) {
+	t.Parallel()
+	main := pkg("cmd/millrace", own("internal/app/standalone"), "github.com/spf13/cobra")
+	main.MainLines = mainLines
+	tested := pkg("internal/app/edge", own("internal/app/daemon"), own("internal/store"), own("internal/api/ingestapi"))
+	tested.TestImports = []string{own("internal/embedded/broker"), own("internal/testkit")}
+	for _, violation := range Check([]Package{
+		main,
+		tested,
+		pkg("internal/app/standalone", own("internal/app/edge"), own("internal/embedded/broker")),
+		pkg("internal/app/daemon", own("internal/telemetry")),
+		pkg("internal/embedded/broker", own("internal/embedded/filelock"), "github.com/twmb/franz-go/pkg/kfake"),
+		pkg("internal/embedded/filelock"),
+		pkg("internal/store", own("schemas/sql"), "database/sql", own("internal/auth")),
+		pkg("internal/auth", own("internal/apikey"), own("internal/fault"), "log/slog"),
+		pkg("internal/kafka/kafkatest", own("internal/testkit"), own("internal/kafka")),
+		pkg("schemas/sql", "embed"),
+		pkg("tests/e2e", own("internal/embedded/chserver"), "github.com/twmb/franz-go/pkg/kgo"),
+		pkg("tools/docgen", own("internal/analytics")),
+	}) {
+		t.Error(violation)
+	}
+}
+
+func TestLoadReadsPackagesOfThisModuleOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, src := range map[string]string{
+		"a/a.go":             "// Package a is documented.\npackage a\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n",
+		"a/b.go":             "package a\n",
+		"a/a_test.go":        "package a_test\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n",
+		"b/main.go":          "//go:build linux\n\npackage main\n\nfunc main() {\n}\n",
+		"a/testdata/x.go":    "not Go",
+		".cache/x.go":        "not Go",
+		"sdk/go/go.mod":      "module x\n",
+		"sdk/go/x.go":        "package x\n",
+		"node_modules/x.go":  "not Go",
+		"documents/other.md": "# Title\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Package{
+		{Path: "a", Name: "a", Documented: true, Imports: []string{"fmt", "os"}, TestImports: []string{"testing"}},
+		{Path: "b", Name: "main", MainLines: 6},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("packages (-want +got):\n%s", diff)
+	}
+}
+
+func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
+	t.Parallel()
+	const doc = "Call `make run`, then `make dance`. We make sense.\n\n    make test-short\n\n```\n$ make sing\n```\n"
+	got := CheckGoals("run: build ## Run\ntest-short:\n", "README.md", doc)
+	if diff := cmp.Diff([]string{"README.md says make dance, which is no goal", "README.md says make sing, which is no goal"}, got); diff != "" {
+		t.Errorf("goals (-want +got):\n%s", diff)
+	}
+	const links = "[a](docs/adr/README.md#top) [b](docs/none.md) [c](https://example.com/x) [d](#here)"
+	if diff := cmp.Diff([]string{"README.md links to docs/none.md, which does not exist"}, CheckLinks(root, "README.md", links)); diff != "" {
+		t.Errorf("links (-want +got):\n%s", diff)
+	}
+}
+
+func TestAListOfModulesThatDiffersSaysHow(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ got, want, says string }{
+		"equal":      {"a\nb\n", "a\nb\n", ""},
+		"one more":   {"a\n", "a\nb\n", "cmd/x now links b"},
+		"one less":   {"a\nb\n", "b\n", "cmd/x no longer links a"},
+		"not sorted": {"b\na\n", "a\nb\n", "cmd/x is not sorted"},
+	} {
+		err := compareLists("cmd/x", tc.got, tc.want)
+		if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.says)) {
+			t.Errorf("%s: %v, want %q", name, err, tc.says)
+		}
+	}
+}

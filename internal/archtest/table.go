@@ -1,0 +1,108 @@
+package archtest
+
+// Module is the path in front of every package of ours.
+const Module = "github.com/millrace/millrace"
+
+// ranks says how high a room stands. A room is a folder with all below it; the
+// longest one that fits counts. A package imports lower ranks only, and what
+// stands in edges.
+var ranks = map[string]int{
+	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0,
+
+	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
+
+	"internal/org": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
+	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2,
+
+	"internal/kafka": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
+
+	"internal/httpkit": surface, "internal/api": surface,
+
+	"internal/app": composition,
+
+	"cmd": 6,
+}
+
+const (
+	adapter     = 3
+	surface     = 4
+	composition = 5
+)
+
+// edges are the imports within one rank; an entry is a decision, told in the
+// commit that adds it. Packages of one room may always import each other, unless
+// the room stands in apart.
+var edges = map[string][]string{
+	"internal/telemetry": {"internal/config", "internal/lifecycle"},
+	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
+	"internal/ingest":    {"internal/auth", "internal/website"},
+	"internal/analytics": {"internal/website"},
+	"internal/api":       {"internal/httpkit"},
+
+	"internal/app/edge":       {"internal/app/daemon"},
+	"internal/app/sink":       {"internal/app/daemon"},
+	"internal/app/query":      {"internal/app/daemon"},
+	"internal/app/standalone": {"internal/app/daemon", "internal/app/edge", "internal/app/sink", "internal/app/query"},
+}
+
+// apart are rooms whose packages do not import each other without an edge.
+var apart = []string{"internal/app", "internal/api", "cmd"}
+
+// testRooms hold what only tests, measurements and the build use. They may
+// import everything; nothing but tests and each other may import them. So may
+// packages whose name ends in "test", wherever they stand.
+var testRooms = []string{"internal/archtest", "internal/testkit", "tests", "bench", "tools"}
+
+// fileRooms only embed files for others: they import nothing of ours, and every
+// rank may import them.
+var fileRooms = []string{"schemas", "web"}
+
+// never is imported by nothing here: it has a module of its own.
+const never = "sdk"
+
+// technology is a library that only some rooms know, by the beginning of its
+// import path; one without rooms is for nobody.
+type technology struct {
+	lib   string
+	rooms []string
+	alone bool // lib itself and nothing below it
+}
+
+// technologies lists them. Test rooms know all that somebody does.
+var technologies = []technology{
+	{lib: "github.com/gofiber/fiber", rooms: []string{"internal/httpkit", "internal/api", "internal/app"}},
+	{lib: "github.com/valyala/fasthttp", rooms: []string{"internal/httpkit", "internal/api"}},
+	{lib: "github.com/twmb/franz-go", rooms: []string{"internal/kafka", "internal/embedded"}},
+	{lib: "github.com/ClickHouse/ch-go", rooms: []string{"internal/clickhouse", "internal/embedded"}},
+	{lib: "github.com/ebitengine/purego", rooms: []string{"internal/embedded"}},
+	{lib: "database/sql", rooms: []string{"internal/store"}},
+	{lib: "github.com/uptrace/bun", rooms: []string{"internal/store"}},
+	{lib: "github.com/jackc/pgx", rooms: []string{"internal/store"}},
+	{lib: "github.com/pressly/goose", rooms: []string{"internal/store"}},
+	{lib: "modernc.org/sqlite", rooms: []string{"internal/store"}},
+	{lib: "github.com/knadh/koanf", rooms: []string{"internal/config"}},
+	{lib: "github.com/spf13/pflag", rooms: []string{"internal/config", "cmd"}},
+	{lib: "github.com/spf13/cobra", rooms: []string{"cmd"}},
+	{lib: "go.opentelemetry.io/otel/sdk", rooms: []string{"internal/telemetry"}},
+	{lib: "go.opentelemetry.io/otel/exporters", rooms: []string{"internal/telemetry"}},
+	{lib: "github.com/stretchr/testify"},
+	{lib: "github.com/pkg/errors"},
+	{lib: "log", alone: true},
+}
+
+// embedded is reachable only from these, besides itself and test rooms.
+var embeddedRooms = []string{"internal/embedded", "internal/app/standalone", "cmd/millrace"}
+
+// bannedNames say nothing about what a package holds.
+var bannedNames = []string{
+	"base", "common", "helper", "helpers", "impl", "lib", "manager", "managers", "misc", "model", "models",
+	"service", "services", "shared", "types", "util", "utils",
+}
+
+// namedAnyway are packages for which one of these words is the right one.
+var namedAnyway = []string{
+	"internal/testkit/services", // real Kafka, PostgreSQL and Redis, as everybody calls them
+}
+
+// mainLines is how long the main.go of a command may be.
+const mainLines = 60
