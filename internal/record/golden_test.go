@@ -1,0 +1,219 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/record/recordtest"
+)
+
+var update = flag.Bool("update", false, "write the golden records of the current revision")
+
+const goldenDir = "testdata/golden/events.v1"
+
+var (
+	receivedAt = time.UnixMilli(1795000000000).UTC()
+	receipt    = record.Receipt{
+		Organization: "org_01JQZ3F8Y4M2N6P8R0S2T4V6W8",
+		RequestID:    "3f0c2a9e-5f63-4d0b-9f0e-6f9f3c1f2a10",
+		At:           receivedAt,
+		VisitorSalt:  bytes.Repeat([]byte{0xA5}, 32),
+	}
+	target = record.Target{Website: "web_01JQZ3F8Y4M2N6P8R0S2T4V6WA"}
+)
+
+// golden are the records that stand for the contract: one body, and where its
+// event belongs.
+var golden = []struct {
+	name, body string
+	traced     bool
+	target     record.Target
+}{
+	{name: "minimal", body: `{"name":"signup","eventId":"e-1"}`, target: target},
+	{name: "full", traced: true, target: target, body: `{"name":"checkout","eventId":"018f3c1e-7b2a-7c4d-9e5f-000000000001",
+		"path":"/checkout?step=3","anonymousId":"anon_4b0c5c1e-6d0a-4f4e-9a57-1b2c3d4e5f60","profileId":"user-7",
+		"sessionId":"sess_9f1b2c3d-4e5f-4a6b-8c7d-0e1f2a3b4c5d","timestamp":"2026-11-18T11:05:00.250Z","namespace":"shop",
+		"source":"server","properties":{"amount":129.90,"items":["a","b"],"nested":{"deep":null}}}`},
+	{name: "plain-visitor", target: target, body: `{"name":"a","eventId":"e-2","anonymousId":"anon_1","anonymizeVisitorIds":false}`},
+	{name: "organization", body: `{"name":"invoice_paid","eventId":"e-3","properties":{}}`},
+	{name: "future", body: `{"name":"a","eventId":"e-4","timestamp":1795003600001}`, target: target},
+	{name: "backfill", body: `{"name":"a","eventId":"e-5","timestamp":"2020-02-29"}`, target: target},
+	{name: "text", target: target, body: `{"name":"caf\u00e9 \ud83d\ude00 \"quoted\" \\ \u0000\u001f\t","eventId":"e-6/é","path":"/ü",
+		"properties":{"k\u00e9y":"\u00e9\ud800","line":"a\nb"}}`},
+}
+
+// goldenFile is one record in a readable form. Value stands in one line.
+type goldenFile struct {
+	Topic     string          `json:"topic"`
+	Key       string          `json:"key"`
+	Timestamp int64           `json:"timestamp"`
+	Headers   [][2]string     `json:"headers"`
+	Value     json.RawMessage `json:"value"`
+}
+
+func (g *goldenFile) record() *record.Record {
+	r := &record.Record{Topic: g.Topic, Key: []byte(g.Key), Value: g.Value, Time: time.UnixMilli(g.Timestamp)}
+	for _, h := range g.Headers {
+		r.Headers = append(r.Headers, record.Header{Key: h[0], Value: []byte(h[1])})
+	}
+	return r
+}
+
+func goldenOf(r *record.Record) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\n  \"topic\": %q,\n  \"key\": %q,\n  \"timestamp\": %d,\n  \"headers\": [\n", r.Topic, r.Key, r.Time.UnixMilli())
+	for i, h := range r.Headers {
+		comma := ","
+		if i == len(r.Headers)-1 {
+			comma = ""
+		}
+		fmt.Fprintf(&b, "    [%q, %q]%s\n", h.Key, h.Value, comma)
+	}
+	fmt.Fprintf(&b, "  ],\n  \"value\": %s\n}\n", r.Value)
+	return b.Bytes()
+}
+
+func TestRecordsAreTheGoldenOnes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range golden {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := receipt
+			if tc.traced {
+				r.Traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+			}
+			rec := recordOf(t, r, tc.body, tc.target)
+			recordtest.Validate(t, rec)
+			file := filepath.Join(goldenDir, fmt.Sprintf("%d-%s.json", record.EventVersion, tc.name))
+			got := goldenOf(rec)
+			if *update {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("%s (-golden +got):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// TestEveryGoldenRecordStillReads is what keeps the envelope add-only: records of
+// all revisions are read by today's reader and keep today's schema.
+func TestEveryGoldenRecordStillReads(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(goldenDir + "/*.json")
+	if err != nil || len(files) < len(golden) {
+		t.Fatalf("found %d golden records, %v", len(files), err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g goldenFile
+		if err := json.Unmarshal(raw, &g); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		rec := g.record()
+		recordtest.Validate(t, rec)
+		var d record.Decoder
+		var e record.Event
+		if err := d.DecodeEvent(rec.Value, &e); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		sameFields(t, file, &e, rec.Value)
+		h, err := record.ParseHeaders(rec.Headers)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if want := record.HashOf(e.Owner, e.ID); h.Hash != want || h.ReceivedAt != e.ReceivedAt {
+			t.Errorf("%s: headers say %s at %d, the value %s at %d", file, h.Hash.Hex(), h.ReceivedAt, want.Hex(), e.ReceivedAt)
+		}
+	}
+}
+
+// recordOf decodes a body of one event and makes its record.
+func recordOf(t *testing.T, r record.Receipt, body string, to record.Target) *record.Record {
+	t.Helper()
+	var d event.Decoder
+	events, err := d.Decode([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b record.Batch
+	b.Reset(r)
+	b.AddCustom(&events[0], to)
+	return &b.Records()[0]
+}
+
+// sameFields wants e to say what encoding/json reads in value, of the fields that
+// this revision knows.
+func sameFields(t *testing.T, name string, e *record.Event, value []byte) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(value))
+	dec.UseNumber()
+	var all map[string]any
+	if err := dec.Decode(&all); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	want := map[string]any{}
+	got := fieldsOf(t, e)
+	for key, v := range all {
+		if _, known := got[key]; known && v != "" {
+			want[key] = v
+		}
+	}
+	for key, v := range got {
+		if v == nil || v == "" || v == false {
+			delete(got, key)
+		}
+		if want[key] == false {
+			delete(want, key)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-encoding/json +DecodeEvent):\n%s", name, diff)
+	}
+}
+
+func fieldsOf(t *testing.T, e *record.Event) map[string]any {
+	t.Helper()
+	m := map[string]any{
+		"v": number(e.Version), "id": string(e.ID), "idGenerated": e.IDGenerated, "organization": string(e.Organization),
+		"website": string(e.Website), "owner": string(e.Owner), "type": string(e.Type), "name": string(e.Name),
+		"ts": number(e.TimeMillis), "rawTs": nil, "receivedAt": number(e.ReceivedAt), "anonymousId": string(e.AnonymousID),
+		"profileId": string(e.ProfileID), "sessionId": string(e.SessionID), "path": string(e.Path),
+		"namespace": string(e.Namespace), "source": string(e.Source), "properties": nil,
+	}
+	if e.HasRaw {
+		m["rawTs"] = number(e.RawMillis)
+	}
+	if e.Properties != nil {
+		dec := json.NewDecoder(strings.NewReader(string(e.Properties)))
+		dec.UseNumber()
+		var properties any
+		if err := dec.Decode(&properties); err != nil {
+			t.Fatal(err)
+		}
+		m["properties"] = properties
+	}
+	return m
+}
+
+func number[T int | int64](n T) json.Number { return json.Number(fmt.Sprint(n)) }
