@@ -1,0 +1,121 @@
+package queryapi
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// Config holds the settings of the host.
+type Config struct {
+	// Deadline is the longest time for one request; 0 means 30 s.
+	Deadline time.Duration
+	// AccessLog logs one line per request.
+	AccessLog bool
+}
+
+// Access recognises callers; *auth.Authenticator is one.
+type Access interface {
+	Key(ctx context.Context, secret []byte) (auth.Principal, error)
+	Website(ctx context.Context, ref string) (*website.Website, error)
+}
+
+// Executor computes plans; *analytics.Engine is one.
+type Executor interface {
+	Execute(ctx context.Context, plans []analytics.Plan) [][]analytics.Result
+}
+
+// Deps are the parts the host needs; all but Tracer and Now are required.
+type Deps struct {
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Tracer   trace.Tracer
+	Access   Access
+	Executor Executor
+	// Now tells what "today" is; nil means time.Now.
+	Now func() time.Time
+}
+
+// Route is one route of the host. It is public or names the scope it needs.
+type Route struct {
+	Method, Path string
+	Public       bool
+	Scope        auth.Scope
+	// Help says what the route is for.
+	Help   string
+	handle func(*handlers, *fiber.Ctx, auth.Principal) error
+}
+
+// Routes is the table of the host's routes.
+var Routes = []Route{
+	{
+		Method: fiber.MethodGet, Path: "/health", Public: true,
+		Help: "Answers as long as the process serves.", handle: (*handlers).health,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/v1/query/types", Public: true,
+		Help: "Lists the query types, with include_meta=true also what they mean.", handle: (*handlers).types,
+	},
+	{
+		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData,
+		Help: "Answers one query object or an array of them.", handle: (*handlers).query,
+	},
+}
+
+// handlers serves the routes.
+type handlers struct {
+	access   Access
+	executor Executor
+	now      func() time.Time
+}
+
+// New returns the query host's app.
+func New(cfg Config, deps Deps) *fiber.App {
+	app := httpkit.New(httpkit.Config{
+		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog,
+	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
+	h := &handlers{access: deps.Access, executor: deps.Executor, now: deps.Now}
+	if h.now == nil {
+		h.now = time.Now
+	}
+	for _, r := range Routes {
+		app.Add(r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
+	}
+	return app
+}
+
+// serve authenticates the caller and checks the route's scope.
+func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
+	if r.Public {
+		return r.handle(h, c, auth.Principal{})
+	}
+	p, err := h.authenticate(c)
+	if err != nil {
+		return err
+	}
+	if err := require(p, r.Scope); err != nil {
+		return err
+	}
+	return r.handle(h, c, p)
+}
+
+// health serves GET /health.
+func (*handlers) health(c *fiber.Ctx, _ auth.Principal) error {
+	return answer(c, []byte(`{"status":"ok"}`))
+}
+
+// answer writes a JSON body.
+func answer(c *fiber.Ctx, body []byte) error {
+	c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
+	c.Context().Response.SetBodyRaw(body)
+	return nil
+}

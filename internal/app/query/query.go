@@ -1,0 +1,84 @@
+// Package query puts the query host together: the metadata store behind caches,
+// the connections to ClickHouse, the query engine and the listener. It starts
+// only on a schema that fits this build, and waits for a ClickHouse that is away.
+package query
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/queryapi"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// Component is the daemon's name in logs, metrics and towards ClickHouse.
+const Component = "query"
+
+// schemaRetry is how long to wait before asking a ClickHouse again that is away.
+const schemaRetry = time.Second
+
+// Parts returns the parts of the query host. A stop therefore first drains the
+// listener, then closes what the requests needed.
+func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	runner, err := clickhouse.NewRunner(ctx, s.ClickHouse, clickhouse.RunnerConfig{MaxTime: s.Query.Deadline})
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, s.Store.URL.Reveal(), store.Options{})
+	if err != nil {
+		runner.Close()
+		return nil, err
+	}
+	access := auth.New(
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
+		auth.Deps{Keys: db, Websites: db, Metrics: t.Registry},
+	)
+	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: t.Log, Metrics: t.Registry, Runner: runner})
+	app := queryapi.New(
+		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access},
+		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine},
+	)
+	r.AddCheck("query clickhouse", runner.Ping)
+	r.AddCheck("query metadata store", db.Ping)
+
+	return []lifecycle.Part{
+		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
+			access.Close()
+			return db.Close()
+		}},
+		{
+			Name:  "clickhouse",
+			Start: func(ctx context.Context) error { return checkSchema(ctx, s.ClickHouse, t.Log) },
+			Stop: func(context.Context) error {
+				runner.Close()
+				return nil
+			},
+		},
+		httpkit.ListenPart("query listener", s.Query.Listen, "query.listen", app, t.Log),
+	}, nil
+}
+
+// checkSchema waits until ClickHouse answers, and returns what it has to say.
+func checkSchema(ctx context.Context, cfg config.ClickHouse, log *slog.Logger) error {
+	for {
+		err := clickhouse.CheckSchema(ctx, cfg)
+		if err == nil || errors.Is(err, clickhouse.ErrSchema) {
+			return err
+		}
+		log.LogAttrs(ctx, slog.LevelWarn, "waiting for ClickHouse", slog.Any("error", err))
+		select {
+		case <-time.After(schemaRetry):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
