@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 	"github.com/uptrace/bun"
 )
 
@@ -66,16 +66,51 @@ func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
 
 // migratePostgres migrates under an advisory lock of the server.
 func migratePostgres(ctx context.Context, d dialect, pool *sql.DB) error {
-	locker, err := lock.NewPostgresSessionLocker()
-	if err != nil {
-		return err
-	}
-	p, err := provider(d, goose.DialectPostgres, pool, goose.WithSessionLocker(locker))
+	p, err := provider(d, goose.DialectPostgres, pool, goose.WithSessionLocker(advisoryLock{}))
 	if err != nil {
 		return err
 	}
 	_, err = p.Up(ctx)
 	return err
+}
+
+// advisoryLock is a lock of the server that ends with the session, so a process
+// that dies while migrating blocks nobody.
+type advisoryLock struct{}
+
+const (
+	advisoryKey  = 0x6d696c6c72616365 // "millrace"
+	advisoryPoll = 100 * time.Millisecond
+)
+
+// SessionLock waits for the lock. It asks again and again instead of once: a
+// statement that waits holds a snapshot open, for which the building of an index
+// in another session would wait in turn.
+func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	tick := time.NewTicker(advisoryPoll)
+	defer tick.Stop()
+	for {
+		var locked bool
+		if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", advisoryKey).Scan(&locked); err != nil {
+			return fmt.Errorf("locking the schema: %w", err)
+		}
+		if locked {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for another migration: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// SessionUnlock gives the lock back.
+func (advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", advisoryKey); err != nil {
+		return fmt.Errorf("unlocking the schema: %w", err)
+	}
+	return nil
 }
 
 // migrateSQLite migrates without a lock beyond the one that each migration's
