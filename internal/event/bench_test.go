@@ -113,6 +113,7 @@ func (f *fastjsonStrict) walk(key []byte, v *fastjson.Value) {
 		if _, err := v.Float64(); err != nil {
 			f.bad = true
 		}
+	default:
 	}
 }
 

@@ -79,6 +79,7 @@ func (d *Decoder) event(i, index, depth int) int {
 		return i
 	}
 	e := &d.refused
+	*e = Custom{}
 	if d.problems == nil {
 		d.events = append(d.events, Custom{})
 		e = &d.events[len(d.events)-1]
@@ -100,7 +101,7 @@ func (d *Decoder) event(i, index, depth int) int {
 		if f == fieldUnknown {
 			i = d.scan.Skip(i, depth+1)
 		} else {
-			seen.add(f)
+			seen = seen.with(f)
 			i = d.field(e, f, i, index, depth+1)
 		}
 		if i < 0 {
@@ -137,8 +138,13 @@ func (d *Decoder) field(e *Custom, f field, i, index, depth int) int {
 		return d.anonymize(e, i, index, depth)
 	case fieldProperties:
 		return d.properties(e, i, index, depth)
+	default:
+		return d.text(e, f, i, index, depth)
 	}
-	if b[i] != '"' {
+}
+
+func (d *Decoder) text(e *Custom, f field, i, index, depth int) int {
+	if d.scan.body[i] != '"' {
 		return d.wrongType(f, "a string", i, index, depth)
 	}
 	text, next := d.scan.Text(i)
@@ -214,7 +220,7 @@ func (d *Decoder) wrongType(f field, want string, i, index, depth int) int {
 
 // reject notes a problem; decoding goes on, so that a caller learns of all.
 func (d *Decoder) reject(index int, f field, rule Rule, message string) {
-	d.rejected.add(f)
+	d.rejected = d.rejected.with(f)
 	if len(d.problems) < MaxProblems {
 		d.problems = append(d.problems, Problem{Index: index, Field: fields[f].name, Rule: rule, Message: message})
 	}

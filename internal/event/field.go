@@ -101,4 +101,4 @@ type fieldSet uint16
 
 func (s fieldSet) has(f field) bool { return s&(1<<f) != 0 }
 
-func (s *fieldSet) add(f field) { *s |= 1 << f }
+func (s fieldSet) with(f field) fieldSet { return s | 1<<f }

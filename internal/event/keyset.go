@@ -16,6 +16,7 @@ type keySet struct {
 	seed   maphash.Seed
 	seeded bool
 	table  []keySlot // open addressing; length is a power of two
+	mask   uint64    // of positions in the table
 	used   int
 }
 
@@ -118,7 +119,7 @@ func (k *keySet) hash(s keyScope, key []byte) uint64 {
 func (k *keySet) find(s keyScope, key []byte) bool {
 	h := k.hash(s, key)
 	for i := h; ; i++ {
-		slot := k.table[i&uint64(len(k.table)-1)]
+		slot := k.table[i&k.mask]
 		if slot.scope == 0 {
 			return false
 		}
@@ -132,21 +133,22 @@ func (k *keySet) insert(s keyScope, index int) {
 	if 2*(k.used+1) > len(k.table) {
 		k.grow()
 	}
-	k.place(keySlot{hash: k.hash(s, k.keys[index].name), scope: s.number, index: uint32(index)}) //nolint:gosec // a body has fewer than 2^32 keys
+	k.place(keySlot{hash: k.hash(s, k.keys[index].name), scope: s.number, index: uint32(index)})
 	k.used++
 }
 
 func (k *keySet) place(slot keySlot) {
 	i := slot.hash
-	for k.table[i&uint64(len(k.table)-1)].scope != 0 {
+	for k.table[i&k.mask].scope != 0 {
 		i++
 	}
-	k.table[i&uint64(len(k.table)-1)] = slot
+	k.table[i&k.mask] = slot
 }
 
 func (k *keySet) grow() {
 	old := k.table
 	k.table = make([]keySlot, max(4*comparedKeys, 2*len(old)))
+	k.mask = uint64(len(k.table)) - 1
 	for _, slot := range old {
 		if slot.scope != 0 {
 			k.place(slot)

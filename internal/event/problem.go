@@ -48,7 +48,7 @@ const NoIndex = -1
 const MaxProblems = 100
 
 // Invalid says why a body is refused. Nothing of such a body is accepted.
-type Invalid struct {
+type Invalid struct { //nolint:errname // reads as event.Invalid
 	// Problems are in the order found, at least one and at most MaxProblems.
 	Problems []Problem
 	// TooLarge is true when the body is sound JSON and properties exceed a limit,

@@ -24,7 +24,7 @@ func (d *Decoder) timestamp(e *Custom, i, index, depth int) int {
 	s := &d.scan
 	var millis int64
 	var ok bool
-	next := i
+	var next int
 	switch c := s.body[i]; {
 	case c == '"':
 		var text []byte

@@ -181,10 +181,8 @@ const uuidLen = 36
 // events arrive. It is valid until the next one.
 func (b *Batch) newID() []byte {
 	var raw [16]byte
-	_, _ = rand.Read(raw[6:]) // never fails
-	ms := uint64(b.received)  //nolint:gosec // receipt lies after 1970
-	binary.BigEndian.PutUint16(raw[0:], uint16(ms>>32))
-	binary.BigEndian.PutUint32(raw[2:], uint32(ms))
+	binary.BigEndian.PutUint64(raw[:], uint64(b.received)<<16)
+	_, _ = rand.Read(raw[6:])   // never fails
 	raw[6] = raw[6]&0x0F | 0x70 // version 7
 	raw[8] = raw[8]&0x3F | 0x80 // variant of RFC 9562
 	dst := hex.AppendEncode(b.id[:0], raw[0:4])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +178,7 @@ func TestHeadersRoundTrip(t *testing.T) {
 	}
 	got := []string{
 		string(h.Schema), string(h.Type), string(h.Website), string(h.Organization),
-		string(h.RequestID), string(h.Traceparent), h.Hash.Hex(), fmt.Sprint(h.ReceivedAt),
+		string(h.RequestID), string(h.Traceparent), h.Hash.Hex(), strconv.FormatInt(h.ReceivedAt, 10),
 	}
 	want := []string{
 		"events.v1", "custom", target.Website, r.Organization, r.RequestID, r.Traceparent,
@@ -193,7 +194,9 @@ func TestHeadersRoundTrip(t *testing.T) {
 		}
 	}
 	for _, bad := range []record.Header{
-		{Key: "received-at"}, {Key: "received-at", Value: []byte("12x")}, {Key: "received-at", Value: []byte("-1")},
+		{Key: "received-at"},
+		{Key: "received-at", Value: []byte("12x")},
+		{Key: "received-at", Value: []byte("-1")},
 		{Key: "eid", Value: []byte("0")},
 	} {
 		if err := new(record.Headers).Set(bad.Key, bad.Value); err == nil {

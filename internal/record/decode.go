@@ -164,15 +164,16 @@ func (d *Decoder) field(e *Event, f eventField, b []byte, i int) (next int, reas
 			e.Properties = b[i:next:next]
 		}
 		return next, ""
+	default:
+		if b[i] != '"' {
+			return i, "must be a string"
+		}
+		text, next := d.scan.Text(i)
+		if len(text) > 0 {
+			*e.text(f) = text
+		}
+		return next, ""
 	}
-	if b[i] != '"' {
-		return i, "must be a string"
-	}
-	text, next := d.scan.Text(i)
-	if len(text) > 0 {
-		*e.text(f) = text
-	}
-	return next, ""
 }
 
 // integer reads the digits at i; none, more than 16, or what makes them another

@@ -79,10 +79,16 @@ func TestDecodeEventSaysWhichFieldIsWrong(t *testing.T) {
 	replace := func(old, by string) string { return strings.Replace(fullValue, old, by, 1) }
 	type row struct{ name, value, field string }
 	rows := []row{
-		{"nothing", ``, ""}, {"an array", `[]`, ""}, {"null", `null`, ""}, {"cut off", fullValue[:len(fullValue)-1], ""},
-		{"more behind", minimalValue + `{}`, ""}, {"a bad escape", replace(`"n"`, `"\x"`), "name"},
-		{"invalid UTF-8", replace(`"n"`, "\"\xff\""), "name"}, {"twice", replace(`"id":"i"`, `"id":"i","id":"i"`), "id"},
-		{"a foreign owner", replace(`"owner":"w"`, `"owner":"o"`), "owner"}, {"revision 0", replace(`"v":1`, `"v":0`), "v"},
+		{"nothing", ``, ""},
+		{"an array", `[]`, ""},
+		{"null", `null`, ""},
+		{"cut off", fullValue[:len(fullValue)-1], ""},
+		{"more behind", minimalValue + `{}`, ""},
+		{"a bad escape", replace(`"n"`, `"\x"`), "name"},
+		{"invalid UTF-8", replace(`"n"`, "\"\xff\""), "name"},
+		{"twice", replace(`"id":"i"`, `"id":"i","id":"i"`), "id"},
+		{"a foreign owner", replace(`"owner":"w"`, `"owner":"o"`), "owner"},
+		{"revision 0", replace(`"v":1`, `"v":0`), "v"},
 		{"a float", replace(`"ts":946684800000`, `"ts":946684800000.5`), "ts"},
 		{"an exponent", replace(`"ts":946684800000`, `"ts":9e11`), "ts"},
 		{"17 digits", replace(`"ts":946684800000`, `"ts":94668480000000000`), "ts"},

@@ -12,10 +12,10 @@ import (
 // keep two different pairs from being one text, so that nobody can craft an
 // event that is taken for another owner's.
 func HashOf(owner, id []byte) Hash {
-	var space [256]byte                                               // enough for nearly all; a longer id is copied to the heap
-	b := binary.BigEndian.AppendUint32(space[:0], uint32(len(owner))) //nolint:gosec // an id is far shorter than 4 GiB
+	var space [256]byte // enough for nearly all; a longer id is copied to the heap
+	b := binary.BigEndian.AppendUint32(space[:0], uint32(len(owner)))
 	b = append(b, owner...)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(id))) //nolint:gosec // the same
+	b = binary.BigEndian.AppendUint32(b, uint32(len(id)))
 	b = append(b, id...)
 	sum := sha256.Sum256(b)
 	return Hash(sum[:len(Hash{})])

@@ -85,5 +85,8 @@ func ParseHeaders(list []Header) (Headers, error) {
 			return Headers{}, err
 		}
 	}
-	return h, h.Check()
+	if err := h.Check(); err != nil {
+		return Headers{}, err
+	}
+	return h, nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -22,10 +23,10 @@ import (
 )
 
 // Validate fails the test unless rec keeps the contract of its topic.
-func Validate(t testing.TB, rec *record.Record) {
-	t.Helper()
+func Validate(tb testing.TB, rec *record.Record) {
+	tb.Helper()
 	if err := Check(rec); err != nil {
-		t.Errorf("record of %s breaks its contract: %v\nvalue: %s", rec.Topic, err, rec.Value)
+		tb.Errorf("record of %s breaks its contract: %v\nvalue: %s", rec.Topic, err, rec.Value)
 	}
 }
 
@@ -57,8 +58,11 @@ func CheckValue(schema string, value []byte) error {
 		return err
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil || !bytes.Equal(compact.Bytes(), value) {
-		return fmt.Errorf("the value is not compact JSON: %w", err)
+	if err := json.Compact(&compact, value); err != nil {
+		return fmt.Errorf("reading the value: %w", err)
+	}
+	if !bytes.Equal(compact.Bytes(), value) {
+		return errors.New("the value has insignificant white space")
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
@@ -68,9 +72,12 @@ func CheckValue(schema string, value []byte) error {
 }
 
 type envelope struct {
-	ID, Organization, Website, Owner, Type string
-
-	ReceivedAt int64
+	ID           string `json:"id"`
+	Organization string `json:"organization"`
+	Website      string `json:"website"`
+	Owner        string `json:"owner"`
+	Type         string `json:"type"`
+	ReceivedAt   int64  `json:"receivedAt"`
 }
 
 func (v *envelope) owner() string {
@@ -97,7 +104,7 @@ func (v *envelope) checkHeaders(list []record.Header) error {
 		}
 	}
 	if got["request-id"] == "" {
-		return fmt.Errorf("header request-id is missing or empty")
+		return errors.New("header request-id is missing or empty")
 	}
 	if parent, ok := got["traceparent"]; ok && len(parent) != 55 {
 		return fmt.Errorf("header traceparent is %q", parent)
@@ -109,7 +116,7 @@ func (v *envelope) checkHeaders(list []record.Header) error {
 func eventHash(owner, id string) string {
 	h := sha256.New()
 	for _, part := range []string{owner, id} {
-		binary.Write(h, binary.BigEndian, uint32(len(part)))
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
 		h.Write([]byte(part))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -122,12 +129,11 @@ func compiled(name string) (*jsonschema.Schema, error) {
 		return s.(*jsonschema.Schema), nil
 	}
 	file := name + ".json"
-	raw, err := topics.Files.Open(file)
+	raw, err := topics.Files.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("opening schema: %w", err)
+		return nil, fmt.Errorf("reading schema: %w", err)
 	}
-	defer raw.Close()
-	doc, err := jsonschema.UnmarshalJSON(raw)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("reading schema %s: %w", file, err)
 	}
