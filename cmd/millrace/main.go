@@ -1,0 +1,31 @@
+// Command millrace is the operator's tool, and the whole product in one process:
+// `millrace standalone`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/standalone"
+)
+
+func main() {
+	standalone.RunIfChild()
+	ctx, stop := daemon.Signals(context.Background(), os.Exit)
+	err := newRoot().ExecuteContext(ctx)
+	stopped := ctx.Err() != nil && errors.Is(err, context.Canceled)
+	stop()
+	if err == nil || stopped {
+		return
+	}
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			fmt.Fprintln(os.Stderr, "millrace:", line)
+		}
+	}
+	os.Exit(1)
+}

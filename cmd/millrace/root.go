@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/internal/app/standalone"
+	"github.com/millrace/millrace/internal/config"
+)
+
+// errAnswered ends a command whose flags asked for an answer that was given,
+// such as --config.print.
+var errAnswered = errors.New("answered")
+
+// shownSettings are the settings that every --help lists; the others are there
+// too, and `millrace config reference` lists them all.
+var shownSettings = map[string]bool{
+	"data.dir": true, "kafka.brokers": true, "clickhouse.addr": true, "store.url": true, "config.file": true,
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "millrace",
+		Short: "Collect analytics events and answer questions about them",
+		Long: `millrace runs the whole product on a laptop (millrace standalone) and looks
+after a deployment of it.
+
+Every setting is a flag of every command, an environment variable and a key of
+the settings file: --kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers.
+"millrace config reference" lists them. Commands that need a backend and are not
+told which use that of a standalone on this machine.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	flags := root.PersistentFlags()
+	config.AddFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) { f.Hidden = !shownSettings[f.Name] })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return config.SuggestFlag(cmd.Flags(), err) })
+	root.AddCommand(newStandalone(), newMigrate(), newTopics(), newTap(), newKeys(), newConfig(), newVersion())
+	return root
+}
+
+// settingsOf loads the settings of a command.
+func settingsOf(cmd *cobra.Command) (config.Settings, config.Meta, error) {
+	s, meta, err := config.LoadFlags(cmd.Flags(), config.Options{Name: cmd.CommandPath(), Output: cmd.OutOrStdout()})
+	if err == nil && meta.Done {
+		err = errAnswered
+	}
+	return s, meta, err
+}
+
+// withSettings runs a command with its settings, in which the backends that
+// nobody named are those of a standalone on this machine.
+func withSettings(run func(cmd *cobra.Command, args []string, s config.Settings) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s, _, err := settingsOf(cmd)
+		if errors.Is(err, errAnswered) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return run(cmd, args, standalone.Local(s))
+	}
+}

@@ -1,0 +1,67 @@
+package standalone
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/edge"
+	"github.com/millrace/millrace/internal/app/query"
+	"github.com/millrace/millrace/internal/app/sink"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// daemons lists what runs, in the order of the start. The stop is the reverse:
+// the edge takes no more, and the sink stores what is left.
+var daemons = []struct {
+	component string
+	parts     daemon.Parts
+}{
+	{"sink", sink.Parts},
+	{"query", query.Parts},
+	{"ingest-edge", edge.Parts},
+}
+
+// daemonParts builds the parts of all daemons.
+func daemonParts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	var all []lifecycle.Part
+	for _, d := range daemons {
+		own, register := share(t, d.component)
+		parts, err := d.parts(ctx, s, own, r)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			p.Name = d.component + ": " + p.Name
+			all = append(all, p)
+		}
+		register()
+	}
+	return all, nil
+}
+
+// share returns telemetry for one daemon among several. Daemons declare metrics
+// of the same names, so each has a registry of its own; register makes it show
+// in the shared one, with the daemon's name as a label.
+func share(t *telemetry.Telemetry, component string) (own *telemetry.Telemetry, register func()) {
+	c := *t
+	c.Log = t.Log.With(slog.String("component", component))
+	c.Registry = prometheus.NewRegistry()
+	return &c, func() {
+		prometheus.WrapRegistererWith(prometheus.Labels{"component": component}, t.Registry).MustRegister(late{c.Registry})
+	}
+}
+
+// late is a registry whose metrics may still be declared after it was registered
+// in another.
+type late struct{ registry *prometheus.Registry }
+
+// Describe tells nothing, which makes the collector unchecked.
+func (late) Describe(chan<- *prometheus.Desc) {}
+
+// Collect passes on what the registry holds now.
+func (l late) Collect(ch chan<- prometheus.Metric) { l.registry.Collect(ch) }

@@ -1,0 +1,106 @@
+package standalone
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millrace/millrace/internal/config"
+)
+
+// devEnv is what data/dev.env holds: everything that a program or a person needs
+// to send and query events. A shell can source it: no value needs quotes.
+type devEnv struct {
+	BaseURL        string
+	IngestURL      string
+	KafkaBrokers   string
+	ClickHouseAddr string
+	APIKey         string
+	WebsiteID      string
+	OrganizationID string
+	AdminEmail     string
+	AdminPassword  string
+}
+
+// devEnvLines lists the lines in order.
+var devEnvLines = []struct {
+	name string
+	of   func(*devEnv) *string
+}{
+	{"BASE_URL", func(e *devEnv) *string { return &e.BaseURL }},
+	{"INGEST_URL", func(e *devEnv) *string { return &e.IngestURL }},
+	{"KAFKA_BROKERS", func(e *devEnv) *string { return &e.KafkaBrokers }},
+	{"CLICKHOUSE_ADDR", func(e *devEnv) *string { return &e.ClickHouseAddr }},
+	{"API_KEY", func(e *devEnv) *string { return &e.APIKey }},
+	{"WEBSITE_ID", func(e *devEnv) *string { return &e.WebsiteID }},
+	{"ORGANIZATION_ID", func(e *devEnv) *string { return &e.OrganizationID }},
+	{"ADMIN_EMAIL", func(e *devEnv) *string { return &e.AdminEmail }},
+	{"ADMIN_PASSWORD", func(e *devEnv) *string { return &e.AdminPassword }},
+}
+
+// readDevEnv reads what an earlier start has written; a missing file is empty.
+func readDevEnv(path string) (devEnv, error) {
+	var e devEnv
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	}
+	if err != nil {
+		return e, fmt.Errorf("reading %s: %w", path, err)
+	}
+	for line := range strings.Lines(string(data)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		for _, l := range devEnvLines {
+			if l.name == name {
+				*l.of(&e) = value
+			}
+		}
+	}
+	return e, nil
+}
+
+// write replaces the file as a whole; only its owner may read it.
+func (e *devEnv) write(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", path, errors.Join(err, os.Remove(f.Name())))
+		}
+	}()
+	var text strings.Builder
+	for _, l := range devEnvLines {
+		fmt.Fprintf(&text, "%s=%s\n", l.name, *l.of(e))
+	}
+	_, err = f.WriteString(text.String())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// fillAddresses adds where to reach what runs.
+func (e *devEnv) fillAddresses(s config.Settings) {
+	e.BaseURL = baseURL(s.Query.Listen)
+	e.IngestURL = baseURL(s.Ingest.Listen)
+	e.KafkaBrokers = strings.Join(s.Kafka.Brokers, ",")
+	e.ClickHouseAddr = strings.Join(s.ClickHouse.Addr, ",")
+}
+
+// baseURL is the URL of a listener as this machine reaches it.
+func baseURL(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
