@@ -38,9 +38,11 @@ type Deps struct {
 
 // Time limits of a connection.
 const (
-	readTimeout  = 30 * time.Second // a whole request, header and body
+	// readTimeout bounds a whole request, header and body, and the wait for the
+	// next one: load balancers keep connections for 60 s at most. Both are the
+	// same so that one deadline serves both, see guardedConn.
+	readTimeout  = 75 * time.Second
 	writeTimeout = 30 * time.Second // an answer
-	idleTimeout  = 75 * time.Second // between requests; longer than load balancers keep theirs
 )
 
 // Sizes of the header of a request, in bytes; a longer one is answered 431.
@@ -97,7 +99,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 		ReadBufferSize:               headerBytes,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  idleTimeout,
+		IdleTimeout:                  readTimeout,
 		DisableStartupMessage:        true,
 		Network:                      "tcp",
 		ErrorHandler: func(c *fiber.Ctx, err error) error {
@@ -118,7 +120,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	r := k.begin(rc)
 	defer k.end(r)
-	rc.Response.Header.SetBytesV(HeaderRequestID, r.ctx.id)
+	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
 	if k.draining.Load() {
 		rc.SetConnectionClose()
 	}

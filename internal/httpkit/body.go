@@ -137,8 +137,8 @@ func (r *request) drain(rc *fasthttp.RequestCtx) {
 func (r *request) hangUp(rc *fasthttp.RequestCtx) {
 	r.consumed = true
 	rc.SetConnectionClose()
-	if l, ok := rc.Conn().(*lingeringConn); ok {
-		l.linger.Store(true)
+	if conn, ok := rc.Conn().(*guardedConn); ok {
+		conn.lingers.Store(true)
 	}
 }
 

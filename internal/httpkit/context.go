@@ -14,7 +14,7 @@ import (
 type requestContext struct {
 	deadline time.Time
 	id       []byte
-	idBuf    [MaxRequestIDLen]byte
+	idBuf    [uuidLen]byte // enough for most
 
 	mu    sync.Mutex
 	done  chan struct{}

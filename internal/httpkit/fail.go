@@ -23,8 +23,8 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 	if r == nil { // the request could not be read; serve never saw it
 		r = k.begin(rc)
 		defer k.end(r)
-		if l, ok := rc.Conn().(*lingeringConn); ok {
-			l.linger.Store(true)
+		if conn, ok := rc.Conn().(*guardedConn); ok {
+			conn.lingers.Store(true)
 		}
 		defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start)) }()
 	}
@@ -35,7 +35,7 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 	rc.Response.ResetBody()
 	rc.SetStatusCode(f.status)
 	h := &rc.Response.Header
-	h.SetBytesV(HeaderRequestID, r.ctx.id)
+	h.SetCanonical(canonicalRequestID, r.ctx.id)
 	h.SetContentType(fiber.MIMEApplicationJSON)
 	if after := f.retryAfter(); after > 0 {
 		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((after+time.Second-1)/time.Second)))

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,15 +14,9 @@ import (
 	"github.com/millrace/millrace/internal/lifecycle"
 )
 
-const (
-	// settle is how long a stop keeps idle connections open, so that a request
-	// already on its way finds somebody.
-	settle = time.Second
-	// lingerTime and lingerBytes bound the reading after a connection's last
-	// answer.
-	lingerTime  = 2 * time.Second
-	lingerBytes = drainBytes
-)
+// settle is how long a stop keeps idle connections open, so that a request
+// already on its way finds somebody.
+const settle = time.Second
 
 // ListenPart serves app at addr, host:port. Setting is the name of the setting
 // that addr came from, for the message about an address that cannot be used.
@@ -88,46 +79,4 @@ func listenError(addr, setting string, err error) error {
 		return fmt.Errorf("%s may not be used by this user; set %s to a port above 1023", addr, setting)
 	}
 	return fmt.Errorf("listening on %s (%s): %w", addr, setting, err)
-}
-
-// listener closes once and wraps what it accepts.
-type listener struct {
-	net.Listener
-	once sync.Once
-	err  error
-}
-
-// Accept returns the next connection.
-func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &lingeringConn{Conn: c}, nil
-}
-
-// Close closes the listener; fasthttp and a stop both do.
-func (l *listener) Close() error {
-	l.once.Do(func() { l.err = l.Listener.Close() })
-	return l.err
-}
-
-// lingeringConn is a connection that may be closed while its client still
-// sends. A plain close would then reset it and take the answer along.
-type lingeringConn struct {
-	net.Conn
-	linger atomic.Bool
-}
-
-// Close closes the connection; when asked to linger, only after the client has
-// seen the end of the answer.
-func (c *lingeringConn) Close() error {
-	if c.linger.CompareAndSwap(true, false) {
-		if tcp, ok := c.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil &&
-			tcp.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
-			// What comes now is thrown away, and how it ends does not matter.
-			io.Copy(io.Discard, io.LimitReader(tcp, lingerBytes)) //nolint:errcheck // see above
-		}
-	}
-	return c.Conn.Close()
 }

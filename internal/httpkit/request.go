@@ -14,6 +14,9 @@ import (
 // HeaderRequestID carries the request id in both directions.
 const HeaderRequestID = "X-Request-ID"
 
+// canonicalRequestID is how fasthttp wants it, to be spared the work.
+var canonicalRequestID = []byte("X-Request-Id")
+
 // MaxRequestIDLen is the longest request id taken over from a caller, in bytes.
 const MaxRequestIDLen = 128
 
@@ -88,6 +91,8 @@ func isToken(b []byte) bool {
 	}
 	return true
 }
+
+const uuidLen = 36
 
 // appendUUID appends a random (version 4) UUID.
 func appendUUID(dst []byte) []byte {

@@ -89,19 +89,34 @@ var trackSteps = []step{
 	{"publish", (*run).publish},
 }
 
+// judging is how many of trackSteps only look.
+const judging = 3
+
 // Track accepts the events of a request and returns how many they are. The error
 // is a fault.
 func (a *Acceptor) Track(ctx context.Context, req Request) (count int, err error) {
+	if count, err = a.do(ctx, req, trackSteps); err == nil {
+		a.metrics.accepted.Add(float64(count))
+	}
+	return count, err
+}
+
+// Check judges a request as Track does and publishes nothing: it ends after the
+// step "access".
+func (a *Acceptor) Check(ctx context.Context, req Request) (count int, err error) {
+	return a.do(ctx, req, trackSteps[:judging])
+}
+
+func (a *Acceptor) do(ctx context.Context, req Request, steps []step) (count int, err error) {
 	r := a.begin(req)
 	defer a.end(r)
-	for i := range trackSteps {
-		if err := trackSteps[i].do(r, ctx); err != nil {
+	for i := range steps {
+		if err := steps[i].do(r, ctx); err != nil {
 			f := faultOf(err)
-			a.metrics.refuse(trackSteps[i].name, f.Code)
+			a.metrics.refuse(steps[i].name, f.Code)
 			return 0, f
 		}
 	}
-	a.metrics.accepted.Add(float64(len(r.events)))
 	return len(r.events), nil
 }
 

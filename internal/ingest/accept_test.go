@@ -313,3 +313,18 @@ func TestTheMemoryOfAnUnconfirmedRequestIsNotUsedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckJudgesAndPublishesNothing(t *testing.T) {
+	t.Parallel()
+	var w world
+	a := w.acceptor()
+	if count, err := a.Check(t.Context(), request("global", "web_1", `[{"name":"a"},{"name":"b"}]`)); err != nil || count != 2 {
+		t.Errorf("Check() = %d, %v; want 2", count, err)
+	}
+	if _, err := a.Check(t.Context(), request("global", "web_3", `{"name":"a"}`)); !fault.Is(err, fault.WebsiteNotFound) {
+		t.Errorf("Check() of a foreign website = %v", err)
+	}
+	if diff := cmp.Diff([]string{"key", "website", "key", "website"}, w.asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
