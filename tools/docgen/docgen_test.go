@@ -119,3 +119,14 @@ func TestBoundsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+func TestSubcommandsAreReadFromAHelpText(t *testing.T) {
+	t.Parallel()
+	const help = "Does x.\n\nUsage:\n  x [command]\n\nAvailable Commands:\n  create      Make\n  help        Help about any command\n  log-in      Enter\n\nFlags:\n  -h, --help  help for x\n"
+	if diff := cmp.Diff([]string{"create", "log-in"}, subcommands(help)); diff != "" {
+		t.Errorf("subcommands (-want +got):\n%s", diff)
+	}
+	if got := subcommands("Usage:\n  x [flags]\n"); got != nil {
+		t.Errorf("subcommands %q of a command without any", got)
+	}
+}

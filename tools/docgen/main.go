@@ -21,12 +21,15 @@ type page struct {
 }
 
 var pages = []page{
+	{"cli.md", commandsPage},
 	{"config.md", configPage},
 	{"errors.md", errorsPage},
 	{"limits.md", limitsPage},
 	{"metrics.md", metricsPage},
 	{"query-types.md", queryTypesPage},
 	{"scopes.md", scopesPage},
+	{"tables.md", tablesPage},
+	{"topics.md", topicsPage},
 }
 
 func main() {

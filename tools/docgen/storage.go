@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/kafka"
+)
+
+func tablesPage(string) (string, error) {
+	d := newDocument("ClickHouse tables", "`internal/clickhouse/tables.go`")
+	d.paragraph("All of them stand in the database that `clickhouse.database` names. Migrations,\n" +
+		"the sink's blocks and the check at the start of a daemon read the same lists.")
+	for i := range clickhouse.Tables {
+		t := &clickhouse.Tables[i]
+		d.heading(t.Name)
+		d.paragraph(t.Doc)
+		d.table([]string{"Engine", "Partition", "Sort key"}, [][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy)}})
+		var rows [][]string
+		for j := range t.Columns {
+			c := &t.Columns[j]
+			rows = append(rows, []string{code(c.Name), code(c.Type), code(c.Codec), c.Doc})
+		}
+		d.table([]string{"Column", "Type", "Codec", "Meaning"}, rows)
+		rows = nil
+		for _, s := range t.Settings {
+			rows = append(rows, []string{code(s.Name), code(s.Value), s.Doc})
+		}
+		d.table([]string{"Setting", "Value", "Why"}, rows)
+	}
+	return d.String(), nil
+}
+
+func topicsPage(string) (string, error) {
+	d := newDocument("Topics", "`internal/kafka/topics.go`")
+	d.paragraph("`millrace topics create` makes them and `millrace topics check` compares them. The\n" +
+		"names stand behind `kafka.topic_prefix`, where one is set; `kafka.partitions` and\n" +
+		"`kafka.replication` say how they are spread.")
+	var rows [][]string
+	for _, t := range kafka.Topics {
+		days := int(t.Retention / (24 * time.Hour))
+		rows = append(rows, []string{code(t.Name), strconv.Itoa(days) + " days", t.Cleanup, bound(int64(t.MaxMessageBytes)), t.Help})
+	}
+	d.table([]string{"Topic", "Kept for", "Cleanup", "Largest batch, bytes", "Holds"}, rows)
+	return d.String(), nil
+}
