@@ -85,11 +85,13 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 		"nothing lost": {func(*testing.T, *store.Store, *devEnv) {}, nil, true},
 		"file lost": {
 			func(_ *testing.T, _ *store.Store, known *devEnv) { *known = devEnv{} },
-			[]string{noteNoPassword, noteNewKey}, false,
+			[]string{noteNoPassword, noteNewKey},
+			false,
 		},
 		"key mistyped": {
 			func(_ *testing.T, _ *store.Store, known *devEnv) { known.APIKey += "x" },
-			[]string{noteNewKey}, false,
+			[]string{noteNewKey},
+			false,
 		},
 		"key revoked": {
 			func(t *testing.T, db *store.Store, known *devEnv) {
@@ -102,7 +104,8 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			[]string{noteNewKey}, false,
+			[]string{noteNewKey},
+			false,
 		},
 		"website unknown": {
 			func(_ *testing.T, _ *store.Store, known *devEnv) { known.WebsiteID = "web_x" },
