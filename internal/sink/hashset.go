@@ -39,14 +39,16 @@ func (s *hashset) find(h record.Hash) (bucket int32, ok bool) {
 	return s.buckets[i], true
 }
 
-// put sets the bucket of a hash and returns the one it had.
+// put sets the bucket of a hash and returns the one it had, if it had one.
 func (s *hashset) put(h record.Hash, bucket int32) (old int32, had bool) {
 	if s.used*fullDen >= len(s.keys)*fullNum {
 		s.rebuild()
 	}
 	i := s.slot(h)
 	if s.keys[i] == h {
-		old, had = s.buckets[i], s.buckets[i] >= s.floor
+		if b := s.buckets[i]; b >= s.floor {
+			old, had = b, true
+		}
 		s.buckets[i] = bucket
 		return old, had
 	}

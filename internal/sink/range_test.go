@@ -1,0 +1,147 @@
+package sink
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// aStream draws records in offset order: ids that come again, receipt times that
+// mostly rise over hours, event times in two months, and some that cannot be
+// decoded.
+func aStream(t *rapid.T) []Record {
+	n := rapid.IntRange(1, 120).Draw(t, "records")
+	received := noon
+	all := make([]Record, n)
+	for i := range all {
+		received += rapid.Int64Range(0, 10*time.Minute.Milliseconds()).Draw(t, "pause")
+		skew := rapid.Int64Range(0, 5*time.Minute.Milliseconds()).Draw(t, "skew")
+		at := noon + rapid.Int64Range(-1, 1).Draw(t, "day")*24*time.Hour.Milliseconds()
+		all[i] = anEvent(fmt.Sprint("e", rapid.IntRange(0, 12).Draw(t, "id")), at, received-skew)
+		all[i].Offset = int64(i)
+		switch rapid.IntRange(0, 30).Draw(t, "spoil") {
+		case 0:
+			all[i].Value = []byte("{")
+		case 1:
+			all[i].BadHeaders = true
+		}
+	}
+	return all
+}
+
+// replay settles a stream cut into ranges of the drawn sizes, and returns what
+// was stored and refused.
+func replay(t *rapid.T, stream []Record, label string) (stored []storedRow, dead []int64) {
+	w, b := NewWindow(time.Hour, 1_000_000), &builder{}
+	for rest := slices.Clone(stream); len(rest) > 0; {
+		n := rapid.IntRange(1, len(rest)).Draw(t, label)
+		r := &frozen{records: rest[:n]}
+		rest = rest[n:]
+		b.build(r, part, w, func() Block { return &memoryBlock{} })
+		for _, m := range r.blocks {
+			for _, row := range m.block.(*memoryBlock).rows {
+				if row.month != m.month {
+					t.Fatalf("a row of %d in the block of %d", row.month, m.month)
+				}
+				stored = append(stored, row)
+			}
+		}
+		for _, l := range r.letters {
+			dead = append(dead, l.Record.Offset)
+		}
+		for i := range r.records {
+			if r.records[i].stored {
+				w.Add(r.records[i].Hash, r.records[i].ReceivedAt)
+			}
+		}
+	}
+	slices.SortFunc(stored, func(a, b storedRow) int { return int(a.offset - b.offset) })
+	return stored, dead
+}
+
+func TestAnyPartitionOfAStreamIntoRangesGivesTheSameTable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		stream := aStream(t)
+		rows, dead := replay(t, stream, "range")
+		otherRows, otherDead := replay(t, stream, "other range")
+		if diff := cmp.Diff(rows, otherRows, cmp.AllowUnexported(storedRow{})); diff != "" {
+			t.Fatalf("stored rows (-one +other):\n%s", diff)
+		}
+		if diff := cmp.Diff(dead, otherDead); diff != "" {
+			t.Fatalf("dead letters (-one +other):\n%s", diff)
+		}
+	})
+}
+
+// Against the rule itself, spelled out: an event is stored unless one of the same
+// hash was stored within the horizon before it.
+func TestWhatIsStoredFollowsTheRule(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		stream := aStream(t)
+		var want []int64
+		last := map[[16]byte]int32{}
+		for i := range stream {
+			r := &stream[i]
+			if r.BadHeaders || string(r.Value) == "{" {
+				continue
+			}
+			b := bucketOf(r.ReceivedAt)
+			if at, ok := last[r.Hash]; ok && b-at <= 12 {
+				continue
+			}
+			last[r.Hash] = b
+			want = append(want, r.Offset)
+		}
+		rows, _ := replay(t, stream, "range")
+		got := make([]int64, 0, len(rows))
+		for _, r := range rows {
+			got = append(got, r.offset)
+		}
+		if diff := cmp.Diff(want, got, cmp.Transformer("empty", func(s []int64) string { return fmt.Sprint(s) })); diff != "" {
+			t.Fatalf("offsets stored (-rule +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAnOpenRangeTakesEachOffsetOnce(t *testing.T) {
+	t.Parallel()
+	var o open
+	fresh := func() []Record { return nil }
+	at := func(offsets ...int64) []Record {
+		var rs []Record
+		for _, n := range offsets {
+			rs = append(rs, Record{Offset: n})
+		}
+		return rs
+	}
+	o.append(at(5, 6, 9), time.Time{}, fresh)
+	o.append(at(6, 9), time.Time{}, fresh)
+	o.append(at(9, 10), time.Time{}, fresh)
+	r := o.freeze(gates{rows: 3, bytes: 1 << 20}, fresh)
+	if r.span != (span{5, 9}) || len(r.records) != 3 || len(o.records) != 1 || o.records[0].Offset != 10 {
+		t.Errorf("range %v of %d records, %d left", r.span, len(r.records), len(o.records))
+	}
+	if o.bytes != recordOverhead || r.bytes != 3*recordOverhead {
+		t.Errorf("%d bytes left, %d frozen", o.bytes, r.bytes)
+	}
+}
+
+func TestMonthsEndWithUTC(t *testing.T) {
+	t.Parallel()
+	var c monthCache
+	edge := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	for _, tc := range []struct {
+		millis int64
+		want   int
+	}{{edge - 1, 202603}, {edge, 202604}, {edge - 1, 202603}, {minTime, 200001}, {maxTime - 1, 214812}} {
+		if got := c.of(tc.millis); got != tc.want {
+			t.Errorf("of(%d) = %d, want %d", tc.millis, got, tc.want)
+		}
+	}
+}

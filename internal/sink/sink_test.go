@@ -1,0 +1,389 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	part = Partition{Topic: "events.v1", Index: 0}
+	noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC).UnixMilli()
+)
+
+// start runs a sink inside a bubble of fake time; the returned function stops it
+// and returns what Run returned.
+func start(t *testing.T, s *Sink) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func TestAnOffsetIsCommittedOnlyAfterTheInsert(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon))
+		stop := start(t, newSink(t, testConfig(), w))
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"insert 2", "commit 2", "close"}, w.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestGates(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		rows, wait,
+		produce int
+		after time.Duration
+		want  []string
+	}{
+		{"time not reached", 100, 1000, 99, 900 * time.Millisecond, nil},
+		{"time reached", 100, 1000, 99, 1100 * time.Millisecond, []string{"insert 99", "commit 99"}},
+		{"rows reached", 100, 1000, 100, 100 * time.Millisecond, []string{"insert 100", "commit 100"}},
+		{"one row more waits", 100, 1000, 101, 100 * time.Millisecond, []string{"insert 100", "commit 100"}},
+		{"rows three times", 100, 60_000, 300, 100 * time.Millisecond, []string{"insert 100", "commit 100", "insert 100", "commit 200", "insert 100", "commit 300"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cfg := testConfig()
+				cfg.MaxRows, cfg.MaxWait = tc.rows, time.Duration(tc.wait)*time.Millisecond
+				w := newWorld(part)
+				for n := range tc.produce {
+					w.produce(part, anEvent(string(rune('a'+n)), noon, noon))
+				}
+				stop := start(t, newSink(t, cfg, w))
+				time.Sleep(tc.after) //nolint:forbidigo // fake time
+				synctest.Wait()
+				w.mu.Lock()
+				got := slices.Clone(w.calls)
+				w.mu.Unlock()
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheByteGateIsReached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		r := anEvent("a", noon, noon)
+		cfg.MaxBytes, cfg.MaxWait = int(3*recordBytes(&r)), time.Minute
+		w := newWorld(part)
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon), anEvent("d", noon, noon))
+		stop := start(t, newSink(t, cfg, w))
+		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		w.mu.Lock()
+		got := slices.Clone(w.calls)
+		w.mu.Unlock()
+		if diff := cmp.Diff([]string{"insert 3", "commit 3"}, got); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestAFailedInsertIsSentAgainAsItWas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produce(part, anEvent("a", noon, noon))
+		var tokens []string
+		var at []time.Duration
+		begin := time.Now()
+		w.insertFails = func(token string) error {
+			tokens, at = append(tokens, token), append(at, time.Since(begin))
+			w.produce(part, anEvent("later"+token, noon, noon)) // must not join the frozen range
+			if len(tokens) < 12 {
+				return &InsertError{Class: ClassBusy, Err: errors.New("too many parts")}
+			}
+			return nil
+		}
+		stop := start(t, newSink(t, testConfig(), w))
+		time.Sleep(3 * time.Minute) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if want := "1:00000000-0000-0000-0000-000000000000:0:0-0:202603"; strings.Count(strings.Join(tokens[:12], " "), want) != 12 {
+			t.Errorf("tokens %q, want 12 times %s", tokens[:12], want)
+		}
+		for n := 1; n < 12; n++ {
+			limit := min(30*time.Second, 100*time.Millisecond<<(n-1))
+			if got := at[n] - at[n-1]; got < limit/2 || got > limit {
+				t.Errorf("attempt %d came %s after the one before, want %s to %s", n+1, got, limit/2, limit)
+			}
+		}
+		if w.calls[0] != "insert 1" || w.calls[1] != "commit 1" || len(w.letters) != 0 {
+			t.Errorf("calls %q, %d dead letters", w.calls[:2], len(w.letters))
+		}
+	})
+}
+
+func TestWhatCannotBeDecodedIsADeadLetterBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		noHeaders, noJSON := anEvent("a", noon, noon), anEvent("b", noon, noon)
+		noHeaders.BadHeaders, noJSON.Value = true, []byte("{")
+		w.produce(part, noHeaders, noJSON, anEvent("c", minTime-1, noon), anEvent("d", maxTime, noon),
+			anEvent("e", minTime, noon), anEvent("f", maxTime-1, noon), anEvent("b", noon, noon))
+		stop := start(t, newSink(t, testConfig(), w))
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		// A dead letter does not make its own event a duplicate: b is stored.
+		if diff := cmp.Diff([]string{"dead 4", "insert 1", "insert 1", "insert 1", "commit 7", "close"}, w.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		var got []Reason
+		for _, l := range w.letters {
+			got = append(got, l.Reason)
+		}
+		if diff := cmp.Diff([]Reason{ReasonHeaders, ReasonValue, ReasonTime, ReasonTime}, got); diff != "" {
+			t.Errorf("reasons (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAFencedPartitionIsReadAgainFromItsCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		fences := 0
+		w.commitFails = func() error {
+			if fences++; fences == 1 {
+				return ErrFenced
+			}
+			return nil
+		}
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"insert 2", "insert 2", "commit 2", "close"}, w.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if len(w.rows) != 2 || s.budget.inUse() != 0 {
+			t.Errorf("%d rows, want 2; %d bytes still in hand", len(w.rows), s.budget.inUse())
+		}
+	})
+}
+
+func TestAStopStoresWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		cfg.MaxWait = time.Minute
+		w := newWorld(part)
+		w.produce(part, anEvent("a", noon, noon))
+		stop := start(t, newSink(t, cfg, w))
+		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"insert 1", "commit 1", "close"}, w.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAStopEndsWithItsBudgetWhenNothingCanBeStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.insertFails = func(string) error { return errors.New("away") }
+		w.produce(part, anEvent("a", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
+		begin := time.Now()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took > s.cfg.DrainBudget {
+			t.Errorf("stopping took %s, want at most %s", took, s.cfg.DrainBudget)
+		}
+		if w.committed[part] != 0 || s.budget.inUse() != 0 {
+			t.Errorf("committed %d, %d bytes in hand", w.committed[part], s.budget.inUse())
+		}
+	})
+}
+
+// While nothing can be stored, what is in hand stays within the budget plus one
+// delivery, nothing becomes a dead letter, and partitions stay owned.
+func TestMemoryIsBoundedWhileNothingCanBeStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		r := anEvent("x000", noon, noon)
+		cfg.MaxMemory, cfg.MaxWait = int(50*recordBytes(&r)), time.Second
+		other := Partition{Topic: "events.v1", Index: 1}
+		w := newWorld(part, other)
+		away := true
+		w.insertFails = func(string) error {
+			if away {
+				return &InsertError{Class: ClassNetwork, Err: errors.New("away")}
+			}
+			return nil
+		}
+		w.pollSize = 5
+		for n := range 1000 {
+			id := "x" + string(rune('0'+n/100)) + string(rune('0'+n/10%10)) + string(rune('0'+n%10))
+			w.produce(part, anEvent(id, noon, noon))
+			w.produce(other, anEvent(id+"y", noon, noon))
+		}
+		s := newSink(t, cfg, w)
+		stop := start(t, s)
+		for range 600 {
+			time.Sleep(time.Second) //nolint:forbidigo // fake time
+			if used := s.budget.inUse(); used > s.budget.limit+10*recordBytes(&r) {
+				t.Fatalf("%d bytes in hand, limit %d", used, s.budget.limit)
+			}
+		}
+		if len(s.owned()) != 2 || len(w.letters) != 0 || len(w.rows) != 0 {
+			t.Fatalf("%d partitions owned, %d dead letters, %d rows", len(s.owned()), len(w.letters), len(w.rows))
+		}
+		away = false
+		time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.rows) != 2000 || s.budget.inUse() != 0 {
+			t.Errorf("%d rows afterwards, want 2000; %d bytes in hand", len(w.rows), s.budget.inUse())
+		}
+	})
+}
+
+// A partition whose next range is complete is paused; the other one is not held
+// up by it.
+func TestAPartitionThatIsFarBehindWaitsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		other := Partition{Topic: "events.v1", Index: 1}
+		w := newWorld(part, other)
+		w.insertFails = func(token string) error {
+			if strings.Contains(token, ":0:") {
+				return errors.New("away")
+			}
+			return nil
+		}
+		for n := range 1000 {
+			w.produce(part, anEvent(string(rune(n)), noon, noon))
+		}
+		w.pollSize = 50
+		stop := start(t, newSink(t, testConfig(), w))
+		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+		w.mu.Lock()
+		if !w.paused[part] || w.position[part] > 300 {
+			t.Errorf("paused %v at %d", w.paused[part], w.position[part])
+		}
+		w.mu.Unlock()
+		w.produce(other, anEvent("quick", noon, noon))
+		time.Sleep(1200 * time.Millisecond) //nolint:forbidigo // fake time
+		w.mu.Lock()
+		if len(w.rows) != 1 {
+			t.Errorf("%d rows of the other partition, want 1", len(w.rows))
+		}
+		w.mu.Unlock()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestARevokedPartitionFinishesTheInsertUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.insertFails = func(string) error {
+			time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+			return nil
+		}
+		w.produce(part, anEvent("a", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		w.produce(part, anEvent("b", noon, noon))
+		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		s.Revoked(t.Context(), []Partition{part})
+		if diff := cmp.Diff([]string{"insert 1", "commit 1"}, w.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if s.budget.inUse() != 0 {
+			t.Errorf("%d bytes of a revoked partition in hand", s.budget.inUse())
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestALostPartitionIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.insertFails = func(string) error { return errors.New("away") }
+		w.produce(part, anEvent("a", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		begin := time.Now()
+		s.Lost(t.Context(), []Partition{part})
+		if took := time.Since(begin); took != 0 || len(w.calls) != 0 || s.budget.inUse() != 0 {
+			t.Errorf("took %s, calls %q, %d bytes in hand", took, w.calls, s.budget.inUse())
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestNewRefusesAnInsertTimeoutThatARebalanceCannotWaitFor(t *testing.T) {
+	t.Parallel()
+	for timeout, ok := range map[time.Duration]bool{29 * time.Second: true, 30 * time.Second: false} {
+		cfg := testConfig()
+		cfg.InsertTimeout, cfg.Rebalance = timeout, time.Minute
+		if err := validate(cfg); (err == nil) != ok {
+			t.Errorf("insert timeout %s: %v", timeout, err)
+		}
+	}
+}
+
+func TestTokenNamesTopicPartitionRangeAndMonth(t *testing.T) {
+	t.Parallel()
+	id := [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6}
+	want := "2:deadbeef-0001-0002-0003-000400050006:7:10-42:202612"
+	if got := token(2, id, 7, span{10, 42}, 202612); got != want {
+		t.Errorf("token() = %s, want %s", got, want)
+	}
+}
