@@ -40,17 +40,21 @@ func LoadZone(name string) (*time.Location, error) {
 func startOfDay(y int, m time.Month, d int, zone *time.Location) time.Time {
 	midnight := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	noon := time.Date(y, m, d, 12, 0, 0, 0, zone)
-	_, offset := noon.Zone()
-	start := midnight.Add(-time.Duration(offset) * time.Second)
+	with := func(at time.Time) time.Time {
+		_, offset := at.Zone()
+		return midnight.Add(-time.Duration(offset) * time.Second).In(zone)
+	}
+	start := with(noon)
 	change, _ := noon.ZoneBounds()
-	if change.IsZero() || !change.After(start) {
-		return start.In(zone)
+	if change.IsZero() {
+		return start
 	}
-	// The clocks changed between midnight and noon, so midnight is read with the
-	// offset before the change, if it came to that.
-	_, offset = change.Add(-time.Second).Zone()
-	if before := midnight.Add(-time.Duration(offset) * time.Second); before.Before(change) {
-		return before.In(zone)
+	// Midnight may have come already with the offset before the last change.
+	if before := with(change.Add(-time.Second)); before.Before(change) {
+		return before
 	}
-	return change.In(zone)
+	if start.Before(change) { // the change skipped midnight
+		return change.In(zone)
+	}
+	return start
 }

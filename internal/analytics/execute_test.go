@@ -1,0 +1,97 @@
+package analytics
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// slowRunner takes a second for each statement and fails those of one type.
+type slowRunner struct {
+	mu           sync.Mutex
+	running, top int
+	failType     string
+	deadlines    []time.Time
+}
+
+func (r *slowRunner) Run(ctx context.Context, s *Statement) (*Table, error) {
+	r.mu.Lock()
+	r.running++
+	r.top = max(r.top, r.running)
+	if d, ok := ctx.Deadline(); ok {
+		r.deadlines = append(r.deadlines, d)
+	}
+	r.mu.Unlock()
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	r.running--
+	r.mu.Unlock()
+	if s.Type.Name == r.failType {
+		return nil, errors.New("secret of another tenant")
+	}
+	return &Table{Rows: 1}, ctx.Err()
+}
+
+func newTestEngine(r Runner) *Engine {
+	return NewEngine(Config{Concurrency: 3}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r})
+}
+
+func TestExecuteRunsAFewStatementsAtATimeAndKeepsTheirOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slowRunner{failType: "top_pages"}
+		e := newTestEngine(r)
+		plans, err := compileBody(t, `[{"parameters":["summary","top_pages","custom_events","events_by_date"],"preset":"today"},{"parameters":["pages","summary","summary"],"preset":"today"}]`, websiteEnv())
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		all := e.Execute(t.Context(), plans)
+		if took := time.Since(start); took != 3*time.Second || r.top != 3 {
+			t.Errorf("7 statements took %v, %d at once; want 3s and 3", took, r.top)
+		}
+		for i := range plans {
+			for j, result := range all[i] {
+				s := &plans[i].Statements[j]
+				if result.Statement != s || (result.Err != nil) != (s.Type.Name == "top_pages") {
+					t.Errorf("result %d of plan %d is %v, %v", j, i, result.Statement.Label, result.Err)
+				}
+			}
+		}
+		if n := testutil.ToFloat64(e.metrics.failures.WithLabelValues("top_pages")); n != 2 {
+			t.Errorf("%v failures counted, want 2", n)
+		}
+	})
+}
+
+func TestExecuteKeepsTimeForTheAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slowRunner{}
+		e := newTestEngine(r)
+		plans, err := compileBody(t, `{"parameters":["summary"],"preset":"today"}`, websiteEnv())
+		if err != nil {
+			t.Fatal(err)
+		}
+		deadline := time.Now().Add(800 * time.Millisecond)
+		ctx, cancel := context.WithDeadline(t.Context(), deadline)
+		defer cancel()
+		all := e.Execute(ctx, plans)
+		if !errors.Is(all[0][0].Err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the deadline", all[0][0].Err)
+		}
+		if got := deadline.Sub(r.deadlines[0]); got != defaultReserve {
+			t.Errorf("the statement's deadline is %v before the request's, want %v", got, defaultReserve)
+		}
+	})
+}
