@@ -17,8 +17,8 @@
 //
 //	{"success":false,"code":"FORBIDDEN","requestId":"<requestId>"}
 //
-// Header lines and status are followed by an empty line and the body. Text after
-// "request" in a section's name says what the step is about. Variables are
+// Header lines and status are followed by an empty line and the body. A section
+// named "request: a long name" says what its step is about. Variables are
 // written ${NAME}; in a request, actions of text/template build what is too long
 // to write, such as {{repeat "é" 256}} (see funcs.go). Lines that begin with "@"
 // are directives:

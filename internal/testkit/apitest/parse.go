@@ -93,7 +93,7 @@ func parse(a *txtar.Archive) (Case, error) {
 		if !ok || pair[1].Name != "response" {
 			return c, fmt.Errorf("sections %q and %q are not a request and a response", pair[0].Name, pair[1].Name)
 		}
-		step := Step{About: strings.TrimSpace(about)}
+		step := Step{About: strings.TrimSpace(strings.TrimPrefix(about, ":"))}
 		err := errors.Join(step.Request.parse(string(pair[0].Data)), step.Response.parse(string(pair[1].Data)))
 		if err != nil {
 			return c, fmt.Errorf("step %q: %w", pair[0].Name, err)

@@ -24,12 +24,13 @@ type Player struct {
 	Vars Vars
 }
 
-// Play runs one case, a subtest a step. A step that fails ends the case.
+// Play runs one case, a subtest a step, in order; a step that fails does not keep
+// the others from being tried.
 func (p *Player) Play(t *testing.T, c *Case) {
 	t.Helper()
 	vars := maps.Clone(p.Vars)
 	for i, step := range c.Steps {
-		ok := t.Run(step.name(i), func(t *testing.T) {
+		t.Run(step.name(i), func(t *testing.T) {
 			attempt := func() error { return p.step(t.Context(), &step, vars) }
 			if step.Request.Until > 0 {
 				testkit.Eventually(t, step.Request.Until, attempt)
@@ -39,9 +40,6 @@ func (p *Player) Play(t *testing.T, c *Case) {
 				t.Fatalf("%s\n%v", c.Comment, err)
 			}
 		})
-		if !ok {
-			return
-		}
 	}
 }
 
