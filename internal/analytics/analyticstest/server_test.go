@@ -122,3 +122,11 @@ func (s *server) check(t *testing.T, body string, env analytics.Environment, q a
 		t.Errorf("%s at %s in %v (-want +got):\n%s", body, env.Now.Format(time.RFC3339), env.TimeZone, diff)
 	}
 }
+
+func quoted(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) //nolint:forbidigo // a mistake in a test
+	}
+	return b
+}

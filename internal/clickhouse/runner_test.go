@@ -1,0 +1,120 @@
+package clickhouse
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+)
+
+func newRunner(t *testing.T, bounds RunnerConfig) *Runner {
+	t.Helper()
+	r, err := NewRunner(t.Context(), clickhousetest.Database(t), bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// statement is one that no catalogue has.
+func statement(sql string, columns ...string) *analytics.Statement {
+	s := &analytics.Statement{SQL: sql, Type: &analytics.Type{Name: "of_a_test"}}
+	for _, c := range columns {
+		s.Type.Columns = append(s.Type.Columns, analytics.Column{Name: c})
+	}
+	return s
+}
+
+func TestColumnsOfEveryExpectedTypeAreRead(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, RunnerConfig{})
+	// Two blocks, so that their memory is used again.
+	got, err := r.Run(t.Context(), statement(`SELECT number AS a, -1 - toInt64(number) AS b, number / 2 AS c, number = 1 AS d, toString(number) AS e,
+		toLowCardinality(toString(number)) AS f, toDateTime64('2026-03-29 10:00:00.123', 3, 'UTC') + toIntervalDay(number) AS g
+		FROM numbers(3) ORDER BY a SETTINGS max_block_size = 2`, "a", "b", "c", "d", "e", "f", "g"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first, day = 1774778400123, 86400000
+	want := &analytics.Table{Rows: 3, Columns: []analytics.Values{
+		{Name: "a", Uints: []uint64{0, 1, 2}}, {Name: "b", Ints: []int64{-1, -2, -3}}, {Name: "c", Floats: []float64{0, 0.5, 1}},
+		{Name: "d", Uints: []uint64{0, 1, 0}}, {Name: "e", Strings: []string{"0", "1", "2"}}, {Name: "f", Strings: []string{"0", "1", "2"}},
+		{Name: "g", Millis: []int64{first, first + day, first + 2*day}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestBoundsOfAStatementAreErrors(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20})
+	for _, tc := range []struct {
+		name, sql, want string
+	}{
+		{"rows", "SELECT number AS a FROM numbers(10001)", "Limit for result exceeded"},
+		{"bytes", "SELECT repeat(toString(number), 1000000) AS a FROM numbers(2)", "Limit for result exceeded"},
+		{"memory", "SELECT length(groupArray(number)) AS a FROM numbers(100000000)", "memory limit"},
+		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(1000) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0", ""},
+		{"a write", "CREATE TABLE x (a UInt8) ENGINE = Null", "readonly"},
+		{"a type that no column has", "SELECT [1] AS a", "not expected in a result"},
+		{"another name", "SELECT 1 AS b", "not those of the catalogue"},
+		{"another number of columns", "SELECT 1 AS a, 2 AS b", "not those of the catalogue"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			_, err := r.Run(t.Context(), statement(tc.sql, "a"))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %v to fail", took)
+			}
+		})
+	}
+	if _, err := r.Run(t.Context(), statement("SELECT toString(number) AS a FROM numbers(10000)", "a")); err != nil {
+		t.Errorf("10000 rows: %v", err)
+	}
+}
+
+func TestAStatementEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, RunnerConfig{})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := r.Run(ctx, statement("SELECT sum(number) AS a FROM numbers(1000000000000)", "a"))
+	if err == nil {
+		t.Fatal("a statement of hours ended")
+	}
+	if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
+		t.Errorf("the next statement: %v", err)
+	}
+}
+
+func TestAServerThatIsAwayIsGivenARest(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	cfg.Addr = []string{"127.0.0.1:1"} // nothing listens there
+	r, err := NewRunner(t.Context(), cfg, RunnerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	var last error
+	for range 6 {
+		_, last = r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
+	}
+	if last == nil || !strings.Contains(last.Error(), "circuit breaker is open") {
+		t.Errorf("after five failures: %v, want the open breaker", last)
+	}
+	if r.Ping(t.Context()) == nil {
+		t.Error("Ping() = nil with no server")
+	}
+}
