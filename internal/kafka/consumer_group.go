@@ -162,7 +162,7 @@ func (c *Consumer) committed(ctx context.Context, ps []sink.Partition) (map[stri
 		names = append(names, name)
 	}
 	responses, err := c.admin.FetchOffsets(ctx, c.sink.Group)
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed yet
 		return nil, fmt.Errorf("reading committed offsets: %w", err)
 	}
 	starts, err := c.admin.ListStartOffsets(ctx, names...)
