@@ -78,7 +78,8 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 		// out of the way.
 		kgo.MaxBufferedRecords(cfg.MaxBufferedBytes/recordOverhead+1),
 		kgo.MaxBufferedBytes(cfg.MaxBufferedBytes),
-		// What nobody waits for any more is dropped as soon as that is safe.
+		// What nobody waits for any more is dropped as soon as that is safe; the
+		// client counts from the record's time, which is that of receipt.
 		kgo.RecordDeliveryTimeout(max(deps.Deadline, minDelivery)),
 	)
 	client, err := kgo.NewClient(opts...)
@@ -101,7 +102,7 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 // The wait ends at the context's deadline, or at the producer's where that is
 // sooner; an earlier cancellation does not end it, since it could not take the
 // records back. After an error the records' memory still belongs to the producer
-// and must not be written to again.
+// and must not be written to again. The records' Time must be about now.
 func (p *Producer) Publish(ctx context.Context, recs []record.Record) error {
 	if len(recs) == 0 {
 		return nil
@@ -117,7 +118,7 @@ func (p *Producer) Publish(ctx context.Context, recs []record.Record) error {
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
 		end = d
 	}
-	b := p.batches.Get().(*batch) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	b := p.batches.Get().(*batch) // the pool holds nothing else
 	b.size = size
 	b.produce(recs)
 	if !b.wait(end.Sub(start)) {

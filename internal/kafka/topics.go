@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/record"
 )
 
-// DeadLetterSuffix, put after a topic's name, is the topic of its records that
+// DeadLetterSuffix is put after a topic's name for the topic of its records that
 // could not be stored.
 const DeadLetterSuffix = ".dlq"
 
@@ -60,14 +60,14 @@ func TopicName(cfg config.Kafka, name string) string { return cfg.TopicPrefix + 
 // partitionsOf and replicationOf apply the settings.
 func partitionsOf(cfg config.Kafka) int32 {
 	if cfg.Partitions > 0 {
-		return int32(cfg.Partitions) //nolint:gosec // validated by package config
+		return int32(cfg.Partitions) // validated by package config
 	}
 	return defaultPartitions
 }
 
 func replicationOf(cfg config.Kafka) int16 {
 	if cfg.Replication > 0 {
-		return int16(cfg.Replication) //nolint:gosec // validated by package config
+		return int16(cfg.Replication) // validated by package config
 	}
 	return defaultReplication
 }
