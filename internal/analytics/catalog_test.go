@@ -111,7 +111,7 @@ func TestColumnsOfTheTypes(t *testing.T) {
 func TestSuggestionsAreClose(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"top_page": "top_pages", "Top_Pages": "top_pages", "sumary": "summary", "summary_metric": "summary_metrics",
+		"top_page": "top_pages", "Top_Pages": "top_pages", "summery": "summary", "summary_metric": "summary_metrics",
 		"custom_event": "custom_events", "event_by_date": "events_by_date", "custom_events_recen": "custom_events_recent",
 		"x": "", "": "", "uptime_overview": "", strings.Repeat("top_pages", 20): "",
 	} {

@@ -84,7 +84,7 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 			})
 		}
 	}
-	_ = g.Wait() //nolint:errcheck // every error stands in its result
+	_ = g.Wait() // every error stands in its result
 	return all
 }
 

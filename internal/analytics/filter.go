@@ -136,7 +136,7 @@ func (f *Filter) check(at string) []fault.Detail {
 	case len(f.Values) > MaxFilterValues:
 		add(".value", "too_many", fmt.Sprintf("%d values; at most %d are allowed", len(f.Values), MaxFilterValues), "")
 	}
-	for _, v := range append(f.Values[:len(f.Values):len(f.Values)], f.Value) {
+	for _, v := range append(slices.Clip(f.Values), f.Value) {
 		if utf8.RuneCountInString(v) > MaxFilterValueLen {
 			add(".value", "too_long", fmt.Sprintf("A filter value is longer than %d characters", MaxFilterValueLen), "")
 			break

@@ -65,7 +65,7 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"an operator that a key cannot have", `{"parameters":["custom_events"],"preset":"today","filters":[{"field":"property_key","op":"contains","value":"x"}]}`, "filters[0].op", "Operator contains is not supported by property_key", "Supported operators: eq, ne, in, not_in"},
 		{"an empty batch", `[]`, "", "At least one query is required", ""},
 		{"a batch of text", `["x"]`, "batch[0]", "batch[0] must be an object", ""},
-		{"the second of a batch", `[{"parameters":["summary"],"preset":"today"},{"parameters":["sumary"],"preset":"today"}]`, "batch[1].parameters[0]", "Unknown query type: sumary", "Did you mean 'summary'?"},
+		{"the second of a batch", `[{"parameters":["summary"],"preset":"today"},{"parameters":["summery"],"preset":"today"}]`, "batch[1].parameters[0]", "Unknown query type: summery", "Did you mean 'summary'?"},
 		{"a body that is text", `"summary"`, "", "Request body must be an object or an array of objects", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func filterBody(filter string) string {
 
 func TestEveryProblemIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	_, err := compileBody(t, `[{"parameters":["sumary","summary","events_by_date"],"startDate":"x","endDate":"y","sortOrder":"z",
+	_, err := compileBody(t, `[{"parameters":["summery","summary","events_by_date"],"startDate":"x","endDate":"y","sortOrder":"z",
 		"filters":[{"field":"path","op":"is","value":"x"}],"timeZone":"Nowhere"}]`, websiteEnv())
 	var got []string
 	for _, d := range fault.Of(err).Details {

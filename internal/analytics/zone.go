@@ -21,7 +21,7 @@ func LoadZone(name string) (*time.Location, error) {
 		return time.UTC, nil
 	}
 	if z, ok := zones.Load(name); ok {
-		return z.(*time.Location), nil //nolint:errcheck,forcetypeassert // nothing else is stored
+		return z.(*time.Location), nil
 	}
 	if len(name) > MaxZoneLen || strings.EqualFold(name, "local") {
 		return nil, fmt.Errorf("unknown time zone %.*q", MaxZoneLen, name)

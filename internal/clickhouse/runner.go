@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,7 +70,7 @@ func NewRunner(ctx context.Context, cfg config.ClickHouse, bounds RunnerConfig) 
 	bounds = bounds.withDefaults()
 	pool, err := chpool.New(ctx, chpool.Options{
 		ClientOptions:   Options(cfg),
-		MaxConns:        int32(min(bounds.Connections, 1<<10)), //nolint:gosec // bounded
+		MaxConns:        int32(min(bounds.Connections, 1<<10)),
 		MaxConnIdleTime: maxIdle,
 	})
 	if err != nil {
@@ -161,7 +162,7 @@ func (r *Runner) settingsFor(ctx context.Context) []ch.Setting {
 		left = min(left, time.Until(deadline))
 	}
 	seconds := strconv.FormatFloat(max(left.Seconds(), 0.001), 'f', 3, 64)
-	return append(r.settings[:len(r.settings):len(r.settings)], ch.Setting{Key: "max_execution_time", Value: seconds, Important: true})
+	return append(slices.Clip(r.settings), ch.Setting{Key: "max_execution_time", Value: seconds, Important: true})
 }
 
 // quote protects a parameter on its way through the native protocol, where it

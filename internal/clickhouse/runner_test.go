@@ -43,8 +43,12 @@ func TestColumnsOfEveryExpectedTypeAreRead(t *testing.T) {
 	}
 	const first, day = 1774778400123, 86400000
 	want := &analytics.Table{Rows: 3, Columns: []analytics.Values{
-		{Name: "a", Uints: []uint64{0, 1, 2}}, {Name: "b", Ints: []int64{-1, -2, -3}}, {Name: "c", Floats: []float64{0, 0.5, 1}},
-		{Name: "d", Uints: []uint64{0, 1, 0}}, {Name: "e", Strings: []string{"0", "1", "2"}}, {Name: "f", Strings: []string{"0", "1", "2"}},
+		{Name: "a", Uints: []uint64{0, 1, 2}},
+		{Name: "b", Ints: []int64{-1, -2, -3}},
+		{Name: "c", Floats: []float64{0, 0.5, 1}},
+		{Name: "d", Uints: []uint64{0, 1, 0}},
+		{Name: "e", Strings: []string{"0", "1", "2"}},
+		{Name: "f", Strings: []string{"0", "1", "2"}},
 		{Name: "g", Millis: []int64{first, first + day, first + 2*day}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

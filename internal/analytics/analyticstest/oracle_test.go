@@ -3,6 +3,7 @@ package analyticstest_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,7 +183,7 @@ func randomSet(r *rand.Rand, n int) []analyticstest.Event {
 			day = at("10-23 00:00:00")
 		}
 		e := analyticstest.Event{
-			Organization: "org_1", Website: pick("web_1", "web_1", "web_1", "web_2", ""), ID: fmt.Sprint(i),
+			Organization: "org_1", Website: pick("web_1", "web_1", "web_1", "web_2", ""), ID: strconv.Itoa(i),
 			Name: pick("screen_view", "screen_view", "screen_view", "page_exit", "page_exit", "link_out", "signup", "buy 100% 'now'"),
 			Time: day.Add(time.Duration(r.Int64N(int64(8 * 24 * time.Hour)))).Truncate(time.Millisecond),
 			Path: pick("", "/", "/a", "/a/b", "/ü?x=1&y=%41"), Namespace: pick("", "shop", "shop2"), Source: pick("", "browser", "server"),
