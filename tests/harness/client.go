@@ -129,3 +129,34 @@ func (s *System) StoredIDs(ctx context.Context) ([]string, error) {
 	})
 	return ids, err
 }
+
+// Counts returns an error unless the query host counts exactly so many events.
+func (s *System) Counts(ctx context.Context, want int) error {
+	got, err := s.TotalEvents(ctx)
+	if err == nil && got != want {
+		err = fmt.Errorf("%d events are counted, want %d", got, want)
+	}
+	return err
+}
+
+// Stores returns an error unless ClickHouse holds events with these ids.
+func (s *System) Stores(ctx context.Context, ids ...string) error {
+	stored, err := s.StoredIDs(ctx)
+	if err != nil {
+		return err
+	}
+	have := make(map[string]bool, len(stored))
+	for _, id := range stored {
+		have[id] = true
+	}
+	missing := 0
+	for _, id := range ids {
+		if !have[id] {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return fmt.Errorf("%d of %d events are not stored", missing, len(ids))
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+func TestSIGTERMUnderLoadLosesNoAcceptedRequestAndCutsNoneOff(t *testing.T) {
+	leaveOutWhenShort(t)
+	s := harness.New(t, harness.Split, harness.Options{})
+	edge := s.Process(harness.Edge)
+	const enough = 500 // acknowledged requests before the stop
+	var (
+		mu    sync.Mutex
+		acked []string
+		all   sync.WaitGroup
+	)
+	busy := make(chan struct{})
+	for w := range connections {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				id := fmt.Sprintf("drain-%d-%d", w, n)
+				a, err := s.Track(t.Context(), fmt.Appendf(nil, `{"name":"x","eventId":%q}`, id))
+				switch {
+				case isRefused(err):
+					return // nobody listens any more
+				case err != nil:
+					t.Errorf("a request was cut off: %v", err)
+					return
+				case a.Status != http.StatusOK:
+					t.Errorf("answer %d %s while draining", a.Status, a.Body)
+				}
+				mu.Lock()
+				acked = append(acked, id)
+				if len(acked) == enough {
+					close(busy)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	<-busy
+	edge.Signal(t, syscall.SIGTERM)
+	if err := edge.Wait(); err != nil {
+		t.Errorf("the edge ended with %v\n%s", err, edge.Log())
+	}
+	all.Wait()
+	testkit.Eventually(t, time.Minute, func() error { return s.Stores(t.Context(), acked...) })
+	stored, err := s.StoredIDs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(stored)
+	slices.Sort(acked)
+	if !slices.Equal(stored, acked) {
+		t.Errorf("%d events are stored, %d were acknowledged", len(stored), len(acked))
+	}
+	edge.Start(t)
+}
+
+// isRefused reports whether no connection could be made.
+func isRefused(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
+}
