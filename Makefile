@@ -13,7 +13,9 @@ TEST_TIMEOUT ?= 15m
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 COMMANDS := ingest-edge sink query millrace
-LDFLAGS  := $(if $(VERSION),-X github.com/millrace/millrace/internal/buildinfo.version=$(VERSION))
+# A release is built without this machine's paths; without VERSION the cache of
+# `go test` and `go run` serves the build too.
+BUILD_FLAGS := $(if $(VERSION),-trimpath -ldflags '-X github.com/millrace/millrace/internal/buildinfo.version=$(VERSION)')
 
 .PHONY: help
 help: ## Show this list
@@ -26,7 +28,7 @@ run: build clickhouse ## Build everything and run it all in one process, data in
 .PHONY: build
 build: ## Build the daemons and the millrace command into bin/ (VERSION=v1.2.3 for a release)
 	@mkdir -p bin
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
+	@go build $(BUILD_FLAGS) -o bin/ $(addprefix ./cmd/,$(COMMANDS))
 
 .PHONY: clickhouse
 clickhouse: ## Fetch the embedded ClickHouse into .cache, unless it is there

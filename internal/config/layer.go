@@ -167,7 +167,7 @@ func envLayer(environ []string) (l *layer, path string) {
 			path = fmt.Sprint(raw[name])
 		case serviceLink.MatchString(name):
 		default:
-			l.problems = append(l.problems, unknown("variable", name, "environment", append(slices.Collect(maps.Keys(byEnv)), fileEnv)))
+			l.problems = append(l.problems, unknown("variable", name, "", append(slices.Collect(maps.Keys(byEnv)), fileEnv)))
 		}
 	}
 	return l, path

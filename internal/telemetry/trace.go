@@ -58,7 +58,7 @@ func newTracer(cfg config.Trace, component string, log *slog.Logger) (trace.Trac
 	// The library reports failed exports to one handler of the process, which
 	// would otherwise write to the standard logger.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.LogAttrs(context.Background(), slog.LevelWarn, "sending spans", slog.Any("error", err))
+		log.Warn("sending spans", slog.Any("error", err))
 	}))
 	return provider.Tracer(scope), func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, closeTimeout)
