@@ -337,9 +337,9 @@ func TestListenNamesTheSettingInItsError(t *testing.T) {
 	defer ln.Close()
 	taken := ln.Addr().String()
 	for addr, want := range map[string]string{
-		taken:              "address " + taken + " is in use: stop the program that listens there or set MILLRACE_X_LISTEN to another",
-		"192.0.2.1:1":      "address 192.0.2.1:1 cannot be listened on (cannot assign requested address): set MILLRACE_X_LISTEN to another",
-		"127.0.0.1:999999": "set MILLRACE_X_LISTEN to another",
+		taken:              taken + " is in use by another program; stop it or set MILLRACE_X_LISTEN to another address",
+		"192.0.2.1:1":      "192.0.2.1:1 cannot be listened on (cannot assign requested address); set MILLRACE_X_LISTEN to another address",
+		"127.0.0.1:999999": "set MILLRACE_X_LISTEN to another address",
 	} {
 		ln, err := Listen(t.Context(), addr, "MILLRACE_X_LISTEN")
 		if err == nil {
