@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"bytes"
 	"math"
 	"time"
 
@@ -79,7 +80,7 @@ type dayColumn struct {
 const millisPerDay = 24 * 60 * 60 * 1000
 
 func (c *dayColumn) appendRow(row *sink.Row) {
-	c.ColDate = append(c.ColDate, proto.Date(c.get(row)/millisPerDay)) //nolint:gosec // kept in range by the sink
+	c.ColDate = append(c.ColDate, proto.Date(c.get(row)/millisPerDay))
 }
 
 // lowCardinality makes a LowCardinality(String) column.
@@ -100,13 +101,13 @@ type dictColumn struct {
 
 func (c *dictColumn) appendRow(row *sink.Row) {
 	v := c.get(row)
-	if n := len(c.rows); n > 0 && string(v) == string(c.last) {
+	if n := len(c.rows); n > 0 && bytes.Equal(v, c.last) {
 		c.rows = append(c.rows, c.rows[n-1])
 		return
 	}
 	id, ok := c.ids[string(v)]
 	if !ok {
-		id = uint32(c.dict.Rows()) //nolint:gosec // rows of one block
+		id = uint32(c.dict.Rows())
 		c.ids[string(v)] = id
 		c.dict.AppendBytes(v)
 	}

@@ -45,7 +45,7 @@ func blockOf(i *Inserter, events ...*record.Event) sink.Block {
 	return b
 }
 
-func insert(t testing.TB, i *Inserter, token string, events ...*record.Event) {
+func insert(t *testing.T, i *Inserter, token string, events ...*record.Event) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -55,7 +55,7 @@ func insert(t testing.TB, i *Inserter, token string, events ...*record.Event) {
 }
 
 // column returns one String expression of every row.
-func column(t testing.TB, cfg config.ClickHouse, expr, from string) []string {
+func column(t *testing.T, cfg config.ClickHouse, expr, from string) []string {
 	t.Helper()
 	c, err := dial(t.Context(), Options(cfg))
 	if err != nil {
@@ -79,7 +79,7 @@ func column(t testing.TB, cfg config.ClickHouse, expr, from string) []string {
 	return got
 }
 
-func newInserter(t testing.TB, cfg config.ClickHouse, into string) *Inserter {
+func newInserter(t *testing.T, cfg config.ClickHouse, into string) *Inserter {
 	t.Helper()
 	i := NewInserter(cfg, &Events, into)
 	t.Cleanup(func() { i.Close() })

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 )
 
-func migrated(t testing.TB) config.ClickHouse {
+func migrated(t *testing.T) config.ClickHouse {
 	t.Helper()
 	cfg := clickhousetest.Database(t)
 	if err := Migrate(t.Context(), cfg); err != nil {
@@ -21,7 +21,7 @@ func migrated(t testing.TB) config.ClickHouse {
 	return cfg
 }
 
-func run(t testing.TB, cfg config.ClickHouse, sql string) {
+func run(t *testing.T, cfg config.ClickHouse, sql string) {
 	t.Helper()
 	c, err := dial(t.Context(), Options(cfg))
 	if err != nil {

@@ -226,7 +226,7 @@ func testConfig() config.Sink {
 	return cfg
 }
 
-func newSink(t testing.TB, cfg config.Sink, w *world) *Sink {
+func newSink(t *testing.T, cfg config.Sink, w *world) *Sink {
 	t.Helper()
 	s, err := New(cfg, Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),

@@ -63,7 +63,7 @@ func (s *hashset) slot(h record.Hash) int {
 	hi, _ := bits.Mul64(binary.LittleEndian.Uint64(h[:8]), n)
 	for i := hi; ; {
 		if k := &s.keys[i]; *k == h || *k == (record.Hash{}) {
-			return int(i) //nolint:gosec // below len(s.keys)
+			return int(i)
 		}
 		if i++; i == n {
 			i = 0

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	retryMin = 100 * time.Millisecond
-	retryMax = 30 * time.Second
+	shortestRetry = 100 * time.Millisecond
+	longestRetry  = 30 * time.Second
 )
 
 // backoff returns how long to wait after the given number of failures in a row:
 // it doubles from 100 ms to 30 s, less up to half of it by chance, so that the
 // partitions of a server that comes back do not all arrive at once.
 func backoff(failures int) time.Duration {
-	d := retryMax
+	d := longestRetry
 	if failures < 10 {
-		d = min(retryMax, retryMin<<max(0, failures-1))
+		d = min(longestRetry, shortestRetry<<max(0, failures-1))
 	}
 	return d - rand.N(d/2) //nolint:gosec // spreads load; nobody gains by guessing it
 }

@@ -36,11 +36,12 @@ type Window struct {
 // NewWindow returns an empty window.
 func NewWindow(horizon time.Duration, maxKeys int) *Window {
 	buckets := (horizon.Milliseconds() + bucketMillis - 1) / bucketMillis
-	return &Window{horizon: int32(buckets), maxKeys: maxKeys, counts: map[int32]int{}} //nolint:gosec // a horizon of 20,000 years
+	return &Window{horizon: int32(buckets), maxKeys: maxKeys, counts: map[int32]int{}}
 }
 
-// bucketOf returns the bucket of a time in Unix milliseconds.
-func bucketOf(millis int64) int32 { return int32(millis / bucketMillis) } //nolint:gosec // fits until the year 22,000
+// bucketOf returns the bucket of a time in Unix milliseconds; it fits until the
+// year 22,000.
+func bucketOf(millis int64) int32 { return int32(millis / bucketMillis) }
 
 // within reports whether an event received in one bucket duplicates one that was
 // stored from another.

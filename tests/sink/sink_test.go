@@ -1,3 +1,5 @@
+// Package sink_test proves the sink on a broker and a real ClickHouse: what kills,
+// lost answers, moving partitions and malformed records leave behind.
 package sink_test
 
 import (
@@ -113,6 +115,7 @@ func (s *stage) start(t *testing.T, inserter sink.Inserter) (stop func(), wait f
 }
 
 func (s *stage) inserter(t *testing.T) *clickhouse.Inserter {
+	t.Helper()
 	i := clickhouse.NewInserter(s.clickhouse, &clickhouse.Events, "")
 	t.Cleanup(func() { i.Close() })
 	return i
@@ -204,7 +207,8 @@ func (l *lethal) Insert(ctx context.Context, b sink.Block, token string) error {
 	return errors.Join(errKilled, err)
 }
 
-func TestKillsLoseAndDoubleNothing(t *testing.T) { //nolint:paralleltest // may take the server of the others down
+// It runs alone, because it may take the others' server down.
+func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	const events, kills = 20_000, 6
 	s := newStage(t)
 	s.sink.DrainBudget = time.Nanosecond
