@@ -76,7 +76,7 @@ func (p argonParams) String() string {
 }
 
 func (p argonParams) tag(password string, salt []byte, n int) []byte {
-	return argon2.IDKey([]byte(password), salt, p.passes, p.memoryKiB, p.lanes, uint32(n)) //nolint:gosec // n is 16 to 64
+	return argon2.IDKey([]byte(password), salt, p.passes, p.memoryKiB, p.lanes, uint32(n))
 }
 
 func parsePHC(hash string) (p argonParams, salt, tag []byte, err error) {

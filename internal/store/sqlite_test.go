@@ -35,6 +35,9 @@ func TestSQLiteFileMayHaveAnyName(t *testing.T) {
 		if err := s.Migrate(t.Context()); err != nil {
 			t.Errorf("Migrate() of %q = %v", url, err)
 		}
+		if _, err := os.Stat(filepath.Join(folder, file+"-wal")); err != nil {
+			t.Errorf("%q keeps no write-ahead log: %v", url, err)
+		}
 		if err := s.Close(); err != nil {
 			t.Errorf("Close() of %q = %v", url, err)
 		}

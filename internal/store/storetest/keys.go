@@ -153,10 +153,17 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		accepted(2, 3) // the one before the last dies in any case
 		f.Clock.Set(f.Clock.Now().Add(time.Hour))
 		accepted(3)
+		if _, err := s.KeyByHash(t.Context(), hashes[2]); !errors.Is(err, apikey.ErrNotFound) {
+			t.Errorf("KeyByHash() of a secret whose grace is over: %v, want %v", err, apikey.ErrNotFound)
+		}
 		got, err := s.KeyByID(t.Context(), k.ID)
 		if err != nil || got.Start != "mlr_second" || !got.RotatedAt.Equal(kept(Start.Add(time.Hour-time.Millisecond))) {
 			t.Errorf("KeyByID() = %+v, %v", got, err)
 		}
+		rotate(2, time.Hour)
+		accepted(2, 3)
+		rotate(1, 0)
+		accepted(1)
 	},
 	"a key is rotated by its organization alone": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/id"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 )
@@ -114,6 +115,31 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 		}
 		if _, err := s.OrganizationByID(t.Context(), o.ID); err != nil {
 			t.Errorf("the inner transaction was kept: %v", err)
+		}
+	},
+	"transactions that read before they write wait for each other": func(t *testing.T, f *Fixture) {
+		f.Store()
+		const each = 10
+		var wg sync.WaitGroup
+		for range 3 {
+			s := f.Open() // as another process would
+			wg.Go(func() {
+				for range each {
+					if err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
+						if _, err := tx.ListOrganizations(ctx); err != nil {
+							return err
+						}
+						return tx.CreateOrganization(ctx, &org.Organization{ID: id.New("org"), Name: "n", CreatedAt: Start})
+					}); err != nil {
+						t.Errorf("InTx() = %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		all, err := f.Store().ListOrganizations(t.Context())
+		if err != nil || len(all) != 3*each {
+			t.Errorf("%d organizations, %v, want %d", len(all), err, 3*each)
 		}
 	},
 	"readers do not wait for a writer": func(t *testing.T, f *Fixture) {
