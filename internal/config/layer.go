@@ -101,15 +101,23 @@ func fileLayer(path string) *layer {
 // fileProblem says what is wrong with the file as a whole. The parser's own
 // words are kept only where they quote nothing of the file's values.
 func fileProblem(path string, err error) error {
-	var pathErr *fs.PathError
-	switch {
-	case errors.As(err, &pathErr):
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("reading the settings file %s: %w", path, pathErr.Err)
-	case strings.Contains(err.Error(), "cannot unmarshal"):
-		return fmt.Errorf("%s: is no mapping of settings such as \"log:\" with \"level: debug\" below it", path)
-	default:
-		return fmt.Errorf("%s: %w", path, err)
 	}
+	for _, q := range quoting {
+		if strings.Contains(err.Error(), q.says) {
+			return fmt.Errorf("%s: %s", path, q.instead)
+		}
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// quoting lists the parser's complaints that quote a value, which may be a
+// secret, and what is said instead.
+var quoting = []struct{ says, instead string }{
+	{"cannot unmarshal", `is no mapping of settings such as "log:" with "level: debug" below it`},
+	{"unknown anchor", "a value refers with * to an anchor that does not exist; put a value that begins with * in quotes"},
+	{"cannot decode", "a value does not fit the tag that begins with !! before it"},
 }
 
 // walk flattens one level of a file. Keys are taken in order, so that problems

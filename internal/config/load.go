@@ -63,8 +63,8 @@ func Load(opts Options) (Settings, Meta, error) {
 	} else if err != nil {
 		unknown = append(unknown, err)
 	}
-	for _, arg := range fs.Args() {
-		unknown = append(unknown, fmt.Errorf("unexpected argument %q", arg))
+	if n := fs.NArg(); n > 0 { // not shown: it may be a part of a secret
+		unknown = append(unknown, fmt.Errorf("arguments that belong to no flag: %d; a setting is written as --key=value", n))
 	}
 	return load(fs, opts, unknown)
 }

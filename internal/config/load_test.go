@@ -188,7 +188,7 @@ store: {url: 7}
 	want := []string{
 		"unknown flag --sink.windw; did you mean --sink.window?",
 		"unknown flag --key.prefx; did you mean --key.prefix?",
-		`unexpected argument "stray"`,
+		"arguments that belong to no flag: 1; a setting is written as --key=value",
 		path + ": data: is a section: its settings go on lines of their own below it",
 		path + ": unknown setting kafka.broker; did you mean kafka.brokers?",
 		path + ": kafka.brokers: item 2 is not text; put the value in quotes",
@@ -219,6 +219,8 @@ func TestAFileThatCannotBeReadIsOneProblem(t *testing.T) {
 		"missing":       {missing, "reading the settings file " + missing + ": no such file or directory"},
 		"no mapping":    {writeFile(t, secret), "is no mapping of settings"},
 		"a list":        {writeFile(t, "- "+secret), "is no mapping of settings"},
+		"an alias":      {writeFile(t, "clickhouse: {password: *hunter2 }"), "put a value that begins with * in quotes"},
+		"a wrong tag":   {writeFile(t, "clickhouse: {password: !!int hunter2}"), "does not fit the tag"},
 		"broken syntax": {writeFile(t, "store: {url: "+secret), "did not find expected"},
 		"a key twice":   {writeFile(t, "log: {}\nlog: {}\n"), "already defined"},
 	} {
