@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -14,8 +16,12 @@ import (
 	"github.com/millrace/millrace/internal/config"
 )
 
-// EnsureTopics creates the topics that are missing and returns their names. One
-// that exists is left as it is.
+// visibleEvery is how often a created topic is looked for.
+const visibleEvery = 20 * time.Millisecond
+
+// EnsureTopics creates the topics that are missing and returns their names once
+// brokers tell clients about them, which is a moment after they have agreed to
+// create them. A topic that exists is left as it is.
 func EnsureTopics(ctx context.Context, cfg config.Kafka) (created []string, err error) {
 	err = withAdmin(ctx, cfg, func(ctx context.Context, adm *kadm.Client) error {
 		missing, err := missingTopics(ctx, cfg, adm)
@@ -34,9 +40,29 @@ func EnsureTopics(ctx context.Context, cfg config.Kafka) (created []string, err 
 				created = append(created, name)
 			}
 		}
-		return errors.Join(errs...)
+		return errors.Join(append(errs, waitVisible(ctx, adm, created))...)
 	})
 	return created, err
+}
+
+// waitVisible returns when clients can see the topics.
+func waitVisible(ctx context.Context, adm *kadm.Client, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	tick := time.NewTicker(visibleEvery)
+	defer tick.Stop()
+	for {
+		there, err := adm.ListTopics(ctx, names...)
+		if err == nil && !slices.ContainsFunc(names, func(n string) bool { return !there.Has(n) }) {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the created topics to appear: %w", errors.Join(ctx.Err(), err))
+		}
+	}
 }
 
 // CheckTopics returns an error that names the topics which are missing and the
