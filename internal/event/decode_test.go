@@ -135,6 +135,10 @@ func TestDecodeRefusesWhatLenientReadersTake(t *testing.T) {
 	deep := func(levels int) string { // of the whole body
 		return oneEvent("properties", `{"k":`+strings.Repeat("[", levels-2)+strings.Repeat("]", levels-2)+`}`)
 	}
+	deepObjects := func(levels int) string {
+		return oneEvent("properties", strings.Repeat(`{"k":`, levels-2)+`{}`+strings.Repeat(`}`, levels-2))
+	}
+	decodes(t, deepObjects(MaxDepth))
 	decodes(t, deep(MaxDepth))
 	decodes(t, `[`+deep(MaxDepth-1)+`]`)
 	decodes(t, oneEvent("properties", `{"k":1.7976931348623157e308}`))
@@ -157,6 +161,7 @@ func TestDecodeRefusesWhatLenientReadersTake(t *testing.T) {
 		{"an overlong encoding", "{\"name\":\"\xc0\xaf\"}", "name", RuleInvalidUTF8},
 		{"invalid UTF-8 in a key", oneEvent("properties", "{\"\xff\":1}"), "properties", RuleInvalidUTF8},
 		{"too deep", deep(MaxDepth + 1), "properties", RuleTooDeep},
+		{"too many objects deep", deepObjects(MaxDepth + 1), "properties", RuleTooDeep},
 		{"too deep in a batch", `[` + deep(MaxDepth) + `]`, "properties", RuleTooDeep},
 		{"too deep in an unknown field", `{"name":"a","x":` + strings.Repeat(`[`, MaxDepth) + strings.Repeat(`]`, MaxDepth) + `}`, "", RuleTooDeep},
 		{"beyond float64", oneEvent("properties", `{"k":1.8e308}`), "properties", RuleNumberRange},

@@ -70,8 +70,8 @@ func (b *Batch) Reset(r Receipt) {
 	}
 	b.arena, b.headers, b.records = b.arena[:0], b.headers[:0], b.records[:0]
 	b.receipt, b.received = r, r.At.UnixMilli()
-	b.website = nil
 	b.organization = b.keep(r.Organization)
+	b.website = b.keep("") // empty, not nil: a header of null is another thing to a reader
 	b.requestID = b.keep(r.RequestID)
 	b.traceparent = b.keep(r.Traceparent)
 	from := len(b.arena)

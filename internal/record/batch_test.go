@@ -124,6 +124,16 @@ func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	}
 }
 
+func TestWebsiteHeaderOfAnOrganizationIsEmptyAndNotNull(t *testing.T) {
+	t.Parallel()
+	rec := recordOf(t, receipt, `{"name":"a"}`, record.Target{})
+	for _, h := range rec.Headers {
+		if h.Value == nil || len(h.Value) == 0 != (h.Key == record.HeaderWebsite) {
+			t.Errorf("header %s is %q, nil is %t", h.Key, h.Value, h.Value == nil)
+		}
+	}
+}
+
 func TestAbandonedRecordsSurviveTheNextRequest(t *testing.T) {
 	t.Parallel()
 	var d event.Decoder
