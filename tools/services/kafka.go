@@ -116,6 +116,7 @@ func buildKafka(ctx context.Context, dir string) (*server, string, error) {
 	java := []string{"-Xmx768m", "-Dlog4j2.configurationFile=" + log4j, "-cp", jars + "/*"}
 	sum := sha256.Sum256([]byte(dir))
 	cluster := base64.RawURLEncoding.EncodeToString(sum[:16])
+	cluster = "M" + cluster[1:] // an id that begins with "-" would be read as an option
 	format := []string{"kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties, "--standalone"}
 	if out, err := exec.CommandContext(ctx, "java", slices.Concat(java, format)...).CombinedOutput(); err != nil {
 		return nil, "", fmt.Errorf("formatting the log folder: %w: %s", err, tail(out))
