@@ -49,7 +49,7 @@ func daemonParts(ctx context.Context, s config.Settings, t *telemetry.Telemetry,
 // in the shared one, with the daemon's name as a label.
 func share(t *telemetry.Telemetry, component string) (own *telemetry.Telemetry, register func()) {
 	c := *t
-	c.Log = t.Log.With(slog.String("component", component))
+	c.Log = t.Log.With(slog.String("daemon", component))
 	c.Registry = prometheus.NewRegistry()
 	return &c, func() {
 		prometheus.WrapRegistererWith(prometheus.Labels{"component": component}, t.Registry).MustRegister(late{c.Registry})

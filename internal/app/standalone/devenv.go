@@ -78,8 +78,8 @@ func (e *devEnv) write(path string) (err error) {
 	for _, l := range devEnvLines {
 		fmt.Fprintf(&text, "%s=%s\n", l.name, *l.of(e))
 	}
-	_, err = f.WriteString(text.String())
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	_, written := f.WriteString(text.String())
+	if err := errors.Join(written, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -45,8 +45,7 @@ func openFolder(dir string) (*folder, error) {
 		return nil, unusable(dir, err)
 	}
 	if err := os.WriteFile(f.path(pidFile), fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
-		f.Close()
-		return nil, unusable(dir, err)
+		return nil, errors.Join(unusable(dir, err), f.Close())
 	}
 	return f, nil
 }

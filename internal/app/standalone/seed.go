@@ -27,7 +27,7 @@ const (
 // Notes on values that could not be kept.
 const (
 	noteNewKey     = "the API key in dev.env is missing or no longer accepted; made a new one"
-	noteNoPassword = "dev.env no longer holds the admin's password; it is shown only when it is made"
+	noteNoPassword = "dev.env no longer holds the admin's password; it is shown only when it is made" //nolint:gosec // says that there is none
 )
 
 // seed makes the first organization, user, website and key in an empty store. In

@@ -80,7 +80,7 @@ func (r *run) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer folder.Close()
+	defer func() { err = errors.Join(err, folder.Close()) }()
 	if err := checkAddresses(ctx, r.s); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 
 func serve(text string) int {
 	s := config.Default()
-	err := json.Unmarshal([]byte(text), &s)
+	err := json.Unmarshal([]byte(text), &s) //nolint:musttag // read back by the same struct
 	if err == nil {
 		err = Run(context.Background(), Options{Settings: s, Stdout: os.Stdout, Stderr: os.Stderr})
 	}
@@ -216,7 +216,7 @@ func TestAnEventIsSentQueriedAndStillThereAfterARestart(t *testing.T) {
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(s) //nolint:musttag // read back by the same struct
 	if err != nil {
 		t.Fatal(err)
 	}

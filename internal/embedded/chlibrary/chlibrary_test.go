@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // fakeNPM puts an npm on PATH that does what script says; the script sees $PKG,
@@ -62,8 +63,8 @@ func TestInstallPutsTheLibraryWhereFindLooks(t *testing.T) {
 	}
 }
 
-func TestInstallSaysInOneSentenceWhyItFailed(t *testing.T) {
-	for name, tt := range map[string]struct{ script, want string }{
+func TestInstallSaysInOneSentenceWhyItFailed(t *testing.T) { //nolint:paralleltest // sets PATH
+	for name, tt := range map[string]struct{ script, want string }{ //nolint:paralleltest // see above
 		"no network": {
 			`test "$1" = install && exit 0; echo "npm error code ENOTFOUND
 npm error errno ENOTFOUND
@@ -90,6 +91,49 @@ npm error 404 Not Found" >&2; exit 1`,
 				t.Errorf("it leaves %v, %v", left, err)
 			}
 		})
+	}
+}
+
+func TestInstallSweepsWhatKilledOnesLeft(t *testing.T) { //nolint:paralleltest // sets PATH
+	fakeNPM(t, installing)
+	dir := filepath.Join(t.TempDir(), "clickhouse")
+	old, recent := dir+".part-1", dir+".part-2"
+	for _, part := range []string{old, recent} {
+		if err := os.Mkdir(part, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, killed, killed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Install(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the abandoned one: %v", err)
+	}
+	if _, err := os.Stat(recent); err != nil {
+		t.Errorf("the one that may still run: %v", err)
+	}
+}
+
+func TestInstallLeavesALibraryThatIsThere(t *testing.T) { //nolint:paralleltest // sets PATH
+	fakeNPM(t, installing)
+	dir := filepath.Join(t.TempDir(), "clickhouse")
+	path, err := Install(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(dir, "mark")
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Install(t.Context(), dir, nil); again != path || err != nil {
+		t.Fatalf("the second installation: %q, %v", again, err)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Errorf("it was replaced: %v", err)
 	}
 }
 

@@ -21,8 +21,16 @@ import (
 //go:embed npm/package.json npm/package-lock.json
 var npmFiles embed.FS
 
-// progressEvery is the time between two progress lines.
-const progressEvery = 2 * time.Second
+const (
+	// progressEvery is the time between two progress lines.
+	progressEvery = 2 * time.Second
+	// partInfix is between the target's name and a random suffix in the name of
+	// an unfinished installation.
+	partInfix = ".part-"
+	// abandonedAfter is the age at which an unfinished installation is taken for
+	// one that was killed.
+	abandonedAfter = time.Hour
+)
 
 // Install fetches the library into dir with npm and returns its path. notify is
 // told of the progress, one line at a time; nil means that nobody asks. dir
@@ -43,7 +51,8 @@ func Install(ctx context.Context, dir string, notify func(line string)) (string,
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // a cache that others may read
 		return "", fmt.Errorf("making the cache folder: %w", err)
 	}
-	staging, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".part-")
+	sweep(dir)
+	staging, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+partInfix)
 	if err != nil {
 		return "", fmt.Errorf("making the cache folder: %w", err)
 	}
@@ -74,8 +83,21 @@ func sub() fs.FS {
 	return files
 }
 
-// replace puts staging in the place of dir.
+// sweep removes what killed installations have left behind.
+func sweep(dir string) {
+	left, _ := filepath.Glob(dir + partInfix + "*") // fails only for a bad pattern
+	for _, part := range left {
+		if info, err := os.Stat(part); err == nil && time.Since(info.ModTime()) > abandonedAfter {
+			_ = os.RemoveAll(part) // else the next one tries
+		}
+	}
+}
+
+// replace puts staging in the place of dir, unless somebody was faster.
 func replace(staging, dir string) error {
+	if _, err := in(dir); err == nil {
+		return nil
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("removing the old ClickHouse library: %w", err)
 	}
@@ -83,6 +105,9 @@ func replace(staging, dir string) error {
 		return fmt.Errorf("opening the ClickHouse library's folder: %w", err)
 	}
 	if err := os.Rename(staging, dir); err != nil {
+		if _, there := in(dir); there == nil {
+			return nil
+		}
 		return fmt.Errorf("putting the ClickHouse library in its place: %w", err)
 	}
 	return nil

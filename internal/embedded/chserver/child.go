@@ -92,7 +92,8 @@ func lastLine(output string) string {
 	const maxLen = 300
 	var last, exception string
 	for line := range strings.Lines(output) {
-		if line = strings.TrimSpace(line); line == "" {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "Logging ") { // where it logs explains nothing
 			continue
 		}
 		last = line

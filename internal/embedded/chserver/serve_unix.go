@@ -36,7 +36,7 @@ func serveLibrary(path string, args []string) error {
 		argv = append(argv, &append([]byte(arg), 0)[0])
 	}
 	argv = append(argv, nil)
-	query(int32(len(args)), &argv[0]) //nolint:gosec // a handful of arguments
+	query(int32(len(args)), &argv[0])
 	runtime.KeepAlive(argv)
 	return nil
 }
