@@ -78,12 +78,7 @@ func (d *Decoder) event(i, index, depth int) int {
 		d.reject(index, fieldUnknown, RuleWrongType, "an event must be a JSON object")
 		return i
 	}
-	e := &d.refused
-	*e = Custom{}
-	if d.problems == nil {
-		d.events = append(d.events, Custom{})
-		e = &d.events[len(d.events)-1]
-	}
+	e := d.next()
 	var seen fieldSet
 	d.rejected = 0
 	scope := d.scan.keys.open()
@@ -120,6 +115,16 @@ func (d *Decoder) event(i, index, depth int) int {
 		d.reject(index, fieldName, RuleRequired, "name is required")
 	}
 	return i
+}
+
+// next returns where the next event's fields go.
+func (d *Decoder) next() *Custom {
+	if d.problems != nil {
+		d.refused = Custom{}
+		return &d.refused
+	}
+	d.events = append(d.events, Custom{})
+	return &d.events[len(d.events)-1]
 }
 
 // field reads the value of f at i into e.
