@@ -121,9 +121,6 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	r := k.begin(rc)
 	defer k.end(r)
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
-	if k.draining.Load() {
-		rc.SetConnectionClose()
-	}
 	n := k.inFlight.Add(1)
 	defer k.inFlight.Add(-1)
 	switch {
@@ -137,6 +134,9 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	}
 	if !r.consumed && rc.Request.IsBodyStream() {
 		r.skip(rc)
+	}
+	if k.draining.Load() { // asked last, for requests that a stop overtakes
+		rc.SetConnectionClose()
 	}
 	took := time.Since(r.start)
 	status := rc.Response.StatusCode()

@@ -35,7 +35,8 @@ const (
 var errBodySyntax = errors.New("reading the request body")
 
 // Body returns the request's body, decompressed. It is valid until the handler
-// returns, and must not be written to. The errors are faults: PayloadTooLarge
+// returns, so an answer must copy what it repeats (Write, not Send), and it must
+// not be written to. The errors are faults: PayloadTooLarge
 // over the app's body limit, before or after decompression; Validation for an
 // encoding that is unknown, repeated or broken; ServiceUnavailable when the
 // memory for large bodies is in use; DeadlineExceeded when the caller is too slow.

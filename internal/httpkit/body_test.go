@@ -20,7 +20,13 @@ import (
 
 // encoders compress test bodies, under the names of Content-Encoding.
 var encoders = map[string]func(io.Writer) io.WriteCloser{
-	"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+	"gzip": func(w io.Writer) io.WriteCloser {
+		z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		if err != nil {
+			return nil
+		}
+		return z
+	},
 	"br":   func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
 	"zstd": func(w io.Writer) io.WriteCloser {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))

@@ -15,13 +15,24 @@ const (
 	lingerBytes = drainBytes
 	// deadlineStep is how much earlier than asked for a deadline may strike.
 	deadlineStep = time.Second
+	// lastCall is how long a request that has begun to arrive may still take
+	// once a stop has begun.
+	lastCall = 10 * time.Second
 )
 
-// listener closes once and wraps what it accepts.
+// listener closes once and knows the connections that it accepted.
 type listener struct {
 	net.Listener
 	once sync.Once
 	err  error
+
+	mu       sync.Mutex
+	conns    map[*guardedConn]struct{}
+	stopping bool
+}
+
+func newListener(l net.Listener) *listener {
+	return &listener{Listener: l, conns: map[*guardedConn]struct{}{}}
 }
 
 // Accept returns the next connection.
@@ -30,13 +41,46 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &guardedConn{Conn: c}, nil
+	g := &guardedConn{Conn: c, listener: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[g] = struct{}{}
+	if l.stopping {
+		err = g.hurry()
+	}
+	return g, err
 }
 
 // Close closes the listener; fasthttp and a stop both do.
 func (l *listener) Close() error {
 	l.once.Do(func() { l.err = l.Listener.Close() })
 	return l.err
+}
+
+// hurry has every connection read no longer than lastCall from now on.
+func (l *listener) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopping = true
+	for c := range l.conns {
+		c.hurry() //nolint:errcheck // a connection that cannot take a deadline is closed already
+	}
+}
+
+// closeUnused closes the connections on which nothing ever arrived, such as
+// those that browsers open ahead: fasthttp would wait for them.
+func (l *listener) closeUnused() {
+	l.mu.Lock()
+	var unused []*guardedConn
+	for c := range l.conns {
+		if !c.used.Load() {
+			unused = append(unused, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range unused {
+		c.Close() //nolint:errcheck // there is nothing to lose on it
+	}
 }
 
 // guardedConn is what fasthttp sees of a connection.
@@ -48,17 +92,40 @@ func (l *listener) Close() error {
 // reset the connection and take the answer along.
 type guardedConn struct {
 	net.Conn
-	lingers     atomic.Bool
-	read, write time.Time // deadlines in force; fasthttp sets them from one goroutine
+	listener *listener
+	used     atomic.Bool // something was read
+	hurried  atomic.Bool // read deadlines are what hurry set
+	lingers  atomic.Bool
+
+	read, write time.Time // deadlines in force; only fasthttp's goroutine sets them
 }
 
-// SetReadDeadline sets the deadline of reads, up to deadlineStep too early.
+// Read reads from the connection.
+func (c *guardedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && !c.used.Load() {
+		c.used.Store(true)
+	}
+	return n, err
+}
+
+// SetReadDeadline sets the deadline of reads, up to deadlineStep too early, and
+// not beyond that of a stop.
 func (c *guardedConn) SetReadDeadline(t time.Time) error {
-	if inForce(c.read, t) {
+	if c.hurried.Load() || inForce(c.read, t) {
 		return nil
 	}
 	c.read = t
-	return c.Conn.SetReadDeadline(t)
+	err := c.Conn.SetReadDeadline(t)
+	if err == nil && c.hurried.Load() { // meanwhile
+		err = c.hurry()
+	}
+	return err
+}
+
+func (c *guardedConn) hurry() error {
+	c.hurried.Store(true)
+	return c.Conn.SetReadDeadline(time.Now().Add(lastCall))
 }
 
 // SetWriteDeadline sets the deadline of writes, up to deadlineStep too early.
@@ -79,6 +146,9 @@ func inForce(have, want time.Time) bool {
 // Close closes the connection; when it lingers, only after the client has seen
 // the end of the answer.
 func (c *guardedConn) Close() error {
+	c.listener.mu.Lock()
+	delete(c.listener.conns, c)
+	c.listener.mu.Unlock()
 	if c.lingers.CompareAndSwap(true, false) {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil &&
 			tcp.SetReadDeadline(time.Now().Add(lingerTime)) == nil {

@@ -25,7 +25,8 @@ func newApp(t *testing.T, cfg Config) *fiber.App {
 		if err != nil {
 			return err
 		}
-		return c.Send(b)
+		_, err = c.Write(b)
+		return err
 	})
 	app.Post("/unread", func(c *fiber.Ctx) error { return c.SendString("unread") })
 	app.Get("/health", func(c *fiber.Ctx) error { return c.SendString("ok") })
@@ -60,7 +61,7 @@ func serve(t *testing.T, app *fiber.App) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := &listener{Listener: l}
+	ln := newListener(l)
 	served := make(chan error, 1)
 	go func() { served <- app.Listener(ln) }()
 	t.Cleanup(func() {

@@ -33,7 +33,7 @@ func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) li
 			if err != nil {
 				return listenError(addr, setting, err)
 			}
-			ln = &listener{Listener: l}
+			ln = newListener(l)
 			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("part", name), slog.String("addr", l.Addr().String()))
 			return nil
 		},
@@ -59,15 +59,18 @@ func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) li
 // drain ends the app. Its time is bounded by the deadlines of requests and
 // connections, and by the lifecycle.
 func drain(ctx context.Context, app *fiber.App, ln *listener) error {
+	// In this order, because who is told to go comes back at once.
+	err := ln.Close()
 	if k := kitOf(app); k != nil {
 		k.draining.Store(true)
 	}
-	err := ln.Close()
+	ln.hurry()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(settle); app.Server().GetOpenConnectionsCount() > 0 && time.Now().Before(end); {
 		<-tick.C
 	}
+	ln.closeUnused()
 	return errors.Join(err, app.ShutdownWithContext(ctx))
 }
 

@@ -99,7 +99,7 @@ func appendUUID(dst []byte) []byte {
 	var u [16]byte
 	hi, lo := rand.Uint64(), rand.Uint64() //nolint:gosec // a name for log lines, no secret
 	for i := range 8 {
-		u[i], u[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i)) //nolint:gosec // truncation is meant
+		u[i], u[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i))
 	}
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	dst = append(hex.AppendEncode(dst, u[:4]), '-')

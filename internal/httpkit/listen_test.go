@@ -1,0 +1,209 @@
+package httpkit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+func TestAnAddressInUseIsOneSentenceThatNamesItAndTheSetting(t *testing.T) {
+	t.Parallel()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	addr := taken.Addr().String()
+	part := ListenPart("ingestion listener", addr, "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
+	want := addr + " is in use by another program; stop it or set ingest.listen to a free address"
+	if err := part.Start(t.Context()); err == nil || err.Error() != want {
+		t.Errorf("Start() = %v, want %s", err, want)
+	}
+	if err := part.Stop(t.Context()); err != nil {
+		t.Errorf("Stop() after a failed start = %v", err)
+	}
+	part = ListenPart("x", "nowhere", "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
+	if err := part.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "ingest.listen") {
+		t.Errorf("Start() with an address that is none = %v", err)
+	}
+}
+
+// startPart runs an app as a daemon does and returns its address and what asks
+// it to stop.
+func startPart(t *testing.T, app *fiber.App) (addr string, stop context.CancelFunc, stopped <-chan error) {
+	t.Helper()
+	addr = testkit.FreeAddr(t)
+	part := ListenPart("listener", addr, "x.listen", app, slog.New(slog.DiscardHandler))
+	if err := part.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- errors.Join(part.Run(ctx), part.Stop(context.WithoutCancel(ctx))) }()
+	t.Cleanup(stop)
+	return addr, stop, done
+}
+
+func TestAStopUnderLoadLosesNoRequest(t *testing.T) {
+	t.Parallel()
+	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	var served, confirmed, told atomic.Int64
+	app.Post("/echo", func(c *fiber.Ctx) error {
+		b, err := Body(c)
+		if err != nil {
+			return err
+		}
+		served.Add(1)
+		_, err = c.Write(b)
+		return err
+	})
+	addr, stop, stopped := startPart(t, app)
+	body := strings.Repeat("x", 5000)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/echo", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp, err := client.Do(req)
+				if errors.Is(err, syscall.ECONNREFUSED) {
+					return // the way a stopped server is met
+				}
+				if err != nil {
+					t.Errorf("a request was cut off: %v", err)
+					return
+				}
+				got, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || string(got) != body || resp.StatusCode != 200 {
+					t.Errorf("answer %d with %d bytes, %v", resp.StatusCode, len(got), err)
+				}
+				if resp.Close {
+					told.Add(1)
+				}
+				if confirmed.Add(1) == 500 {
+					stop()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := <-stopped; err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+	if served.Load() != confirmed.Load() || told.Load() == 0 {
+		t.Errorf("%d requests served, %d confirmed, %d told to close", served.Load(), confirmed.Load(), told.Load())
+	}
+}
+
+func TestAStopWaitsForWhatWasBegunAndServesWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	app.Get("/slow", func(c *fiber.Ctx) error {
+		close(entered)
+		<-leave
+		return c.SendString("done")
+	})
+	app.Get("/quick", func(c *fiber.Ctx) error { return c.SendString("done") })
+	addr, stop, stopped := startPart(t, app)
+
+	get := func(conn net.Conn, path string) {
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
+			t.Error(err)
+		}
+	}
+	expect := func(conn net.Conn, closes bool) {
+		t.Helper()
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, resp); got.status != 200 || got.body != "done" || got.closes != closes {
+			t.Errorf("answer %+v, want 200, done, closing %v", got, closes)
+		}
+	}
+	dial := func() net.Conn {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	slow, idle := dial(), dial()
+	get(idle, "/quick")
+	expect(idle, false)
+	get(slow, "/slow")
+	<-entered
+	stop()
+	testkit.Eventually(t, 5*time.Second, func() error {
+		if !kitOf(app).draining.Load() {
+			return errors.New("not draining yet")
+		}
+		return nil
+	})
+	get(idle, "/quick") // the connection was idle when the stop began
+	expect(idle, true)
+	select {
+	case err := <-stopped:
+		t.Fatalf("stopped before the slow request was answered: %v", err)
+	default:
+	}
+	close(leave)
+	expect(slow, true)
+	if err := <-stopped; err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+}
+
+func TestAStopEndsConnectionsThatSendNothingOrHardlyAnything(t *testing.T) {
+	t.Parallel()
+	for sent, within := range map[string]time.Duration{
+		"":                  settle + 5*time.Second,
+		"GET /health HTTP/": lastCall + 5*time.Second,
+		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx": lastCall + 5*time.Second,
+	} {
+		t.Run(sent, func(t *testing.T) {
+			t.Parallel()
+			addr, stop, stopped := startPart(t, newApp(t, Config{}))
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+			start := time.Now()
+			if err := <-stopped; err != nil {
+				t.Errorf("stopping: %v", err)
+			}
+			if took := time.Since(start); took > within {
+				t.Errorf("the stop took %s, want at most %s", took, within)
+			}
+		})
+	}
+}
