@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,11 @@ func (s *System) TotalEvents(ctx context.Context) (int, error) {
 // StoredIDs returns the eventId of every event of the website in ClickHouse,
 // after its own removal of duplicates.
 func (s *System) StoredIDs(ctx context.Context) ([]string, error) {
+	return s.StoredIDsOf(ctx, s.WebsiteID)
+}
+
+// StoredIDsOf is StoredIDs for other owners, all of them together.
+func (s *System) StoredIDsOf(ctx context.Context, owners ...string) ([]string, error) {
 	opts := clickhouse.Options(s.ClickHouse)
 	conn, err := ch.Dial(ctx, opts)
 	if err != nil {
@@ -117,8 +123,8 @@ func (s *System) StoredIDs(ctx context.Context) ([]string, error) {
 	var ids []string
 	var column proto.ColStr
 	err = conn.Do(ctx, ch.Query{
-		Body:       "SELECT event_id FROM events FINAL WHERE owner_id = {owner:String}",
-		Parameters: ch.Parameters(map[string]any{"owner": s.WebsiteID}),
+		Body:       "SELECT event_id FROM events FINAL WHERE owner_id IN splitByChar(',', {owners:String})",
+		Parameters: ch.Parameters(map[string]any{"owners": strings.Join(owners, ",")}),
 		Result:     proto.Results{{Name: "event_id", Data: &column}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range column.Rows() {

@@ -48,6 +48,22 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 	}
 }
 
+// StartSink runs a sink in this process from the topics of a broker into a
+// database of its own, until the test ends. The System can be asked what it
+// stores, and has nothing else.
+func StartSink(tb testing.TB, cfg config.Kafka) *System {
+	tb.Helper()
+	s := &System{Mode: InProcess, Kafka: cfg, ClickHouse: clickhousetest.Database(tb)}
+	if err := clickhouse.Migrate(tb.Context(), s.ClickHouse); err != nil {
+		tb.Fatal(err)
+	}
+	settings := config.Default()
+	settings.Kafka, settings.ClickHouse, settings.Admin.Listen = s.Kafka, s.ClickHouse, ""
+	settings.Sink.Group = cfg.TopicPrefix + "sink"
+	run(tb, Sink, settings, sink.Parts)
+	return s
+}
+
 // run runs a daemon until the test ends and returns when it is ready.
 func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Parts) {
 	tb.Helper()

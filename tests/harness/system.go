@@ -55,6 +55,9 @@ type System struct {
 	IngestURL, QueryURL string
 	Kafka               config.Kafka
 	ClickHouse          config.ClickHouse
+	// ClickHouseHTTP is host:port of ClickHouse's HTTP interface; only of a
+	// Standalone system.
+	ClickHouseHTTP string
 	// StoreURL is the metadata store's.
 	StoreURL string
 	// KafkaServer and StoreServer can be stopped; nil except with OwnServers.
@@ -119,6 +122,7 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 	s.Kafka.Brokers = []string{testkit.FreeAddr(tb)}
 	s.ClickHouse = config.Default().ClickHouse
 	s.ClickHouse.Addr = []string{testkit.FreeAddr(tb)}
+	s.ClickHouseHTTP = testkit.FreeAddr(tb)
 	p := NewProcess(tb, "millrace", []string{"standalone"}, merge(map[string]string{
 		"DATA_DIR":                        dir,
 		"INGEST_LISTEN":                   ingest,
@@ -126,7 +130,7 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 		"STORE_URL":                       s.StoreURL,
 		"EMBEDDED_KAFKA_LISTEN":           s.Kafka.Brokers[0],
 		"EMBEDDED_CLICKHOUSE_LISTEN":      s.ClickHouse.Addr[0],
-		"EMBEDDED_CLICKHOUSE_HTTP_LISTEN": testkit.FreeAddr(tb),
+		"EMBEDDED_CLICKHOUSE_HTTP_LISTEN": s.ClickHouseHTTP,
 		"LOG_FORMAT":                      "text",
 	}, opts.Settings))
 	s.processes = map[Role]*Process{Edge: p, Sink: p, Query: p}

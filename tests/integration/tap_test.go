@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+// example is a fenced block of a guide whose info string says tap-test.
+type example struct {
+	language   string
+	eventually bool // its result may take a moment
+	text       string
+}
+
+func examples(t *testing.T, path string) []example {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []example
+	for i, part := range strings.Split("\n"+string(text), "\n```") {
+		info, body, _ := strings.Cut(part, "\n")
+		words := strings.Fields(info)
+		if i%2 == 0 || len(words) < 2 || words[1] != "tap-test" {
+			continue
+		}
+		found = append(found, example{language: words[0], eventually: len(words) > 2 && words[2] == "eventually", text: body})
+	}
+	return found
+}
+
+func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out under -short: needs kcat and runs standalone")
+	}
+	found := examples(t, filepath.Join(testkit.Root(t), "docs/guides/tapping-the-topics.md"))
+	if len(found) == 0 {
+		t.Fatal("the guide has no examples")
+	}
+	s := harness.New(t, harness.Standalone, harness.Options{})
+	for n := range 5 {
+		s.MustTrack(t, fmt.Sprintf(`[{"name":"signup","eventId":"e-%d","properties":{"plan":"pro"}},{"name":"screen_view"}]`, n))
+	}
+	here := strings.NewReplacer("127.0.0.1:9092", s.Kafka.Brokers[0], "127.0.0.1:8123", s.ClickHouseHTTP)
+	for i, e := range found {
+		t.Run(fmt.Sprintf("%d %s", i+1, e.language), func(t *testing.T) {
+			try := func() error { return e.run(t, s, here.Replace(e.text)) }
+			if e.eventually {
+				testkit.Eventually(t, time.Minute, try)
+			} else if err := try(); err != nil {
+				t.Fatalf("%v\n%s", err, e.text)
+			}
+		})
+	}
+}
+
+// run executes the example. Reading commands must print something.
+func (e example) run(t *testing.T, s *harness.System, text string) error {
+	t.Helper()
+	var out []byte
+	var err error
+	switch e.language {
+	case "sh":
+		out, err = exec.CommandContext(t.Context(), "sh", "-ec", text).CombinedOutput()
+	case "sql":
+		out, err = sql(t, s.ClickHouseHTTP, text)
+	default:
+		return fmt.Errorf("nothing runs %s", e.language)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if reads := e.language == "sh" || strings.HasPrefix(text, "SELECT"); reads && len(strings.TrimSpace(string(out))) == 0 {
+		return errors.New("printed nothing")
+	}
+	return nil
+}
+
+func sql(t *testing.T, addr, statement string) ([]byte, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/", strings.NewReader(statement))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := harness.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return out, err
+}
