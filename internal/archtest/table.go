@@ -70,7 +70,7 @@ type technology struct {
 
 // technologies lists them. Test rooms know all that somebody does.
 var technologies = []technology{
-	{lib: "github.com/gofiber/fiber", rooms: []string{"internal/httpkit", "internal/api", "internal/app"}},
+	{lib: "github.com/gofiber/fiber", rooms: []string{"internal/httpkit", "internal/api"}},
 	{lib: "github.com/valyala/fasthttp", rooms: []string{"internal/httpkit", "internal/api"}},
 	{lib: "github.com/twmb/franz-go", rooms: []string{"internal/kafka", "internal/embedded"}},
 	{lib: "github.com/ClickHouse/ch-go", rooms: []string{"internal/clickhouse", "internal/embedded"}},
