@@ -39,9 +39,11 @@ func (openDoor) Key(context.Context, []byte) (auth.Principal, error) {
 func (openDoor) ClientWebsite(context.Context, string) (*website.Website, error) {
 	return theWebsite, nil
 }
+
 func (openDoor) Website(context.Context, string) (*website.Website, error) { return theWebsite, nil }
-func (openDoor) Salt(context.Context, time.Time) ([]byte, error)           { return make([]byte, 32), nil }
-func (openDoor) Publish(context.Context, []record.Record) error            { return nil }
+
+func (openDoor) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
+func (openDoor) Publish(context.Context, []record.Record) error  { return nil }
 
 // replay is a connection on which the same request arrives n times.
 type replay struct {
@@ -72,7 +74,8 @@ func (*replay) SetDeadline(time.Time) error      { return nil }
 func (*replay) SetReadDeadline(time.Time) error  { return nil }
 func (*replay) SetWriteDeadline(time.Time) error { return nil }
 func (*replay) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-func (*replay) LocalAddr() net.Addr              { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2} }
+
+func (*replay) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2} }
 
 func newReplay(events, n int) *replay {
 	body := sampleEvent
