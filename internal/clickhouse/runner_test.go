@@ -2,7 +2,10 @@ package clickhouse
 
 import (
 	"context"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,5 +123,71 @@ func TestAServerThatIsAwayIsGivenARest(t *testing.T) {
 	}
 	if r.Ping(t.Context()) == nil {
 		t.Error("Ping() = nil with no server")
+	}
+}
+
+// proxy passes connections on to a server, and can cut them.
+type proxy struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func newProxy(t *testing.T, server string) *proxy {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: ln}
+	t.Cleanup(func() {
+		ln.Close()
+		p.cut()
+	})
+	go func() {
+		for {
+			from, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			to, err := new(net.Dialer).DialContext(t.Context(), "tcp", server)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, from, to)
+			p.mu.Unlock()
+			go io.Copy(to, from)
+			go io.Copy(from, to)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
+
+func TestAConnectionThatWasCutIsReplaced(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	p := newProxy(t, cfg.Addr[0])
+	cfg.Addr = []string{p.Addr().String()}
+	r, err := NewRunner(t.Context(), cfg, RunnerConfig{Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	for i := range 3 {
+		if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
+			t.Errorf("statement %d: %v", i, err)
+		}
+		p.cut()
 	}
 }

@@ -1,0 +1,80 @@
+package query
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+func TestMain(m *testing.M) { clickhousetest.Main(m) }
+
+func settings(t *testing.T) config.Settings {
+	t.Helper()
+	s := config.Default()
+	s.ClickHouse = clickhousetest.Database(t)
+	s.Store.URL = config.Secret("sqlite:" + filepath.Join(t.TempDir(), "store.db"))
+	s.Query.Listen = "127.0.0.1:0"
+	return s
+}
+
+func migrateStore(t *testing.T, s config.Settings) {
+	t.Helper()
+	db, err := store.Open(t.Context(), s.Store.URL.Reveal(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run starts the parts, stops them once they are ready, and returns what the
+// checks of readiness and the whole run had to say.
+func run(t *testing.T, s config.Settings) (ready, err error) {
+	t.Helper()
+	tel, r := telemetry.Discard(), &lifecycle.Readiness{}
+	parts, err := Parts(t.Context(), s, tel, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
+		ready = r.Err(t.Context())
+		cancel()
+	}}, parts...)
+	return ready, err
+}
+
+func TestPartsStartAndAreReadyOnAMigratedSystem(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	migrateStore(t, s)
+	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
+		t.Fatal(err)
+	}
+	if ready, err := run(t, s); ready != nil || err != nil {
+		t.Errorf("readiness %v, run %v", ready, err)
+	}
+}
+
+func TestPartsRefuseASchemaThatIsNotTheirs(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	if _, err := run(t, s); err == nil || !strings.Contains(err.Error(), "metadata store") {
+		t.Errorf("an empty metadata store: %v", err)
+	}
+	migrateStore(t, s)
+	if _, err := run(t, s); err == nil || !strings.Contains(err.Error(), "millrace migrate") {
+		t.Errorf("an empty ClickHouse: %v", err)
+	}
+}
