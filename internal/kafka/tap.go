@@ -67,6 +67,9 @@ func Tap(ctx context.Context, cfg config.Kafka, opts TapOptions, do func(*Tapped
 			if bounded && rec.Offset == end-1 {
 				delete(left, rec.Partition)
 			}
+			if rec.Attrs.IsControl() {
+				continue
+			}
 			t.fill(opts.Topic, rec)
 			if err := do(&t); err != nil {
 				return err
@@ -81,7 +84,8 @@ func newTapClient(cfg config.Kafka, log *slog.Logger) (*kgo.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(opts...)
+	// A topic may end in a transaction's marker, which is read to see the end.
+	client, err := kgo.NewClient(append(opts, kgo.KeepControlRecords())...)
 	if err != nil {
 		return nil, fmt.Errorf("making the Kafka client: %w", err)
 	}

@@ -119,6 +119,26 @@ func TestTapFollowsUntilItIsStopped(t *testing.T) {
 	}
 }
 
+func TestTapEndsAtTheMarkerOfATransaction(t *testing.T) {
+	t.Parallel()
+	cfg, _ := tapTopic(t, 0)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.TransactionalID("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if err := client.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	produceTap(t, client, 7)
+	if err := client.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{`{"n":07}`}, tapValues(t, cfg, tapOptions())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestTapOfAnUnknownTopicNamesThoseThereAre(t *testing.T) {
 	t.Parallel()
 	cfg, _ := tapTopic(t, 0)
