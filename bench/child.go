@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -160,7 +159,7 @@ func loop(ctx context.Context, core string, j job) (result, error) {
 
 // cpuSeconds is the processor time that a child has used so far.
 func (c *child) cpuSeconds() (float64, error) {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.cmd.Process.Pid), "stat"))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}

@@ -50,11 +50,14 @@ func saturate(ctx context.Context, server *child, batch int, d time.Duration) (r
 	if err != nil {
 		return result{}, err
 	}
+	if err := installWrk(ctx); err != nil {
+		return result{}, err
+	}
 	out, err := exec.CommandContext(ctx, "taskset", "-c", coreAround, "wrk",
 		"-t1", "-c", strconv.Itoa(connections), "-d", fmt.Sprintf("%ds", int(d.Seconds())), "-s", script,
 		"http://"+server.Addr+"/track?website_id="+benchWebsite).CombinedOutput()
 	if err != nil {
-		return result{}, fmt.Errorf("running wrk (Debian's package wrk): %w: %s", err, out)
+		return result{}, fmt.Errorf("running wrk: %w: %s", err, out)
 	}
 	after, err := server.cpuSeconds()
 	if err != nil {
@@ -73,4 +76,15 @@ func saturate(ctx context.Context, server *child, batch int, d time.Duration) (r
 	}
 	seconds := d.Seconds()
 	return result{Events: rate * float64(batch) * seconds, Seconds: seconds, CPUSeconds: after - before}, nil
+}
+
+// installWrk has tools/services install the load generator where it is missing.
+func installWrk(ctx context.Context) error {
+	if _, err := exec.LookPath("wrk"); err == nil {
+		return nil
+	}
+	if out, err := exec.CommandContext(ctx, "go", "run", "./tools/services", "-prepare", "wrk").CombinedOutput(); err != nil {
+		return fmt.Errorf("installing wrk: %w: %s", err, out)
+	}
+	return nil
 }

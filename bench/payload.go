@@ -25,7 +25,7 @@ var benchKey = must(apikey.Generate("mlr"))
 
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err) //nolint:forbidigo // a constant of this program is wrong
+		panic(err)
 	}
 	return v
 }

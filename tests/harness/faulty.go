@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -36,9 +37,7 @@ func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 		t.Run(cases[i].Name, func(t *testing.T) {
 			t.Parallel()
 			own := apitest.Vars{"UNIQUE": cases[i].Name + time.Now().Format("150405.000000000")}
-			for name, value := range vars {
-				own[name] = value
-			}
+			maps.Copy(own, vars)
 			p := apitest.Player{Client: Client, Vars: own}
 			p.Play(t, &cases[i])
 		})
@@ -88,12 +87,15 @@ var errDown = errors.New("the server is away")
 // noStore is a metadata store that cannot be reached.
 type noStore struct{}
 
+// KeyByHash implements auth.KeyStore.
 func (noStore) KeyByHash(context.Context, [apikey.HashLen]byte) (*apikey.Key, error) {
 	return nil, errDown
 }
 
+// WebsiteByID implements auth.WebsiteStore.
 func (noStore) WebsiteByID(context.Context, string) (*website.Website, error) { return nil, errDown }
 
+// WebsiteByClientID implements auth.WebsiteStore.
 func (noStore) WebsiteByClientID(context.Context, string) (*website.Website, error) {
 	return nil, errDown
 }
@@ -107,14 +109,17 @@ func (zeroSalt) Salt(context.Context, time.Time) ([]byte, error) { return make([
 // anybody lets everybody do everything.
 type anybody struct{}
 
+// Key implements ingest.Access.
 func (anybody) Key(context.Context, []byte) (auth.Principal, error) {
 	return auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", Scopes: auth.AllScopes()}, nil
 }
 
+// ClientWebsite implements ingest.Access.
 func (anybody) ClientWebsite(_ context.Context, ref string) (*website.Website, error) {
 	return &website.Website{ID: ref, OrganizationID: "org_1", ClientID: ref}, nil
 }
 
+// Website implements ingest.Access.
 func (a anybody) Website(ctx context.Context, ref string) (*website.Website, error) {
 	return a.ClientWebsite(ctx, ref)
 }

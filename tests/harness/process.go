@@ -77,7 +77,8 @@ func (p *Process) Launch(tb testing.TB) {
 	if p.cmd != nil {
 		tb.Fatalf("%s runs already", p.name)
 	}
-	cmd := exec.CommandContext(context.Background(), p.path, p.args...)
+	// The daemon ends by Stop or Kill, not with the test's context.
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), p.path, p.args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.SysProcAttr = dieWithTest()

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -32,7 +33,7 @@ type cleaning struct{ m *testing.M }
 
 // Run runs the tests and removes what all of them shared.
 func (c cleaning) Run() int {
-	defer removeBinaries() //nolint:errcheck // a temporary folder
+	defer removeBinaries()
 	return c.m.Run()
 }
 
@@ -162,7 +163,9 @@ func (s *System) startSplit(tb testing.TB, opts Options) {
 		"INGEST_LISTEN":       ingest,
 		"QUERY_LISTEN":        query,
 		"SINK_GROUP":          s.Kafka.TopicPrefix + "sink",
-		"LOG_FORMAT":          "text",
+		// A killed member without an instance id keeps its partitions this long.
+		"SINK_SESSION_TIMEOUT": "3s",
+		"LOG_FORMAT":           "text",
 	}, opts.Settings)
 	for _, args := range [][]string{{"migrate"}, {"topics", "create"}} {
 		s.operate(tb, settings, args...)
@@ -188,8 +191,6 @@ func (s *System) operate(tb testing.TB, settings map[string]string, args ...stri
 }
 
 func merge(into, from map[string]string) map[string]string {
-	for name, value := range from {
-		into[name] = value
-	}
+	maps.Copy(into, from)
 	return into
 }

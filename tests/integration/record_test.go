@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -61,7 +63,7 @@ func TestARecordSaysWhatATapperReliesOn(t *testing.T) {
 		}
 		want := map[string]string{
 			"schema": "events.v1", "type": "custom", "website": websiteID(1), "organization": organization,
-			"received-at": fmt.Sprint(r.Timestamp.UnixMilli()), "request-id": "req-1",
+			"received-at": strconv.FormatInt(r.Timestamp.UnixMilli(), 10), "request-id": "req-1",
 			"eid":         hexOf(record.HashOf([]byte(websiteID(1)), []byte("e-1"))),
 			"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		}
@@ -110,8 +112,8 @@ func javaPartition(key []byte, partitions int) int32 {
 		k = (k ^ k>>24) * m
 		h = h*m ^ k
 	}
-	for i := len(key) - 1; i >= 0; i-- {
-		h ^= uint32(key[i]) << (8 * i)
+	for i, b := range slices.Backward(key) {
+		h ^= uint32(b) << (8 * i)
 	}
 	if len(key) > 0 {
 		h *= m

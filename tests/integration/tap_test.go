@@ -45,7 +45,7 @@ func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out under -short: needs kcat and runs standalone")
 	}
-	found := examples(t, filepath.Join(testkit.Root(t), "docs/guides/tapping-the-topics.md"))
+	found := examples(t, filepath.Join(testkit.Root(t), "docs", "guides", "tapping-the-topics.md"))
 	if len(found) == 0 {
 		t.Fatal("the guide has no examples")
 	}

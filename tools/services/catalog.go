@@ -29,6 +29,11 @@ var catalog = []recipe{
 	{name: "redis", prepare: prepareRedis, build: buildRedis},
 }
 
+// programs are what else -prepare installs, when it is named.
+var programs = []recipe{
+	{name: "wrk", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "wrk", pkg: "wrk"}) }},
+}
+
 func prepareRedis(ctx context.Context) error {
 	return install(ctx, tool{binary: "redis-server", pkg: "redis-server"})
 }

@@ -53,7 +53,7 @@ func main() {
 // run starts the named servers, all when names is empty, and serves until the
 // input ends or ctx does.
 func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, out io.Writer) (err error) {
-	recipes, err := choose(names)
+	recipes, err := choose(names, prepareOnly)
 	if err != nil {
 		return err
 	}
@@ -135,17 +135,21 @@ func obey(ctx context.Context, servers map[string]*server, words []string) error
 	}
 }
 
-func choose(names []string) ([]recipe, error) {
+func choose(names []string, prepareOnly bool) ([]recipe, error) {
 	if len(names) == 0 {
 		return catalog, nil
 	}
+	known := catalog
+	if prepareOnly {
+		known = slices.Concat(catalog, programs)
+	}
 	var chosen []recipe
 	for _, n := range names {
-		i := slices.IndexFunc(catalog, func(r recipe) bool { return r.name == n })
+		i := slices.IndexFunc(known, func(r recipe) bool { return r.name == n })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown server %q; there are kafka, postgres and redis", n)
 		}
-		chosen = append(chosen, catalog[i])
+		chosen = append(chosen, known[i])
 	}
 	return chosen, nil
 }
