@@ -105,7 +105,7 @@ func (c *compiler) types() []*Type {
 		t := Lookup(name)
 		switch {
 		case t == nil:
-			c.add(fmt.Sprintf("parameters[%d]", i), "unknown_type", "Unknown query type: "+name, suggestType(name))
+			c.add(fmt.Sprintf("parameters[%d]", i), "unknown_type", "Unknown query type: "+echo(name), suggestType(name))
 		case t.Subjects&c.env.Subject.Kind == 0:
 			c.add(fmt.Sprintf("parameters[%d]", i), "unsupported_subject", "Query type "+name+" is not about this subject", "")
 		default:
@@ -122,7 +122,7 @@ func (c *compiler) loadZone() {
 	}
 	zone, err := LoadZone(name)
 	if err != nil {
-		c.add(field, "unknown_timezone", fmt.Sprintf("Invalid timezone: %.64s", name), "Use an IANA name such as 'Europe/Berlin'")
+		c.add(field, "unknown_timezone", "Invalid timezone: "+echo(name), "Use an IANA name such as 'Europe/Berlin'")
 		zone = time.UTC
 	}
 	c.zone = zone
@@ -155,7 +155,7 @@ func (c *compiler) checkFilters(types []*Type) {
 func (c *compiler) checkGroupBy(types []*Type) {
 	for _, g := range c.request.GroupBy {
 		for _, t := range distinct(types) {
-			c.add("groupBy", "unsupported_group", fmt.Sprintf("Grouping by %.64s is not supported by %s", g, t.Name), t.Name+" supports no groupBy")
+			c.add("groupBy", "unsupported_group", fmt.Sprintf("Grouping by %s is not supported by %s", echo(g), t.Name), t.Name+" supports no groupBy")
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (c *compiler) checkGroupBy(types []*Type) {
 func (c *compiler) checkSort(types []*Type) {
 	r := c.request
 	if r.SortOrder != "" && r.SortOrder != "asc" && r.SortOrder != "desc" {
-		c.add("sortOrder", "unknown_order", "Invalid sortOrder: "+r.SortOrder, "Use 'asc' or 'desc'")
+		c.add("sortOrder", "unknown_order", "Invalid sortOrder: "+echo(r.SortOrder), "Use 'asc' or 'desc'")
 	}
 	if r.SortBy == "" && r.SortOrder == "" {
 		return
@@ -180,11 +180,11 @@ func (c *compiler) checkSort(types []*Type) {
 		}
 		sortable++
 		if r.SortBy != "" && !slices.Contains(t.Sorts, r.SortBy) {
-			c.add("sortBy", "unsupported_sort", fmt.Sprintf("Sorting by %.64s is not supported by %s", r.SortBy, t.Name), supportedSorts(t))
+			c.add("sortBy", "unsupported_sort", fmt.Sprintf("Sorting by %s is not supported by %s", echo(r.SortBy), t.Name), supportedSorts(t))
 		}
 	}
 	if sortable == 0 && single != "" {
-		c.add(field, "unsupported_sort", fmt.Sprintf("Sorting by %.64s is not supported by %s", asked, single), single+" has one row")
+		c.add(field, "unsupported_sort", fmt.Sprintf("Sorting by %s is not supported by %s", echo(asked), single), single+" has one row")
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
 	preset, isPreset := Range{}, false
 	if r.Preset != "" {
 		if preset, isPreset = PresetRange(r.Preset, c.env.Now, c.zone); !isPreset {
-			c.once("preset", "unknown_preset", "Invalid date preset: "+r.Preset, presetSuggestion())
+			c.once("preset", "unknown_preset", "Invalid date preset: "+echo(r.Preset), presetSuggestion())
 			return rng, nil, false
 		}
 	}
@@ -239,7 +239,7 @@ func (c *compiler) bound(
 	}
 	t, ok := parse(given, c.zone)
 	if !ok {
-		c.once(field, "invalid_date", fmt.Sprintf("Invalid date: %.64s. Could not parse as a valid date", given), "")
+		c.once(field, "invalid_date", "Invalid date: "+echo(given)+". Could not parse as a valid date", "")
 		return time.Time{}
 	}
 	return t
@@ -265,7 +265,7 @@ func (c *compiler) granularity(p *Parameter, at string, t *Type) Granularity {
 	}
 	g, ok := parseGranularity(name)
 	if !ok {
-		c.once(field, "unknown_granularity", fmt.Sprintf("Invalid granularity: %.64s", name), "Use 'hourly' or 'daily'")
+		c.once(field, "unknown_granularity", "Invalid granularity: "+echo(name), "Use 'hourly' or 'daily'")
 		return Daily
 	}
 	if p.Granularity != "" && t != nil && !t.Series {

@@ -76,7 +76,7 @@ func (d *decoder) object(prefix string, v *fastjson.Value, table fields) {
 	}
 	o.Visit(func(key []byte, v *fastjson.Value) {
 		name := string(key)
-		at := prefix + name
+		at := prefix + echo(name)
 		read, ok := table[name]
 		switch {
 		case !ok:
@@ -84,7 +84,7 @@ func (d *decoder) object(prefix string, v *fastjson.Value, table fields) {
 			for n := range table {
 				names = append(names, n)
 			}
-			d.problems = append(d.problems, problem(at, "unknown_field", "Unknown field: "+name, didYouMean(name, sorted(names))))
+			d.problems = append(d.problems, problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names))))
 		case seen[name]:
 			d.add(at, "duplicate", name+" is given twice")
 		case v.Type() != fastjson.TypeNull:

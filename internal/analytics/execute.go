@@ -2,10 +2,16 @@ package analytics
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -23,12 +29,16 @@ type Config struct {
 	// Reserve is the part of the request's time that is kept for writing the
 	// answer; 0 means 500 ms.
 	Reserve time.Duration
+	// MaxResultBytes is how much memory the results of one HTTP request may hold
+	// together; what comes after that fails. 0 means 64 MiB.
+	MaxResultBytes int
 }
 
-// Deps are the parts an Engine needs; all are required.
+// Deps are the parts an Engine needs; all but Tracer are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
+	Tracer  trace.Tracer
 	Runner  Runner
 }
 
@@ -42,7 +52,10 @@ type Engine struct {
 const (
 	defaultConcurrency = 8
 	defaultReserve     = 500 * time.Millisecond
+	defaultResultBytes = 64 << 20
 )
+
+var errResultsTooLarge = errors.New("the results of the request are too large together")
 
 // NewEngine returns an engine. It opens nothing.
 func NewEngine(cfg Config, deps Deps) *Engine {
@@ -51,6 +64,12 @@ func NewEngine(cfg Config, deps Deps) *Engine {
 	}
 	if cfg.Reserve <= 0 {
 		cfg.Reserve = defaultReserve
+	}
+	if cfg.MaxResultBytes <= 0 {
+		cfg.MaxResultBytes = defaultResultBytes
+	}
+	if deps.Tracer == nil {
+		deps.Tracer = noop.NewTracerProvider().Tracer("")
 	}
 	return &Engine{cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics)}
 }
@@ -72,6 +91,7 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 		defer cancel()
 	}
 	all := make([][]Result, len(plans))
+	var held atomic.Int64
 	var g errgroup.Group
 	g.SetLimit(e.cfg.Concurrency)
 	for i := range plans {
@@ -79,7 +99,7 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 		for j := range plans[i].Statements {
 			s, r := &plans[i].Statements[j], &all[i][j]
 			g.Go(func() error {
-				*r = e.run(ctx, s)
+				*r = e.run(ctx, s, &held)
 				return nil
 			})
 		}
@@ -88,11 +108,20 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 	return all
 }
 
-func (e *Engine) run(ctx context.Context, s *Statement) Result {
+// run executes one statement. held counts the bytes of all results of the
+// request.
+func (e *Engine) run(ctx context.Context, s *Statement, held *atomic.Int64) Result {
+	ctx, span := e.deps.Tracer.Start(ctx, "query "+s.Type.Name,
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.String("query.type", s.Type.Name)))
+	defer span.End()
 	start := time.Now()
 	table, err := e.deps.Runner.Run(ctx, s)
+	if err == nil && held.Add(int64(table.Bytes())) > int64(e.cfg.MaxResultBytes) {
+		err = errResultsTooLarge
+	}
 	e.metrics.seconds.WithLabelValues(s.Type.Name).Observe(time.Since(start).Seconds())
 	if err != nil {
+		span.SetStatus(codes.Error, "")
 		e.metrics.failures.WithLabelValues(s.Type.Name).Inc()
 		e.deps.Log.LogAttrs(ctx, slog.LevelError, "query failed", slog.String("type", s.Type.Name), slog.Any("error", err))
 		return Result{Statement: s, Err: err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -72,6 +73,27 @@ func TestExecuteRunsAFewStatementsAtATimeAndKeepsTheirOrder(t *testing.T) {
 			t.Errorf("%v failures counted, want 2", n)
 		}
 	})
+}
+
+// wideRunner answers with tables of a size.
+type wideRunner int
+
+func (n wideRunner) Run(context.Context, *Statement) (*Table, error) {
+	return &Table{Rows: 1, Columns: []Values{{Strings: []string{strings.Repeat("x", int(n)-stringHeaderBytes)}}}}, nil
+}
+
+func TestResultsOfARequestAreBoundedTogether(t *testing.T) {
+	t.Parallel()
+	e := NewEngine(Config{Concurrency: 1, MaxResultBytes: 2000}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: wideRunner(1000)})
+	plans, err := compileBody(t, `{"parameters":["summary","summary","summary"],"preset":"today"}`, websiteEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range e.Execute(t.Context(), plans)[0] {
+		if beyond := i == 2; errors.Is(r.Err, errResultsTooLarge) != beyond || (r.Table == nil) != beyond {
+			t.Errorf("result %d of 1000 bytes: %v", i, r.Err)
+		}
+	}
 }
 
 func TestExecuteKeepsTimeForTheAnswer(t *testing.T) {

@@ -118,11 +118,11 @@ func (f *Filter) check(at string) []fault.Detail {
 		all = append(all, problem(at+part, rule, message, suggestion))
 	}
 	if field == nil {
-		add(".field", "unknown_filter", "Unknown filter field: "+f.Field, suggestField(f.Field))
+		add(".field", "unknown_filter", "Unknown filter field: "+echo(f.Field), suggestField(f.Field))
 	}
 	switch {
 	case op == nil:
-		add(".op", "unknown_operator", "Unknown filter operator: "+f.Op, "Supported operators: "+strings.Join(operatorNames(field), ", "))
+		add(".op", "unknown_operator", "Unknown filter operator: "+echo(f.Op), "Supported operators: "+strings.Join(operatorNames(field), ", "))
 		return all
 	case field != nil && !op.supports(field):
 		add(".op", "unsupported_operator", fmt.Sprintf("Operator %s is not supported by %s", f.Op, field.Name),

@@ -15,6 +15,8 @@ const (
 	DefaultLimit  = 100       // rows of an answer
 	MaxLimit      = 10_000    // rows of an answer
 	MaxPage       = 1_000_000 // so that the offset stays within bounds
+	MaxProblems   = 50        // listed in one refusal
+	maxEchoLen    = 64        // of a caller's text inside a message, in code points
 )
 
 // Request is one question, or several that share a range and filters.
@@ -54,6 +56,9 @@ func (p *Parameter) Label() string {
 	return p.Name
 }
 
+// echo shortens a caller's text for a message.
+func echo(s string) string { return fmt.Sprintf("%.*s", maxEchoLen, s) }
+
 // problem makes one entry of details[].
 func problem(field, rule, message, suggestion string) fault.Detail {
 	return fault.Detail{Index: fault.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion}
@@ -65,6 +70,7 @@ func invalid(details []fault.Detail) error {
 	if len(details) == 0 {
 		return nil
 	}
+	details = details[:min(len(details), MaxProblems)]
 	message := details[0].Message
 	if s := details[0].Suggestion; s != "" {
 		message += ". " + s

@@ -29,6 +29,21 @@ type Values struct {
 	Millis []int64
 }
 
+// Bytes is about how much memory the table holds.
+func (t *Table) Bytes() int {
+	n := 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		n += 8 * (len(c.Uints) + len(c.Ints) + len(c.Floats) + len(c.Millis))
+		for _, s := range c.Strings {
+			n += stringHeaderBytes + len(s)
+		}
+	}
+	return n
+}
+
+const stringHeaderBytes = 16
+
 // timeLayout is how instants look in an answer.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 

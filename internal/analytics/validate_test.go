@@ -150,6 +150,29 @@ func TestLimitsAreAcceptedAtAndRefusedBeyond(t *testing.T) {
 	}
 }
 
+func TestARefusalIsShortHoweverLongTheRequest(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 10_000)
+	for _, body := range []string{
+		`{"parameters":["` + long + `"],"preset":"today"}`, `{"` + long + `":1,"parameters":["summary"]}`, `{"parameters":["summary"],"preset":"` + long + `"}`,
+		filterBody(`{"field":"` + long + `","op":"` + long + `","value":""}`), `{"parameters":["top_pages"],"preset":"today","sortBy":"` + long + `","groupBy":"` + long + `"}`,
+		`{"parameters":["summary"],"startDate":"` + long + `","endDate":"2026-01-01","timeZone":"` + long + `","granularity":"` + long + `"}`,
+		`{"parameters":[` + strings.Repeat("1,", 10_000) + `1]}`,
+	} {
+		_, err := compileBody(t, body, websiteEnv())
+		f := fault.Of(err)
+		if f.Code != fault.Validation || len(f.Details) > MaxProblems {
+			t.Errorf("%.60s: %s with %d details", body, f.Code, len(f.Details))
+			continue
+		}
+		for _, d := range f.Details {
+			if n := len(d.Field) + len(d.Message) + len(d.Suggestion); n > 500 {
+				t.Errorf("%.60s: a detail of %d bytes", body, n)
+			}
+		}
+	}
+}
+
 func TestWhatIsNoJSONIsAParseFault(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", "nope", `{"parameters":["summary"],}`, `{"limit":1e}`, `{"limit":NaN}`, "{\"id\":\"\xff\"}", "{\"id\":\"a\nb\"}", `{} {}`} {

@@ -29,7 +29,7 @@ type RunnerConfig struct {
 	// MaxMemoryBytes is what one statement may use on the server. 4 GiB.
 	MaxMemoryBytes int64
 	// MaxResultBytes is the largest result of one statement, uncompressed; a
-	// larger one is an error. 64 MiB.
+	// larger one is an error. 32 MiB.
 	MaxResultBytes int64
 }
 
@@ -44,7 +44,7 @@ func (c RunnerConfig) withDefaults() RunnerConfig {
 		c.MaxMemoryBytes = 4 << 30
 	}
 	if c.MaxResultBytes <= 0 {
-		c.MaxResultBytes = 64 << 20
+		c.MaxResultBytes = 32 << 20
 	}
 	return c
 }
@@ -54,6 +54,9 @@ const (
 	breakerTrips = 5           // failures one after the other
 	breakerPause = time.Second // before it is asked again
 )
+
+// serverShare is the part of the time left that the server may use.
+const serverShare = 0.9
 
 // Runner executes statements on a pool of connections. It implements
 // analytics.Runner. Connections are made when they are needed.
@@ -109,11 +112,15 @@ func (r *Runner) Ping(ctx context.Context) error {
 	return nil
 }
 
+// errBusy means that no connection became free in time.
+var errBusy = errors.New("every ClickHouse connection is in use")
+
 // answered reports whether the server did its part: an exception is an answer,
-// and a caller that went away says nothing about the server.
+// and neither a caller that went away nor a queue of our own says anything about
+// the server.
 func answered(err error) bool {
 	_, isException := ch.AsException(err)
-	return err == nil || isException || errors.Is(err, context.Canceled)
+	return err == nil || isException || errors.Is(err, context.Canceled) || errors.Is(err, errBusy)
 }
 
 // Run implements analytics.Runner.
@@ -137,6 +144,9 @@ func (r *Runner) Run(ctx context.Context, s *analytics.Statement) (*analytics.Ta
 
 func (r *Runner) once(ctx context.Context, s *analytics.Statement) (*analytics.Table, error) {
 	c, err := r.pool.Acquire(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, errors.Join(errBusy, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connecting to ClickHouse: %w", err)
 	}
@@ -154,14 +164,14 @@ func (r *Runner) once(ctx context.Context, s *analytics.Statement) (*analytics.T
 	return out.table, nil
 }
 
-// settingsFor gives the server the time that is left, so that it stops working
-// when nobody waits any more.
+// settingsFor gives the server most of the time that is left: it stops working
+// before nobody waits any more, and says so, which tells it from one that hangs.
 func (r *Runner) settingsFor(ctx context.Context) []ch.Setting {
 	left := r.cfg.MaxTime
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline))
 	}
-	seconds := strconv.FormatFloat(max(left.Seconds(), 0.001), 'f', 3, 64)
+	seconds := strconv.FormatFloat(max(left.Seconds()*serverShare, 0.001), 'f', 3, 64)
 	return append(slices.Clip(r.settings), ch.Setting{Key: "max_execution_time", Value: seconds, Important: true})
 }
 

@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -189,5 +190,26 @@ func TestAConnectionThatWasCutIsReplaced(t *testing.T) {
 			t.Errorf("statement %d: %v", i, err)
 		}
 		p.cut()
+	}
+}
+
+func TestWaitingForATurnIsNoFailureOfTheServer(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, RunnerConfig{Connections: 1})
+	held, err := r.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * breakerTrips {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_, err := r.Run(ctx, statement("SELECT 1 AS a", "a"))
+		cancel()
+		if !errors.Is(err, errBusy) {
+			t.Fatalf("with no connection free: %v, want %v", err, errBusy)
+		}
+	}
+	held.Release()
+	if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
+		t.Errorf("with a free connection: %v", err)
 	}
 }

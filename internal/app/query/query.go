@@ -42,7 +42,9 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
 		auth.Deps{Keys: db, Websites: db, Metrics: t.Registry},
 	)
-	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: t.Log, Metrics: t.Registry, Runner: runner})
+	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
+		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner,
+	})
 	app := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access},
 		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine},
