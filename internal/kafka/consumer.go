@@ -28,11 +28,9 @@ const (
 	// maxHeartbeat is the longest pause between two heartbeats; it is a tenth of
 	// the session timeout when that is shorter.
 	maxHeartbeat = 3 * time.Second
-	// firstPoll is how many records are asked for when nothing is known of their
-	// size yet.
-	firstPoll = 1000
-	// rewindRetry is how soon a rewind that failed is tried again.
-	rewindRetry  = time.Second
+	// pollWait ends a poll that brings nothing: a rebalance waits for polls, and a
+	// rewind that failed is tried again at the next one.
+	pollWait     = 200 * time.Millisecond
 	leaveTimeout = 5 * time.Second
 )
 
@@ -67,14 +65,14 @@ type Consumer struct {
 	admin  *kadm.Client
 	owner  sink.Owner
 
-	records []sink.Record // of the batch being delivered
+	records  []sink.Record // of the batch being delivered
+	perBytes int64         // of a record, as last seen; 0 before any
 
-	mu       sync.Mutex
-	session  sink.Session            // of the latest assignment
-	owned    map[sink.Partition]bool // what the owner was told it owns
-	rewinds  map[sink.Partition]bool // what is to be read again
-	topicIDs map[string][16]byte     // by name without prefix
-	wake     context.CancelFunc      // ends the poll that waits
+	mu      sync.Mutex
+	session sink.Session            // of the latest assignment
+	owned   map[sink.Partition]bool // what the owner was told it owns
+	rewinds map[sink.Partition]bool // what is to be read again
+	wake    context.CancelFunc      // ends the poll that waits
 }
 
 // NewConsumer returns a Consumer of topics, named without prefix. It connects
@@ -85,7 +83,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	}
 	c := &Consumer{
 		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{},
-		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, topicIDs: map[string][16]byte{},
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{},
 		errs: promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics)).NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
 			Help: "Errors of partitions or of the group that a poll brought.",
@@ -193,28 +191,24 @@ func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.B
 	return nil
 }
 
-// wakeable returns a context that Rewind ends. While a rewind is waiting to be
-// tried again, so is the poll, for a moment only.
+// wakeable returns a context for one wait, which Rewind cuts short.
 func (c *Consumer) wakeable(ctx context.Context) (context.Context, context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.rewinds) > 0 {
-		ctx, c.wake = context.WithTimeout(ctx, rewindRetry)
-	} else {
-		ctx, c.wake = context.WithCancel(ctx)
-	}
+	ctx, c.wake = context.WithTimeout(ctx, pollWait)
 	return ctx, c.wake
 }
 
-// recordsIn returns how many of the records that wait in the client make about
-// so many bytes.
+// recordsIn returns how many records make about so many bytes, judged by those
+// that wait in the client.
 func (c *Consumer) recordsIn(maxBytes int64) int {
-	records, bytes := c.client.BufferedFetchRecords(), c.client.BufferedFetchBytes()
-	if records == 0 || bytes == 0 {
-		return firstPoll
+	if records, bytes := c.client.BufferedFetchRecords(), c.client.BufferedFetchBytes(); records > 0 {
+		c.perBytes = bytes/records + recordOverhead
 	}
-	per := bytes/records + recordOverhead
-	return int(max(1, maxBytes/per))
+	if c.perBytes == 0 {
+		return 1 // enough to be woken by; the next poll knows more
+	}
+	return int(max(1, maxBytes/c.perBytes))
 }
 
 // fetchErrors counts and logs what partitions report, and returns what ends the

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,7 +32,8 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 	c.mu.Unlock()
 
 	news := c.partitions(added)
-	assignments, err := c.assignments(ctx, news)
+	// The first call may come before Open has returned: c.admin may not be there.
+	assignments, err := c.assignments(ctx, kadm.NewClient(client), news)
 	if err != nil {
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned topics failed, trying again", slog.Any("error", err))
 		c.mu.Lock()
@@ -86,7 +88,7 @@ func (c *Consumer) partitions(m map[string][]int32) []sink.Partition {
 }
 
 // assignments adds to each partition the UUID of its topic.
-func (c *Consumer) assignments(ctx context.Context, ps []sink.Partition) ([]sink.Assignment, error) {
+func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sink.Partition) ([]sink.Assignment, error) {
 	var names []string
 	for _, p := range ps {
 		if name := TopicName(c.cfg, p.Topic); !slices.Contains(names, name) {
@@ -98,7 +100,7 @@ func (c *Consumer) assignments(ctx context.Context, ps []sink.Partition) ([]sink
 	}
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	metadata, err := c.admin.Metadata(ctx, names...)
+	metadata, err := admin.Metadata(ctx, names...)
 	if err != nil {
 		return nil, fmt.Errorf("reading topic ids: %w", err)
 	}
@@ -142,7 +144,7 @@ func (c *Consumer) rewind(ctx context.Context) {
 	offsets, err := c.committed(ctx, ps)
 	if err == nil {
 		var assignments []sink.Assignment
-		if assignments, err = c.assignments(ctx, ps); err == nil {
+		if assignments, err = c.assignments(ctx, c.admin, ps); err == nil {
 			c.client.SetOffsets(offsets)
 			c.own(ps, true)
 			c.owner.Assigned(ctx, assignments)

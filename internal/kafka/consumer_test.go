@@ -1,0 +1,354 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
+)
+
+var only = sink.Partition{Topic: record.TopicEvents, Index: 0}
+
+// reader is an owner of one partition that notes what happens to it.
+type reader struct {
+	*Consumer
+
+	client *kgo.Client
+	mu     sync.Mutex
+	calls  []string
+	topic  [16]byte
+}
+
+func (r *reader) note(call string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, call)
+}
+
+func (r *reader) Assigned(_ context.Context, as []sink.Assignment) {
+	for _, a := range as {
+		r.note("assigned")
+		r.topic = a.TopicID
+	}
+}
+
+func (r *reader) Revoked(_ context.Context, ps []sink.Partition) {
+	for range ps {
+		r.note("revoked")
+	}
+}
+
+func (r *reader) Lost(_ context.Context, ps []sink.Partition) {
+	for range ps {
+		r.note("lost")
+	}
+}
+
+func (r *reader) noted() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.calls...)
+}
+
+// newReader opens a consumer of a topic with one partition that holds n records,
+// whose values are their offsets.
+func newReader(t *testing.T, n int, change ...func(*config.Sink)) *reader {
+	t.Helper()
+	_, cfg := kafkatest.Cluster(t, kfake.SeedTopics(1, record.TopicEvents))
+	producer, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(producer.Close)
+	r := &reader{client: producer}
+	r.produce(t, 0, n)
+
+	s := config.Default().Sink
+	for _, f := range change {
+		f(&s)
+	}
+	r.Consumer, err = NewConsumer(cfg, s, []string{record.TopicEvents}, ConsumerDeps{
+		Client: "test", Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Open(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *reader) produce(t *testing.T, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		rec := &kgo.Record{Topic: record.TopicEvents, Value: fmt.Append(nil, n)}
+		if err := r.client.ProduceSync(t.Context(), rec).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read polls until n records came, and returns their offsets and the last
+// session.
+func (r *reader) read(t *testing.T, n int) (offsets []int64, s sink.Session) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for len(offsets) < n {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+			s = b.Session
+			for _, rec := range b.Records {
+				if string(rec.Value) != fmt.Sprint(rec.Offset) {
+					t.Errorf("offset %d reads %q", rec.Offset, rec.Value)
+				}
+				offsets = append(offsets, rec.Offset)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%d records came, want %d", len(offsets), n)
+		}
+	}
+	return offsets, s
+}
+
+// committed returns the group's offset and its metadata; -1 for none.
+func (r *reader) committed(t *testing.T) (int64, string) {
+	t.Helper()
+	all, err := kadm.NewClient(r.client).FetchOffsets(t.Context(), r.sink.Group)
+	if err != nil {
+		return -1, ""
+	}
+	o, ok := all.Lookup(record.TopicEvents, 0)
+	if !ok {
+		return -1, ""
+	}
+	return o.At, o.Metadata
+}
+
+func TestACommitCarriesOffsetAndMetadata(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 3)
+	_, s := r.read(t, 3)
+	if err := r.Commit(t.Context(), only, s, sink.Progress{Next: 2, Metadata: `{"p":[2,3]}`}); err != nil {
+		t.Fatal(err)
+	}
+	if at, metadata := r.committed(t); at != 2 || metadata != `{"p":[2,3]}` {
+		t.Errorf("committed %d with %q", at, metadata)
+	}
+	if r.topic == ([16]byte{}) {
+		t.Error("the assignment has no topic id")
+	}
+}
+
+func TestWhoMayCommit(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 3)
+	_, s := r.read(t, 3)
+	other := sink.Partition{Topic: record.TopicEvents, Index: 7}
+	for _, tc := range []struct {
+		name      string
+		partition sink.Partition
+		session   sink.Session
+		fenced    bool
+	}{
+		{"the reader", only, s, false},
+		{"the reader of an older generation, the partition kept", only, sink.Session{Member: s.Member, Generation: s.Generation - 1}, false},
+		{"a generation that has not come", only, sink.Session{Member: s.Member, Generation: s.Generation + 1}, true},
+		{"another member", only, sink.Session{Member: "gone", Generation: s.Generation}, true},
+		{"no member", only, sink.Session{}, true},
+		{"a partition that is not owned", other, s, true},
+	} {
+		before, _ := r.committed(t)
+		next := before + 2
+		err := r.Commit(t.Context(), tc.partition, tc.session, sink.Progress{Next: next})
+		if fenced := errors.Is(err, sink.ErrFenced); fenced != tc.fenced || !fenced && err != nil {
+			t.Errorf("%s: %v, want fenced %v", tc.name, err, tc.fenced)
+		}
+		if after, _ := r.committed(t); (after == next) == tc.fenced {
+			t.Errorf("%s: committed %d after %d", tc.name, after, before)
+		}
+	}
+}
+
+func TestARewoundPartitionBeginsAtItsCommit(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 5)
+	_, s := r.read(t, 5)
+	if err := r.Commit(t.Context(), only, s, sink.Progress{Next: 3}); err != nil {
+		t.Fatal(err)
+	}
+	r.Rewind(only)
+	if err := r.Commit(t.Context(), only, s, sink.Progress{Next: 5}); !errors.Is(err, sink.ErrFenced) {
+		t.Errorf("Commit() = %v while a rewind is due, want ErrFenced", err)
+	}
+	again, _ := r.read(t, 2)
+	if diff := cmp.Diff([]int64{3, 4}, again); diff != "" {
+		t.Errorf("offsets (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"assigned", "lost", "assigned"}, r.noted()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPartitionRewoundBeforeAnyCommitBeginsAtTheStart(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 2)
+	r.read(t, 2)
+	r.Rewind(only)
+	again, _ := r.read(t, 2)
+	if diff := cmp.Diff([]int64{0, 1}, again); diff != "" {
+		t.Errorf("offsets (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPausedPartitionStaysOwnedAndGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 2)
+	r.read(t, 2)
+	r.Pause(only)
+	r.produce(t, 2, 4)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := r.Poll(ctx, 1<<20, func(sink.Batch) { t.Error("a paused partition was delivered") }); err != nil {
+		t.Fatal(err)
+	}
+	r.Resume(only)
+	more, _ := r.read(t, 2)
+	if diff := cmp.Diff([]int64{2, 3}, more); diff != "" {
+		t.Errorf("offsets (-want +got):\n%s", diff)
+	}
+}
+
+func TestDataThatIsGoneStopsAPartition(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 5)
+	_, s := r.read(t, 5)
+	if err := r.Commit(t.Context(), only, s, sink.Progress{Next: 2}); err != nil {
+		t.Fatal(err)
+	}
+	admin := kadm.NewClient(r.client)
+	var gone kadm.Offsets
+	gone.Add(kadm.Offset{Topic: record.TopicEvents, Partition: 0, At: 4})
+	if _, err := admin.DeleteRecords(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	r.Rewind(only)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+			t.Errorf("jumped over lost data to offset %d", b.Records[0].Offset)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPollIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 200)
+	r.read(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for got := 1; got < 200; {
+		if err := r.Poll(ctx, 10*recordOverhead, func(b sink.Batch) {
+			got += len(b.Records)
+			if len(b.Records) > 10 {
+				t.Errorf("%d records in one poll, asked for about 10", len(b.Records))
+			}
+		}); err != nil || ctx.Err() != nil {
+			t.Fatal(err, ctx.Err())
+		}
+	}
+}
+
+func TestAConsumerIsReadyOnceItHasJoined(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 1)
+	r.read(t, 1)
+	if err := r.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	idle, err := NewConsumer(r.cfg, r.sink, []string{record.TopicEvents}, ConsumerDeps{
+		Client: "idle", Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if idle.Ready(t.Context()) == nil {
+		t.Error("ready before it was opened")
+	}
+}
+
+// A second member takes a share; the first keeps the other and goes on.
+func TestAJoiningMemberInterruptsNothingThatIsKept(t *testing.T) {
+	t.Parallel()
+	_, cfg := kafkatest.Cluster(t, kfake.SeedTopics(2, record.TopicEvents))
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	open := func(name string) *reader {
+		r := &reader{client: client}
+		s := config.Default().Sink
+		s.Session = 6 * time.Second
+		r.Consumer, err = NewConsumer(cfg, s, []string{record.TopicEvents}, ConsumerDeps{
+			Client: name, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Open(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		return r
+	}
+	await := func(r *reader, want []string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for !cmp.Equal(want, r.noted()) {
+			if err := r.Poll(ctx, 1<<20, func(sink.Batch) {}); err != nil || ctx.Err() != nil {
+				t.Fatalf("calls %q, want %q: %v", r.noted(), want, err)
+			}
+		}
+	}
+	first := open("first")
+	await(first, []string{"assigned", "assigned"})
+	session := first.currentSession()
+	second := open("second")
+	await(first, []string{"assigned", "assigned", "revoked"})
+	await(second, []string{"assigned"})
+
+	kept := sink.Partition{Topic: record.TopicEvents, Index: 0}
+	if !first.owned[kept] {
+		kept.Index = 1
+	}
+	if err := first.Commit(t.Context(), kept, session, sink.Progress{Next: 1}); err != nil {
+		t.Errorf("committing what was kept, under the generation it was read in: %v", err)
+	}
+	taken := sink.Partition{Topic: record.TopicEvents, Index: 1 - kept.Index}
+	if err := first.Commit(t.Context(), taken, session, sink.Progress{Next: 1}); !errors.Is(err, sink.ErrFenced) {
+		t.Errorf("committing what was taken away: %v, want ErrFenced", err)
+	}
+}
