@@ -174,7 +174,7 @@ func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
 			for _, chunked := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %d %v", path, padding, chunked), func(t *testing.T) {
 					t.Parallel()
-					body := strings.Repeat(" ", padding) + inner
+					body := strings.Repeat("\r\n", padding/2) + inner
 					head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\n", path)
 					if chunked {
 						body = head + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
@@ -184,8 +184,8 @@ func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
 					answers := raw(t, serve(t, newApp(t, Config{})), body+inner)
 					// A connection may be closed after the first answer, but what
 					// was inside of the body is never answered.
-					if n := len(answers); n == 0 || n > 2 || n == 2 && answers[0].closes || n == 1 && !answers[0].closes {
-						t.Errorf("%d answers", n)
+					if n := len(answers); n == 0 || n > 2 || answers[n-1].closes != (n == 1) {
+						t.Errorf("%d answers: %+v", n, answers)
 					}
 				})
 			}

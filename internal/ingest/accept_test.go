@@ -191,6 +191,7 @@ func TestAnEventGoesToTheWebsiteItNamesElseTheQuerysElseTheKeys(t *testing.T) {
 		{"a client by query", "", "client-1", `{"name":"a"}`, []string{"web_1"}},
 		{"a client by body", "", "", `{"name":"a","websiteId":"client-1"}`, []string{"web_1"}},
 		{"a client by the first event", "", "", `[{"name":"a","websiteId":"client-1"},{"name":"b"}]`, []string{"web_1", "web_1"}},
+		{"a client by an escaped id", "", "", `{"name":"\u0061bcdefghijk","websiteId":"client\u002d1"}`, []string{"web_1"}},
 		{"a client by a rotated id", "", "client-0", `{"name":"a","websiteId":"client-1"}`, []string{"web_1"}},
 		{"a client by the new id with an old event", "", "client-1", `{"name":"a","websiteId":"client-0"}`, []string{"web_1"}},
 	} {

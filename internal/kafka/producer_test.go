@@ -212,7 +212,11 @@ func TestASlowBrokerIsWaitedForUntilTheDeadlineAndItsLateAcksCounted(t *testing.
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
+	start := time.Now()
 	wantUnavailable(t, p.Publish(ctx, recordsOf(10, "web_1", "web_2")))
+	if took := time.Since(start); took >= deadline {
+		t.Errorf("the answer took %s, beyond the request's own deadline", took)
+	}
 	if p.buffered.Load() == 0 {
 		t.Error("records on their way are not counted")
 	}
