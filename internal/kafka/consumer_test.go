@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func (r *reader) noted() []string {
 
 // newReader opens a consumer of a topic with one partition that holds n records,
 // whose values are their offsets.
-func newReader(t *testing.T, n int, change ...func(*config.Sink)) *reader {
+func newReader(t *testing.T, n int) *reader {
 	t.Helper()
 	_, cfg := kafkatest.Cluster(t, kfake.SeedTopics(1, record.TopicEvents))
 	producer, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
@@ -77,11 +78,7 @@ func newReader(t *testing.T, n int, change ...func(*config.Sink)) *reader {
 	r := &reader{client: producer}
 	r.produce(t, 0, n)
 
-	s := config.Default().Sink
-	for _, f := range change {
-		f(&s)
-	}
-	r.Consumer, err = NewConsumer(cfg, s, []string{record.TopicEvents}, ConsumerDeps{
+	r.Consumer, err = NewConsumer(cfg, config.Default().Sink, []string{record.TopicEvents}, ConsumerDeps{
 		Client: "test", Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
@@ -114,7 +111,7 @@ func (r *reader) read(t *testing.T, n int) (offsets []int64, s sink.Session) {
 		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
 			s = b.Session
 			for _, rec := range b.Records {
-				if string(rec.Value) != fmt.Sprint(rec.Offset) {
+				if string(rec.Value) != strconv.FormatInt(rec.Offset, 10) {
 					t.Errorf("offset %d reads %q", rec.Offset, rec.Value)
 				}
 				offsets = append(offsets, rec.Offset)

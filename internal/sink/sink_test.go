@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -249,9 +250,10 @@ func TestMemoryIsBoundedWhileNothingCanBeStored(t *testing.T) {
 		cfg.MaxMemory, cfg.MaxWait = int(50*recordBytes(&r)), time.Second
 		other := Partition{Topic: "events.v1", Index: 1}
 		w := newWorld(part, other)
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		w.insertFails = func(string) error {
-			if away {
+			if away.Load() {
 				return &InsertError{Class: ClassNetwork, Err: errors.New("away")}
 			}
 			return nil
@@ -273,7 +275,7 @@ func TestMemoryIsBoundedWhileNothingCanBeStored(t *testing.T) {
 		if len(s.owned()) != 2 || len(w.letters) != 0 || len(w.rows) != 0 {
 			t.Fatalf("%d partitions owned, %d dead letters, %d rows", len(s.owned()), len(w.letters), len(w.rows))
 		}
-		away = false
+		away.Store(false)
 		time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
 		if err := stop(); err != nil {
 			t.Fatal(err)
