@@ -145,12 +145,18 @@ func (f *Filter) check(at string) []fault.Detail {
 	return all
 }
 
+// suggestField returns the field that the caller may have meant, else all there
+// are.
 func suggestField(name string) string {
-	var names []string
+	var names, all []string
 	for _, f := range Fields {
-		names = append(append(names, f.Name), f.Aliases...)
+		names = append(names, f.Name)
+		all = append(append(all, f.Name), f.Aliases...)
 	}
-	return didYouMean(name, names)
+	if s := didYouMean(name, all); s != "" {
+		return s
+	}
+	return "Supported filter fields: " + strings.Join(names, ", ")
 }
 
 // predicate returns the SQL of a checked filter and its parameter, which is

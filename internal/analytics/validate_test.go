@@ -52,6 +52,7 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"a sort field of another type", `{"parameters":["top_pages"],"preset":"today","sortBy":"date"}`, "sortBy", "Sorting by date is not supported by top_pages", "Supported sort fields: pageviews, visitors"},
 		{"sorting one row", `{"parameters":["summary"],"preset":"today","sortBy":"pageviews"}`, "sortBy", "Sorting by pageviews is not supported by summary_metrics", "summary_metrics has one row"},
 		{"an unknown order", `{"parameters":["top_pages"],"preset":"today","sortOrder":"up"}`, "sortOrder", "Invalid sortOrder: up", "Use 'asc' or 'desc'"},
+		{"a filter like nothing we have", filterBody(`{"field":"zzz","op":"eq","value":"x"}`), "filters[0].field", "Unknown filter field: zzz", "Supported filter fields: path, event_name, namespace, source, profile_id, anonymous_id, session_id, website_id, property_key"},
 		{"an unknown filter", filterBody(`{"field":"pth","op":"eq","value":"x"}`), "filters[0].field", "Unknown filter field: pth", "Did you mean 'path'?"},
 		{"a filter of another type", filterBody(`{"field":"property_key","op":"eq","value":"x"}`), "filters[0].field", "Filter property_key is not supported by top_pages", supportedFilters(Lookup("top_pages"))},
 		{"an unknown operator", filterBody(`{"field":"path","op":"like","value":"x"}`), "filters[0].op", "Unknown filter operator: like", "Supported operators: eq, ne, contains, not_contains, starts_with, in, not_in"},
