@@ -113,8 +113,8 @@ func serveDurable(ctx context.Context, j job, say func(result) error) error {
 	return errors.Join(err, producer.Close(context.WithoutCancel(ctx)))
 }
 
-// partitions of the topics; with more than one website records go to all.
-const partitions = 8
+// partitions of the topics, as standalone creates them.
+const partitions = 4
 
 func kafkaSettings(brokers []string) config.Kafka {
 	cfg := config.Default().Kafka

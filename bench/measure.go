@@ -28,6 +28,7 @@ var edgeMeasures = []*measure{
 	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 1 event a request"},
 	{name: "durable1", role: "durable", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 1 event a request"},
 	{name: "parse", role: "parse", batch: 100, unit: "ev/s", run: alone, help: "fastjson alone, bodies of 100 events"},
+	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underLoad, help: "bare fiber reading the body, 100 events a request"},
 	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 100 events a request"},
 	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 100 events a request"},
 	{name: "produce", role: "produce", batch: 100, unit: "rec/s", run: alone, help: "bare Kafka client, prebuilt records"},
@@ -41,7 +42,8 @@ var sinkMeasures = []*measure{
 	{name: "sink", role: "sink", unit: "rows/s", run: alone, help: "sink into the real table"},
 }
 
-// ratio compares one measure with its limit.
+// ratio compares one measure with its limit. A limit of the form "a+b" is what
+// doing a and then b to each event would reach.
 type ratio struct {
 	name, of, limit string
 	gate            float64 // 0 for one that is only shown
@@ -56,6 +58,7 @@ var ratios = []ratio{
 	{"B4", "durable100", "produce", 0.75, "durable edge, 100 events a request, against a bare Kafka client"},
 	{"", "accept1", "bare", 0, "accept path without broker, 1 event a request, against bare fiber"},
 	{"", "accept100", "parse", 0, "accept path without broker, 100 events a request, against fastjson alone"},
+	{"", "validate100", "bare100+parse", 0, "validating edge, 100 events a request, against bare fiber and then fastjson"},
 	{"S1", "sink", "insert", 0.60, "sink into ClickHouse against inserting prebuilt blocks"},
 	{"S3", "sinknull", "consume", 0.25, "sink without ClickHouse's work against a bare Kafka client"},
 }

@@ -32,10 +32,17 @@ func (f *figures) add(m *measure, r result) {
 
 // of returns the ratio of medians; ok is false when a side was not measured.
 func (f *figures) of(r ratio) (value float64, ok bool) {
-	if len(f.rates[r.of]) == 0 || len(f.rates[r.limit]) == 0 {
+	seconds := 0.0 // per event, at the limit
+	for name := range strings.SplitSeq(r.limit, "+") {
+		if len(f.rates[name]) == 0 {
+			return 0, false
+		}
+		seconds += 1 / median(f.rates[name])
+	}
+	if len(f.rates[r.of]) == 0 {
 		return 0, false
 	}
-	return median(f.rates[r.of]) / median(f.rates[r.limit]), true
+	return median(f.rates[r.of]) * seconds, true
 }
 
 // pass reports whether every gate that was measured holds.
