@@ -13,15 +13,15 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
-// serveApp serves a host until ctx ends.
+// serveApp serves an app until ctx ends.
 func serveApp(ctx context.Context, app *fiber.App, say func(result) error) error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -52,43 +52,43 @@ func serveBare(ctx context.Context, _ job, say func(result) error) error {
 	return serveApp(ctx, app, say)
 }
 
+// serveTracker serves the ingestion host as its daemon does until ctx ends.
 func serveTracker(ctx context.Context, p parts, t ingestapi.Tracker, say func(result) error) error {
-	return serveApp(ctx, ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
+	app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
 		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer, Tracker: t,
-	}), say)
+	})
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	// The part listens by itself; this only finds a port that is free.
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	part := httpkit.ListenPart("ingest", addr, "addr", app, p.tel.Log)
+	if err := part.Start(ctx); err != nil {
+		return err
+	}
+	if err := say(result{Addr: addr}); err != nil {
+		return errors.Join(err, part.Stop(ctx))
+	}
+	return errors.Join(part.Run(ctx), part.Stop(context.WithoutCancel(ctx)))
 }
 
-// validator is the accept path up to its third step: who calls, is every event
-// valid, may the caller write to the website.
-type validator struct {
-	access   *auth.Authenticator
-	decoders sync.Pool
-}
+// checked is an Acceptor that is asked to judge and not to publish.
+type checked struct{ *ingest.Acceptor }
 
 // Track implements ingestapi.Tracker.
-func (v *validator) Track(ctx context.Context, req ingest.Request) (int, error) {
-	who, err := v.access.Key(ctx, req.Key)
-	if err != nil {
-		return 0, err
-	}
-	d := v.decoders.Get().(*event.Decoder)
-	defer v.decoders.Put(d)
-	events, err := d.Decode(req.Body)
-	if err != nil {
-		return 0, err
-	}
-	site, err := v.access.Website(ctx, string(req.WebsiteID))
-	if err != nil {
-		return 0, err
-	}
-	return len(events), auth.AuthorizeWebsite(who, site, auth.ScopeTrackEvents)
+func (c checked) Track(ctx context.Context, req ingest.Request) (int, error) {
+	return c.Check(ctx, req)
 }
 
 // serveValidate is the host with everything before records are built.
 func serveValidate(ctx context.Context, _ job, say func(result) error) error {
 	p := newParts()
 	defer p.access.Close()
-	return serveTracker(ctx, p, &validator{access: p.access, decoders: sync.Pool{New: func() any { return &event.Decoder{} }}}, say)
+	return serveTracker(ctx, p, checked{p.acceptor(discard{})}, say)
 }
 
 // serveAccept is the whole accept path with a publisher that acknowledges at once.

@@ -30,24 +30,21 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// eventBytes is the size of one event, a page view as browsers send it.
+// eventBytes is the size of one event, a page view as a shop's tracker sends it:
+// nine of the fields that an event may have, and eight short properties.
 const eventBytes = 465
 
 // appendEvent appends the n-th event, of eventBytes bytes. Visitors, sessions and
 // pages repeat as they do in life; the id does not.
 func appendEvent(dst []byte, n int, at time.Time) []byte {
-	start := len(dst)
 	visitor, session, page := n%40_009, n%90_001, n%499
 	dst = fmt.Appendf(dst, `{"name":"screen_view","eventId":"018f3a5c-%04x-7abc-8def-%012x",`, n>>20&0xffff, n)
-	dst = fmt.Appendf(dst, `"path":"https://shop.example.com/products/item-%03d?ref=home",`, page)
-	dst = fmt.Appendf(dst, `"anonymousId":"anon_4f9d2c1e-5b7a-4c3d-9e8f-%012x",`, visitor)
+	dst = fmt.Appendf(dst, `"path":"https://shop.example.com/products/item-%03d",`, page)
+	dst = fmt.Appendf(dst, `"anonymousId":"anon_4f9d2c1e-5b7a-4c3d-9e8f-%012x","profileId":"u-%06d",`, visitor, visitor)
 	dst = fmt.Appendf(dst, `"sessionId":"sess_9a8b7c6d-1e2f-4a5b-8c9d-%012x",`, session)
-	dst = fmt.Appendf(dst, `"timestamp":%d,`, at.Add(-time.Duration(n%3600)*time.Second).UnixMilli())
-	dst = fmt.Appendf(dst, `"properties":{"title":"Item %03d - Shop","referrer":"https://search.example.net/","language":"en-US","viewport":"1440x900","load_time":%d,"note":"`, page, 300+n%1700)
-	for len(dst)-start < eventBytes-3 {
-		dst = append(dst, "the quick brown fox "[(len(dst)-start)%20])
-	}
-	return append(dst, `"}}`...)
+	dst = fmt.Appendf(dst, `"timestamp":%d,"namespace":"shop","source":"web",`, at.Add(-time.Duration(n%3600)*time.Second).UnixMilli())
+	return fmt.Appendf(dst, `"properties":{"title":"Item %03d - Shop","language":"en-US","width":1440,"height":900,`+
+		`"price":129.95,"stock":%d,"variant":"large","member":true}}`, page, 100+n%900)
 }
 
 // trackBody is the body of a request: an object, or an array when it carries
