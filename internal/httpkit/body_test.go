@@ -27,7 +27,7 @@ var encoders = map[string]func(io.Writer) io.WriteCloser{
 		}
 		return z
 	},
-	"br":   func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+	"br": func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
 	"zstd": func(w io.Writer) io.WriteCloser {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
