@@ -1,4 +1,6 @@
-package edge
+// Package edge_test proves the ingestion host on a broker: what it answers and
+// stores while brokers refuse, lag, go away and come back, and during a stop.
+package edge_test
 
 import (
 	"context"
@@ -18,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/app/edge"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
@@ -30,8 +33,8 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// edge is a running ingestion host with a store, a broker and a key of its own.
-type edge struct {
+// host is a running ingestion host with a store, a broker and a key of its own.
+type host struct {
 	url, key string
 	site     *website.Website
 	cluster  *kfake.Cluster
@@ -39,8 +42,8 @@ type edge struct {
 	stop     func() error
 }
 
-// newEdge prepares the backends of an ingestion host.
-func newEdge(t *testing.T) *edge {
+// newHost prepares the backends of an ingestion host.
+func newHost(t *testing.T) *host {
 	t.Helper()
 	s := config.Default()
 	cluster, cfg := kafkatest.Cluster(t)
@@ -75,11 +78,11 @@ func newEdge(t *testing.T) *edge {
 			t.Fatal(err)
 		}
 	}
-	return &edge{url: "http://" + s.Ingest.Listen, key: secret, site: site, cluster: cluster, settings: s}
+	return &host{url: "http://" + s.Ingest.Listen, key: secret, site: site, cluster: cluster, settings: s}
 }
 
 // run starts the host and waits until it serves.
-func (e *edge) run(t *testing.T) *edge {
+func (e *host) run(t *testing.T) *host {
 	t.Helper()
 	if _, err := kafka.EnsureTopics(t.Context(), e.settings.Kafka); err != nil {
 		t.Fatal(err)
@@ -106,10 +109,10 @@ func (e *edge) run(t *testing.T) *edge {
 	return e
 }
 
-func (e *edge) lifecycle(ctx context.Context, onReady func()) error {
+func (e *host) lifecycle(ctx context.Context, onReady func()) error {
 	tel := telemetry.Discard()
 	var r lifecycle.Readiness
-	parts, err := Parts(ctx, e.settings, tel, &r)
+	parts, err := edge.Parts(ctx, e.settings, tel, &r)
 	if err != nil {
 		return err
 	}
@@ -117,7 +120,7 @@ func (e *edge) lifecycle(ctx context.Context, onReady func()) error {
 }
 
 // track sends a body and returns the status and the answer.
-func (e *edge) track(ctx context.Context, client *http.Client, id, body string) (int, string, error) {
+func (e *host) track(ctx context.Context, client *http.Client, id, body string) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -134,7 +137,7 @@ func (e *edge) track(ctx context.Context, client *http.Client, id, body string) 
 }
 
 // stored reads everything from the events topic, by request id.
-func (e *edge) stored(t *testing.T) map[string][]*kgo.Record {
+func (e *host) stored(t *testing.T) map[string][]*kgo.Record {
 	t.Helper()
 	want := int64(0)
 	for _, p := range e.cluster.PartitionInfos(record.TopicEvents) {
@@ -161,7 +164,7 @@ func (e *edge) stored(t *testing.T) map[string][]*kgo.Record {
 
 func TestNothingOfARequestIsMixedWithAnothers(t *testing.T) {
 	t.Parallel()
-	e := newEdge(t).run(t)
+	e := newHost(t).run(t)
 	const workers, rounds = 8, 100
 	var wg sync.WaitGroup
 	for w := range workers {
@@ -208,7 +211,7 @@ func TestNothingOfARequestIsMixedWithAnothers(t *testing.T) {
 
 func TestAnUnconfirmedRequestIs503AndNever200(t *testing.T) {
 	t.Parallel()
-	e := newEdge(t).run(t)
+	e := newHost(t).run(t)
 	fault := e.cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: kerr.NotEnoughReplicas, Count: -1})
 	status, text, err := e.track(t.Context(), http.DefaultClient, "refused", `{"name":"a"}`)
 	if err != nil || status != 503 || !strings.Contains(text, `"code":"DELIVERY_UNAVAILABLE","retryable":true`) {
@@ -230,7 +233,7 @@ func TestAnUnconfirmedRequestIs503AndNever200(t *testing.T) {
 
 func TestAStopUnderLoadStoresWhatWasConfirmed(t *testing.T) {
 	t.Parallel()
-	e := newEdge(t).run(t)
+	e := newHost(t).run(t)
 	var mu sync.Mutex
 	confirmed := map[string]bool{}
 	var wg sync.WaitGroup
@@ -273,7 +276,7 @@ func TestAStopUnderLoadStoresWhatWasConfirmed(t *testing.T) {
 
 func TestAHostWithoutTopicsDoesNotStart(t *testing.T) {
 	t.Parallel()
-	e := newEdge(t)
+	e := newHost(t)
 	err := e.lifecycle(t.Context(), func() { t.Error("it became ready") })
 	if err == nil || !strings.Contains(err.Error(), `missing topics: events.v1`) || !strings.Contains(err.Error(), "millrace topics create") {
 		t.Errorf("lifecycle.Run() = %v", err)
