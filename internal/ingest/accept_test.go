@@ -115,7 +115,7 @@ func request(key, websiteID, body string) Request {
 
 func TestEachCheckAnswersBeforeTheOnesBehindIt(t *testing.T) {
 	t.Parallel()
-	const good, bad = `{"name":"a"}`, `{"name":""}`
+	const good, bad, visitor = `{"name":"a"}`, `{"name":""}`, `{"name":"a","anonymousId":"v"}`
 	named := func(site string) string { return fmt.Sprintf(`{"name":"a","websiteId":%q}`, site) }
 	large := fmt.Sprintf(`{"name":"a","properties":{"k":%q}}`, strings.Repeat("x", event.MaxPropertiesBytes))
 	for _, tc := range []struct {
@@ -151,9 +151,9 @@ func TestEachCheckAnswersBeforeTheOnesBehindIt(t *testing.T) {
 		{"a client's event for another website", "", "client-1", named("client-2"), world{}, fault.AccessDenied, []string{"client"}},
 		{"a client's event for an unknown website", "", "client-1", named("unknown"), world{}, fault.AccessDenied, []string{"client"}},
 		{"a client's event by the private id", "", "client-1", named("web_1"), world{}, fault.AccessDenied, []string{"client"}},
-		{"a salt that cannot be read", "global", "", good, world{saltErr: errDown}, fault.ServiceUnavailable, []string{"key", "salt"}},
-		{"no acknowledgement", "global", "", good, world{publishErr: fault.New(fault.DeliveryUnavailable)}, fault.DeliveryUnavailable, []string{"key", "salt", "publish"}},
-		{"a publisher that breaks", "global", "", good, world{publishErr: errDown}, fault.DeliveryUnavailable, []string{"key", "salt", "publish"}},
+		{"a salt that cannot be read", "global", "", visitor, world{saltErr: errDown}, fault.ServiceUnavailable, []string{"key", "salt"}},
+		{"no acknowledgement", "global", "", visitor, world{publishErr: fault.New(fault.DeliveryUnavailable)}, fault.DeliveryUnavailable, []string{"key", "salt", "publish"}},
+		{"a publisher that breaks", "global", "", good, world{publishErr: errDown}, fault.DeliveryUnavailable, []string{"key", "publish"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -262,6 +262,16 @@ func TestVisitorIDsAreHashedUnlessEventOrWebsiteSayOtherwise(t *testing.T) {
 		raw := got.AnonymousID == "v"
 		if raw != (tc.want == "v") || !raw && len(got.AnonymousID) != len(hashed) {
 			t.Errorf("website %q, event %s: anonymousId %q", tc.site, tc.setting, got.AnonymousID)
+		}
+	}
+}
+
+func TestEventsWithoutAVisitorToHashNeedNoSalt(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"name":"a"}`, `{"name":"a","anonymousId":"v","anonymizeVisitorIds":false}`} {
+		w := world{saltErr: errDown}
+		if count, err := w.acceptor().Track(t.Context(), request("global", "", body)); count != 1 || err != nil {
+			t.Errorf("%s: Track() = %d, %v while no salt can be read", body, count, err)
 		}
 	}
 }

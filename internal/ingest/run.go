@@ -100,7 +100,7 @@ func (r *run) refusal(err error) error {
 
 // build is step 4.
 func (r *run) build(ctx context.Context) error {
-	salt, err := r.deps.Salts.At(ctx, r.now)
+	salt, err := r.salt(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,6 +112,17 @@ func (r *run) build(ctx context.Context) error {
 		r.records.AddCustom(&r.events[i], r.targets[i])
 	}
 	return nil
+}
+
+// salt returns what visitor ids are hashed with, or nil when no event has one to
+// hash: such events are taken also while no salt can be read.
+func (r *run) salt(ctx context.Context) ([]byte, error) {
+	for i := range r.events {
+		if e := &r.events[i]; len(e.AnonymousID) > 0 && event.HidesVisitor(e.Anonymize, r.targets[i].Anonymize) {
+			return r.deps.Salts.At(ctx, r.now)
+		}
+	}
+	return nil, nil
 }
 
 // publish is step 5.
