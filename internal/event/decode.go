@@ -90,7 +90,7 @@ func (d *Decoder) event(i, index, depth int) int {
 			return d.malformed(index, "", i)
 		}
 		f := fieldOf(key)
-		if f == fieldUnknown && !d.scan.keys.add(scope, key) || seen.has(f) {
+		if f == fieldUnknown && !d.scan.keys.add(&scope, key) || seen.has(f) {
 			return d.malformed(index, fields[f].name, d.scan.fail(from, RuleDuplicateKey))
 		}
 		if f == fieldUnknown {
@@ -110,7 +110,7 @@ func (d *Decoder) event(i, index, depth int) int {
 			return d.malformed(index, "", i)
 		}
 	}
-	d.scan.keys.close(scope)
+	d.scan.keys.close(&scope)
 	if e.Name == nil && !d.rejected.has(fieldName) {
 		d.reject(index, fieldName, RuleRequired, "name is required")
 	}

@@ -26,11 +26,13 @@ type seenKey struct {
 	name []byte
 }
 
-// keyScope is one open object: its first key in the stack, and its number,
-// which no other object of the same body has.
+// keyScope is one open object: its first key in the stack, its number, which no
+// other object of the same body has, and a bit for each mark that was added, so
+// that a key whose bit is clear needs no comparing.
 type keyScope struct {
 	from   int
 	number uint32
+	bits   uint64
 }
 
 // keySlot is one key in the table; scope 0 is a free slot. Slots of closed
@@ -64,35 +66,49 @@ func (k *keySet) open() keyScope {
 	return keyScope{from: len(k.keys), number: k.scopes}
 }
 
-func (k *keySet) close(s keyScope) {
+func (k *keySet) close(s *keyScope) {
 	k.keys = k.keys[:s.from]
 }
 
 // add reports whether key is new to the innermost open object, which is s. The
 // key must not change before the object is closed.
-func (k *keySet) add(s keyScope, key []byte) bool {
+func (k *keySet) add(s *keyScope, key []byte) bool {
 	mark := keyMark(key)
-	count := len(k.keys) - s.from
-	if count < comparedKeys {
-		for i := s.from; i < len(k.keys); i++ {
-			if k.keys[i].mark == mark && bytes.Equal(k.keys[i].name, key) {
-				return false
-			}
-		}
-	} else {
-		if count == comparedKeys {
-			for i := range count {
-				k.insert(s, s.from+i)
-			}
-		}
-		if k.find(s, key) {
+	bit := uint64(1) << (mark * 0x9E3779B97F4A7C15 >> 58)
+	if len(k.keys)-s.from < comparedKeys {
+		if s.bits&bit != 0 && k.compare(s, mark, key) {
 			return false
 		}
+		s.bits |= bit
+		k.keys = append(k.keys, seenKey{mark, key})
+		return true
+	}
+	return k.addToTable(s, mark, key)
+}
+
+// compare reports whether key is among the keys of s, of which there are few.
+func (k *keySet) compare(s *keyScope, mark uint64, key []byte) bool {
+	for _, seen := range k.keys[s.from:] {
+		if seen.mark == mark && bytes.Equal(seen.name, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// addToTable is add for an object of many keys. The first ones come to the table
+// with the first that is too many.
+func (k *keySet) addToTable(s *keyScope, mark uint64, key []byte) bool {
+	if count := len(k.keys) - s.from; count == comparedKeys {
+		for i := range count {
+			k.insert(s, s.from+i)
+		}
+	}
+	if k.find(s, key) {
+		return false
 	}
 	k.keys = append(k.keys, seenKey{mark, key})
-	if count >= comparedKeys {
-		k.insert(s, len(k.keys)-1)
-	}
+	k.insert(s, len(k.keys)-1)
 	return true
 }
 
@@ -109,14 +125,14 @@ func keyMark(key []byte) uint64 {
 	return uint64(n)<<56 | uint64(key[n-1])<<16 | uint64(key[n/2])<<8 | uint64(key[0])
 }
 
-func (k *keySet) hash(s keyScope, key []byte) uint64 {
+func (k *keySet) hash(s *keyScope, key []byte) uint64 {
 	if !k.seeded {
 		k.seed, k.seeded = maphash.MakeSeed(), true
 	}
 	return maphash.Bytes(k.seed, key) + uint64(s.number)*0x9E3779B97F4A7C15
 }
 
-func (k *keySet) find(s keyScope, key []byte) bool {
+func (k *keySet) find(s *keyScope, key []byte) bool {
 	h := k.hash(s, key)
 	for i := h; ; i++ {
 		slot := k.table[i&k.mask]
@@ -129,7 +145,7 @@ func (k *keySet) find(s keyScope, key []byte) bool {
 	}
 }
 
-func (k *keySet) insert(s keyScope, index int) {
+func (k *keySet) insert(s *keyScope, index int) {
 	if 2*(k.used+1) > len(k.table) {
 		k.grow()
 	}

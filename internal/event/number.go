@@ -10,6 +10,11 @@ const surelyFinite = 300
 func (s *Scanner) Number(i int) int {
 	b := s.body
 	from := i
+	if i < len(b) && b[i]-'1' < 9 { // the usual case: a few digits and no more
+		if end := digits(b, i+1); end < len(b) && end-i < surelyFinite && (b[end] == ',' || b[end] == '}') {
+			return end
+		}
+	}
 	if i < len(b) && b[i] == '-' {
 		i++
 	}

@@ -186,7 +186,7 @@ func (s *Scanner) object(i, depth int) int {
 		if key, i = s.Key(i); i < 0 {
 			return -1
 		}
-		if !s.keys.add(scope, key) {
+		if !s.keys.add(&scope, key) {
 			return s.fail(from, RuleDuplicateKey)
 		}
 		members++
@@ -199,7 +199,7 @@ func (s *Scanner) object(i, depth int) int {
 		}
 		i, more = s.Next(i, '}')
 	}
-	s.keys.close(scope)
+	s.keys.close(&scope)
 	s.members = members
 	return i
 }

@@ -24,13 +24,17 @@ func special(w uint64) uint64 {
 }
 
 // plainEnd returns the position of the first byte at or after i that special
-// marks, or the length of b.
+// marks, or the length of b. It looks at two words at a time: most ids are longer
+// than one.
 func plainEnd(b []byte, i int) int {
-	for i+8 <= len(b) {
-		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+	for ; i+16 <= len(b); i += 16 {
+		pair := b[i : i+16 : i+16]
+		if m := special(binary.LittleEndian.Uint64(pair)); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
-		i += 8
+		if m := special(binary.LittleEndian.Uint64(pair[8:])); m != 0 {
+			return i + 8 + bits.TrailingZeros64(m)>>3
+		}
 	}
 	for i < len(b) && special(uint64(b[i]))&0x80 == 0 {
 		i++

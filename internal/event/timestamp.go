@@ -32,7 +32,9 @@ func (d *Decoder) timestamp(e *Custom, i, index, depth int) int {
 			millis, ok = parseTime(text)
 		}
 	case c == '-' || isDigit(c):
-		if next = s.Number(i); next >= 0 {
+		if millis, next = plainMillis(s.body, i); next > i {
+			ok = millis <= MaxTimeMillis
+		} else if next = s.Number(i); next >= 0 {
 			millis, ok = parseMillis(s.body[i:next])
 		}
 	default:
@@ -50,10 +52,32 @@ func (d *Decoder) timestamp(e *Custom, i, index, depth int) int {
 	return next
 }
 
+// plainMillis reads the usual form of a timestamp, at most 16 digits that end at a
+// comma or brace, and returns the position after it; i for any other.
+func plainMillis(b []byte, i int) (millis int64, next int) {
+	if len(b)-i <= maxMillisDigits || b[i] == '0' {
+		return 0, i
+	}
+	for n, c := range b[i : i+maxMillisDigits+1] {
+		if isDigit(c) {
+			millis = millis*10 + int64(c-'0')
+			continue
+		}
+		if n == 0 || c != ',' && c != '}' {
+			break
+		}
+		return millis, i + n
+	}
+	return 0, i
+}
+
+// maxMillisDigits is how many digits MaxTimeMillis has.
+const maxMillisDigits = 16
+
 // parseMillis reads a number of the JSON grammar; it is false when the number is
 // outside what a Date can hold.
 func parseMillis(b []byte) (int64, bool) {
-	if len(b) <= 16 && digits(b, 0) == len(b) {
+	if len(b) <= maxMillisDigits && digits(b, 0) == len(b) {
 		var n int64
 		for _, c := range b {
 			n = n*10 + int64(c-'0')
