@@ -36,7 +36,7 @@ Millrace {{.Version}}
 {{- end}}
   keys and ids    {{.File}}
 
-Send an event (twice, if you like: its eventId counts once):
+Send an event; sent twice, its eventId counts once:
 
   curl -sS '{{.Env.IngestURL}}/track' -H 'x-api-key: {{.Env.APIKey}}' -H 'content-type: application/json' \
     -d '{"name":"signup","eventId":"first-1","websiteId":"{{.Env.WebsiteID}}","properties":{"plan":"pro"}}'
