@@ -32,5 +32,9 @@ type Custom struct {
 	// HasTime.
 	TimeMillis int64
 	HasTime    bool
-	Anonymize  Anonymize
+	// Plain says that every text above may stand in a JSON string as it is: none
+	// of them was sent with an escape. An event that no Decoder made leaves it
+	// false, which is always right.
+	Plain     bool
+	Anonymize Anonymize
 }

@@ -79,6 +79,7 @@ func (d *Decoder) event(i, index, depth int) int {
 		return i
 	}
 	e := d.next()
+	e.Plain = true
 	var seen fieldSet
 	d.rejected = 0
 	scope := d.scan.keys.open()
@@ -152,9 +153,13 @@ func (d *Decoder) text(e *Custom, f field, i, index, depth int) int {
 	if d.scan.body[i] != '"' {
 		return d.wrongType(f, "a string", i, index, depth)
 	}
+	unescaped := len(d.scan.text)
 	text, next := d.scan.Text(i)
 	if next < 0 {
 		return -1
+	}
+	if len(d.scan.text) != unescaped {
+		e.Plain = false
 	}
 	limit := &fields[f]
 	switch {

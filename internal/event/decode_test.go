@@ -279,6 +279,17 @@ func TestPeekWebsiteIDReadsTheFirstEventOnly(t *testing.T) {
 	}
 }
 
+func TestPlainMeansThatNoTextWasEscaped(t *testing.T) {
+	t.Parallel()
+	events := decodes(t, `[{"name":"a","path":"/é","properties":{ "k":"\"\ud800" },"unknown":"\n"},{"name":"a","path":"\u0041"},{"\u006eame":"a"},`+
+		`{"name":"\\"},{"name":"a"}]`)
+	for i, want := range []bool{true, false, true, false, true} {
+		if events[i].Plain != want {
+			t.Errorf("event %d: Plain is %t", i, events[i].Plain)
+		}
+	}
+}
+
 func TestDecodeAllocatesNothingForAValidBody(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
 	body := []byte(`[{"name":"caf\u00e9","timestamp":"2026-05-01T12:34:56.789+02:00","properties":{ "k\u00e9y" : [ 1e2 , "\ud800" ] }},` +
 		manyKeys(50) + `,` + string(benchEvent(1)) + `]`)

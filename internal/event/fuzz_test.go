@@ -98,6 +98,9 @@ func matchesReference(t *testing.T, d *Decoder, body []byte) {
 		got := plain(&events[i])
 		sameJSON(t, got.Properties, want[i].Properties)
 		got.Properties, want[i].Properties = "", ""
+		if events[i].Plain {
+			wantPlain(t, body, &events[i])
+		}
 		if diff := cmp.Diff(want[i], got); diff != "" {
 			t.Fatalf("Decode(%q), event %d (-reference +got):\n%s", body, i, diff)
 		}
@@ -105,6 +108,18 @@ func matchesReference(t *testing.T, d *Decoder, body []byte) {
 	id := string(d.PeekWebsiteID(body))
 	if len(want) > 0 && id != want[0].WebsiteID {
 		t.Fatalf("PeekWebsiteID(%q) = %q, want %q", body, id, want[0].WebsiteID)
+	}
+}
+
+// wantPlain wants nothing in the texts of e that JSON escapes.
+func wantPlain(t *testing.T, body []byte, e *Custom) {
+	t.Helper()
+	for f := fieldName; f <= fieldWebsiteID; f++ {
+		for _, c := range *e.text(f) {
+			if c < ' ' || c == '"' || c == '\\' {
+				t.Fatalf("Decode(%q): %s %q is said to be plain", body, fields[f].name, *e.text(f))
+			}
+		}
 	}
 }
 

@@ -42,7 +42,8 @@ func AppendHashedVisitor(dst, id, salt []byte) []byte {
 	if len(id) == 0 {
 		return dst
 	}
-	var space [512]byte // enough for nearly all; a longer id is copied to the heap
-	sum := sha256.Sum256(append(append(space[:0], id...), salt...))
-	return hex.AppendEncode(dst, sum[:])
+	from := len(dst)
+	dst = append(append(dst, id...), salt...) // the room behind dst serves as scratch space
+	sum := sha256.Sum256(dst[from:])
+	return hex.AppendEncode(dst[:from], sum[:])
 }

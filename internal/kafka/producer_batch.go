@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -21,7 +22,6 @@ type batch struct {
 	p       *Producer
 	size    int64
 	recs    []kgo.Record
-	headers []kgo.RecordHeader
 	promise func(*kgo.Record, error) // b.finished, made once
 	timer   *time.Timer
 	done    chan struct{} // receives once, when the last record is finished
@@ -41,13 +41,6 @@ func newBatch(p *Producer) *batch {
 
 // produce hands the records to the client.
 func (b *batch) produce(recs []record.Record) {
-	headers := 0
-	for i := range recs {
-		headers += len(recs[i].Headers)
-	}
-	if cap(b.headers) < headers {
-		b.headers = make([]kgo.RecordHeader, 0, headers)
-	}
 	if cap(b.recs) < len(recs) {
 		b.recs = make([]kgo.Record, len(recs))
 	}
@@ -55,13 +48,8 @@ func (b *batch) produce(recs []record.Record) {
 	b.pending.Store(int64(len(recs)))
 	for i := range recs {
 		r := &recs[i]
-		first := len(b.headers)
-		for _, h := range r.Headers {
-			b.headers = append(b.headers, kgo.RecordHeader(h))
-		}
 		b.recs[i] = kgo.Record{
-			Topic: b.p.topic(r.Topic), Key: r.Key, Value: r.Value, Timestamp: r.Time,
-			Headers: b.headers[first:len(b.headers):len(b.headers)],
+			Topic: b.p.topic(r.Topic), Key: r.Key, Value: r.Value, Timestamp: r.Time, Headers: clientHeaders(r.Headers),
 		}
 	}
 	for i := range b.recs {
@@ -69,6 +57,13 @@ func (b *batch) produce(recs []record.Record) {
 		// would only make the outcome unknown.
 		b.p.client.TryProduce(context.Background(), &b.recs[i], b.promise)
 	}
+}
+
+// clientHeaders returns the same headers as the client's type, without copying
+// them: the compiler refuses the conversion unless both are of one shape, and the
+// client only reads.
+func clientHeaders(h []record.Header) []kgo.RecordHeader {
+	return unsafe.Slice((*kgo.RecordHeader)(unsafe.SliceData(h)), len(h)) //nolint:gosec // see above
 }
 
 // finished is called by the client, one record at a time, and must be quick.
@@ -114,7 +109,6 @@ func (b *batch) recycle() {
 		return
 	}
 	clear(b.recs)
-	clear(b.headers)
-	b.recs, b.headers, b.err = b.recs[:0], b.headers[:0], nil
+	b.recs, b.err = b.recs[:0], nil
 	b.p.batches.Put(b)
 }

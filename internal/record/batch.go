@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -51,10 +52,12 @@ type Batch struct {
 
 	// The parts that all records of the request share, and those of the last
 	// website's records.
-	organization, receivedAt, requestID, traceparent, website []byte
+	organization, receivedAt, requestID, traceparent, website, owner []byte
+	shared                                                           shared
 
-	visitor [event.HashedVisitorLen]byte
-	id      [uuidLen]byte
+	visitorID []byte // whose hash visitor holds
+	visitor   []byte
+	id        [uuidLen]byte
 }
 
 // What one large request leaves in a Batch at most.
@@ -71,12 +74,26 @@ func (b *Batch) Reset(r Receipt) {
 	b.arena, b.headers, b.records = b.arena[:0], b.headers[:0], b.records[:0]
 	b.receipt, b.received = r, r.At.UnixMilli()
 	b.organization = b.keep(r.Organization)
-	b.website = b.keep("") // empty, not nil: a header of null is another thing to a reader
 	b.requestID = b.keep(r.RequestID)
 	b.traceparent = b.keep(r.Traceparent)
 	from := len(b.arena)
 	b.arena = strconv.AppendInt(b.arena, b.received, 10)
 	b.receivedAt = b.since(from)
+	b.shared.receivedAt, b.visitorID, b.website = b.receivedAt, b.visitorID[:0], nil
+}
+
+// aim sets the website of the records to come.
+func (b *Batch) aim(website string) {
+	b.website = b.keep(website) // empty, not nil: a header of null is another thing to a reader
+	b.owner = b.website
+	if website == "" {
+		b.owner = b.organization
+	}
+	from := len(b.arena)
+	b.arena = appendBelonging(b.arena, &Event{
+		Organization: b.organization, Website: b.website, Owner: b.owner, Type: customType,
+	})
+	b.shared.belonging = b.since(from)
 }
 
 // Abandon leaves the memory to whoever still reads the records.
@@ -87,14 +104,14 @@ func (b *Batch) Records() []Record { return b.records }
 
 // AddCustom makes the record of a validated custom event.
 func (b *Batch) AddCustom(e *event.Custom, to Target) {
-	if string(b.website) != to.Website {
-		b.website = b.keep(to.Website)
+	if b.website == nil || string(b.website) != to.Website {
+		b.aim(to.Website)
 	}
 	v := Event{
 		ID:           e.EventID,
 		Organization: b.organization,
 		Website:      b.website,
-		Owner:        b.website,
+		Owner:        b.owner,
 		Type:         customType,
 		Name:         e.Name,
 		ReceivedAt:   b.received,
@@ -106,21 +123,32 @@ func (b *Batch) AddCustom(e *event.Custom, to Target) {
 		Source:       e.Source,
 		Properties:   e.Properties,
 	}
-	if len(v.Owner) == 0 {
-		v.Owner = b.organization
-	}
 	if len(v.ID) == 0 {
 		v.ID, v.IDGenerated = b.newID(), true
 	}
 	if event.HidesVisitor(e.Anonymize, to.Anonymize) {
-		v.AnonymousID = event.AppendHashedVisitor(b.visitor[:0], e.AnonymousID, b.receipt.VisitorSalt)
+		v.AnonymousID = b.hashed(e.AnonymousID)
 	}
 	b.setTime(&v, e)
+	b.shared.plain = e.Plain
 	topic := TopicEvents
 	if v.TimeMillis < b.received-BackfillAge.Milliseconds() {
 		topic = TopicEventsBackfill
 	}
 	b.add(topic, &v)
+}
+
+// hashed returns the hash of a visitor id, which is valid until the next one's.
+// Events of one visitor often come in a row, so the last answer is remembered.
+func (b *Batch) hashed(id []byte) []byte {
+	if len(id) == 0 {
+		return nil
+	}
+	if !bytes.Equal(id, b.visitorID) {
+		b.visitor = event.AppendHashedVisitor(b.visitor[:0], id, b.receipt.VisitorSalt)
+		b.visitorID = append(b.visitorID[:0], id...)
+	}
+	return b.visitor
 }
 
 // setTime decides when the event took place.
@@ -144,10 +172,10 @@ var (
 
 func (b *Batch) add(topic string, v *Event) {
 	from := len(b.arena)
-	b.arena = AppendEvent(b.arena, v)
+	b.arena = appendEvent(b.arena, v, &b.shared)
 	value := b.since(from)
 	from = len(b.arena)
-	b.arena = HashOf(v.Owner, v.ID).AppendHex(b.arena)
+	b.arena = appendHash(b.arena, v.Owner, v.ID)
 	hash := b.since(from)
 
 	first := len(b.headers)

@@ -224,3 +224,48 @@ func decoded(t *testing.T, rec *record.Record) *record.Event {
 	}
 	return e
 }
+
+// TestTextsWithEscapesAreEscapedAgain mixes events whose texts may be copied as
+// they are with events whose texts may not.
+func TestTextsWithEscapesAreEscapedAgain(t *testing.T) {
+	t.Parallel()
+	body := `[{"name":"plain","path":"/é"},{"name":"a","path":"say \"hi\"","properties":{"k":"\""}},` +
+		`{"name":"b","source":"back\\slash"},{"name":"c","profileId":"line\nend"},{"name":"d","namespace":"\u0001"},{"name":"plain"}]`
+	events, err := new(event.Decoder).Decode([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch record.Batch
+	batch.Reset(receipt)
+	for i := range events {
+		batch.AddCustom(&events[i], target)
+	}
+	want := []string{"plain|/é|||", `a|say "hi"|||`, `b||back\slash||`, "c|||line\nend|", "d||||\x01", "plain||||"}
+	records := batch.Records()
+	for i := range records {
+		recordtest.Validate(t, &records[i])
+		e := decoded(t, &records[i])
+		got := fmt.Sprintf("%s|%s|%s|%s|%s", e.Name, e.Path, e.Source, e.ProfileID, e.Namespace)
+		if got != want[i] {
+			t.Errorf("record %d: got %q, want %q", i, got, want[i])
+		}
+	}
+}
+
+func TestVisitorsInARowAreToldApart(t *testing.T) {
+	t.Parallel()
+	next := receipt
+	next.VisitorSalt = []byte("the next day's")
+	var batch record.Batch
+	for _, r := range []record.Receipt{receipt, next} {
+		batch.Reset(r)
+		for _, id := range []string{"a", "a", "b", "", "b", "a"} {
+			batch.AddCustom(&event.Custom{Name: []byte("n"), AnonymousID: []byte(id)}, target)
+			records := batch.Records()
+			got := decoded(t, &records[len(records)-1]).AnonymousID
+			if want := event.AppendHashedVisitor(nil, []byte(id), r.VisitorSalt); string(got) != string(want) {
+				t.Errorf("visitor %q is stored as %q, want %q", id, got, want)
+			}
+		}
+	}
+}

@@ -9,23 +9,30 @@ import (
 // AppendEvent appends the JSON value of e: one object, no insignificant white
 // space, absent fields left out, properties last and as they are. Strings must be
 // valid UTF-8. e.Version is not read; the value says EventVersion.
-func AppendEvent(dst []byte, e *Event) []byte {
-	dst = append(dst, `{"v":`...)
-	dst = strconv.AppendInt(dst, EventVersion, 10)
-	dst = append(dst, `,"id":`...)
-	dst = appendString(dst, e.ID)
+func AppendEvent(dst []byte, e *Event) []byte { return appendEvent(dst, e, nil) }
+
+// shared is what the values of a batch have in common, written once.
+type shared struct {
+	belonging  []byte // what appendBelonging appends
+	receivedAt []byte // e.ReceivedAt in decimal
+	plain      bool   // the caller's texts hold nothing that JSON wants escaped
+}
+
+// appendEvent is AppendEvent; with may be nil.
+func appendEvent(dst []byte, e *Event, with *shared) []byte {
+	plain := with != nil && with.plain
+	dst = append(dst, head...)
+	dst = appendText(dst, e.ID, plain)
 	if e.IDGenerated {
 		dst = append(dst, `,"idGenerated":true`...)
 	}
-	dst = append(dst, `,"organization":`...)
-	dst = appendString(dst, e.Organization)
-	dst = appendOptional(dst, `,"website":`, e.Website)
-	dst = append(dst, `,"owner":`...)
-	dst = appendString(dst, e.Owner)
-	dst = append(dst, `,"type":`...)
-	dst = appendString(dst, e.Type)
+	if with == nil {
+		dst = appendBelonging(dst, e)
+	} else {
+		dst = append(dst, with.belonging...)
+	}
 	dst = append(dst, `,"name":`...)
-	dst = appendString(dst, e.Name)
+	dst = appendText(dst, e.Name, plain)
 	dst = append(dst, `,"ts":`...)
 	dst = strconv.AppendInt(dst, e.TimeMillis, 10)
 	if e.HasRaw {
@@ -33,13 +40,17 @@ func AppendEvent(dst []byte, e *Event) []byte {
 		dst = strconv.AppendInt(dst, e.RawMillis, 10)
 	}
 	dst = append(dst, `,"receivedAt":`...)
-	dst = strconv.AppendInt(dst, e.ReceivedAt, 10)
-	dst = appendOptional(dst, `,"anonymousId":`, e.AnonymousID)
-	dst = appendOptional(dst, `,"profileId":`, e.ProfileID)
-	dst = appendOptional(dst, `,"sessionId":`, e.SessionID)
-	dst = appendOptional(dst, `,"path":`, e.Path)
-	dst = appendOptional(dst, `,"namespace":`, e.Namespace)
-	dst = appendOptional(dst, `,"source":`, e.Source)
+	if with == nil {
+		dst = strconv.AppendInt(dst, e.ReceivedAt, 10)
+	} else {
+		dst = append(dst, with.receivedAt...)
+	}
+	dst = appendOptional(dst, `,"anonymousId":`, e.AnonymousID, plain)
+	dst = appendOptional(dst, `,"profileId":`, e.ProfileID, plain)
+	dst = appendOptional(dst, `,"sessionId":`, e.SessionID, plain)
+	dst = appendOptional(dst, `,"path":`, e.Path, plain)
+	dst = appendOptional(dst, `,"namespace":`, e.Namespace, plain)
+	dst = appendOptional(dst, `,"source":`, e.Source, plain)
 	if len(e.Properties) > 0 {
 		dst = append(dst, `,"properties":`...)
 		dst = append(dst, e.Properties...)
@@ -47,11 +58,34 @@ func AppendEvent(dst []byte, e *Event) []byte {
 	return append(dst, '}')
 }
 
-func appendOptional(dst []byte, key string, value []byte) []byte {
+var head = append(strconv.AppendInt([]byte(`{"v":`), EventVersion, 10), `,"id":`...)
+
+// appendBelonging appends whose event it is, and of which type.
+func appendBelonging(dst []byte, e *Event) []byte {
+	dst = append(dst, `,"organization":`...)
+	dst = appendString(dst, e.Organization)
+	dst = appendOptional(dst, `,"website":`, e.Website, false)
+	dst = append(dst, `,"owner":`...)
+	dst = appendString(dst, e.Owner)
+	dst = append(dst, `,"type":`...)
+	return appendString(dst, e.Type)
+}
+
+func appendOptional(dst []byte, key string, value []byte, plain bool) []byte {
 	if len(value) == 0 {
 		return dst
 	}
-	return appendString(append(dst, key...), value)
+	return appendText(append(dst, key...), value, plain)
+}
+
+// appendText appends a string; a plain one is not searched for what to escape.
+func appendText(dst, s []byte, plain bool) []byte {
+	if !plain {
+		return appendString(dst, s)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
 }
 
 // shortEscapes are the letters of the two-character escapes.

@@ -13,12 +13,25 @@ import (
 // event that is taken for another owner's.
 func HashOf(owner, id []byte) Hash {
 	var space [256]byte // enough for nearly all; a longer id is copied to the heap
-	b := binary.BigEndian.AppendUint32(space[:0], uint32(len(owner)))
-	b = append(b, owner...)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(id)))
-	b = append(b, id...)
-	sum := sha256.Sum256(b)
+	sum := sha256.Sum256(appendHashed(space[:0], owner, id))
 	return Hash(sum[:len(Hash{})])
+}
+
+// appendHashed appends what HashOf hashes.
+func appendHashed(dst, owner, id []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(owner)))
+	dst = append(dst, owner...)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(id)))
+	return append(dst, id...)
+}
+
+// appendHash appends the digits of HashOf(owner, id). The room behind dst serves
+// as scratch space.
+func appendHash(dst, owner, id []byte) []byte {
+	from := len(dst)
+	dst = appendHashed(dst, owner, id)
+	sum := sha256.Sum256(dst[from:])
+	return Hash(sum[:len(Hash{})]).AppendHex(dst[:from])
 }
 
 // hashHexLen is the length of a Hash in hexadecimal digits.
