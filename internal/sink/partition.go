@@ -86,12 +86,23 @@ func (w *worker) deliver(b Batch) {
 	w.signal()
 }
 
-// hurry has what is open frozen at once, to free memory.
+// hurry has what is open frozen before a gate is reached, to free memory.
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flush = len(w.open.records) > 0
 	w.signal()
+}
+
+// idle returns the bytes of the open range of a worker that waits for a gate; 0
+// for one that has something to do.
+func (w *worker) idle() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.inFlight != 0 || w.flush {
+		return 0
+	}
+	return w.open.bytes
 }
 
 // end asks the worker to end in the given way, without waiting.
@@ -120,12 +131,12 @@ func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(w.sink.gates.wait)
 	defer timer.Stop()
 	for {
-		r, wait, over := w.next(time.Now())
+		due, wait, over := w.next(time.Now())
 		switch {
 		case over:
 			return
-		case r != nil:
-			if err := w.settle(ctx, r); err != nil {
+		case due:
+			if err := w.turn(ctx); err != nil {
 				w.giveUp(ctx, err)
 				return
 			}
@@ -141,29 +152,44 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// next freezes the next range if a gate lets it, else it says how long there is
-// to wait at most. over means that there is nothing left to do.
-func (w *worker) next(now time.Time) (r *frozen, wait time.Duration, over bool) {
+// next reports whether the next range is due, else how long there is to wait at
+// most. over means that there is nothing left to do.
+func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ending == halted || w.ending == draining && len(w.open.records) == 0 {
-		return nil, 0, true
+		return false, 0, true
 	}
 	if len(w.open.records) == 0 {
-		return nil, w.sink.gates.wait, false
+		return false, w.sink.gates.wait, false
 	}
 	wait = w.sink.gates.due(&w.open, now)
-	if wait > 0 && !w.flush && w.ending == running {
-		return nil, wait, false
+	return wait <= 0 || w.flush || w.ending != running, wait, false
+}
+
+// turn waits for a builder, then freezes the next range and settles it. The range
+// goes on growing, up to the gates for size, for as long as it has to wait: the
+// busier the server, the larger the inserts.
+func (w *worker) turn(ctx context.Context) error {
+	b, err := w.sink.builders.acquire(ctx, w.halt)
+	if err != nil {
+		return err
 	}
+	return w.settle(ctx, w.freeze(), b)
+}
+
+// freeze cuts the next range off. There are records.
+func (w *worker) freeze() *frozen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.flush = false
-	r = w.open.freeze(w.sink.gates, w.sink.records.get)
+	r := w.open.freeze(w.sink.gates, w.sink.records.get)
 	w.inFlight = r.records[0].ReceivedAt
 	if w.paused && !w.sink.gates.full(&w.open) {
 		w.paused = false
 		w.sink.deps.Source.Resume(w.partition)
 	}
-	return r, 0, false
+	return r
 }
 
 // landed is told that no range is in flight any more.

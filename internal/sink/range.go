@@ -55,7 +55,10 @@ func (o *open) freeze(g gates, fresh func() []Record) *frozen {
 // what is kept around it.
 func recordBytes(r *Record) int64 { return int64(len(r.Value)) + recordOverhead }
 
-const recordOverhead = 512 // the Record itself, its source's form, key and headers
+const (
+	recordOverhead  = 512 // the Record itself, its source's form, key and headers
+	settledOverhead = 128 // of a record whose block is built: the Record and its numbers in the block
+)
 
 // frozen is a range whose offsets never change again, and since its build
 // neither does what is stored of it.
@@ -67,6 +70,20 @@ type frozen struct {
 	blocks  []monthBlock
 	letters []DeadLetter
 	dups    int
+}
+
+// shrink lets go of the records as they were read, once the blocks are built:
+// what is stored of a value takes its place, and no more room than it. It returns
+// what the range counts less against the budget. Dead letters keep theirs.
+func (r *frozen) shrink() (freed int64) {
+	for i := range r.records {
+		if rec := &r.records[i]; rec.stored {
+			freed += recordOverhead - settledOverhead
+			rec.Value, rec.Original = nil, nil
+		}
+	}
+	r.bytes -= freed
+	return freed
 }
 
 // monthBlock is what a range brings for one month.

@@ -8,23 +8,20 @@ import (
 	"time"
 )
 
-// settle brings a frozen range to its end: blocks built, dead letters
+// settle brings a frozen range to its end: blocks built by b, dead letters
 // acknowledged, blocks inserted, offset committed, event ids remembered, in this
 // order. It returns an error only when the worker has to end before that; the
 // range is then read again from the committed offset.
-func (w *worker) settle(ctx context.Context, r *frozen) error {
+func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 	s := w.sink
 	defer func() {
 		w.landed()
 		s.recycle(r)
 	}()
-	b, err := s.builders.acquire(ctx, w.halt)
-	if err != nil {
-		return err
-	}
 	a := attempt{worker: w, builder: b}
 	defer a.release()
 	b.build(r, w.partition, w.window, s.blocks.get)
+	s.budget.give(r.shrink())
 
 	if len(r.letters) > 0 {
 		if err := a.until(ctx, stepDeadLetter, func(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,10 +106,23 @@ func (s *Sink) deliver(b Batch) {
 	}
 }
 
-// hurry has every open range frozen.
+// hurry has the fullest open ranges frozen before their time, as many as there
+// are builders that do nothing. More would not be stored sooner, and the smaller
+// the ranges, the dearer their inserts.
 func (s *Sink) hurry() {
+	type waiting struct {
+		worker *worker
+		bytes  int64
+	}
+	var all []waiting
 	for _, w := range s.owned() {
-		w.hurry()
+		if bytes := w.idle(); bytes > 0 {
+			all = append(all, waiting{w, bytes})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b waiting) int { return cmp.Compare(b.bytes, a.bytes) })
+	for _, a := range all[:min(len(all), len(s.builders))] {
+		a.worker.hurry()
 	}
 }
 

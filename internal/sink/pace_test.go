@@ -1,0 +1,103 @@
+package sink
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var second = Partition{Topic: "events.v1", Index: 1}
+
+// produceMany appends n events to a partition's log.
+func (w *world) produceMany(p Partition, n int) {
+	for range n {
+		w.mu.Lock()
+		id := strconv.Itoa(int(p.Index)) + "-" + strconv.Itoa(len(w.log[p]))
+		w.mu.Unlock()
+		w.produce(p, anEvent(id, noon, noon))
+	}
+}
+
+// seen returns the calls so far, once nothing is under way at this moment.
+func (w *world) seen() []string {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
+// Where memory is tight, only the fullest range is inserted before its time, as
+// one insert at a time is all that runs.
+func TestTightMemoryFreezesTheFullestRangeOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		r := anEvent("0-00", noon, noon)
+		cfg.MaxMemory, cfg.MaxWait, cfg.Connections = int(50*recordBytes(&r)), time.Minute, 1
+		w := newWorld(part, second)
+		w.produceMany(part, 30)
+		w.produceMany(second, 20)
+		stop := start(t, newSink(t, cfg, w))
+		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
+		if diff := cmp.Diff([]string{"insert 30", "commit 30"}, w.seen()); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A range that has to wait for its turn is not cut before it, and goes on
+// growing up to its gates: here from 10 to 100 rows, of 130.
+func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		cfg.Connections = 1
+		w := newWorld(part, second)
+		w.insertFails = func(string) error {
+			time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+			return nil
+		}
+		w.produceMany(part, 100)
+		stop := start(t, newSink(t, cfg, w))
+		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		w.produceMany(second, 10)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		w.produceMany(second, 120)
+		time.Sleep(8 * time.Second) //nolint:forbidigo // fake time
+		if diff := cmp.Diff([]string{"insert 100", "commit 100", "insert 100", "commit 100"}, w.seen()); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A range whose blocks are built counts less: what was read of its rows is let
+// go, while a dead letter keeps its bytes until it is sent.
+func TestABuiltRangeLetsGoOfWhatWasRead(t *testing.T) {
+	t.Parallel()
+	bad := anEvent("a", noon, noon)
+	bad.BadHeaders = true
+	o := open{}
+	o.append([]Record{bad, anEvent("b", noon, noon), anEvent("c", noon, noon)}, time.Now(), func() []Record { return nil })
+	for i := range o.records {
+		o.records[i].Offset = int64(i)
+	}
+	r := o.freeze(gatesOf(testConfig()), func() []Record { return nil })
+	before := r.bytes
+	new(builder).build(r, part, NewWindow(time.Hour, 10), func() Block { return &memoryBlock{} })
+	if freed := r.shrink(); freed != 2*(recordOverhead-settledOverhead) || r.bytes != before-freed {
+		t.Errorf("freed %d of %d, %d left", freed, before, r.bytes)
+	}
+	if r.records[1].Value != nil || r.records[2].Value != nil || len(r.letters) != 1 || r.letters[0].Record.Value == nil {
+		t.Errorf("values left: %v, letters %d", [...]bool{r.records[1].Value != nil, r.records[2].Value != nil}, len(r.letters))
+	}
+}
