@@ -118,7 +118,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 
 // serve is the outermost handler.
 func (k *kit) serve(rc *fasthttp.RequestCtx) {
-	r := k.begin(rc)
+	r := k.begin(rc, rc.Time())
 	defer k.end(r)
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
 	n := k.inFlight.Add(1)

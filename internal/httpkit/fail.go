@@ -21,7 +21,7 @@ import (
 func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 	r := requestOf(rc)
 	if r == nil { // the request could not be read; serve never saw it
-		r = k.begin(rc)
+		r = k.begin(rc, time.Now())
 		defer k.end(r)
 		if conn, ok := rc.Conn().(*guardedConn); ok {
 			conn.lingers.Store(true)

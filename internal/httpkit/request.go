@@ -42,9 +42,9 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 	return r
 }
 
-func (k *kit) begin(rc *fasthttp.RequestCtx) *request {
+func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r := requests.Get().(*request) // the pool holds nothing else
-	r.kit, r.start, r.route, r.consumed = k, time.Now(), nil, false
+	r.kit, r.start, r.route, r.consumed = k, start, nil, false
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)
 	return r

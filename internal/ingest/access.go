@@ -26,23 +26,23 @@ func (r *run) authorizeKey(ctx context.Context) error {
 		return fault.New(fault.Forbidden)
 	}
 	r.organization = r.principal.OrganizationID
-	// Most batches name one website, so the last answer is remembered; package
-	// auth remembers the others.
+	// Most batches name one website, so only a change is looked at; package auth
+	// remembers the others.
 	var last []byte
-	var target record.Target
 	for i := range r.events {
 		ref := r.events[i].WebsiteID
 		if len(ref) == 0 {
 			ref = r.req.WebsiteID
 		}
-		if i == 0 || !bytes.Equal(ref, last) {
-			var err error
-			if target, err = r.target(ctx, ref); err != nil {
-				return err
-			}
-			last = ref
+		if i > 0 && bytes.Equal(ref, last) {
+			continue
 		}
-		r.targets = append(r.targets, target)
+		target, err := r.target(ctx, ref)
+		if err != nil {
+			return err
+		}
+		r.aims = append(r.aims, aim{from: i, target: target})
+		last = ref
 	}
 	return nil
 }
@@ -77,14 +77,13 @@ func (r *run) authorizeClient(ctx context.Context) error {
 		return fault.New(fault.WebsiteMissingOrganization)
 	}
 	r.organization = w.OrganizationID
-	target := targetOf(w)
+	r.aims = append(r.aims, aim{target: targetOf(w)})
 	for i := range r.events {
 		// Whether another website exists is nobody's business here.
 		ref := r.events[i].WebsiteID
 		if len(ref) > 0 && !bytes.Equal(ref, r.clientID) && !w.AcceptsClientID(view(ref), r.now) {
 			return fault.New(fault.AccessDenied)
 		}
-		r.targets = append(r.targets, target)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/millrace/millrace/internal/auth"
@@ -19,16 +20,23 @@ type run struct {
 	decoder event.Decoder
 	records record.Batch
 
-	events       []event.Custom  // the decoder's
-	principal    auth.Principal  // of a key; anonymous without one
-	clientID     []byte          // without a key
-	clientBuf    []byte          // holds a client id that was read from the body
-	organization string          // set by step "access"
-	targets      []record.Target // of events, in their order; set by step "access"
+	events       []event.Custom // the decoder's
+	principal    auth.Principal // of a key; anonymous without one
+	clientID     []byte         // without a key
+	clientBuf    []byte         // holds a client id that was read from the body
+	organization string         // set by step "access"
+	aims         []aim          // set by step "access"
 }
 
-// keepTargets bounds what one large request leaves in the pool.
-const keepTargets = 1024
+// aim is what the events from one index on are meant for, up to the next aim:
+// most requests have one.
+type aim struct {
+	from   int
+	target record.Target
+}
+
+// keepAims bounds what one large request leaves in the pool.
+const keepAims = 1024
 
 func (a *Acceptor) begin(req Request) *run {
 	r, ok := a.runs.Get().(*run)
@@ -41,11 +49,11 @@ func (a *Acceptor) begin(req Request) *run {
 
 func (a *Acceptor) end(r *run) {
 	r.req, r.events, r.clientID, r.principal = Request{}, nil, nil, auth.Principal{}
-	if cap(r.targets) > keepTargets {
-		r.targets = nil
+	if cap(r.aims) > keepAims {
+		r.aims = nil
 	}
-	clear(r.targets)
-	r.targets = r.targets[:0]
+	clear(r.aims)
+	r.aims = r.aims[:0]
 	a.runs.Put(r)
 }
 
@@ -108,17 +116,32 @@ func (r *run) build(ctx context.Context) error {
 		Organization: r.organization, RequestID: view(r.req.ID), Traceparent: r.req.Traceparent,
 		At: r.now, VisitorSalt: salt,
 	})
-	for i := range r.events {
-		r.records.AddCustom(&r.events[i], r.targets[i])
+	for e, to := range r.aimed() {
+		r.records.AddCustom(e, to)
 	}
 	return nil
+}
+
+// aimed walks the events, each with what it is meant for.
+func (r *run) aimed() iter.Seq2[*event.Custom, record.Target] {
+	return func(yield func(*event.Custom, record.Target) bool) {
+		aims, to := r.aims, record.Target{}
+		for i := range r.events {
+			if len(aims) > 0 && aims[0].from == i {
+				to, aims = aims[0].target, aims[1:]
+			}
+			if !yield(&r.events[i], to) {
+				return
+			}
+		}
+	}
 }
 
 // salt returns what visitor ids are hashed with, or nil when no event has one to
 // hash: such events are taken also while no salt can be read.
 func (r *run) salt(ctx context.Context) ([]byte, error) {
-	for i := range r.events {
-		if e := &r.events[i]; len(e.AnonymousID) > 0 && event.HidesVisitor(e.Anonymize, r.targets[i].Anonymize) {
+	for e, to := range r.aimed() {
+		if len(e.AnonymousID) > 0 && event.HidesVisitor(e.Anonymize, to.Anonymize) {
 			return r.deps.Salts.At(ctx, r.now)
 		}
 	}
