@@ -139,7 +139,7 @@ func organizationOf(ctx context.Context, db *store.Store, id string) (string, er
 		choices[i] = fmt.Sprintf("%s (%s)", o.ID, o.Name)
 	}
 	if len(all) == 0 {
-		return "", errors.New("there is no organization yet")
+		return "", errors.New("there is no organization yet: make one with millrace bootstrap")
 	}
 	return "", fmt.Errorf("--organization is needed, one of %s", strings.Join(choices, ", "))
 }

@@ -42,7 +42,7 @@ var edges = map[string][]string{
 	"internal/app/edge":       {"internal/app/daemon"},
 	"internal/app/sink":       {"internal/app/daemon"},
 	"internal/app/query":      {"internal/app/daemon"},
-	"internal/app/standalone": {"internal/app/daemon", "internal/app/edge", "internal/app/sink", "internal/app/query"},
+	"internal/app/standalone": {"internal/app/bootstrap", "internal/app/daemon", "internal/app/edge", "internal/app/sink", "internal/app/query"},
 }
 
 // apart are rooms whose packages do not import each other without an edge.

@@ -2,27 +2,26 @@ package standalone
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/app/bootstrap"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/website"
 )
 
-// What the first start creates.
-const (
-	firstOrganization = "Development"
-	firstWebsite      = "Example"
-	firstDomain       = "localhost"
-	adminEmail        = "admin@example.com"
-	adminName         = "Admin"
-	keyName           = "standalone"
-)
+// first is what the first start creates.
+var first = bootstrap.First{
+	Organization: "Development",
+	Website:      "Example",
+	Domain:       "localhost",
+	AdminEmail:   "admin@example.com",
+	AdminName:    "Admin",
+	KeyName:      "standalone",
+}
 
 // Notes on values that could not be kept.
 const (
@@ -40,7 +39,11 @@ func seed(ctx context.Context, db *store.Store, prefix string, known devEnv) (en
 			return err
 		}
 		if len(organizations) == 0 {
-			env, err = seedEmpty(ctx, tx, prefix)
+			a, err := bootstrap.Create(ctx, tx, prefix, first)
+			env = devEnv{
+				OrganizationID: a.OrganizationID, WebsiteID: a.WebsiteID, APIKey: a.APIKey,
+				AdminEmail: a.AdminEmail, AdminPassword: a.AdminPassword,
+			}
 			return err
 		}
 		i := slices.IndexFunc(organizations, func(o *org.Organization) bool { return o.ID == known.OrganizationID })
@@ -50,36 +53,10 @@ func seed(ctx context.Context, db *store.Store, prefix string, known devEnv) (en
 	return env, notes, err
 }
 
-func seedEmpty(ctx context.Context, tx *store.Store, prefix string) (devEnv, error) {
-	now := time.Now().UTC()
-	o, err := org.New(firstOrganization, now)
-	if err != nil {
-		return devEnv{}, err
-	}
-	env := devEnv{OrganizationID: o.ID, AdminEmail: adminEmail, AdminPassword: rand.Text()}
-	user, err := org.NewUser(env.AdminEmail, adminName, env.AdminPassword, now)
-	if err != nil {
-		return devEnv{}, err
-	}
-	member := org.Member{OrganizationID: o.ID, UserID: user.ID, Role: org.RoleOwner, CreatedAt: now}
-	for _, create := range []func() error{
-		func() error { return tx.CreateOrganization(ctx, o) },
-		func() error { return tx.CreateUser(ctx, user) },
-		func() error { return tx.AddMember(ctx, &member) },
-		func() (err error) { env.WebsiteID, err = newWebsite(ctx, tx, o.ID); return err },
-		func() (err error) { env.APIKey, err = newKey(ctx, tx, prefix, o.ID); return err },
-	} {
-		if err := create(); err != nil {
-			return devEnv{}, err
-		}
-	}
-	return env, nil
-}
-
 func resume(ctx context.Context, tx *store.Store, prefix, organizationID string, known devEnv) (env devEnv, notes []string, err error) {
 	env = devEnv{OrganizationID: organizationID, AdminEmail: known.AdminEmail, AdminPassword: known.AdminPassword}
 	if env.AdminEmail == "" {
-		env.AdminEmail = adminEmail
+		env.AdminEmail = first.AdminEmail
 	}
 	if env.AdminPassword == "" {
 		notes = append(notes, noteNoPassword)
@@ -95,7 +72,7 @@ func resume(ctx context.Context, tx *store.Store, prefix, organizationID string,
 		env.APIKey = known.APIKey
 		return env, notes, nil
 	}
-	env.APIKey, err = newKey(ctx, tx, prefix, organizationID)
+	env.APIKey, err = bootstrap.Key(ctx, tx, prefix, organizationID, first)
 	return env, append(notes, noteNewKey), err
 }
 
@@ -114,7 +91,7 @@ func knownWebsite(ctx context.Context, tx *store.Store, organizationID, id strin
 			return found[0].ID, nil
 		}
 	}
-	return newWebsite(ctx, tx, organizationID)
+	return bootstrap.Website(ctx, tx, organizationID, first)
 }
 
 // keyWorks reports whether a secret is an accepted key of the organization.
@@ -131,22 +108,4 @@ func keyWorks(ctx context.Context, tx *store.Store, prefix, organizationID, secr
 		return false, err
 	}
 	return key.Accepts(hash, time.Now()) && key.OrganizationID == organizationID, nil
-}
-
-func newWebsite(ctx context.Context, tx *store.Store, organizationID string) (string, error) {
-	w, err := website.New(organizationID, firstWebsite, firstDomain, time.Now().UTC())
-	if err != nil {
-		return "", err
-	}
-	return w.ID, tx.CreateWebsite(ctx, w)
-}
-
-func newKey(ctx context.Context, tx *store.Store, prefix, organizationID string) (string, error) {
-	key, secret, err := apikey.New(prefix, apikey.Spec{
-		OrganizationID: organizationID, Name: keyName, Scopes: auth.AllScopes().Strings(),
-	}, time.Now().UTC())
-	if err != nil {
-		return "", err
-	}
-	return secret, tx.CreateKey(ctx, key)
 }

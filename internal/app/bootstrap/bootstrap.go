@@ -1,0 +1,100 @@
+// Package bootstrap makes what an empty installation needs before anybody can
+// use it: an organization, its owner, a website, and a key with every scope. It
+// never touches a store that already has an organization.
+package bootstrap
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// First says what the first records are called.
+type First struct {
+	Organization string // its name
+	Website      string // its name
+	Domain       string // the website's host name
+	AdminEmail   string // the owner's, with which they sign in
+	AdminName    string
+	KeyName      string
+}
+
+// Account is what was made. The password and the key can be read nowhere else:
+// the store keeps hashes.
+type Account struct {
+	OrganizationID string
+	WebsiteID      string
+	APIKey         string
+	AdminEmail     string
+	AdminPassword  string
+}
+
+// Run makes the first account where the store has no organization, as one
+// transaction. Otherwise it changes nothing and made is false.
+func Run(ctx context.Context, db *store.Store, keyPrefix string, first First) (a Account, made bool, err error) {
+	err = db.InTx(ctx, func(ctx context.Context, tx *store.Store) error {
+		organizations, err := tx.ListOrganizations(ctx)
+		if err != nil || len(organizations) > 0 {
+			return err
+		}
+		a, err = Create(ctx, tx, keyPrefix, first)
+		made = err == nil
+		return err
+	})
+	return a, made, err
+}
+
+// Create makes an account. Call it inside a transaction.
+func Create(ctx context.Context, tx *store.Store, keyPrefix string, first First) (Account, error) {
+	now := time.Now().UTC()
+	o, err := org.New(first.Organization, now)
+	if err != nil {
+		return Account{}, err
+	}
+	a := Account{OrganizationID: o.ID, AdminEmail: first.AdminEmail, AdminPassword: rand.Text()}
+	user, err := org.NewUser(a.AdminEmail, first.AdminName, a.AdminPassword, now)
+	if err != nil {
+		return Account{}, err
+	}
+	member := org.Member{OrganizationID: o.ID, UserID: user.ID, Role: org.RoleOwner, CreatedAt: now}
+	for _, create := range []func() error{
+		func() error { return tx.CreateOrganization(ctx, o) },
+		func() error { return tx.CreateUser(ctx, user) },
+		func() error { return tx.AddMember(ctx, &member) },
+		func() (err error) { a.WebsiteID, err = Website(ctx, tx, o.ID, first); return err },
+		func() (err error) { a.APIKey, err = Key(ctx, tx, keyPrefix, o.ID, first); return err },
+	} {
+		if err := create(); err != nil {
+			return Account{}, fmt.Errorf("making the first account: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// Website makes the first website in an organization and returns its id.
+func Website(ctx context.Context, tx *store.Store, organizationID string, first First) (id string, err error) {
+	w, err := website.New(organizationID, first.Website, first.Domain, time.Now().UTC())
+	if err != nil {
+		return "", err
+	}
+	return w.ID, tx.CreateWebsite(ctx, w)
+}
+
+// Key makes a key for all websites of an organization, with every scope, and
+// returns its secret.
+func Key(ctx context.Context, tx *store.Store, keyPrefix, organizationID string, first First) (secret string, err error) {
+	key, secret, err := apikey.New(keyPrefix, apikey.Spec{
+		OrganizationID: organizationID, Name: first.KeyName, Scopes: auth.AllScopes().Strings(),
+	}, time.Now().UTC())
+	if err != nil {
+		return "", err
+	}
+	return secret, tx.CreateKey(ctx, key)
+}

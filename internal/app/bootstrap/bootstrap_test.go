@@ -1,0 +1,74 @@
+package bootstrap
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/store"
+)
+
+func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	first := First{
+		Organization: "Acme", Website: "Shop", Domain: "shop.example",
+		AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
+	}
+	a, made, err := Run(ctx, db, "mlr", first)
+	if err != nil || !made {
+		t.Fatalf("Run() on an empty store: made %v, %v", made, err)
+	}
+	key, err := db.KeyByHash(ctx, apikey.HashOf([]byte(a.APIKey)))
+	if err != nil || key.OrganizationID != a.OrganizationID || key.WebsiteID != "" {
+		t.Errorf("the key is %+v, %v", key, err)
+	}
+	site, err := db.WebsiteByID(ctx, a.WebsiteID)
+	if err != nil || site.Domain != "shop.example" || site.OrganizationID != a.OrganizationID {
+		t.Errorf("the website is %+v, %v", site, err)
+	}
+	user, err := db.UserByEmail(ctx, first.AdminEmail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if good, err := org.VerifyPassword(user.PasswordHash, a.AdminPassword); !good || err != nil {
+		t.Errorf("the password is not the owner's: %v", err)
+	}
+	if again, made, err := Run(ctx, db, "mlr", first); made || err != nil || again != (Account{}) {
+		t.Errorf("Run() again = %+v, made %v, %v; want nothing", again, made, err)
+	}
+	if _, made, err := Run(ctx, db, "mlr", First{Organization: ""}); made || err != nil {
+		t.Errorf("Run() with bad names on a store in use: made %v, %v", made, err)
+	}
+}
+
+func TestRunLeavesNothingWhenOnePartIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, made, err := Run(ctx, db, "mlr", First{
+		Organization: "Acme", Website: "Shop", Domain: "not a domain", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
+	})
+	if err == nil || made {
+		t.Fatalf("a bad domain was taken: made %v", made)
+	}
+	if all, err := db.ListOrganizations(ctx); err != nil || len(all) != 0 {
+		t.Errorf("left %d organizations, %v", len(all), err)
+	}
+}
