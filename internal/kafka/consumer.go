@@ -184,7 +184,7 @@ func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.B
 		for _, r := range p.Records {
 			c.records = append(c.records, recordOf(r))
 		}
-		deliver(sink.Batch{Partition: c.partition(p.Topic, p.Partition), Session: session, Records: c.records})
+		deliver(sink.Batch{Partition: c.partition(p.Topic, p.Partition), Session: session, End: p.HighWatermark, Records: c.records})
 		clear(c.records)
 	})
 	c.rewind(ctx)

@@ -93,7 +93,7 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 			maxBytes -= recordBytes(&w.log[p][to])
 		}
 		w.position[p] = to
-		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, Records: slices.Clone(w.log[p][from:to])}
+		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, End: int64(len(w.log[p])), Records: slices.Clone(w.log[p][from:to])}
 		w.mu.Unlock()
 		if to > from {
 			deliver(b)

@@ -83,7 +83,9 @@ func (m *metrics) settled(r *frozen) {
 var (
 	labels  = []string{"topic", "partition"}
 	lagDesc = prometheus.NewDesc("millrace_sink_lag_seconds",
-		"Age of the oldest record in hand, from its receipt; 0 when none is in hand.", labels, nil)
+		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none, as far as fetched.", labels, nil)
+	lagRecordsDesc = prometheus.NewDesc("millrace_sink_lag_records",
+		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch.", labels, nil)
 	pausedDesc = prometheus.NewDesc("millrace_sink_paused",
 		"1 while fetching a partition is paused because its next range is complete.", labels, nil)
 	keysDesc = prometheus.NewDesc("millrace_sink_window_keys",
@@ -99,7 +101,7 @@ type partitions struct{ sink *Sink }
 
 // Describe implements prometheus.Collector.
 func (partitions) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lagDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc} {
+	for _, d := range []*prometheus.Desc{lagDesc, lagRecordsDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc} {
 		ch <- d
 	}
 }
@@ -109,14 +111,15 @@ func (p partitions) Collect(ch chan<- prometheus.Metric) {
 	now := time.Now().UnixMilli()
 	for _, w := range p.sink.owned() {
 		lag, paused := 0.0, 0.0
-		if at := w.oldest(); at != 0 {
-			lag = max(0, float64(now-at)/1000)
+		records, oldest := w.lag()
+		if oldest != 0 {
+			lag = max(0, float64(now-oldest)/1000)
 		}
 		if w.isPaused() {
 			paused = 1
 		}
 		for d, v := range map[*prometheus.Desc]float64{
-			lagDesc: lag, pausedDesc: paused,
+			lagDesc: lag, lagRecordsDesc: float64(records), pausedDesc: paused,
 			keysDesc: float64(w.stats.keys.Load()), bytesDesc: float64(w.stats.bytes.Load()),
 			coverageDesc: time.Duration(w.stats.coverage.Load()).Seconds(),
 		} {

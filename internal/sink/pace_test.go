@@ -1,8 +1,10 @@
 package sink
 
 import (
+	"errors"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,4 +102,38 @@ func TestABuiltRangeLetsGoOfWhatWasRead(t *testing.T) {
 	if r.records[1].Value != nil || r.records[2].Value != nil || len(r.letters) != 1 || r.letters[0].Record.Value == nil {
 		t.Errorf("values left: %v, letters %d", [...]bool{r.records[1].Value != nil, r.records[2].Value != nil}, len(r.letters))
 	}
+}
+
+// Lag reaches beyond what is in hand: what memory has no room for counts too.
+func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		r := anEvent("0-00", noon, noon)
+		cfg.MaxMemory, cfg.MaxWait = int(50*recordBytes(&r)), time.Second
+		w := newWorld(part)
+		var away atomic.Bool
+		away.Store(true)
+		w.insertFails = func(string) error {
+			if away.Load() {
+				return errors.New("away")
+			}
+			return nil
+		}
+		w.produceMany(part, 1000)
+		s := newSink(t, cfg, w)
+		stop := start(t, s)
+		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
+		if records, oldest := s.workers[part].lag(); records != 1000 || oldest != noon {
+			t.Errorf("lag of %d records, the oldest from %d; want 1000 from %d", records, oldest, noon)
+		}
+		away.Store(false)
+		time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
+		if records, oldest := s.workers[part].lag(); records != 0 || oldest != 0 {
+			t.Errorf("lag of %d records from %d after all was stored", records, oldest)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -41,6 +41,8 @@ type worker struct {
 	mu       sync.Mutex
 	open     open
 	inFlight int64 // receipt of the first record of the range in flight; 0: none
+	settled  mark  // up to where all is committed
+	logEnd   int64 // as of the latest delivery
 	session  Session
 	flush    bool // freeze without waiting for a gate
 	paused   bool
@@ -48,6 +50,10 @@ type worker struct {
 
 	stats windowStats
 }
+
+// mark is a place in a partition: the offset of the next record, and when the
+// one before it was received.
+type mark struct{ next, received int64 }
 
 // windowStats is what metrics tell about a window.
 type windowStats struct{ keys, bytes, coverage atomic.Int64 }
@@ -77,7 +83,10 @@ func (w *worker) deliver(b Batch) {
 	if w.ending == halted {
 		return // to be read again by whoever owns the partition next
 	}
-	w.session = b.Session
+	w.session, w.logEnd = b.Session, b.End
+	if w.open.next == 0 { // the first one since the assignment
+		w.settled = mark{b.Records[0].Offset, b.Records[0].ReceivedAt}
+	}
 	w.sink.budget.take(w.open.append(b.Records, time.Now(), w.sink.records.get))
 	if !w.paused && w.sink.gates.full(&w.open) {
 		w.paused = true
@@ -227,18 +236,30 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 	w.sink.deps.Source.Rewind(w.partition)
 }
 
-// oldest returns the time of receipt, in Unix milliseconds, of the oldest record
-// in hand; 0 when there is none.
-func (w *worker) oldest() int64 {
+// lag returns how many records up to the end of the log, as it was at the latest
+// delivery, are not settled, and when the oldest of them was received, in Unix
+// milliseconds; 0 when there is none. If it is not in hand, the last one before
+// it answers for it.
+func (w *worker) lag() (records, oldest int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	records = max(0, w.logEnd-w.settled.next)
 	switch {
 	case w.inFlight != 0:
-		return w.inFlight
+		return records, w.inFlight
 	case len(w.open.records) > 0:
-		return w.open.records[0].ReceivedAt
+		return records, w.open.records[0].ReceivedAt
+	case records > 0:
+		return records, w.settled.received
 	}
-	return 0
+	return 0, 0
+}
+
+// advance notes that all before a place is committed.
+func (w *worker) advance(to mark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settled = to
 }
 
 func (w *worker) isPaused() bool {

@@ -44,6 +44,7 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 			w.window.Add(r.records[i].Hash, r.records[i].ReceivedAt)
 		}
 	}
+	w.advance(mark{r.last + 1, r.records[len(r.records)-1].ReceivedAt})
 	s.metrics.settled(r)
 	return nil
 }

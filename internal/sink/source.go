@@ -59,7 +59,10 @@ type Original interface {
 type Batch struct {
 	Partition Partition
 	Session   Session
-	Records   []Record
+	// End is the offset after the partition's last record, at the time of the
+	// fetch.
+	End     int64
+	Records []Record
 }
 
 // Progress is what is committed for a partition.
