@@ -48,7 +48,15 @@ func colUInt16() proto.ColumnOf[uint16] { return &proto.ColUInt16{} }
 func colUInt64() proto.ColumnOf[uint64] { return &proto.ColUInt64{} }
 func colInt64() proto.ColumnOf[int64]   { return &proto.ColInt64{} }
 
-// millis makes a DateTime64(3, 'UTC') column from Unix milliseconds.
+// The first and last times of a DateTime64(3), in Unix milliseconds.
+var (
+	firstMillis = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	lastMillis  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
+)
+
+// millis makes a DateTime64(3, 'UTC') column from Unix milliseconds. A time
+// beyond its range becomes the nearest one within: the server would take it and
+// show something else.
 func millis(get func(*sink.Row) int64) func() native {
 	return func() native {
 		c := &millisColumn{get: get}
@@ -63,7 +71,9 @@ type millisColumn struct {
 	get func(*sink.Row) int64
 }
 
-func (c *millisColumn) appendRow(row *sink.Row) { c.AppendRaw(proto.DateTime64(c.get(row))) }
+func (c *millisColumn) appendRow(row *sink.Row) {
+	c.AppendRaw(proto.DateTime64(min(max(c.get(row), firstMillis), lastMillis)))
+}
 
 // day makes a Date column from Unix milliseconds, which the sink keeps within
 // what a Date can hold.

@@ -3,6 +3,8 @@ package clickhouse
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +187,35 @@ func TestEveryFieldAtItsLimitComesBack(t *testing.T) {
 	} {
 		if diff := cmp.Diff([]string{want}, column(t, cfg, expr, "events")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", expr, diff)
+		}
+	}
+}
+
+// What an edge lets through as a raw time reaches beyond what the column holds;
+// the event's own times are at the limits that the sink keeps them in.
+func TestTimesAtAndBeyondTheirLimits(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	i := newInserter(t, cfg, "")
+	at := func(y int, offset int64) int64 { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() + offset }
+	for n, tc := range []struct {
+		raw, event, received int64
+		want                 string
+	}{
+		{at(1900, 0), at(2000, 0), at(2000, 0), "1900-01-01 00:00:00.000|2000-01-01 00:00:00.000|2000-01-01|2000-01-01 00:00:00.000"},
+		{at(1900, -1), at(2000, 0), 0, "1900-01-01 00:00:00.000|2000-01-01 00:00:00.000|2000-01-01|1970-01-01 00:00:00.000"},
+		{at(2300, -1), at(2149, -1), at(2300, -1), "2299-12-31 23:59:59.999|2148-12-31 23:59:59.999|2148-12-31|2299-12-31 23:59:59.999"},
+		{at(2300, 0), noon, at(2300, 0), "2299-12-31 23:59:59.999|2026-03-31 12:00:00.000|2026-03-31|2299-12-31 23:59:59.999"},
+		{8_640_000_000_000_000, noon, math.MaxInt64, "2299-12-31 23:59:59.999|2026-03-31 12:00:00.000|2026-03-31|2299-12-31 23:59:59.999"},
+	} {
+		id := strconv.Itoa(n)
+		insert(t, i, "1:a:0:"+id, anEvent(id, func(e *record.Event) {
+			e.HasRaw, e.RawMillis, e.TimeMillis, e.ReceivedAt = true, tc.raw, tc.event, tc.received
+		}))
+		got := column(t, cfg, "concat(toString(raw_time), '|', toString(event_time), '|', toString(event_date), '|', toString(received_at))",
+			"events WHERE event_id = '"+id+"'")
+		if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
+			t.Errorf("raw time %d, event %d, received %d (-want +got):\n%s", tc.raw, tc.event, tc.received, diff)
 		}
 	}
 }
