@@ -322,9 +322,9 @@ func TestReadinessNamesEveryFailingCheck(t *testing.T) {
 	if got, want := r.Err(ctx).Error(), "store: broken\nclickhouse: context canceled"; got != want {
 		t.Errorf("Err() = %q, want %q", got, want)
 	}
-	r.AddCheck("store", func(context.Context) error { return nil }) // replaces the one of that name
-	if err := r.Err(t.Context()); err != nil {
-		t.Errorf("Err() = %v", err)
+	r.AddCheck("store", func(context.Context) error { return nil }) // another one of that name hides nothing
+	if err := r.Err(t.Context()); err == nil || err.Error() != "store: broken" {
+		t.Errorf("Err() = %v, want that of the first store", err)
 	}
 }
 

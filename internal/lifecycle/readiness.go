@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -27,8 +27,12 @@ type Check func(ctx context.Context) error
 type Readiness struct {
 	state  atomic.Uint32
 	mu     sync.Mutex
-	names  []string
-	checks map[string]Check
+	checks []namedCheck
+}
+
+type namedCheck struct {
+	name  string
+	check Check
 }
 
 var (
@@ -43,17 +47,12 @@ func (r *Readiness) set(s state) {
 }
 
 // AddCheck makes readiness depend on a further condition, under a name that the
-// readiness answer shows.
+// readiness answer shows. Daemons of one process share a Readiness: a name says
+// whose condition it is, and one that is there already replaces nothing.
 func (r *Readiness) AddCheck(name string, check Check) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.checks == nil {
-		r.checks = map[string]Check{}
-	}
-	if _, ok := r.checks[name]; !ok {
-		r.names = append(r.names, name)
-	}
-	r.checks[name] = check
+	r.checks = append(r.checks, namedCheck{name, check})
 }
 
 // Err returns nil when the daemon should be sent work, else every reason why not.
@@ -66,12 +65,12 @@ func (r *Readiness) Err(ctx context.Context) error {
 	case stateReady:
 	}
 	r.mu.Lock()
-	names, checks := r.names, maps.Clone(r.checks)
+	checks := slices.Clone(r.checks)
 	r.mu.Unlock()
 	var errs []error
-	for _, n := range names {
-		if err := checks[n](ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", n, err))
+	for _, c := range checks {
+		if err := c.check(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", c.name, err))
 		}
 	}
 	return errors.Join(errs...)

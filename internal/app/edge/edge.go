@@ -46,7 +46,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		},
 	)
 	// Cached keys serve while the store is away, so it is no condition here.
-	r.AddCheck("kafka", producer.Ready)
+	r.AddCheck("edge: kafka", producer.Ready)
 
 	return []lifecycle.Part{
 		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
@@ -56,6 +56,6 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		{Name: "kafka topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
 		{Name: "kafka producer", Stop: producer.Close},
 		{Name: "visitor salts", Run: salts.Run},
-		httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "ingest.listen", app, t.Log),
+		httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "MILLRACE_INGEST_LISTEN", app, t.Log),
 	}, nil
 }

@@ -49,8 +49,8 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access},
 		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine},
 	)
-	r.AddCheck("query clickhouse", runner.Ping)
-	r.AddCheck("query metadata store", db.Ping)
+	r.AddCheck("query: clickhouse", runner.Ping)
+	r.AddCheck("query: metadata store", db.Ping)
 
 	return []lifecycle.Part{
 		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
@@ -65,7 +65,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 				return nil
 			},
 		},
-		httpkit.ListenPart("query listener", s.Query.Listen, "query.listen", app, t.Log),
+		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
 	}, nil
 }
 

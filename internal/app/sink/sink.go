@@ -45,8 +45,8 @@ func Parts(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 	if err != nil {
 		return nil, err
 	}
-	r.AddCheck("sink consumer", consumer.Ready)
-	r.AddCheck("sink clickhouse", inserter.Ping)
+	r.AddCheck("sink: kafka", consumer.Ready)
+	r.AddCheck("sink: clickhouse", inserter.Ping)
 	return []lifecycle.Part{
 		{Name: "analytics schema", Start: func(ctx context.Context) error { return checkSchema(ctx, s.ClickHouse, t.Log) }},
 		{Name: "event topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
