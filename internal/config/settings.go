@@ -106,7 +106,7 @@ type Sink struct {
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert; below half of the rebalance timeout."`
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Silence after which the group gives a member's partitions to others."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`
-	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most; fetching stops before that. Blocks in the making add up to as much again."`
+	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most, as they were read or in blocks; fetching stops before that."`
 	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time."`
 	Window        time.Duration `koanf:"window" range:"1m..24h" help:"How long, in record time, an eventId is remembered by the sink."`
 	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Most eventIds remembered per partition."`
@@ -163,8 +163,8 @@ func Default() Settings {
 		ClickHouse: ClickHouse{Database: "millrace", User: "default", DialTimeout: 5 * time.Second},
 		Sink: Sink{
 			Group: "millrace-sink", MaxRows: 100_000, MaxBytes: 64 << 20, MaxWait: time.Second,
-			InsertTimeout: 25 * time.Second, Session: 45 * time.Second, Rebalance: 60 * time.Second,
-			MaxMemory: 256 << 20, Connections: 4,
+			InsertTimeout: 25 * time.Second, Session: 20 * time.Second, Rebalance: 60 * time.Second,
+			MaxMemory: 512 << 20, Connections: 4,
 			Window: time.Hour, WindowKeys: 4_000_000, DrainBudget: 20 * time.Second,
 		},
 		Key:      Key{Prefix: "mlr"},
