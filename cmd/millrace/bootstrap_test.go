@@ -46,11 +46,11 @@ func TestBootstrapSaysWhatIsMissingOrRefused(t *testing.T) {
 	t.Parallel()
 	url := emptyStore(t)
 	for args, want := range map[string]string{
-		"--domain shop.example --email a@b.example":                     "--organization is required",
-		"--organization Acme --email a@b.example":                       "--domain is required",
-		"--organization Acme --domain shop.example":                     "--email is required",
-		"--organization Acme --domain shop..example --email a@b.example":   "domain",
-		"--organization Acme --domain shop.example --email not-an-mail": "email",
+		"--domain shop.example --email a@b.example":                      "--organization is required",
+		"--organization Acme --email a@b.example":                        "--domain is required",
+		"--organization Acme --domain shop.example":                      "--email is required",
+		"--organization Acme --domain shop..example --email a@b.example": "domain",
+		"--organization Acme --domain shop.example --email not-an-mail":  "e-mail address",
 	} {
 		_, _, err := millrace(t, append([]string{"bootstrap", url}, strings.Fields(args)...)...)
 		if err == nil || !strings.Contains(err.Error(), want) {
