@@ -263,7 +263,7 @@ func TestVisitorsInARowAreToldApart(t *testing.T) {
 			batch.AddCustom(&event.Custom{Name: []byte("n"), AnonymousID: []byte(id)}, target)
 			records := batch.Records()
 			got := decoded(t, &records[len(records)-1]).AnonymousID
-			if want := event.AppendHashedVisitor(nil, []byte(id), r.VisitorSalt); string(got) != string(want) {
+			if want := event.AppendHashedVisitor(nil, []byte(id), r.VisitorSalt); !bytes.Equal(got, want) {
 				t.Errorf("visitor %q is stored as %q, want %q", id, got, want)
 			}
 		}
