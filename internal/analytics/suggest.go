@@ -1,65 +1,10 @@
 package analytics
 
-import "strings"
+import "github.com/millrace/millrace/internal/suggest"
 
-// minSimilarity is how alike two names must be for one to be suggested for the
-// other, as a share of the longer one's length.
-const minSimilarity = 0.6
-
-// closest returns the candidate most like name; empty when none is like it.
-// Of equally good ones the first wins.
-func closest(name string, candidates []string) string {
-	name = strings.ToLower(strings.TrimSpace(name))
-	if name == "" || len(name) > 128 {
-		return ""
-	}
-	best, bestScore := "", minSimilarity
-	for _, c := range candidates {
-		if s := similarity(name, c); s > bestScore {
-			best, bestScore = c, s
-		}
-	}
-	return best
-}
-
-// similarity is 1 for equal strings and 0 for strings that have nothing in
-// common: the share of bytes that need no edit, or of a prefix that is shared.
-func similarity(a, b string) float64 {
-	longer := max(len(a), len(b))
-	if longer == 0 {
-		return 1
-	}
-	s := 1 - float64(distance(a, b))/float64(longer)
-	if short := min(len(a), len(b)); short >= 4 && strings.HasPrefix(b, a[:min(len(a), short)]) {
-		s = max(s, minSimilarity+0.3*float64(short)/float64(longer))
-	}
-	return s
-}
-
-// distance is the number of insertions, deletions and replacements that turn a
-// into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
+// didYouMean words a suggestion; empty when no candidate is like name.
 func didYouMean(name string, candidates []string) string {
-	if c := closest(name, candidates); c != "" {
+	if c := suggest.Closest(name, candidates); c != "" {
 		return "Did you mean '" + c + "'?"
 	}
 	return ""

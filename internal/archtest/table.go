@@ -7,7 +7,7 @@ const Module = "github.com/millrace/millrace"
 // longest one that fits counts. A package imports lower ranks only, and what
 // stands in edges.
 var ranks = map[string]int{
-	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0,
+	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0, "internal/suggest": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
 

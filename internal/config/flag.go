@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/internal/suggest"
 )
 
 // flagValue keeps what was typed; it is converted with the other sources, so
@@ -125,41 +127,8 @@ func unknown(what, name, where string, known []string) error {
 		b.WriteString(where + ": ")
 	}
 	fmt.Fprintf(&b, "unknown %s %s", what, name)
-	if s := closest(name, known); s != "" {
+	if s := suggest.Closest(name, slices.Sorted(slices.Values(known))); s != "" {
 		fmt.Fprintf(&b, "; did you mean %s?", s)
 	}
 	return errors.New(b.String())
-}
-
-// closest returns the known name that is nearest to name, or "" when none is
-// near: more than a third of the letters differ.
-func closest(name string, known []string) string {
-	best, bestDistance := "", len(name)/3+1
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < bestDistance {
-			best, bestDistance = k, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to insert, delete or replace to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

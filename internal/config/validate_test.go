@@ -113,19 +113,6 @@ func TestFormsOfTexts(t *testing.T) {
 	}
 }
 
-func TestSuggestionsAreNearOrNotMade(t *testing.T) {
-	t.Parallel()
-	known := []string{"kafka.brokers", "kafka.linger", "log.level", "log.format"}
-	for name, want := range map[string]string{
-		"kafka.broker": "kafka.brokers", "Kafka.Brokers": "kafka.brokers", "log.levl": "log.level", "log_level": "log.level",
-		"xyzzy": "", "": "", "kafka": "",
-	} {
-		if got := closest(name, known); got != want {
-			t.Errorf("closest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestDurationsAreShownAsOneWritesThem(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
