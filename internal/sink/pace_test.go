@@ -124,12 +124,12 @@ func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
 		s := newSink(t, cfg, w)
 		stop := start(t, s)
 		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
-		if records, oldest := s.workers[part].lag(); records != 1000 || oldest != noon {
+		if records, oldest := s.owned()[0].lag(); records != 1000 || oldest != noon {
 			t.Errorf("lag of %d records, the oldest from %d; want 1000 from %d", records, oldest, noon)
 		}
 		away.Store(false)
 		time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
-		if records, oldest := s.workers[part].lag(); records != 0 || oldest != 0 {
+		if records, oldest := s.owned()[0].lag(); records != 0 || oldest != 0 {
 			t.Errorf("lag of %d records from %d after all was stored", records, oldest)
 		}
 		if err := stop(); err != nil {
