@@ -22,7 +22,7 @@ func recordOf(r *kgo.Record) sink.Record {
 	}
 	return sink.Record{
 		Offset: r.Offset, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil,
-		Value: r.Value, Original: (*original)(r),
+		Value: r.Value, Original: (*original)(r), Traceparent: h.Traceparent,
 	}
 }
 

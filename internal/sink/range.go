@@ -79,7 +79,7 @@ func (r *frozen) shrink() (freed int64) {
 	for i := range r.records {
 		if rec := &r.records[i]; rec.stored {
 			freed += recordOverhead - settledOverhead
-			rec.Value, rec.Original = nil, nil
+			rec.Value, rec.Original, rec.Traceparent = nil, nil, nil
 		}
 	}
 	r.bytes -= freed

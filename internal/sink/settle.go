@@ -20,6 +20,8 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 	}()
 	a := attempt{worker: w, builder: b}
 	defer a.release()
+	ctx, traced := s.startSpan(ctx, w.partition, r)
+	defer traced.End()
 	b.build(r, w.partition, w.window, s.blocks.get)
 	s.budget.give(r.shrink())
 

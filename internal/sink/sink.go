@@ -11,14 +11,16 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace/millrace/internal/config"
 )
 
-// Deps are the parts a Sink needs; all are required.
+// Deps are the parts a Sink needs; all but Tracer are required.
 type Deps struct {
 	Log         *slog.Logger
 	Metrics     prometheus.Registerer
+	Tracer      trace.Tracer // nil traces nothing
 	Source      Source
 	Inserter    Inserter
 	DeadLetters DeadLetters

@@ -43,6 +43,9 @@ type Record struct {
 	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
 	// missing or malformed.
 	BadHeaders bool
+	// Traceparent is the W3C trace context of the request that brought the event;
+	// empty when it was not traced.
+	Traceparent []byte
 
 	stored bool // decided to be in a block of its range
 }

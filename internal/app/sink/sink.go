@@ -40,7 +40,7 @@ func Parts(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 	}
 	inserter := clickhouse.NewInserter(s.ClickHouse, &clickhouse.Events, "")
 	worker, err := sink.New(s.Sink, sink.Deps{
-		Log: t.Log, Metrics: t.Registry, Source: consumer, Inserter: inserter, DeadLetters: consumer, Epochs: epoch,
+		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Source: consumer, Inserter: inserter, DeadLetters: consumer, Epochs: epoch,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,77 @@
+package sink
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+// traceparent is the context of the n-th request; only sampled ones are traced.
+func traceparent(n int, sampled bool) []byte {
+	flags := "00"
+	if sampled {
+		flags = "01"
+	}
+	return fmt.Appendf(nil, "00-%032x-%016x-%s", n, n, flags)
+}
+
+func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		headers [][]byte
+		parent  string // trace id; empty for no span
+		links   int
+	}{
+		{"nothing traced", [][]byte{nil, nil}, "", 0},
+		{"not sampled", [][]byte{traceparent(1, false)}, "", 0},
+		{"malformed", [][]byte{[]byte("nonsense")}, "", 0},
+		{"one request of several events", [][]byte{nil, traceparent(7, true), traceparent(7, true)}, fmt.Sprintf("%032x", 7), 0},
+		{"three requests", [][]byte{traceparent(2, true), traceparent(3, true), traceparent(2, true), traceparent(4, true)}, fmt.Sprintf("%032x", 2), 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			recorder := tracetest.NewSpanRecorder()
+			provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(part)
+				records := make([]Record, len(tc.headers))
+				for i, h := range tc.headers {
+					records[i] = anEvent(fmt.Sprint("e", i), noon, noon)
+					records[i].Traceparent = h
+				}
+				w.produce(part, records...)
+				s := newSink(t, testConfig(), w)
+				s.deps.Tracer = provider.Tracer("test")
+				stop := start(t, s)
+				time.Sleep(testConfig().MaxWait + time.Second) //nolint:forbidigo // fake time
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			spans := recorder.Ended()
+			if tc.parent == "" {
+				if len(spans) != 0 {
+					t.Fatalf("%d spans", len(spans))
+				}
+				return
+			}
+			if len(spans) != 1 {
+				t.Fatalf("%d spans, want 1", len(spans))
+			}
+			if got := spans[0].SpanContext().TraceID().String(); got != tc.parent {
+				t.Errorf("trace %s, want %s", got, tc.parent)
+			}
+			if got := len(spans[0].Links()); got != tc.links {
+				t.Errorf("%d links, want %d", got, tc.links)
+			}
+			if got := spans[0].Name(); got != "store "+part.Topic {
+				t.Errorf("span %q", got)
+			}
+		})
+	}
+}
