@@ -71,7 +71,7 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 	}
 	opts = append(opts,
 		kgo.RequiredAcks(kgo.AllISRAcks()), // and idempotent, which is the client's default
-		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+		kgo.WithCompressor(newLz4Compressor()),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), // murmur2, as the Java client
 		kgo.ProducerLinger(cfg.Linger),
 		// The limit is kept here, for whole publications; the client's own is
