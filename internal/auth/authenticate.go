@@ -41,13 +41,11 @@ type Deps struct {
 	Keys     KeyStore
 	Websites WebsiteStore
 	Metrics  prometheus.Registerer // nil for none
-	Now      func() time.Time      // nil means time.Now; decides about expiry
 }
 
 // Authenticator recognises keys and websites. It is safe for concurrent use.
 type Authenticator struct {
 	prefix  string
-	now     func() time.Time
 	keys    *lookup.Cache[[apikey.HashLen]byte, *credential]
 	clients *lookup.Cache[string, *website.Website] // by client id
 	refs    *lookup.Cache[string, *website.Website] // by id, else client id
@@ -61,10 +59,7 @@ type credential struct {
 
 // New returns an Authenticator that reads from the stores through caches.
 func New(cfg Config, deps Deps) *Authenticator {
-	a := &Authenticator{prefix: cfg.KeyPrefix, now: deps.Now}
-	if a.now == nil {
-		a.now = time.Now
-	}
+	a := &Authenticator{prefix: cfg.KeyPrefix}
 	named := func(name string) lookup.Config {
 		return lookup.Config{Name: name, Fresh: cfg.Fresh, Stale: cfg.Stale}
 	}
@@ -116,8 +111,8 @@ func (a *Authenticator) Key(ctx context.Context, secret []byte) (Principal, erro
 	if !apikey.WellFormed(a.prefix, secret) {
 		return Principal{}, fault.New(fault.AuthRequired)
 	}
-	hash := apikey.HashOf(secret)
-	c, err := a.keys.Get(ctx, hash)
+	hash, now := apikey.HashOf(secret), time.Now()
+	c, err := a.keys.Get(ctx, hash, now)
 	if noKey(err) {
 		return Principal{}, fault.New(fault.AuthRequired)
 	}
@@ -125,8 +120,9 @@ func (a *Authenticator) Key(ctx context.Context, secret []byte) (Principal, erro
 		return Principal{}, unavailable(err)
 	}
 	// The answer may be older than the instant at which the key or its old secret
-	// ended, so the dates are looked at here and not when it was read.
-	if !c.key.Accepts(hash, a.now()) || c.key.OrganizationID == "" {
+	// ended, so the dates are looked at here and not when it was read. They are
+	// held against the moment of the call: reading the clock is dear.
+	if !c.key.Accepts(hash, now) || c.key.OrganizationID == "" {
 		return Principal{}, fault.New(fault.AuthRequired)
 	}
 	return c.principal, nil
@@ -137,8 +133,9 @@ func (a *Authenticator) Key(ctx context.Context, secret []byte) (Principal, erro
 // be asked a ServiceUnavailable fault. The website is shared: it must not be
 // changed. clientID may alias memory that is reused after the call.
 func (a *Authenticator) ClientWebsite(ctx context.Context, clientID string) (*website.Website, error) {
-	w, err := find(ctx, a.clients, clientID)
-	if err == nil && !w.AcceptsClientID(clientID, a.now()) {
+	now := time.Now()
+	w, err := find(ctx, a.clients, clientID, now)
+	if err == nil && !w.AcceptsClientID(clientID, now) {
 		return nil, website.ErrNotFound
 	}
 	return w, err
@@ -148,18 +145,19 @@ func (a *Authenticator) ClientWebsite(ctx context.Context, clientID string) (*we
 // credential; errors are those of ClientWebsite. Whether the caller may touch it
 // is for AuthorizeWebsite to say.
 func (a *Authenticator) Website(ctx context.Context, ref string) (*website.Website, error) {
-	w, err := find(ctx, a.refs, ref)
-	if err == nil && !w.Accepts(ref, a.now()) {
+	now := time.Now()
+	w, err := find(ctx, a.refs, ref, now)
+	if err == nil && !w.Accepts(ref, now) {
 		return nil, website.ErrNotFound
 	}
 	return w, err
 }
 
-func find(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string) (*website.Website, error) {
+func find(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string, now time.Time) (*website.Website, error) {
 	if !website.PlausibleRef(ref) {
 		return nil, website.ErrNotFound
 	}
-	w, err := cache.Get(ctx, ref)
+	w, err := cache.Get(ctx, ref, now)
 	if err == nil || noWebsite(err) {
 		return w, err
 	}

@@ -3,6 +3,7 @@ package lookup_test
 import (
 	"context"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/millrace/millrace/internal/lookup"
@@ -29,7 +30,7 @@ func hit[K lookup.Key](b *testing.B, k K, load func(context.Context, K) (*int, e
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := c.Get(ctx, k); err != nil {
+			if _, err := c.Get(ctx, k, time.Now()); err != nil {
 				b.Error(err)
 			}
 		}

@@ -18,7 +18,7 @@ func TestKeysOfOneHashDoNotGetEachOthersAnswers(t *testing.T) {
 	other.answer.Store(&answer[string]{value: "of other", readAt: time.Now()})
 	c.entries.Set(maphash.Comparable(c.seed, "mine"), other, 1)
 	c.entries.Wait()
-	if v, err := c.Get(t.Context(), "mine"); v != "of mine" || err != nil {
+	if v, err := c.Get(t.Context(), "mine", time.Now()); v != "of mine" || err != nil {
 		t.Errorf("Get() = %q, %v, want %q", v, err, "of mine")
 	}
 }
@@ -31,11 +31,11 @@ func TestHitAllocatesNothing(t *testing.T) {
 		func(error) bool { return false }, nil)
 	defer c.Close()
 	ctx := t.Context()
-	if _, err := c.Get(ctx, [32]byte{1}); err != nil {
+	if _, err := c.Get(ctx, [32]byte{1}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	c.entries.Wait()
-	if n := testing.AllocsPerRun(1000, func() { _, _ = c.Get(ctx, [32]byte{1}) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { _, _ = c.Get(ctx, [32]byte{1}, time.Now()) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }

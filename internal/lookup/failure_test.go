@@ -62,7 +62,7 @@ func TestHangingStoreHoldsNobodyWhoCanBeServed(t *testing.T) {
 		start, worst := time.Now(), time.Duration(0)
 		for time.Since(start) < 5*time.Minute {
 			before := time.Now()
-			if v, err := c.Get(t.Context(), "k"); v != "v1" || err != nil {
+			if v, err := c.Get(t.Context(), "k", time.Now()); v != "v1" || err != nil {
 				t.Fatalf("after %s: Get() = %q, %v", time.Since(start), v, err)
 			}
 			worst = max(worst, time.Since(before))
@@ -99,7 +99,7 @@ func TestReadThatIgnoresItsDeadlineHoldsNobody(t *testing.T) {
 		c := lookup.New(lookup.Config{LoadTimeout: loadTimeout}, load, notFound, nil)
 		defer c.Close()
 		before := time.Now()
-		if v, err := c.Get(t.Context(), "k"); err == nil {
+		if v, err := c.Get(t.Context(), "k", time.Now()); err == nil {
 			t.Errorf("Get() = %q, want an error", v)
 		}
 		if got := time.Since(before); got < loadTimeout || got > 2*loadTimeout {
@@ -116,7 +116,7 @@ func TestBreakerKeepsCallsFromAFailingStore(t *testing.T) {
 		s, c := open(t)
 		s.set("", errDown)
 		for i := range 100 {
-			if _, err := c.Get(t.Context(), strconv.Itoa(i)); err == nil || notFound(err) {
+			if _, err := c.Get(t.Context(), strconv.Itoa(i), time.Now()); err == nil || notFound(err) {
 				t.Errorf("Get() = %v, want the store's failure", err)
 			}
 		}
@@ -135,7 +135,7 @@ func TestAbsenceDoesNotOpenTheBreaker(t *testing.T) {
 		s, c := open(t)
 		s.set("", errAbsent)
 		for i := range 100 {
-			if _, err := c.Get(t.Context(), strconv.Itoa(i)); !notFound(err) {
+			if _, err := c.Get(t.Context(), strconv.Itoa(i), time.Now()); !notFound(err) {
 				t.Fatalf("Get() = %v, want %v", err, errAbsent)
 			}
 		}

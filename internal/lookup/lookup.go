@@ -124,16 +124,16 @@ func (c *Cache[K, V]) Close() { c.entries.Close() }
 
 // Get returns the answer for k: a value, or the store's own error when there is
 // none. Any other error means that the store cannot be asked and no answer
-// young enough is known. A string k may alias memory that the caller reuses
-// after Get has returned.
-func (c *Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
+// young enough is known. now is the caller's reading of the clock, which it often
+// needs itself; ages are those of that moment. A string k may alias memory that
+// the caller reuses after Get has returned.
+func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 	e := c.find(k)
 	if e == nil {
 		c.metrics.misses.Inc()
 		return c.read(ctx, k, nil)
 	}
 	a := e.answer.Load()
-	now := time.Now()
 	if age := now.Sub(a.readAt); age < c.cfg.Fresh {
 		// The second half of its life: read ahead, so that callers of a busy key
 		// never wait.

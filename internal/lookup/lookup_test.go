@@ -75,7 +75,7 @@ func open(t *testing.T) (*source, *lookup.Cache[string, string]) {
 // expect calls Get and compares; want is a value or the error wanted.
 func expect(t *testing.T, c *lookup.Cache[string, string], when string, want any) {
 	t.Helper()
-	got, err := c.Get(t.Context(), "k")
+	got, err := c.Get(t.Context(), "k", time.Now())
 	synctest.Wait() // reads in the background, and ristretto's own work
 	switch want := want.(type) {
 	case error:
@@ -119,7 +119,7 @@ func TestBusyAnswerIsReadAheadOnce(t *testing.T) {
 		s.set("v2", nil)
 		pass(fresh / 2)
 		for range 10 {
-			_, _ = c.Get(t.Context(), "k") // none of them waits
+			_, _ = c.Get(t.Context(), "k", time.Now()) // none of them waits
 		}
 		synctest.Wait()
 		if n := s.loads.Load(); n != 2 {
@@ -176,7 +176,7 @@ func TestManyCallersCauseOneRead(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				if v, err := c.Get(t.Context(), "k"); v != "v" || err != nil {
+				if v, err := c.Get(t.Context(), "k", time.Now()); v != "v" || err != nil {
 					t.Errorf("Get() = %q, %v", v, err)
 				}
 			})
@@ -206,13 +206,13 @@ func TestCallerWhoLeavesDoesNotSpoilTheReadOfOthers(t *testing.T) {
 		leaving, leave := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := c.Get(leaving, "k"); !errors.Is(err, context.Canceled) {
+			if _, err := c.Get(leaving, "k", time.Now()); !errors.Is(err, context.Canceled) {
 				t.Errorf("the one who left got %v", err)
 			}
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			if v, err := c.Get(t.Context(), "k"); v != "v" || err != nil {
+			if v, err := c.Get(t.Context(), "k", time.Now()); v != "v" || err != nil {
 				t.Errorf("the one who stayed got %q, %v", v, err)
 			}
 		})
@@ -236,12 +236,12 @@ func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 		}, notFound, nil)
 		defer c.Close()
 		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = c.Get(t.Context(), "k") }) // has read v1, and is slow to tell
+		wg.Go(func() { _, _ = c.Get(t.Context(), "k", time.Now()) }) // has read v1, and is slow to tell
 		synctest.Wait()
 		s.set("v2", nil)
 		c.Drop("k")
 		wg.Go(func() {
-			if v, err := c.Get(t.Context(), "k"); v != "v2" || err != nil {
+			if v, err := c.Get(t.Context(), "k", time.Now()); v != "v2" || err != nil {
 				t.Errorf("asked after Drop: Get() = %q, %v, want v2", v, err)
 			}
 		})
@@ -268,13 +268,13 @@ func TestStringKeyMayBeReusedAfterTheCall(t *testing.T) {
 		}, notFound, nil)
 		defer c.Close()
 		buf := []byte("first")
-		_, _ = c.Get(t.Context(), alias(buf))
+		_, _ = c.Get(t.Context(), alias(buf), time.Now())
 		synctest.Wait()
 		copy(buf, "other")
-		if v, err := c.Get(t.Context(), alias(buf)); v != "other" || err != nil {
+		if v, err := c.Get(t.Context(), alias(buf), time.Now()); v != "other" || err != nil {
 			t.Errorf("Get() = %q, %v, want other", v, err)
 		}
-		if v, err := c.Get(t.Context(), "first"); v != "first" || err != nil || loads != 2 {
+		if v, err := c.Get(t.Context(), "first", time.Now()); v != "first" || err != nil || loads != 2 {
 			t.Errorf("Get() = %q, %v after %d loads, want first after 2", v, err, loads)
 		}
 	})
@@ -291,7 +291,7 @@ func TestAnswersAreRightUnderPressure(t *testing.T) {
 		wg.Go(func() {
 			for i := range 5000 {
 				k := strconv.Itoa((i * (g + 1)) % 501)
-				if v, err := c.Get(t.Context(), k); v != "value of "+k || err != nil {
+				if v, err := c.Get(t.Context(), k, time.Now()); v != "value of "+k || err != nil {
 					t.Errorf("Get(%s) = %q, %v", k, v, err)
 				}
 			}
