@@ -12,11 +12,13 @@ type Settings struct {
 	Data       Data       `koanf:"data"`
 	Query      Query      `koanf:"query"`
 	Ingest     Ingest     `koanf:"ingest"`
+	Link       Link       `koanf:"link"`
 	Admin      Admin      `koanf:"admin"`
 	Embedded   Embedded   `koanf:"embedded"`
 	Kafka      Kafka      `koanf:"kafka"`
 	ClickHouse ClickHouse `koanf:"clickhouse"`
 	Store      Store      `koanf:"store"`
+	Redis      Redis      `koanf:"redis"`
 	Sink       Sink       `koanf:"sink"`
 	Key        Key        `koanf:"key"`
 	Lookup     Lookup     `koanf:"lookup"`
@@ -41,6 +43,12 @@ type Ingest struct {
 	Listen      string        `koanf:"listen" form:"listen" help:"Address of the ingestion host, host:port."`
 	Deadline    time.Duration `koanf:"deadline" range:"100ms..1m" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
 	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time; one more is answered 503 with Retry-After."`
+}
+
+// Link is the place of the short-link host's settings, so that a file that names
+// them serves this version too.
+type Link struct {
+	Listen string `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; without effect, since this version has none."`
 }
 
 // Admin configures the private listener for metrics, health and profiles.
@@ -94,6 +102,24 @@ type ClickHouse struct {
 // Store configures the metadata store.
 type Store struct {
 	URL Secret `koanf:"url" form:"store" empty:"ok" help:"Metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE; empty in standalone mode means a SQLite file in the data folder."`
+}
+
+// Redis is the place of the shared limits' settings, as Link is of short links'.
+type Redis struct {
+	URL Secret `koanf:"url" form:"text" empty:"ok" help:"Redis for limits that several hosts share, redis://HOST:PORT; without effect, since this version has no such limits."`
+}
+
+// WithoutEffect returns the keys that are set and that this version does nothing
+// with.
+func (s *Settings) WithoutEffect() []string {
+	var keys []string
+	if s.Link.Listen != "" {
+		keys = append(keys, "link.listen")
+	}
+	if s.Redis.URL != "" {
+		keys = append(keys, "redis.url")
+	}
+	return keys
 }
 
 // Sink configures the consumer that fills ClickHouse.

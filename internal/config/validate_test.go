@@ -188,3 +188,15 @@ func (b rawbytes) ReadBytes() ([]byte, error) { return []byte(b), nil }
 
 // Read implements koanf.Provider.
 func (b rawbytes) Read() (map[string]any, error) { return nil, fmt.Errorf("%s is bytes", string(b)) }
+
+func TestSettingsWithoutEffectAreNamedWhereTheyAreSet(t *testing.T) {
+	t.Parallel()
+	s := Default()
+	if got := s.WithoutEffect(); got != nil {
+		t.Errorf("of the defaults: %q", got)
+	}
+	s.Link.Listen, s.Redis.URL = "127.0.0.1:8082", "redis://127.0.0.1:6379"
+	if diff := cmp.Diff([]string{"link.listen", "redis.url"}, s.WithoutEffect()); diff != "" {
+		t.Errorf("WithoutEffect() (-want +got):\n%s", diff)
+	}
+}

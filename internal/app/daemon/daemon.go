@@ -127,6 +127,9 @@ func Run(ctx context.Context, component string, s config.Settings, w io.Writer, 
 		return err
 	}
 	t.Log.LogAttrs(ctx, slog.LevelInfo, "starting", slog.String("version", buildinfo.Version()))
+	for _, key := range s.WithoutEffect() {
+		t.Log.LogAttrs(ctx, slog.LevelWarn, "setting has no effect in this version", slog.String("setting", key))
+	}
 	err = lifecycle.Run(ctx, lifecycle.Options{
 		Log: t.Log, Readiness: readiness, Delay: s.Shutdown.Delay, Grace: s.Shutdown.Grace,
 		OnReady: func() {
