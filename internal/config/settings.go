@@ -111,7 +111,7 @@ type Redis struct {
 
 // WithoutEffect returns the keys that are set and that this version does nothing
 // with.
-func (s *Settings) WithoutEffect() []string {
+func (s Settings) WithoutEffect() []string {
 	var keys []string
 	if s.Link.Listen != "" {
 		keys = append(keys, "link.listen")
