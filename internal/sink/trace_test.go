@@ -6,8 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/telemetry/telemetrytest"
 )
 
 // traceparent is the context of the n-th request; only sampled ones are traced.
@@ -35,8 +36,7 @@ func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			recorder := tracetest.NewSpanRecorder()
-			provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
+			recorder := telemetrytest.New(t)
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(part)
 				records := make([]Record, len(tc.headers))
@@ -46,31 +46,19 @@ func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
 				}
 				w.produce(part, records...)
 				s := newSink(t, testConfig(), w)
-				s.deps.Tracer = provider.Tracer("test")
+				s.deps.Tracer = recorder.Tracer
 				stop := start(t, s)
 				time.Sleep(testConfig().MaxWait + time.Second) //nolint:forbidigo // fake time
 				if err := stop(); err != nil {
 					t.Fatal(err)
 				}
 			})
-			spans := recorder.Ended()
-			if tc.parent == "" {
-				if len(spans) != 0 {
-					t.Fatalf("%d spans", len(spans))
-				}
-				return
+			var want []telemetrytest.Span
+			if tc.parent != "" {
+				want = []telemetrytest.Span{{Name: "store " + part.Topic, TraceID: tc.parent, Links: tc.links}}
 			}
-			if len(spans) != 1 {
-				t.Fatalf("%d spans, want 1", len(spans))
-			}
-			if got := spans[0].SpanContext().TraceID().String(); got != tc.parent {
-				t.Errorf("trace %s, want %s", got, tc.parent)
-			}
-			if got := len(spans[0].Links()); got != tc.links {
-				t.Errorf("%d links, want %d", got, tc.links)
-			}
-			if got := spans[0].Name(); got != "store "+part.Topic {
-				t.Errorf("span %q", got)
+			if diff := cmp.Diff(want, recorder.Ended()); diff != "" {
+				t.Errorf("spans (-want +got):\n%s", diff)
 			}
 		})
 	}

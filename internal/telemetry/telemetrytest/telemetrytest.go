@@ -1,0 +1,50 @@
+// Package telemetrytest records spans for tests.
+package telemetrytest
+
+import (
+	"context"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Span is a span that has ended.
+type Span struct {
+	Name    string
+	TraceID string // 32 hexadecimal digits
+	Links   int
+}
+
+// Recorder keeps the spans of its Tracer. It samples what continues a sampled
+// trace and nothing else.
+type Recorder struct {
+	Tracer trace.Tracer
+	spans  *tracetest.SpanRecorder
+}
+
+// New returns an empty Recorder.
+func New(tb testing.TB) *Recorder {
+	tb.Helper()
+	r := &Recorder{spans: tracetest.NewSpanRecorder()}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(r.spans), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())),
+	)
+	tb.Cleanup(func() {
+		if err := provider.Shutdown(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Error(err)
+		}
+	})
+	r.Tracer = provider.Tracer("test")
+	return r
+}
+
+// Ended returns the spans that have ended, in that order.
+func (r *Recorder) Ended() []Span {
+	var all []Span
+	for _, s := range r.spans.Ended() {
+		all = append(all, Span{Name: s.Name(), TraceID: s.SpanContext().TraceID().String(), Links: len(s.Links())})
+	}
+	return all
+}
