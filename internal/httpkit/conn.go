@@ -57,6 +57,13 @@ func (l *listener) Close() error {
 	return l.err
 }
 
+// open returns how many of the connections are not closed.
+func (l *listener) open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
 // hurry has every connection read no longer than lastCall from now on.
 func (l *listener) hurry() {
 	l.mu.Lock()

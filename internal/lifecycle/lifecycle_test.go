@@ -352,3 +352,26 @@ func TestListenNamesTheSettingInItsError(t *testing.T) {
 		}
 	}
 }
+
+func TestAwaitReturnsWhenEveryCheckPassesOrSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r Readiness
+		joined := time.Now().Add(3 * time.Second)
+		r.AddCheck("fine", func(context.Context) error { return nil })
+		r.AddCheck("group", func(context.Context) error {
+			if time.Now().Before(joined) {
+				return errors.New("not joined")
+			}
+			return nil
+		})
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Await(short); err == nil || !strings.Contains(err.Error(), "group: not joined") {
+			t.Errorf("Await() of a second = %v, want the reason", err)
+		}
+		if err := r.Await(t.Context()); err != nil || time.Now().Before(joined) {
+			t.Errorf("Await() = %v, %s before the check passes", err, time.Until(joined))
+		}
+	})
+}

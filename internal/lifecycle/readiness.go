@@ -7,7 +7,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
+
+// awaitEvery is the pause between two looks of Await.
+const awaitEvery = 20 * time.Millisecond
 
 type state uint32
 
@@ -55,6 +59,24 @@ func (r *Readiness) AddCheck(name string, check Check) {
 	r.checks = append(r.checks, namedCheck{name, check})
 }
 
+// Await returns nil as soon as every check passes, whatever has started; when ctx
+// ends first, it returns the reasons why not.
+func (r *Readiness) Await(ctx context.Context) error {
+	tick := time.NewTicker(awaitEvery)
+	defer tick.Stop()
+	for {
+		err := r.check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 // Err returns nil when the daemon should be sent work, else every reason why not.
 func (r *Readiness) Err(ctx context.Context) error {
 	switch state(r.state.Load()) {
@@ -64,6 +86,11 @@ func (r *Readiness) Err(ctx context.Context) error {
 		return errDraining
 	case stateReady:
 	}
+	return r.check(ctx)
+}
+
+// check asks every check.
+func (r *Readiness) check(ctx context.Context) error {
 	r.mu.Lock()
 	checks := slices.Clone(r.checks)
 	r.mu.Unlock()

@@ -17,6 +17,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/config"
@@ -105,7 +107,7 @@ func (r *run) run(ctx context.Context) (err error) {
 	err = daemon.Run(ctx, Component, r.s, r.stderr,
 		func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, readiness *lifecycle.Readiness) ([]lifecycle.Part, error) {
 			parts, err := daemonParts(ctx, s, t, readiness)
-			return append([]lifecycle.Part{backends.part()}, parts...), err
+			return slices.Concat([]lifecycle.Part{backends.part()}, parts, []lifecycle.Part{awaitDaemons(readiness)}), err
 		},
 		func() {
 			if untold = r.ready(folder, backends); untold != nil {
@@ -114,6 +116,20 @@ func (r *run) run(ctx context.Context) (err error) {
 		},
 	)
 	return errors.Join(untold, err)
+}
+
+// joinTime is the longest wait for daemons that have started to do their work: the
+// sink joins its group in the background.
+const joinTime = 2 * time.Minute
+
+// awaitDaemons is the part that starts when every daemon can do its work, so that
+// ready means just that.
+func awaitDaemons(r *lifecycle.Readiness) lifecycle.Part {
+	return lifecycle.Part{Name: "readiness", Start: func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, joinTime)
+		defer cancel()
+		return r.Await(ctx)
+	}}
 }
 
 // embeddedLog is the log of the embedded servers, which start before the daemons'
