@@ -3,10 +3,7 @@ package httpkit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"syscall"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -28,10 +25,9 @@ func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) li
 	return lifecycle.Part{
 		Name: name,
 		Start: func(ctx context.Context) error {
-			var lc net.ListenConfig
-			l, err := lc.Listen(ctx, "tcp", addr)
+			l, err := lifecycle.Listen(ctx, addr, setting)
 			if err != nil {
-				return listenError(addr, setting, err)
+				return err
 			}
 			ln = newListener(l)
 			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("part", name), slog.String("addr", l.Addr().String()))
@@ -74,14 +70,4 @@ func drain(ctx context.Context, app *fiber.App, ln *listener) error {
 	}
 	ln.closeUnused()
 	return errors.Join(err, app.ShutdownWithContext(ctx))
-}
-
-func listenError(addr, setting string, err error) error {
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use by another program; stop it or set %s to a free address", addr, setting)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s may not be used by this user; set %s to a port above 1023", addr, setting)
-	}
-	return fmt.Errorf("listening on %s (%s): %w", addr, setting, err)
 }

@@ -31,7 +31,7 @@ func TestAnAddressInUseIsOneSentenceThatNamesItAndTheSetting(t *testing.T) {
 	defer taken.Close()
 	addr := taken.Addr().String()
 	part := ListenPart("ingestion listener", addr, "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
-	want := addr + " is in use by another program; stop it or set ingest.listen to a free address"
+	want := addr + " is in use by another program; stop it or set ingest.listen to another address"
 	if err := part.Start(t.Context()); err == nil || err.Error() != want {
 		t.Errorf("Start() = %v, want %s", err, want)
 	}
