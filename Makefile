@@ -27,6 +27,7 @@ run: build clickhouse ## Build everything and run it all in one process, data in
 
 .PHONY: build
 build: ## Build the daemons and the millrace command into bin/ (VERSION=v1.2.3 for a release)
+	@echo '… building (minutes the first time, seconds later)'
 	@mkdir -p bin
 	@go build $(BUILD_FLAGS) -o bin/ $(addprefix ./cmd/,$(COMMANDS))
 
