@@ -14,6 +14,8 @@ type Headers struct {
 	RequestID    []byte
 	Hash         Hash
 	Traceparent  []byte // empty on requests that were not traced
+	Replay       bool   // a dead letter that was sent again
+	Hops         int    // how often it was
 
 	seen uint16
 }
@@ -22,6 +24,7 @@ type Headers struct {
 var headerKeys = [...]string{
 	HeaderSchema, HeaderType, HeaderWebsite, HeaderOrganization,
 	HeaderReceivedAt, HeaderRequestID, HeaderEventHash, HeaderTraceparent,
+	HeaderReplay, HeaderHops,
 }
 
 // The places in headerKeys of those that are not plain text or not required.
@@ -29,7 +32,12 @@ const (
 	receivedAtHeader  = 4
 	eventHashHeader   = 6
 	traceparentHeader = 7
+	replayHeader      = 8
+	hopsHeader        = 9
 )
+
+// maxHops is the largest number of hops that is read; replays end long before.
+const maxHops = 1_000_000
 
 // Set reads one header. Keys that it does not know are passed over, as new ones
 // may be added; of a key that occurs twice the last one counts.
@@ -57,6 +65,14 @@ func (h *Headers) set(i int, value []byte) error {
 			return fmt.Errorf("reading header %s: %w", HeaderEventHash, err)
 		}
 		h.Hash = hash
+	case replayHeader:
+		h.Replay = string(value) == "1"
+	case hopsHeader:
+		n, next := integer(value, 0)
+		if next == 0 || next != len(value) || n < 0 || n > maxHops {
+			return fmt.Errorf("reading header %s: must be a number up to %d", HeaderHops, maxHops)
+		}
+		h.Hops = int(n)
 	default:
 		texts := [...]*[]byte{
 			&h.Schema, &h.Type, &h.Website, &h.Organization, 5: &h.RequestID, traceparentHeader: &h.Traceparent,
@@ -67,7 +83,7 @@ func (h *Headers) set(i int, value []byte) error {
 }
 
 // Check reports the first required header that Set has not seen. All are
-// required but the trace context.
+// required but the trace context and what replays add.
 func (h *Headers) Check() error {
 	for i, key := range headerKeys[:traceparentHeader] {
 		if h.seen&(1<<i) == 0 {

@@ -53,6 +53,8 @@ const (
 	HeaderRequestID    = "request-id"   // of the request that brought the event
 	HeaderEventHash    = "eid"          // Hash, 32 hexadecimal digits
 	HeaderTraceparent  = "traceparent"  // W3C trace context; only on traced requests
+	HeaderReplay       = "replay"       // "1" on a dead letter that was sent again
+	HeaderHops         = "hops"         // how often it was sent again, decimal
 )
 
 // EventVersion is the revision of the envelope that this package writes. A
