@@ -12,7 +12,7 @@ var ranks = map[string]int{
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
 
 	"internal/org": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
-	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2,
+	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 
 	"internal/kafka": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
 
@@ -37,7 +37,9 @@ var edges = map[string][]string{
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/website"},
 	"internal/analytics": {"internal/website"},
-	"internal/api":       {"internal/httpkit"},
+	// Dead letters have the sink's reasons.
+	"internal/deadletter": {"internal/sink"},
+	"internal/api":        {"internal/httpkit"},
 
 	"internal/app/edge":       {"internal/app/daemon"},
 	"internal/app/sink":       {"internal/app/daemon"},

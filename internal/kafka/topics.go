@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/deadletter"
 	"github.com/millrace/millrace/internal/record"
 )
 
 // DeadLetterSuffix is put after a topic's name for the topic of its records that
 // could not be stored.
-const DeadLetterSuffix = ".dlq"
+const DeadLetterSuffix = deadletter.Suffix
 
 // Topic says how a topic is created. Existing topics are never changed.
 type Topic struct {
@@ -20,7 +21,7 @@ type Topic struct {
 	Help string
 	// Retention is how long records are kept at least.
 	Retention time.Duration
-	// Cleanup is "delete" or "compact".
+	// Cleanup is "delete", "compact", or both, separated by a comma.
 	Cleanup string
 	// MaxMessageBytes is the largest batch the broker accepts.
 	MaxMessageBytes int
@@ -45,6 +46,10 @@ var Topics = []Topic{
 	{
 		Name: record.TopicEventsBackfill + DeadLetterSuffix, Retention: 30 * day, Cleanup: "delete", MaxMessageBytes: 2 << 20,
 		Help: "Records of events.backfill.v1 that cannot be stored, with the reason.",
+	},
+	{
+		Name: deadletter.MarksTopic, Retention: 60 * day, Cleanup: "compact,delete", MaxMessageBytes: 1 << 20,
+		Help: "What became of dead letters: sent again, or parked.",
 	},
 }
 

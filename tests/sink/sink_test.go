@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/deadletter"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/record"
@@ -360,8 +361,8 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 		got[h.Key] = string(h.Value)
 	}
 	for key, want := range map[string]string{
-		"x": "kept", kafka.HeaderDeadReason: string(sink.ReasonHeaders), kafka.HeaderDeadTopic: record.TopicEvents,
-		kafka.HeaderDeadPartition: strconv.Itoa(int(bad.Partition)), kafka.HeaderDeadOffset: strconv.FormatInt(bad.Offset, 10),
+		"x": "kept", deadletter.HeaderReason: string(sink.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
+		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)), deadletter.HeaderOffset: strconv.FormatInt(bad.Offset, 10),
 	} {
 		if got[key] != want {
 			t.Errorf("header %s is %q, want %q", key, got[key], want)
