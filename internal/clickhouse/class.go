@@ -3,7 +3,9 @@ package clickhouse
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"strings"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -85,4 +87,13 @@ func classify(err error) *sink.InsertError {
 		e.Class = sink.ClassNetwork
 	}
 	return e
+}
+
+func contains(message, part string) bool {
+	return strings.Contains(strings.ToLower(message), strings.ToLower(part))
+}
+
+// isBroken reports whether a connection ended without an answer.
+func isBroken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ch.ErrClosed)
 }

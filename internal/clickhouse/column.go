@@ -15,6 +15,8 @@ type native interface {
 	proto.ColInput
 	proto.Resettable
 	appendRow(row *sink.Row)
+	// copyTo appends the values from to to-1 to dst, which has the same type.
+	copyTo(dst native, from, to int)
 }
 
 // text makes a String column.
@@ -30,6 +32,13 @@ type textColumn struct {
 
 func (c *textColumn) appendRow(row *sink.Row) { c.AppendBytes(c.get(row)) }
 
+func (c *textColumn) copyTo(dst native, from, to int) {
+	d := dst.(*textColumn)
+	for i := from; i < to; i++ {
+		d.AppendBytes(c.RowBytes(i))
+	}
+}
+
 // number makes a column of a numeric type; col returns an empty one.
 func number[T any](col func() proto.ColumnOf[T], get func(*sink.Row) T) func() native {
 	return func() native { return &numberColumn[T]{ColumnOf: col(), get: get} }
@@ -42,6 +51,13 @@ type numberColumn[T any] struct {
 }
 
 func (c *numberColumn[T]) appendRow(row *sink.Row) { c.Append(c.get(row)) }
+
+func (c *numberColumn[T]) copyTo(dst native, from, to int) {
+	d := dst.(*numberColumn[T])
+	for i := from; i < to; i++ {
+		d.Append(c.Row(i))
+	}
+}
 
 func colUInt8() proto.ColumnOf[uint8]   { return &proto.ColUInt8{} }
 func colUInt16() proto.ColumnOf[uint16] { return &proto.ColUInt16{} }
@@ -75,6 +91,11 @@ func (c *millisColumn) appendRow(row *sink.Row) {
 	c.AppendRaw(proto.DateTime64(min(max(c.get(row), firstMillis), lastMillis)))
 }
 
+func (c *millisColumn) copyTo(dst native, from, to int) {
+	d := dst.(*millisColumn)
+	d.Data = append(d.Data, c.Data[from:to]...)
+}
+
 // day makes a Date column from Unix milliseconds, which the sink keeps within
 // what a Date can hold.
 func day(get func(*sink.Row) int64) func() native {
@@ -93,6 +114,11 @@ func (c *dayColumn) appendRow(row *sink.Row) {
 	c.ColDate = append(c.ColDate, proto.Date(c.get(row)/millisPerDay))
 }
 
+func (c *dayColumn) copyTo(dst native, from, to int) {
+	d := dst.(*dayColumn)
+	d.ColDate = append(d.ColDate, c.ColDate[from:to]...)
+}
+
 // lowCardinality makes a LowCardinality(String) column.
 func lowCardinality(get func(*sink.Row) []byte) func() native {
 	return func() native { return &dictColumn{get: get, ids: map[string]uint32{}} }
@@ -109,8 +135,16 @@ type dictColumn struct {
 	raw  proto.ColLowCardinalityRaw
 }
 
-func (c *dictColumn) appendRow(row *sink.Row) {
-	v := c.get(row)
+func (c *dictColumn) appendRow(row *sink.Row) { c.append(c.get(row)) }
+
+func (c *dictColumn) copyTo(dst native, from, to int) {
+	d := dst.(*dictColumn)
+	for _, id := range c.rows[from:to] {
+		d.append(c.dict.RowBytes(int(id)))
+	}
+}
+
+func (c *dictColumn) append(v []byte) {
 	if n := len(c.rows); n > 0 && bytes.Equal(v, c.last) {
 		c.rows = append(c.rows, c.rows[n-1])
 		return

@@ -342,3 +342,15 @@ func TestAppendingARowAllocatesNothing(t *testing.T) { //nolint:paralleltest // 
 		t.Errorf("%.3f allocations a row", perRow)
 	}
 }
+
+func TestWithoutATokenNothingIsIgnored(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	i := newInserter(t, cfg, "")
+	for range 3 {
+		insert(t, i, "", anEvent("a"))
+	}
+	if got := len(column(t, cfg, "event_id", "events")); got != 3 {
+		t.Errorf("%d rows without FINAL, want 3", got)
+	}
+}
