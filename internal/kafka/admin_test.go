@@ -18,7 +18,7 @@ func TestMissingTopicsAreNamedWithTheCommandThatCreatesThem(t *testing.T) {
 	if err := c.CreateTopic("acme.events.v1", 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := `missing topics: acme.events.backfill.v1, acme.events.v1.dlq, acme.events.backfill.v1.dlq; create them with "millrace topics create"`
+	want := `missing topics: acme.events.backfill.v1, acme.events.v1.dlq, acme.events.backfill.v1.dlq, acme.dlq.marks.v1; create them with "millrace topics create"`
 	if err := CheckTopics(t.Context(), cfg); err == nil || err.Error() != want {
 		t.Errorf("CheckTopics() = %v, want %s", err, want)
 	}
@@ -26,7 +26,7 @@ func TestMissingTopicsAreNamedWithTheCommandThatCreatesThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"acme.events.backfill.v1", "acme.events.v1.dlq", "acme.events.backfill.v1.dlq"}, created); diff != "" {
+	if diff := cmp.Diff([]string{"acme.events.backfill.v1", "acme.events.v1.dlq", "acme.events.backfill.v1.dlq", "acme.dlq.marks.v1"}, created); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 	if err := CheckTopics(t.Context(), cfg); err != nil {

@@ -23,6 +23,9 @@ type TapOptions struct {
 	// Exit ends the reading at the records that were there when it began, instead
 	// of waiting for more.
 	Exit bool
+	// Only reads the record at this offset of this partition, and no other; it
+	// needs Exit.
+	Only *record.Position
 	// Log is told what the client complains about; required.
 	Log *slog.Logger
 }
@@ -119,6 +122,13 @@ func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptio
 		return nil, nil, err
 	}
 	from, left = map[int32]kgo.Offset{}, map[int32]int64{}
+	if at := opts.Only; at != nil {
+		if start, ok := starts[at.Partition]; !ok || at.Offset < start || at.Offset >= ends[at.Partition] {
+			return nil, nil, fmt.Errorf("there is no record %s/%d/%d", topic, at.Partition, at.Offset)
+		}
+		from[at.Partition], left[at.Partition] = kgo.NewOffset().At(at.Offset), at.Offset+1
+		return from, left, nil
+	}
 	for p, start := range starts {
 		from[p] = kgo.NewOffset().At(start)
 		if end := ends[p]; end > start {
