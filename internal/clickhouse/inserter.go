@@ -92,23 +92,32 @@ func ours(b sink.Block) (*block, error) {
 // ignored if its token is known, here and in every view. Without a token nothing
 // is ignored: otherwise the content would decide.
 func insertSettings(ctx context.Context, rows int, token string) []ch.Setting {
-	exact := 1
-	if token == "" {
-		exact = 0
-	}
-	settings := []ch.Setting{
-		{Key: "insert_deduplication_token", Value: token, Important: true},
-		ch.SettingInt("async_insert", 0),
-		ch.SettingInt("insert_deduplicate", exact),
-		ch.SettingInt("deduplicate_blocks_in_dependent_materialized_views", exact),
+	settings := append(tokenSettings(token),
 		ch.SettingInt("max_insert_block_size", rows+1),
 		ch.SettingInt("min_insert_block_size_rows", 0),
 		ch.SettingInt("min_insert_block_size_bytes", 0),
 		ch.SettingInt("max_partitions_per_insert_block", 1),
-	}
+	)
 	if deadline, ok := ctx.Deadline(); ok {
 		left := max(1, int(time.Until(deadline).Seconds()))
 		settings = append(settings, ch.Setting{Key: "max_execution_time", Value: strconv.Itoa(left), Important: true})
 	}
 	return settings
+}
+
+// tokenSettings are those of insertSettings that make the token decide.
+func tokenSettings(token string) []ch.Setting {
+	exact, insert := 1, "enable"
+	if token == "" {
+		exact, insert = 0, "disable"
+	}
+	return []ch.Setting{
+		{Key: "insert_deduplication_token", Value: token, Important: true},
+		ch.SettingInt("async_insert", 0),
+		ch.SettingInt("insert_deduplicate", exact),
+		ch.SettingInt("deduplicate_blocks_in_dependent_materialized_views", exact),
+		// From 26.2 on it overrides insert_deduplicate. Servers before that do not
+		// know it, and skip what is not important.
+		{Key: "deduplicate_insert", Value: insert},
+	}
 }
