@@ -12,7 +12,7 @@ import (
 func newTopics() *cobra.Command {
 	topics := &cobra.Command{
 		Use:   "topics",
-		Short: "Create and check the Kafka topics",
+		Short: "Create and check the Kafka topics, and say who may read them",
 	}
 	topics.AddCommand(&cobra.Command{
 		Use:   "create",
@@ -44,6 +44,6 @@ func newTopics() *cobra.Command {
 			fmt.Fprintln(cmd.OutOrStdout(), "all topics are there")
 			return nil
 		}),
-	})
+	}, newTopicsACL())
 	return topics
 }

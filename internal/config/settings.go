@@ -88,6 +88,21 @@ type Kafka struct {
 	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of a topic that millrace creates; 0 means 3, and 1 in standalone mode."`
 	Linger           time.Duration `koanf:"linger" range:"0s..1s" help:"How long the edge's producer waits for more records before it sends a batch."`
 	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Bytes of records the edge holds while brokers are slow; beyond it requests are answered 503."`
+	SASL             KafkaSASL     `koanf:"sasl"`
+	TLS              KafkaTLS      `koanf:"tls"`
+}
+
+// KafkaSASL says how clients of Kafka prove who they are.
+type KafkaSASL struct {
+	Mechanism string `koanf:"mechanism" oneof:"plain scram-sha-256 scram-sha-512" empty:"ok" help:"How to sign in at the brokers: plain, scram-sha-256 or scram-sha-512; empty for not at all."`
+	User      string `koanf:"user" form:"text" empty:"ok" help:"Kafka user, with kafka.sasl.mechanism."`
+	Password  Secret `koanf:"password" form:"text" empty:"ok" help:"Kafka password, with kafka.sasl.mechanism."`
+}
+
+// KafkaTLS says how connections to Kafka are encrypted.
+type KafkaTLS struct {
+	Enabled bool   `koanf:"enabled" help:"Encrypt connections to the brokers and verify their certificates."`
+	CAFile  string `koanf:"ca_file" form:"path" empty:"ok" help:"PEM file of the authorities that brokers' certificates are verified against; empty means the system's."`
 }
 
 // ClickHouse configures the clients of the analytics database.

@@ -53,6 +53,23 @@ func (s Settings) problems() []*problem {
 				formatDuration(r.low(&s)), r.says, formatDuration(high), r.why)})
 		}
 	}
+	return append(out, s.Kafka.problems()...)
+}
+
+// problems finds what of signing in and of encryption does not go together: a
+// setting that would be passed over in silence is a mistake.
+func (k Kafka) problems() []*problem {
+	var out []*problem
+	named := k.SASL.User != "" || k.SASL.Password != ""
+	switch {
+	case k.SASL.Mechanism == "" && named:
+		out = append(out, &problem{key: "kafka.sasl.mechanism", text: "must be set where kafka.sasl.user or kafka.sasl.password is"})
+	case k.SASL.Mechanism != "" && (k.SASL.User == "" || k.SASL.Password == ""):
+		out = append(out, &problem{key: "kafka.sasl.mechanism", text: "needs kafka.sasl.user and kafka.sasl.password"})
+	}
+	if k.TLS.CAFile != "" && !k.TLS.Enabled {
+		out = append(out, &problem{key: "kafka.tls.ca_file", text: "has no effect without kafka.tls.enabled"})
+	}
 	return out
 }
 

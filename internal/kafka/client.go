@@ -43,6 +43,11 @@ func ClientOptions(cfg config.Kafka, clientID string, log *slog.Logger, reg prom
 		kgo.RetryBackoffFn(backoff),
 		kgo.AlwaysRetryEOF(),
 	}
+	secured, err := securityOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, secured...)
 	if reg != nil {
 		labelled := prometheus.WrapRegistererWith(prometheus.Labels{"client": clientID}, reg)
 		opts = append(opts, kgo.WithHooks(kprom.NewMetrics("millrace", kprom.Subsystem("kafka"), kprom.Registerer(labelled))))

@@ -29,6 +29,11 @@ var catalog = []recipe{
 	{name: "redis", prepare: prepareRedis, build: buildRedis},
 }
 
+// onRequest are servers that are started only when they are named.
+var onRequest = []recipe{
+	{name: "kafka-acl", prepare: prepareKafka, build: buildKafkaACL},
+}
+
 // programs are what else -prepare installs, when it is named.
 var programs = []recipe{
 	{name: "wrk", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "wrk", pkg: "wrk"}) }},

@@ -82,35 +82,56 @@ func prepareKafka(ctx context.Context) error {
 	return os.Rename(filepath.Join(work, "libs"), jars)
 }
 
+// account is somebody whom the Kafka with an authorizer knows.
+type account struct{ Name, Password string }
+
+// users may sign in there with every mechanism. The first one may do everything,
+// the others what somebody allows them. The passwords guard nothing: the server
+// is on loopback, and empty.
+var users = []account{{"admin", "admin-secret"}, {"alice", "alice-secret"}, {"bob", "bob-secret"}}
+
 func buildKafka(ctx context.Context, dir string) (*server, string, error) {
+	s, port, err := newKafka(ctx, dir, "kafka", nil)
+	return s, fmt.Sprintf("KAFKA_BROKERS=127.0.0.1:%d", port), err
+}
+
+func buildKafkaACL(ctx context.Context, dir string) (*server, string, error) {
+	s, port, err := newKafka(ctx, dir, "kafka-acl", users)
+	return s, fmt.Sprintf("KAFKA_ACL_BROKERS=127.0.0.1:%d", port), err
+}
+
+// newKafka makes a broker that asks nobody who they are, or one that knows users
+// and has an authorizer.
+func newKafka(ctx context.Context, dir, name string, users []account) (s *server, port int, err error) {
 	jars, err := kafkaJars()
 	if err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
-	port, err := testkit.ReservePort()
+	port, err = testkit.ReservePort()
 	if err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
 	controller, err := testkit.ReservePort()
 	if err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
-	dir = filepath.Join(dir, "kafka")
+	dir = filepath.Join(dir, name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
 	properties, log4j := filepath.Join(dir, "server.properties"), filepath.Join(dir, "log4j2.properties")
 	f, err := os.Create(properties)
 	if err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
 	err = propertiesTemplate.Execute(f, struct {
 		Port, ControllerPort int
-		Dir                  string
-	}{port, controller, filepath.Join(dir, "data")})
+		Dir, Protocol        string
+		Users                []account
+	}{port, controller, filepath.Join(dir, "data"), protocolFor(users), users})
 	err = errors.Join(err, f.Close(), os.WriteFile(log4j, kafkaLog4j, 0o600))
 	if err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
 
 	java := []string{"-Xmx768m", "-Dlog4j2.configurationFile=" + log4j, "-cp", jars + "/*"}
@@ -118,15 +139,27 @@ func buildKafka(ctx context.Context, dir string) (*server, string, error) {
 	cluster := base64.RawURLEncoding.EncodeToString(sum[:16])
 	cluster = "M" + cluster[1:] // an id that begins with "-" would be read as an option
 	format := []string{"kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties, "--standalone"}
+	for _, u := range users {
+		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
+			format = append(format, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, u.Name, u.Password))
+		}
+	}
 	if out, err := exec.CommandContext(ctx, "java", slices.Concat(java, format)...).CombinedOutput(); err != nil {
-		return nil, "", fmt.Errorf("formatting the log folder: %w: %s", err, tail(out))
+		return nil, 0, fmt.Errorf("formatting the log folder: %w: %s", err, tail(out))
 	}
 	return &server{
-		name:  "kafka",
+		name:  name,
 		ready: "Kafka Server started",
 		halt:  syscall.SIGTERM,
 		log:   filepath.Join(dir, "kafka.log"),
 		path:  "java",
 		args:  slices.Concat(java, []string{"kafka.Kafka", properties}),
-	}, fmt.Sprintf("KAFKA_BROKERS=127.0.0.1:%d", port), nil
+	}, port, nil
+}
+
+func protocolFor(users []account) string {
+	if len(users) > 0 {
+		return "SASL_PLAINTEXT"
+	}
+	return "PLAINTEXT"
 }

@@ -4,6 +4,7 @@
 //
 //	go run ./tools/services            all of them
 //	go run ./tools/services postgres   only those named
+//	go run ./tools/services kafka-acl  a Kafka with users and an authorizer, only when named
 //
 // It prints one NAME=value line a server and then "ready". It promises that
 // nothing outlives it or whoever started it: it serves for as long as its
@@ -139,15 +140,15 @@ func choose(names []string, prepareOnly bool) ([]recipe, error) {
 	if len(names) == 0 {
 		return catalog, nil
 	}
-	known := catalog
+	known := slices.Concat(catalog, onRequest)
 	if prepareOnly {
-		known = slices.Concat(catalog, programs)
+		known = append(known, programs...)
 	}
 	var chosen []recipe
 	for _, n := range names {
 		i := slices.IndexFunc(known, func(r recipe) bool { return r.name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown server %q; there are kafka, postgres and redis", n)
+			return nil, fmt.Errorf("unknown server %q; there are kafka, kafka-acl, postgres and redis", n)
 		}
 		chosen = append(chosen, known[i])
 	}

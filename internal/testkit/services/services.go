@@ -28,6 +28,7 @@ type Kind string
 // The kinds of servers.
 const (
 	KindKafka    Kind = "kafka"
+	KindKafkaACL Kind = "kafka-acl" // with users and an authorizer; for Own
 	KindPostgres Kind = "postgres"
 	KindRedis    Kind = "redis"
 )

@@ -94,3 +94,13 @@ func Redis(tb testing.TB) string {
 	s := shared(tb, KindRedis, sharedRedis)
 	return strings.TrimSuffix(s.value, "/") + fmt.Sprintf("/%d", serial.Add(1))
 }
+
+// KafkaUser returns settings for a broker of KindKafkaACL as one of its users:
+// "admin" may do everything, "alice" and "bob" what somebody allows them. The
+// topics have no prefix.
+func (s *Server) KafkaUser(name string) config.Kafka {
+	cfg := s.Kafka()
+	cfg.TopicPrefix = ""
+	cfg.SASL = config.KafkaSASL{Mechanism: "plain", User: name, Password: config.Secret(name + "-secret")}
+	return cfg
+}
