@@ -37,3 +37,18 @@ func Cluster(tb testing.TB, opts ...kfake.Opt) (*kfake.Cluster, config.Kafka) {
 	cfg.Partitions, cfg.Replication = Partitions, Replication
 	return cluster, cfg
 }
+
+// Secured is Cluster with users, who sign in with the mechanism plain and the
+// password "secret", and an authorizer. The user of the returned settings is
+// "admin", who may do everything; the others may do what ACLs allow them.
+func Secured(tb testing.TB, others ...string) config.Kafka {
+	tb.Helper()
+	const admin, password, method = "admin", "secret", "PLAIN"
+	opts := []kfake.Opt{kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser(method, admin, password)}
+	for _, name := range others {
+		opts = append(opts, kfake.User(method, name, password))
+	}
+	_, cfg := Cluster(tb, opts...)
+	cfg.SASL = config.KafkaSASL{Mechanism: "plain", User: admin, Password: password}
+	return cfg
+}
