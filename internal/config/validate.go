@@ -56,19 +56,26 @@ func (s Settings) problems() []*problem {
 	return append(out, s.Kafka.problems()...)
 }
 
-// problems finds what of signing in and of encryption does not go together: a
-// setting that would be passed over in silence is a mistake.
+// problems finds settings that would be passed over in silence because another
+// one is missing.
 func (k Kafka) problems() []*problem {
 	var out []*problem
-	named := k.SASL.User != "" || k.SASL.Password != ""
-	switch {
-	case k.SASL.Mechanism == "" && named:
-		out = append(out, &problem{key: "kafka.sasl.mechanism", text: "must be set where kafka.sasl.user or kafka.sasl.password is"})
-	case k.SASL.Mechanism != "" && (k.SASL.User == "" || k.SASL.Password == ""):
-		out = append(out, &problem{key: "kafka.sasl.mechanism", text: "needs kafka.sasl.user and kafka.sasl.password"})
-	}
-	if k.TLS.CAFile != "" && !k.TLS.Enabled {
-		out = append(out, &problem{key: "kafka.tls.ca_file", text: "has no effect without kafka.tls.enabled"})
+	for _, need := range []struct {
+		key    string
+		is     bool
+		needs  string
+		has    bool
+		absent string
+	}{
+		{"kafka.sasl.mechanism", k.SASL.Mechanism != "", "kafka.sasl.user", k.SASL.User != "", "empty"},
+		{"kafka.sasl.mechanism", k.SASL.Mechanism != "", "kafka.sasl.password", k.SASL.Password != "", "empty"},
+		{"kafka.sasl.user", k.SASL.User != "", "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
+		{"kafka.sasl.password", k.SASL.Password != "", "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
+		{"kafka.tls.ca_file", k.TLS.CAFile != "", "kafka.tls.enabled", k.TLS.Enabled, "false"},
+	} {
+		if need.is && !need.has {
+			out = append(out, &problem{key: need.key, text: "needs " + need.needs + ", which is " + need.absent})
+		}
 	}
 	return out
 }

@@ -59,11 +59,11 @@ func TestRulesBetweenSettings(t *testing.T) {
 		{"a grace below the queries' deadline", func(s *Settings) { s.Shutdown.Grace = 29 * time.Second }, "query.deadline: 30s must be at most shutdown.grace, which is 29s: "},
 		{"stale before it is read again", func(s *Settings) { s.Lookup.Stale = 4 * time.Second }, "lookup.fresh: 5s must be at most lookup.stale, which is 4s: "},
 		{"signing in", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"scram-sha-512", "u", "p"} }, ""},
-		{"signing in without a name", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "", "p"} }, "kafka.sasl.mechanism: needs kafka.sasl.user and kafka.sasl.password"},
-		{"signing in without a password", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "u", ""} }, "kafka.sasl.mechanism: needs kafka.sasl.user and kafka.sasl.password"},
-		{"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" }, "kafka.sasl.mechanism: must be set where "},
+		{"signing in without a name", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "", "p"} }, "kafka.sasl.mechanism: needs kafka.sasl.user, which is empty"},
+		{"signing in without a password", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "u", ""} }, "kafka.sasl.mechanism: needs kafka.sasl.password, which is empty"},
+		{"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" }, "kafka.sasl.password: needs kafka.sasl.mechanism, which is empty"},
 		{"a mechanism that is none", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"gssapi", "u", "p"} }, `kafka.sasl.mechanism: "gssapi" is not one of plain, `},
-		{"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" }, "kafka.tls.ca_file: has no effect without kafka.tls.enabled"},
+		{"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" }, "kafka.tls.ca_file: needs kafka.tls.enabled, which is false"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
