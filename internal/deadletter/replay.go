@@ -38,7 +38,7 @@ type Options struct {
 // The sizes of what is marked and sent at a time.
 const (
 	batchLetters = 500
-	batchBytes   = 8 << 20
+	batchBytes   = 2 << 20 // a publisher may hold no more than twice that
 )
 
 const (

@@ -64,11 +64,11 @@ func Tap(ctx context.Context, cfg config.Kafka, opts TapOptions, do func(*Tapped
 		for iter := fetches.RecordIter(); !iter.Done(); {
 			rec := iter.Next()
 			end, bounded := left[rec.Partition]
+			if bounded && rec.Offset >= end-1 {
+				delete(left, rec.Partition)
+			}
 			if opts.Exit && (!bounded || rec.Offset >= end) {
 				continue // came later
-			}
-			if bounded && rec.Offset == end-1 {
-				delete(left, rec.Partition)
 			}
 			if rec.Attrs.IsControl() {
 				continue
