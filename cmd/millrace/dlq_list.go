@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -177,7 +178,7 @@ func showLetter(out io.Writer, l *deadletter.Letter, state deadletter.State) err
 		{"reason", string(l.Reason) + " (" + string(l.Class) + ")"},
 		{"error", l.Error},
 		{"source", deadletter.Place(l.Source)},
-		{"hops", fmt.Sprint(l.Hops)},
+		{"hops", strconv.Itoa(l.Hops)},
 		{"first seen", l.FirstSeen.Format(time.RFC3339Nano)},
 	} {
 		fmt.Fprintf(w, "%s\t%s\n", row[0], printable(row[1]))

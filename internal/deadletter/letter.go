@@ -205,7 +205,8 @@ func Parse(r *record.Record, at record.Position) (*Letter, error) {
 		}
 	}
 	l.Headers = slices.Clip(r.Headers[:split])
-	return l, l.read(r.Headers[split:])
+	err := l.read(r.Headers[split:])
+	return l, err
 }
 
 // read takes the sink's own headers.
@@ -228,7 +229,7 @@ func (l *Letter) read(headers []record.Header) error {
 		}
 		return n
 	}
-	l.Source.Partition = int32(number(HeaderPartition, 32)) //nolint:gosec // parsed as such
+	l.Source.Partition = int32(number(HeaderPartition, 32))
 	l.Source.Offset = number(HeaderOffset, 64)
 	l.Hops = int(number(HeaderHops, 32))
 	l.FirstSeen = time.UnixMilli(number(HeaderFirstSeen, 64)).UTC()

@@ -31,7 +31,14 @@ type Mark struct {
 	Version int    `json:"v"`
 	State   State  `json:"state"`
 	Run     string `json:"run"` // the command that wrote it
+	// After names the mark that a command has seen when it decided to send; empty
+	// where there was none. A mark that does not follow it is void: somebody else
+	// was faster.
+	After string `json:"after,omitempty"`
 }
+
+// name is what a mark is called in After.
+func (m Mark) name() string { return m.Run + "/" + string(m.State) }
 
 // lease is how long a letter belongs to the replay that marked it before the
 // replay is taken for dead. Its records were delivered or given up long before.
@@ -41,7 +48,8 @@ const lease = 2 * time.Minute
 type noted struct {
 	Mark
 
-	at time.Time
+	at     time.Time
+	unsent bool // it says sending, and nothing was sent
 }
 
 // marks is what became of letters, by id.
@@ -49,10 +57,18 @@ type marks map[string]noted
 
 // stateOf returns a letter's state.
 func (m marks) stateOf(id string) State {
-	if n, ok := m[id]; ok {
+	if n, ok := m[id]; ok && !n.unsent {
 		return n.State
 	}
 	return StateOpen
+}
+
+// nameOf returns the name of a letter's last mark; empty when it has none.
+func (m marks) nameOf(id string) string {
+	if n, ok := m[id]; ok {
+		return n.name()
+	}
+	return ""
 }
 
 // read takes the next record of MarksTopic.
@@ -73,22 +89,24 @@ func (m marks) read(r *record.Record, at record.Position) error {
 	default:
 		return fmt.Errorf("reading the mark at %s: unknown state %q", Place(at), mark.State)
 	}
-	m.apply(string(r.Key), noted{mark, r.Time})
+	m.apply(string(r.Key), noted{Mark: mark, at: r.Time})
 	return nil
 }
 
-// apply takes a mark in. Of two replays that mark one letter at the same time,
-// the first has it: the topic's order decides, so both see the same.
+// apply takes the next mark of the topic in. The topic's order decides between
+// commands that mark one letter at the same time, so all see the same. Taking
+// marks in a second time, up to the last one, changes nothing; earlier ones may
+// have been compacted away, so the first that is seen always counts.
 func (m marks) apply(id string, next noted) {
-	now, ok := m[id]
-	if ok && now.State == StateSending && next.State == StateSending && now.Run != next.Run && next.at.Sub(now.at) < lease {
+	if _, ok := m[id]; ok && next.State == StateSending && next.After != m.nameOf(id) {
 		return
 	}
 	m[id] = next
 }
 
 // markRecord makes the record of a mark.
-func markRecord(id string, state State, run string, now time.Time) record.Record {
-	value := fmt.Appendf(nil, `{"v":%d,"state":%q,"run":%q}`, markVersion, state, run) // plain words
+func markRecord(id string, mark Mark, now time.Time) record.Record {
+	mark.Version = markVersion
+	value, _ := json.Marshal(mark) //nolint:errchkjson // strings and a number
 	return record.Record{Topic: MarksTopic, Key: []byte(id), Value: value, Time: now}
 }

@@ -78,15 +78,14 @@ func (d *Desk) Replay(ctx context.Context, f Filter, opts Options, report func(*
 // Park puts the selected letters aside: Replay leaves them alone from then on.
 func (d *Desk) Park(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome)) error {
 	return d.work(ctx, f, dryRun, report, func(s *session, _ *Letter, id string) Outcome {
-		switch s.known.stateOf(id) {
-		case StateParked:
+		switch state := s.known.stateOf(id); {
+		case state == StateParked:
 			return OutcomeAlready
-		case StateSending:
-			if s.now().Sub(s.known[id].at) < lease {
-				return OutcomeElsewhere
-			}
+		case state == StateSending && s.now().Sub(s.known[id].at) < lease:
+			return OutcomeElsewhere
+		default:
+			return OutcomeParked
 		}
-		return OutcomeParked
 	})
 }
 
@@ -97,8 +96,9 @@ type session struct {
 	dryRun bool
 	report func(*Letter, Outcome)
 	known  marks
-	send   []held // to be sent
-	park   []held // to be parked
+	asOf   time.Time // up to when known is complete
+	send   []held    // to be sent
+	park   []held    // to be parked
 	bytes  int
 }
 
@@ -120,7 +120,7 @@ func (d *Desk) work(ctx context.Context, f Filter, dryRun bool, report func(*Let
 	if err != nil {
 		return err
 	}
-	s := &session{Desk: d, dryRun: dryRun, report: report}
+	s := &session{Desk: d, dryRun: dryRun, report: report, asOf: d.deps.Now()}
 	if s.known, err = d.readMarks(ctx, time.Time{}); err != nil {
 		return err
 	}
@@ -199,10 +199,12 @@ func (s *session) settle(ctx context.Context) error {
 		}
 	}
 	for _, l := range lost {
-		delete(s.known, l.id) // it was not sent
+		n := s.known[l.id]
+		n.unsent = true
+		s.known[l.id] = n
 	}
 	for _, l := range found {
-		s.known[l.id] = noted{Mark{State: StateReplayed}, s.now()}
+		s.known[l.id] = noted{Mark: Mark{State: StateReplayed, Run: s.run}, at: s.now()}
 	}
 	if s.dryRun || len(found) == 0 {
 		return nil
@@ -261,28 +263,41 @@ func (s *session) flush(ctx context.Context) error {
 
 // claim marks letters as being sent, and returns those that are this run's.
 func (s *session) claim(ctx context.Context, send []held) ([]held, error) {
-	from := s.now()
 	if err := s.mark(ctx, send, StateSending); err != nil {
 		return nil, err
 	}
-	// Those of others that count may be as old as the lease.
-	latest, err := s.readMarks(ctx, from.Add(-lease-slack))
-	if err != nil {
-		return nil, err
+	since := s.asOf.Add(-slack)
+	s.asOf = s.now()
+	if err := s.deps.Reader.Read(ctx, MarksTopic, since, s.known.read); err != nil {
+		return nil, fmt.Errorf("reading who sends dead letters: %w", err)
 	}
-	return slices.DeleteFunc(send, func(l held) bool {
-		if latest[l.id].Run == s.run {
-			return false
+	var mine []held
+	var done []record.Record
+	for _, l := range send {
+		switch last := s.known[l.id]; {
+		case last.Run == s.run:
+			mine = append(mine, l)
+			continue
+		case last.State != StateSending:
+			// Our void mark is the last one now, and compaction keeps no other.
+			done = append(done, markRecord(l.id, last.Mark, s.now()))
 		}
 		s.report(l.Letter, OutcomeElsewhere)
-		return true
-	}), nil
+	}
+	if err := s.deps.Publisher.Publish(ctx, done); err != nil {
+		return nil, fmt.Errorf("marking %d letters as others have left them: %w", len(done), err)
+	}
+	return mine, nil
 }
 
 func (s *session) mark(ctx context.Context, letters []held, state State) error {
 	records := make([]record.Record, len(letters))
 	for i, l := range letters {
-		records[i] = markRecord(l.id, state, s.run, s.now())
+		mark := Mark{State: state, Run: s.run}
+		if state == StateSending {
+			mark.After = s.known.nameOf(l.id)
+		}
+		records[i] = markRecord(l.id, mark, s.now())
 	}
 	if err := s.deps.Publisher.Publish(ctx, records); err != nil {
 		return fmt.Errorf("marking %d letters as %s: %w", len(letters), state, err)

@@ -55,7 +55,7 @@ func officeAt(t *testing.T, cfg config.Kafka) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { o.producer.Close(context.Background()) })
+	t.Cleanup(func() { o.producer.Close(context.WithoutCancel(t.Context())) })
 	return o
 }
 
