@@ -150,12 +150,13 @@ func (r *run) salt(ctx context.Context) ([]byte, error) {
 
 // publish is step 5.
 func (r *run) publish(ctx context.Context) error {
-	err := r.deps.Publisher.Publish(ctx, r.records.Records())
+	records := r.records.Records()
+	err := r.deps.Publisher.Publish(ctx, records)
 	if err == nil {
 		return nil
 	}
 	r.records.Abandon()
-	r.metrics.unconfirmed.Add(float64(len(r.events)))
+	r.metrics.unconfirmed.Add(float64(len(records)))
 	if fault.Is(err, fault.DeliveryUnavailable) {
 		return err
 	}

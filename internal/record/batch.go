@@ -28,6 +28,9 @@ type Receipt struct {
 	At           time.Time // of receipt
 	// VisitorSalt is the salt of the UTC day of At.
 	VisitorSalt []byte
+	// Topic is where all events go, without prefix; empty leaves it to the age of
+	// each.
+	Topic string
 }
 
 // Target is where an event belongs.
@@ -131,11 +134,18 @@ func (b *Batch) AddCustom(e *event.Custom, to Target) {
 	}
 	b.setTime(&v, e)
 	b.shared.plain = e.Plain
-	topic := TopicEvents
-	if v.TimeMillis < b.received-BackfillAge.Milliseconds() {
-		topic = TopicEventsBackfill
+	b.add(b.topicOf(v.TimeMillis), &v)
+}
+
+// topicOf returns where an event of a time goes.
+func (b *Batch) topicOf(millis int64) string {
+	switch {
+	case b.receipt.Topic != "":
+		return b.receipt.Topic
+	case millis < b.received-BackfillAge.Milliseconds():
+		return TopicEventsBackfill
 	}
-	b.add(topic, &v)
+	return TopicEvents
 }
 
 // hashed returns the hash of a visitor id, which is valid until the next one's.
