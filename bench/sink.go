@@ -153,7 +153,12 @@ func (j job) table(ctx context.Context) error {
 	if !j.Null {
 		return nil
 	}
-	return execute(ctx, cfg, "DROP TABLE events SYNC", clickhouse.Tables[0].NullSQL("events"))
+	// Nor do the views make anything of what the table does not keep.
+	drop := []string{"DROP TABLE events SYNC", clickhouse.Tables[0].NullSQL("events")}
+	for _, v := range clickhouse.Views {
+		drop = append([]string{"DROP VIEW " + v.Name + " SYNC"}, drop...)
+	}
+	return execute(ctx, cfg, drop...)
 }
 
 func execute(ctx context.Context, cfg config.ClickHouse, statements ...string) error {

@@ -66,6 +66,6 @@ func (b *block) Reset() {
 
 // insert sends the block into a table. It only reads the block's columns, but
 // for what Prepare makes of them.
-func (b *block) insert(ctx context.Context, c *ch.Client, into, token string) error {
-	return c.Do(ctx, ch.Query{Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token)})
+func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int) error {
+	return c.Do(ctx, ch.Query{Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token, quorum)})
 }

@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
@@ -20,6 +19,7 @@ type Inserter struct {
 
 	table  *Table
 	target string // the table that rows go to
+	quorum int
 }
 
 // NewInserter returns an Inserter for a table; it opens no connection. The rows
@@ -29,7 +29,7 @@ func NewInserter(cfg config.ClickHouse, t *Table, into string) *Inserter {
 	if into == "" {
 		into = t.Name
 	}
-	return &Inserter{conns: newConns(cfg), table: t, target: into}
+	return &Inserter{conns: newConns(cfg), table: t, target: into, quorum: cfg.InsertQuorum}
 }
 
 // NewBlock implements sink.Inserter.
@@ -43,7 +43,7 @@ func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error
 	if err != nil || native.rows == 0 {
 		return err
 	}
-	if err := i.use(ctx, func(c *ch.Client) error { return native.insert(ctx, c, i.target, token) }); err != nil {
+	if err := i.use(ctx, func(c *ch.Client) error { return native.insert(ctx, c, i.target, token, i.quorum) }); err != nil {
 		return classify(err)
 	}
 	return nil
@@ -69,7 +69,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target)+" ENGINE = Null"); err != nil {
 			return fmt.Errorf("cloning %s: %w", i.target, err)
 		}
-		if err := native.insert(ctx, c, probeTable, ""); err != nil {
+		if err := native.insert(ctx, c, probeTable, "", 0); err != nil {
 			return err // use closes the connection, and the clone goes with it
 		}
 		return exec(ctx, c, "DROP TEMPORARY TABLE "+probeTable)
@@ -90,8 +90,9 @@ func ours(b sink.Block) (*block, error) {
 // insertSettings are what an exact insert needs, whatever the server's defaults:
 // what is sent is one block, written as it is before it is acknowledged, and
 // ignored if its token is known, here and in every view. Without a token nothing
-// is ignored: otherwise the content would decide.
-func insertSettings(ctx context.Context, rows int, token string) []ch.Setting {
+// is ignored: otherwise the content would decide. With a quorum of two or more so
+// many replicas hold the rows before it is acknowledged.
+func insertSettings(ctx context.Context, rows int, token string, quorum int) []ch.Setting {
 	settings := append(tokenSettings(token),
 		ch.SettingInt("max_insert_block_size", rows+1),
 		ch.SettingInt("min_insert_block_size_rows", 0),
@@ -100,7 +101,10 @@ func insertSettings(ctx context.Context, rows int, token string) []ch.Setting {
 	)
 	if deadline, ok := ctx.Deadline(); ok {
 		left := max(1, int(time.Until(deadline).Seconds()))
-		settings = append(settings, ch.Setting{Key: "max_execution_time", Value: strconv.Itoa(left), Important: true})
+		settings = append(settings, ch.SettingInt("max_execution_time", left), ch.SettingInt("insert_quorum_timeout", left*1000))
+	}
+	if quorum > 1 {
+		settings = append(settings, ch.SettingInt("insert_quorum", quorum))
 	}
 	return settings
 }

@@ -25,15 +25,20 @@ var ErrSchema = errors.New("ClickHouse schema does not fit this build")
 // migrationsTable records what was applied. Two migrators may both write a row
 // for one version; the table keeps one of them, and the statements themselves
 // are safe to run twice.
-const migrationsTable = `CREATE TABLE IF NOT EXISTS schema_migrations (
-    version    UInt32,
-    name       String,
-    checksum   String,
-    applied_at DateTime('UTC') DEFAULT now('UTC')
-)
-ENGINE = ReplacingMergeTree
-ORDER BY version
-SETTINGS fsync_after_insert = 1`
+var migrationsTable = Table{
+	Name:    "schema_migrations",
+	Engine:  "ReplacingMergeTree",
+	OrderBy: []string{"version"},
+	Settings: []Setting{
+		{Name: "fsync_after_insert", Value: "1"},
+	},
+	Columns: []Column{
+		{Name: "version", Type: "UInt32"},
+		{Name: "name", Type: "String"},
+		{Name: "checksum", Type: "String"},
+		{Name: "applied_at", Type: "DateTime('UTC')", Default: "now('UTC')"},
+	},
+}
 
 type migration struct {
 	version    uint32
@@ -44,7 +49,9 @@ type migration struct {
 
 // Migrate brings the database of cfg to this build's schema, creating the
 // database when it is missing. It may run in several processes at once, and does
-// nothing when there is nothing to do.
+// nothing when there is nothing to do. On a cluster each migration has the same
+// number and checksum as on a single server, and other statements, which reach
+// every replica.
 func Migrate(ctx context.Context, cfg config.ClickHouse) error {
 	if err := createDatabase(ctx, cfg); err != nil {
 		return err
@@ -58,7 +65,7 @@ func Migrate(ctx context.Context, cfg config.ClickHouse) error {
 		return err
 	}
 	defer c.Close()
-	if err := exec(ctx, c, migrationsTable); err != nil {
+	if err := exec(ctx, c, migrationsTable.CreateSQL(cfg.Cluster)); err != nil {
 		return fmt.Errorf("creating schema_migrations: %w", err)
 	}
 	have, err := applied(ctx, c)
@@ -69,7 +76,7 @@ func Migrate(ctx context.Context, cfg config.ClickHouse) error {
 		sum, ok := have[m.version]
 		switch {
 		case !ok:
-			if err := apply(ctx, c, m); err != nil {
+			if err := apply(ctx, c, m, cfg.Cluster); err != nil {
 				return err
 			}
 		case sum != m.checksum:
@@ -156,14 +163,18 @@ func createDatabase(ctx context.Context, cfg config.ClickHouse) error {
 		return err
 	}
 	defer c.Close()
-	if err := exec(ctx, c, "CREATE DATABASE IF NOT EXISTS "+quoteName(cfg.Database)); err != nil {
+	if err := exec(ctx, c, "CREATE DATABASE IF NOT EXISTS "+quoteName(cfg.Database)+onCluster(cfg.Cluster)); err != nil {
 		return fmt.Errorf("creating database %s: %w", cfg.Database, err)
 	}
 	return nil
 }
 
-func apply(ctx context.Context, c *ch.Client, m migration) error {
-	for i, s := range m.statements {
+func apply(ctx context.Context, c *ch.Client, m migration, cluster string) error {
+	todo, err := m.statementsFor(cluster)
+	if err != nil {
+		return err
+	}
+	for i, s := range todo {
 		if err := exec(ctx, c, s); err != nil {
 			return fmt.Errorf("applying migration %s, statement %d: %w", m.name, i+1, err)
 		}

@@ -13,25 +13,42 @@ import (
 	schemas "github.com/millrace/millrace/schemas/clickhouse"
 )
 
-var update = flag.Bool("update", false, "write the first migration from the table of columns")
+var update = flag.Bool("update", false, "write the migrations from the tables as data, and the golden files")
 
-// Until a second migration exists, the first one is the table.
-func TestFirstMigrationIsTheTableOfColumns(t *testing.T) {
+// Until a migration changes a table, each one is what it makes.
+func TestMigrationsAreTheTablesAsData(t *testing.T) {
 	t.Parallel()
-	const file = "0001_events.sql"
-	want := "-- " + Events.Doc + "\n" + Events.CreateSQL() + ";\n"
-	if *update {
-		if err := os.WriteFile(filepath.Join("..", "..", "schemas", "clickhouse", file), []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := schemas.Files.ReadFile(file)
+	all, err := migrations(schemas.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s (-table +file); run with -update:\n%s", file, diff)
+	if len(all) != len(history) {
+		t.Errorf("%d migrations, and %d in history", len(all), len(history))
+	}
+	made := 0
+	for name, objects := range history {
+		made += len(objects)
+		parts := make([]string, len(objects))
+		for i, o := range objects {
+			parts[i] = "-- " + o.comment() + "\n" + o.CreateSQL("") + ";\n"
+		}
+		want := strings.Join(parts, "\n")
+		if *update {
+			if err := os.WriteFile(filepath.Join("..", "..", "schemas", "clickhouse", name+".sql"), []byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := schemas.Files.ReadFile(name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s (-tables +file); run with -update:\n%s", name, diff)
+		}
+	}
+	if made != len(Tables)+len(Views) {
+		t.Errorf("migrations make %d tables and views, and %d are listed", made, len(Tables)+len(Views))
 	}
 }
 

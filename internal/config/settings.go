@@ -112,6 +112,9 @@ type ClickHouse struct {
 	User        string        `koanf:"user" form:"text" help:"ClickHouse user."`
 	Password    Secret        `koanf:"password" form:"text" empty:"ok" help:"ClickHouse password."`
 	DialTimeout time.Duration `koanf:"dial_timeout" range:"100ms..1m" help:"Longest time to open a connection."`
+	Cluster     string        `koanf:"cluster" form:"identifier" empty:"ok" help:"Cluster of one shard, as the servers' remote_servers names it, on which millrace migrate makes replicated tables; empty for a single server."`
+
+	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must hold an insert before it is acknowledged; 0 and 1 mean the one that took it."`
 }
 
 // Store configures the metadata store.

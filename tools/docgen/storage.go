@@ -16,19 +16,28 @@ func tablesPage(string) (string, error) {
 		t := &clickhouse.Tables[i]
 		d.heading(t.Name)
 		d.paragraph(t.Doc)
-		d.table([]string{"Engine", "Partition", "Sort key"}, [][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy)}})
+		d.table([]string{"Engine", "Partition", "Sort key", "Rows are kept until"}, [][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy), code(t.TTL)}})
 		var rows [][]string
 		for j := range t.Columns {
 			c := &t.Columns[j]
-			rows = append(rows, []string{code(c.Name), code(c.Type), code(c.Codec), c.Doc})
+			rows = append(rows, []string{code(c.Name), code(c.Type), code(c.Default), code(c.Codec), c.Doc})
 		}
-		d.table([]string{"Column", "Type", "Codec", "Meaning"}, rows)
+		d.table([]string{"Column", "Type", "Default", "Codec", "Meaning"}, rows)
 		rows = nil
 		for _, s := range t.Settings {
 			rows = append(rows, []string{code(s.Name), code(s.Value), s.Doc})
 		}
 		d.table([]string{"Setting", "Value", "Why"}, rows)
 	}
+	d.heading("Views")
+	d.paragraph("What a view makes of each block that is inserted into a table is inserted into\n" +
+		"another one, under the same token.")
+	var rows [][]string
+	for i := range clickhouse.Views {
+		v := &clickhouse.Views[i]
+		rows = append(rows, []string{code(v.Name), code(v.From), code(v.To), v.Doc})
+	}
+	d.table([]string{"View", "From", "To", "Purpose"}, rows)
 	return d.String(), nil
 }
 

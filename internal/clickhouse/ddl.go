@@ -1,0 +1,79 @@
+package clickhouse
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CreateSQL returns the statement that makes the table in the current database,
+// and does nothing where it exists. A cluster, where one is named, gets the table
+// on every replica.
+func (t *Table) CreateSQL(cluster string) string {
+	return t.createSQL("CREATE TABLE IF NOT EXISTS "+t.Name+onCluster(cluster), t.body(cluster))
+}
+
+// NullSQL returns the statement that makes a table of the same columns which
+// keeps nothing: what the Go side costs can be measured on it.
+func (t *Table) NullSQL(name string) string {
+	return t.createSQL("CREATE TABLE IF NOT EXISTS "+name, "ENGINE = Null\n")
+}
+
+// CreateSQL returns the statement that makes the view, and does nothing where it
+// exists.
+func (v *View) CreateSQL(cluster string) string {
+	return "CREATE MATERIALIZED VIEW IF NOT EXISTS " + v.Name + onCluster(cluster) + " TO " + v.To + " AS\n" + v.Select + "\n"
+}
+
+func (t *Table) comment() string { return t.Doc }
+func (v *View) comment() string  { return v.Doc }
+
+func (t *Table) createSQL(head, tail string) string {
+	var b strings.Builder
+	b.WriteString(head + " (\n")
+	name, typ := 0, 0
+	for _, c := range t.Columns {
+		name, typ = max(name, len(c.Name)), max(typ, len(c.Type))
+	}
+	for i, c := range t.Columns {
+		line := fmt.Sprintf("    %-*s %-*s", name, c.Name, typ, c.Type)
+		if c.Default != "" {
+			line += " DEFAULT " + c.Default
+		}
+		if c.Codec != "" {
+			line += " CODEC(" + c.Codec + ")"
+		}
+		b.WriteString(strings.TrimRight(line, " "))
+		if i < len(t.Columns)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(")\n" + tail)
+	return b.String()
+}
+
+func (t *Table) body(cluster string) string {
+	var b strings.Builder
+	engine, settings := t.Engine, t.Settings
+	if cluster != "" {
+		engine, settings = replicated(engine), replicatedSettings(settings)
+	}
+	fmt.Fprintf(&b, "ENGINE = %s\n", engine)
+	if t.PartitionBy != "" {
+		fmt.Fprintf(&b, "PARTITION BY %s\n", t.PartitionBy)
+	}
+	fmt.Fprintf(&b, "ORDER BY (%s)\n", strings.Join(t.OrderBy, ", "))
+	if t.TTL != "" {
+		fmt.Fprintf(&b, "TTL %s\n", t.TTL)
+	}
+	for i, s := range settings {
+		if i == 0 {
+			b.WriteString("SETTINGS ")
+		} else {
+			b.WriteString(",\n         ")
+		}
+		b.WriteString(s.Name + " = " + s.Value)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

@@ -1,0 +1,36 @@
+package clickhouse
+
+import "fmt"
+
+// object is something that migrations make.
+type object interface {
+	comment() string
+	CreateSQL(cluster string) string
+}
+
+// history says what each migration makes. Its file holds the same statements for
+// a single server, which a test compares; for a cluster they are made from here.
+var history = map[string][]object{
+	"0001_events": {&Events},
+	"0002_ledger_and_rollups": {
+		&Events15m, &Events15mView, &Events1d, &Events1dView,
+		&IngestLedger, &IngestEpochs, &IngestMarks, &RollupDirty, &Exclusions,
+	},
+}
+
+// statementsFor returns the statements of a migration on a cluster, or on a
+// single server when none is named.
+func (m migration) statementsFor(cluster string) ([]string, error) {
+	if cluster == "" {
+		return m.statements, nil
+	}
+	objects, ok := history[m.name]
+	if !ok {
+		return nil, fmt.Errorf("%w: migration %s has no statements for a cluster", ErrSchema, m.name)
+	}
+	all := make([]string, len(objects))
+	for i, o := range objects {
+		all[i] = o.CreateSQL(cluster)
+	}
+	return all, nil
+}
