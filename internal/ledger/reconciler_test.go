@@ -1,0 +1,442 @@
+package ledger
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/millrace/millrace/internal/sink"
+)
+
+// memory is a Books without a database.
+type memory struct {
+	entries []sink.Entry
+	marks   map[Partition]Cursor
+	counts  map[sink.Touched]Counts
+	cells   map[sink.Touched]bool // pairs whose cells differ
+	listed  map[sink.Touched]Reason
+	asked   int // pairs that were counted
+	fail    error
+}
+
+func newMemory() *memory {
+	return &memory{
+		marks: map[Partition]Cursor{}, counts: map[sink.Touched]Counts{},
+		cells: map[sink.Touched]bool{}, listed: map[sink.Touched]Reason{},
+	}
+}
+
+func (m *memory) Entries(_ context.Context, _ Partition, from Cursor, limit int) ([]sink.Entry, error) {
+	m.entries = distinct(m.entries)
+	return after(m.entries, from, limit), m.fail
+}
+
+func (m *memory) Mark(_ context.Context, p Partition) (Cursor, bool, error) {
+	c, ok := m.marks[p]
+	return c, ok, m.fail
+}
+
+func (m *memory) SetMarks(_ context.Context, marks []Mark) error {
+	for _, each := range marks {
+		m.marks[each.Partition] = each.Cursor
+	}
+	return m.fail
+}
+
+func (m *memory) Count(_ context.Context, pairs []sink.Touched) ([]Counts, error) {
+	all := make([]Counts, len(pairs))
+	for i, p := range pairs {
+		all[i] = m.counts[p]
+	}
+	m.asked += len(pairs)
+	return all, m.fail
+}
+
+func (m *memory) Differing(_ context.Context, pairs []sink.Touched) ([]sink.Touched, error) {
+	return slices.DeleteFunc(slices.Clone(pairs), func(t sink.Touched) bool { return !m.cells[t] }), m.fail
+}
+
+func (m *memory) List(_ context.Context, days []Listed) error {
+	for _, d := range days {
+		m.listed[d.Touched] = d.Reason
+	}
+	return m.fail
+}
+
+func (m *memory) Clear(_ context.Context, days []sink.Touched) error {
+	for _, d := range days {
+		delete(m.listed, d)
+	}
+	return m.fail
+}
+
+func (m *memory) Dirty(context.Context) (int, error) { return len(m.listed), m.fail }
+
+func (m *memory) Found(context.Context, int) ([]sink.Touched, error) {
+	var found []sink.Touched
+	for t, reason := range m.listed {
+		if reason != ReasonReplay {
+			found = append(found, t)
+		}
+	}
+	return found, m.fail
+}
+
+func (m *memory) InsertRate(context.Context) (float64, error) { return 50, m.fail }
+
+const settleTime = time.Minute
+
+// pass lets time pass in a bubble.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // takes no time within synctest
+
+// watch is a Reconciler with all around it.
+type watch struct {
+	*Reconciler
+
+	books *memory
+	at    []Position
+	log   *strings.Builder
+}
+
+func newWatch(t *testing.T, books *memory) *watch {
+	t.Helper()
+	w := &watch{books: books, log: &strings.Builder{}}
+	var err error
+	w.Reconciler, err = New(
+		Config{Interval: time.Minute, Settle: settleTime, Pairs: 100, Remembered: 300_000},
+		Deps{
+			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Books: books,
+			Settled: func() []Position { return w.at },
+		},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *watch) round(t *testing.T, next int64) {
+	t.Helper()
+	w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: next}}
+	if err := w.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var here = Partition{Topic: "events.v1", Index: 3}
+
+func TestTheMarkFollowsTheCommittedOffset(t *testing.T) {
+	t.Parallel()
+	books := newMemory()
+	books.entries = []sink.Entry{settled(1, 100, 109), settled(1, 110, 119)}
+	w := newWatch(t, books)
+	w.round(t, 110)
+	if diff := gocmp.Diff(Cursor{1, 110}, books.marks[here]); diff != "" {
+		t.Errorf("the mark, with a range that is not committed (-want +got):\n%s", diff)
+	}
+	w.round(t, 120)
+	if diff := gocmp.Diff(Cursor{1, 120}, books.marks[here]); diff != "" {
+		t.Errorf("the mark (-want +got):\n%s", diff)
+	}
+	if got := testutil.ToFloat64(w.metrics.gaps); got != 0 {
+		t.Errorf("%v gaps", got)
+	}
+	if got := testutil.ToFloat64(w.metrics.horizon); got != 6000 {
+		t.Errorf("the token horizon is %v s, want 300000/50", got)
+	}
+}
+
+func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
+	t.Parallel()
+	books := newMemory()
+	books.entries = []sink.Entry{settled(1, 0, 9), settled(1, 20, 29)}
+	w := newWatch(t, books)
+	for i := range 2 {
+		w.log.Reset()
+		w.round(t, 30)
+		if got := w.log.String(); !strings.Contains(got, "level=ERROR") || !strings.Contains(got, "topic=events.v1 partition=3 first=10 last=19") {
+			t.Errorf("round %d logs\n%s", i, got)
+		}
+		if gaps, offsets := testutil.ToFloat64(w.metrics.gaps), testutil.ToFloat64(w.metrics.gapOffsets); gaps != 1 || offsets != 10 {
+			t.Errorf("round %d: %v gaps with %v offsets, want 1 with 10", i, gaps, offsets)
+		}
+		if got := books.marks[here]; got != (Cursor{1, 10}) {
+			t.Errorf("round %d: the mark is %v, want it before the gap", i, got)
+		}
+	}
+	again := newWatch(t, books)
+	again.round(t, 30)
+	if got := testutil.ToFloat64(again.metrics.gapOffsets); got != 10 {
+		t.Errorf("after a restart, gaps have %v offsets, want 10", got)
+	}
+	books.entries = append(books.entries, settled(1, 10, 14))
+	w.round(t, 30)
+	if got := testutil.ToFloat64(w.metrics.gapOffsets); got != 5 {
+		t.Errorf("a gap of which half is covered has %v offsets, want 5", got)
+	}
+	books.entries = append(books.entries, settled(1, 15, 19))
+	w.log.Reset()
+	w.round(t, 30)
+	if got := testutil.ToFloat64(w.metrics.gapOffsets); got != 0 || strings.Contains(w.log.String(), "level=ERROR") {
+		t.Errorf("a covered gap has %v offsets, and the log says\n%s", got, w.log)
+	}
+	if got := books.marks[here]; got != (Cursor{1, 30}) {
+		t.Errorf("the mark is %v, want the end", got)
+	}
+}
+
+func TestOwnersThatComeAndGoFindNoGaps(t *testing.T) {
+	t.Parallel()
+	books := newMemory()
+	books.entries = []sink.Entry{settled(1, 0, 9)}
+	first, second := newWatch(t, books), newWatch(t, books)
+	first.round(t, 10)
+	books.entries = append(books.entries, settled(1, 10, 19), settled(1, 20, 29))
+	second.round(t, 30)
+	first.round(t, 20) // does not know yet that it has lost the partition
+	if got := books.marks[here]; got.Compare(Cursor{1, 20}) < 0 {
+		t.Errorf("the mark is %v", got)
+	}
+	books.entries = append(books.entries, settled(1, 30, 39))
+	for _, w := range []*watch{first, second, newWatch(t, books)} {
+		w.round(t, 40)
+		if got := testutil.ToFloat64(w.metrics.gaps) + testutil.ToFloat64(w.metrics.overlaps); got != 0 {
+			t.Errorf("%v findings where there are none", got)
+		}
+	}
+	if got := books.marks[here]; got != (Cursor{1, 40}) {
+		t.Errorf("the mark is %v, want the end", got)
+	}
+}
+
+func TestAPartitionWithoutEntriesBeginsAtItsOffset(t *testing.T) {
+	t.Parallel()
+	books := newMemory()
+	w := newWatch(t, books)
+	w.round(t, 50)
+	w.round(t, 60)
+	if got := testutil.ToFloat64(w.metrics.gapOffsets); got != 10 {
+		t.Errorf("gaps have %v offsets, want those committed since the first round", got)
+	}
+}
+
+var day = sink.Touched{Owner: "web_1", Day: 20_000}
+
+func TestADayThatDiffersIsListedOnceItIsQuiet(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		counts Counts
+		want   map[sink.Touched]Reason
+	}{
+		"equal":    {Counts{10, 10, 10}, nil},
+		"too many": {Counts{10, 11, 10}, map[sink.Touched]Reason{day: ReasonOver}},
+		"too few":  {Counts{10, 10, 9}, map[sink.Touched]Reason{day: ReasonUnder}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				books := newMemory()
+				books.entries = []sink.Entry{settled(1, 0, 9, day)}
+				books.counts[day] = tt.counts
+				books.cells[day] = true
+				w := newWatch(t, books)
+				w.round(t, 10)
+				if books.asked != 0 || testutil.ToFloat64(w.metrics.waiting) != 1 {
+					t.Errorf("a pair that was touched just now was counted")
+				}
+				if got := books.marks[here]; got != (Cursor{1, 0}) {
+					t.Errorf("the mark %v passed a pair that waits", got)
+				}
+				pass(settleTime)
+				w.round(t, 10)
+				if len(books.listed) > 0 {
+					t.Error("a day was listed after one look")
+				}
+				pass(settleTime)
+				w.round(t, 10)
+				if diff := gocmp.Diff(tt.want, books.listed, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("listed (-want +got):\n%s", diff)
+				}
+				if waiting := testutil.ToFloat64(w.metrics.waiting); waiting != 0 {
+					t.Errorf("%v pairs wait at the end", waiting)
+				}
+				if got := testutil.ToFloat64(w.metrics.dirty); int(got) != len(tt.want) {
+					t.Errorf("%v dirty days", got)
+				}
+				pass(settleTime)
+				w.round(t, 10)
+				if got := books.marks[here]; got != (Cursor{1, 10}) {
+					t.Errorf("the mark is %v, want the end", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAPairThatIsTouchedAgainIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		books := newMemory()
+		books.entries = []sink.Entry{settled(1, 0, 9, day)}
+		books.counts[day] = Counts{10, 10, 10}
+		w := newWatch(t, books)
+		for range 3 {
+			w.round(t, 10)
+			pass(settleTime)
+		}
+		books.entries = append(books.entries, settled(1, 10, 19, day)) // a duplicate beyond the window
+		books.counts[day], books.cells[day] = Counts{10, 20, 20}, true
+		for range 3 {
+			w.round(t, 20)
+			pass(settleTime)
+		}
+		if books.listed[day] != ReasonOver {
+			t.Errorf("listed are %v, want the day", books.listed)
+		}
+	})
+}
+
+func TestADayThatIsNeverQuietIsLookedAtNowAndThen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		books := newMemory()
+		books.cells[day] = true
+		w := newWatch(t, books)
+		const rounds = 130
+		for i := range int64(rounds) {
+			books.entries = append(books.entries, settled(1, i, i, day))
+			books.counts[day] = Counts{uint64(i), uint64(i) + 500, uint64(i) + 500}
+			w.round(t, i+1)
+			pass(time.Minute / 2) // below the settle time
+		}
+		if books.asked > 3 {
+			t.Errorf("the pair was counted %d times in an hour", books.asked)
+		}
+		for i := range int64(rounds) {
+			at := rounds + i
+			books.entries = append(books.entries, settled(1, at, at, day))
+			w.round(t, at+1)
+			pass(time.Minute / 2)
+		}
+		if books.listed[day] != ReasonOver {
+			t.Error("a surplus on a busy day is not found")
+		}
+	})
+}
+
+func TestWaitingPairsOutliveARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		books := newMemory()
+		books.entries = []sink.Entry{settled(1, 0, 9), settled(1, 10, 19, day), settled(1, 20, 29)}
+		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
+		newWatch(t, books).round(t, 30)
+		if got := books.marks[here]; got != (Cursor{1, 10}) {
+			t.Errorf("the mark is %v, want it before the entry whose pair waits", got)
+		}
+		w := newWatch(t, books)
+		for range 3 {
+			w.round(t, 30)
+			pass(settleTime)
+		}
+		if books.listed[day] != ReasonOver {
+			t.Error("the day is not listed")
+		}
+	})
+}
+
+func TestARoundLooksAtNoMorePairsThanItMay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		books := newMemory()
+		var touched []sink.Touched
+		for i := range int32(250) {
+			touched = append(touched, sink.Touched{Owner: "web_1", Day: i})
+		}
+		books.entries = []sink.Entry{settled(1, 0, 9, touched...)}
+		w := newWatch(t, books)
+		w.round(t, 10)
+		for i, want := range []int{100, 200, 250 + 50} {
+			pass(settleTime)
+			w.round(t, 10)
+			if books.asked != want {
+				t.Errorf("after round %d, %d pairs were counted, want %d", i, books.asked, want)
+			}
+		}
+	})
+}
+
+func TestAListedDayIsClearedWhenItsCellsAreEqualTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		books := newMemory()
+		replayed := sink.Touched{Owner: "web_2", Day: 1}
+		different := sink.Touched{Owner: "web_3", Day: 1}
+		books.listed = map[sink.Touched]Reason{day: ReasonUnder, replayed: ReasonReplay, different: ReasonOver}
+		books.cells[different] = true
+		w := newWatch(t, books)
+		w.round(t, 0)
+		if len(books.listed) != 3 {
+			t.Errorf("after one look, %v are listed", books.listed)
+		}
+		pass(settleTime)
+		w.round(t, 0)
+		want := map[sink.Touched]Reason{replayed: ReasonReplay, different: ReasonOver}
+		if diff := gocmp.Diff(want, books.listed); diff != "" {
+			t.Errorf("listed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAFailedRoundIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		books := newMemory()
+		books.entries = []sink.Entry{settled(1, 0, 9, day)}
+		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
+		w := newWatch(t, books)
+		w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: 10}}
+		books.fail = context.DeadlineExceeded
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.Run(ctx) }()
+		pass(3*time.Minute + time.Second)
+		books.fail = nil
+		pass(4 * time.Minute)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if books.listed[day] != ReasonOver {
+			t.Error("the day is not listed")
+		}
+		failed, good := testutil.ToFloat64(w.metrics.rounds.WithLabelValues("failed")), testutil.ToFloat64(w.metrics.rounds.WithLabelValues("done"))
+		if failed != 3 || good != 4 {
+			t.Errorf("%v rounds failed and %v did not, want 3 and 4", failed, good)
+		}
+	})
+}
+
+func TestWhatCannotWorkIsRefused(t *testing.T) {
+	t.Parallel()
+	good := Config{Interval: time.Minute, Settle: time.Minute, Pairs: 1, Remembered: 1}
+	for _, breakIt := range []func(*Config){
+		func(c *Config) { c.Interval = 0 }, func(c *Config) { c.Settle = 0 },
+		func(c *Config) { c.Pairs = 0 }, func(c *Config) { c.Remembered = 0 },
+	} {
+		cfg := good
+		breakIt(&cfg)
+		if _, err := New(cfg, Deps{Metrics: prometheus.NewRegistry()}); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
