@@ -72,13 +72,15 @@ lint: $(GOLANGCI) ## Run golangci-lint
 	@$(GOLANGCI) run ./...
 
 .PHONY: generate
-generate: ## Write the reference pages and the lists of dependencies
+generate: ## Write the reference pages, the AsyncAPI document, the types and the lists of dependencies
 	@go run ./tools/docgen
+	@go run ./tools/topicgen
 	@go run ./tools/deps
 
 .PHONY: generate-check
 generate-check: ## Fail if something generated is out of date
 	@go run ./tools/docgen -check
+	@go run ./tools/topicgen -check
 	@go run ./tools/deps -check
 
 .PHONY: archtest

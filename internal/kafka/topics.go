@@ -53,11 +53,13 @@ var Topics = []Topic{
 	},
 }
 
+// How topics are spread where the settings do not say.
 const (
-	defaultPartitions  = 64
-	defaultReplication = 3
-	minInsync          = 2 // or all, where there are fewer replicas
+	DefaultPartitions  = 64
+	DefaultReplication = 3
 )
+
+const minInsync = 2 // or all, where there are fewer replicas
 
 // TopicName returns the name of a topic on the broker.
 func TopicName(cfg config.Kafka, name string) string { return cfg.TopicPrefix + name }
@@ -67,14 +69,14 @@ func partitionsOf(cfg config.Kafka) int32 {
 	if cfg.Partitions > 0 {
 		return int32(cfg.Partitions) // validated by package config
 	}
-	return defaultPartitions
+	return DefaultPartitions
 }
 
 func replicationOf(cfg config.Kafka) int16 {
 	if cfg.Replication > 0 {
 		return int16(cfg.Replication) // validated by package config
 	}
-	return defaultReplication
+	return DefaultReplication
 }
 
 // settings returns the topic's settings in the broker's words.
