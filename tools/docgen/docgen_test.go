@@ -76,6 +76,19 @@ func TestMetricsAreReadFromTheSource(t *testing.T) {
 	if _, err := parse("f.NewGauge(prometheus.GaugeOpts{Name: name, Help: \"x\"})"); err == nil {
 		t.Error("a metric without a literal name passes")
 	}
+	got, err = parse("prometheus.NewDesc(\"a\", \"One.\", both, nil)\nvar both = []string{\"x\", \"y\"}")
+	want = []metric{{name: "a", kind: "gauge", help: "One.", labels: []string{"x", "y"}}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(metric{})); diff != "" || err != nil {
+		t.Errorf("a description (-want +got), %v:\n%s", err, diff)
+	}
+	got, err = parse("0\nfunc f() {\ngauge := func(name, help string) prometheus.Gauge { return f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}) }\ngauge(\"a\", \"One.\")\n}")
+	want = []metric{{name: "a", kind: "gauge", help: "One."}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(metric{})); diff != "" || err != nil {
+		t.Errorf("a function that makes them (-want +got), %v:\n%s", err, diff)
+	}
+	if _, err := parse("prometheus.NewDesc(\"a\", \"One.\", elsewhere(), nil)"); err == nil {
+		t.Error("labels that cannot be read pass")
+	}
 	if got, err := parse("f.Other(other.CounterOpts{Name: name})"); err != nil || got != nil {
 		t.Errorf("another package's options: %v, %v", got, err)
 	}
@@ -99,6 +112,21 @@ func TestEveryMetricIsNamedByTheConvention(t *testing.T) {
 			t.Errorf("%s is declared twice", m.name)
 		}
 		seen[m.name] = true
+	}
+}
+
+func TestTheKafkaClientsMetricsAreListed(t *testing.T) {
+	t.Parallel()
+	metrics, err := clientMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string][]string{}
+	for _, m := range metrics {
+		labels[m.name] = m.labels
+	}
+	if diff := cmp.Diff([]string{"node_id"}, labels["millrace_kafka_connects_total"]); diff != "" {
+		t.Errorf("labels of connects (-want +got):\n%s\nthere are %v", diff, labels)
 	}
 }
 
