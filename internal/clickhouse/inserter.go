@@ -98,6 +98,14 @@ func insertSettings(ctx context.Context, rows int, token string, quorum int) []c
 		ch.SettingInt("min_insert_block_size_rows", 0),
 		ch.SettingInt("min_insert_block_size_bytes", 0),
 		ch.SettingInt("max_partitions_per_insert_block", 1),
+		// A view makes one block of one block too. By default it groups more than
+		// 100 000 keys in 256 buckets and stores each as a part of its own, which
+		// takes ten times as long and as many places in the target's window.
+		ch.SettingInt("group_by_two_level_threshold", 0),
+		ch.SettingInt("group_by_two_level_threshold_bytes", 0),
+		ch.SettingInt("max_bytes_before_external_group_by", 0),
+		ch.Setting{Key: "max_bytes_ratio_before_external_group_by", Value: "0"},
+		ch.SettingInt("max_block_size", rows+1),
 	)
 	if deadline, ok := ctx.Deadline(); ok {
 		left := max(1, int(time.Until(deadline).Seconds()))
