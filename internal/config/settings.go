@@ -154,7 +154,18 @@ type Sink struct {
 	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time."`
 	Window        time.Duration `koanf:"window" range:"1m..24h" help:"How long, in record time, an eventId is remembered by the sink."`
 	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Most eventIds remembered per partition."`
+	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of a lane together, at 40 bytes each."`
 	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit what is in hand at shutdown."`
+
+	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition stands still. 1 never stops it."`
+	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: live, backfill or both, comma-separated."`
+	Backfill        Backfill `koanf:"backfill"`
+}
+
+// Backfill bounds what events.backfill.v1 may use of the analytics database.
+type Backfill struct {
+	Rate     int `koanf:"rate" range:"1..100000000" help:"Records a second that one sink stores of the backfill topic at most."`
+	MaxParts int `koanf:"max_parts" range:"10..3000" help:"Parts in one partition of a table at which backfill waits for merges."`
 }
 
 // Key configures API keys.
@@ -209,7 +220,8 @@ func Default() Settings {
 			Group: "millrace-sink", MaxRows: 100_000, MaxBytes: 64 << 20, MaxWait: time.Second,
 			InsertTimeout: 25 * time.Second, Session: 20 * time.Second, Rebalance: 60 * time.Second,
 			MaxMemory: 512 << 20, Connections: 4,
-			Window: time.Hour, WindowKeys: 4_000_000, DrainBudget: 20 * time.Second,
+			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,
+			DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
 		},
 		Key:      Key{Prefix: "mlr"},
 		Lookup:   Lookup{Fresh: 5 * time.Second, Stale: 10 * time.Minute},

@@ -39,12 +39,15 @@ var (
 	errNotJoined = errors.New("has not joined the consumer group yet")
 )
 
-// ConsumerDeps are the parts a Consumer needs; all are required.
+// ConsumerDeps are the parts a Consumer needs; Log and Metrics are required.
 type ConsumerDeps struct {
 	// Client names the consumer to brokers and in metrics.
 	Client  string
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
+	// WithoutFence commits for whatever membership the client has, which is what the
+	// check of it prevents; for tests only.
+	WithoutFence bool
 }
 
 // Consumer reads topics as a member of a group. It implements sink.Source and
@@ -60,6 +63,7 @@ type Consumer struct {
 	topics map[string]string // name on the broker to name without prefix
 	deps   ConsumerDeps
 	errs   prometheus.Counter
+	moves  *prometheus.CounterVec
 
 	client *kgo.Client
 	admin  *kadm.Client
@@ -69,10 +73,11 @@ type Consumer struct {
 	perBytes int64         // of a record, as last seen; 0 before any
 
 	mu      sync.Mutex
-	session sink.Session            // of the latest assignment
-	owned   map[sink.Partition]bool // what the owner was told it owns
-	rewinds map[sink.Partition]bool // what is to be read again
-	wake    context.CancelFunc      // ends the poll that waits
+	session sink.Session                         // of the latest assignment
+	owned   map[sink.Partition]bool              // what the owner was told it owns
+	rewinds map[sink.Partition]bool              // what is to be read again
+	starts  map[string]map[int32]kgo.EpochOffset // where what was assigned begins
+	wake    context.CancelFunc                   // ends the poll that waits
 }
 
 // NewConsumer returns a Consumer of topics, named without prefix. It connects
@@ -81,13 +86,18 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	if len(cfg.Brokers) == 0 {
 		return nil, errNoBrokers
 	}
+	metrics := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics))
 	c := &Consumer{
 		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{},
-		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{},
-		errs: promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics)).NewCounter(prometheus.CounterOpts{
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, starts: map[string]map[int32]kgo.EpochOffset{},
+		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
 			Help: "Errors of partitions or of the group that a poll brought.",
 		}),
+		moves: metrics.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_kafka_group_changes_total",
+			Help: "Changes of the consumer group as this member sees them: session (one began), assigned, revoked or lost (partitions came or went).",
+		}, []string{"change"}),
 	}
 	for _, t := range topics {
 		c.topics[TopicName(cfg, t)] = t
@@ -119,6 +129,8 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.FetchMaxWait(fetchMaxWait),
+		kgo.KeepControlRecords(),
+		kgo.AdjustFetchOffsetsFn(c.begin),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
 		kgo.OnPartitionsLost(c.lost),
@@ -168,6 +180,7 @@ func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.B
 	if c.client == nil {
 		return errNotOpen
 	}
+	before := c.currentSession()
 	waiting, cancel := c.wakeable(ctx)
 	fetches := c.client.PollRecords(waiting, c.recordsIn(maxBytes))
 	cancel()
@@ -176,8 +189,14 @@ func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.B
 		return err
 	}
 	session := c.currentSession()
+	if before.Member != "" && before.Member != session.Member {
+		// What came while the membership changed may be from before it. All that was
+		// owned is read again.
+		c.rewind(ctx)
+		return nil
+	}
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if len(p.Records) == 0 {
+		if len(p.Records) == 0 || c.isRewinding(c.partition(p.Topic, p.Partition)) {
 			return
 		}
 		c.records = c.records[:0]
@@ -224,6 +243,9 @@ func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal 
 		c.errs.Inc()
 		c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed", slog.String("topic", topic),
 			slog.Int("partition", int(partition)), slog.Any("error", err))
+		if errors.Is(err, kerr.OffsetOutOfRange) {
+			c.owner.Gone(ctx, c.partition(topic, partition), err)
+		}
 		if errors.Is(err, kerr.FencedInstanceID) {
 			fatal = fmt.Errorf("another process has the same sink.instance_id: %w", err)
 		}
@@ -243,6 +265,12 @@ func (c *Consumer) one(p sink.Partition) map[string][]int32 {
 
 func (c *Consumer) partition(topic string, index int32) sink.Partition {
 	return sink.Partition{Topic: c.topics[topic], Index: index}
+}
+
+func (c *Consumer) isRewinding(p sink.Partition) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rewinds[p]
 }
 
 func (c *Consumer) currentSession() sink.Session {

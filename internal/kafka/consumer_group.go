@@ -31,11 +31,13 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 	}
 	c.mu.Unlock()
 
+	c.moves.WithLabelValues("session").Inc()
+	c.moves.WithLabelValues("assigned").Add(float64(count(added)))
 	news := c.partitions(added)
 	// The first call may come before Open has returned: c.admin may not be there.
 	assignments, err := c.assignments(ctx, kadm.NewClient(client), news)
 	if err != nil {
-		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned topics failed, trying again", slog.Any("error", err))
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned partitions failed, trying again", slog.Any("error", err))
 		c.mu.Lock()
 		for _, p := range news {
 			c.rewinds[p] = true
@@ -44,12 +46,38 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 		return
 	}
 	c.own(news, true)
+	c.mu.Lock()
+	c.starts = c.offsets(assignments)
+	c.mu.Unlock()
 	c.owner.Assigned(ctx, assignments)
+}
+
+// begin has the client read what was assigned from where the owner was told that
+// it begins.
+func (c *Consumer) begin(_ context.Context, fetched map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for topic, partitions := range fetched {
+		for p := range partitions {
+			if start, ok := c.starts[topic][p]; ok {
+				partitions[p] = kgo.NewOffset().At(start.Offset)
+			}
+		}
+	}
+	return fetched, nil
+}
+
+func count(m map[string][]int32) (n int) {
+	for _, ps := range m {
+		n += len(ps)
+	}
+	return n
 }
 
 // revoked is called before the partitions go to somebody else; commits are still
 // accepted until it returns.
 func (c *Consumer) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
+	c.moves.WithLabelValues("revoked").Add(float64(count(gone)))
 	if ps := c.partitions(gone); len(ps) > 0 {
 		c.owner.Revoked(ctx, ps)
 		c.own(ps, false)
@@ -58,6 +86,7 @@ func (c *Consumer) revoked(ctx context.Context, _ *kgo.Client, gone map[string][
 
 // lost is called when the partitions may be somebody else's already.
 func (c *Consumer) lost(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
+	c.moves.WithLabelValues("lost").Add(float64(count(gone)))
 	if ps := c.partitions(gone); len(ps) > 0 {
 		c.own(ps, false)
 		c.owner.Lost(ctx, ps)
@@ -87,7 +116,8 @@ func (c *Consumer) partitions(m map[string][]int32) []sink.Partition {
 	return ps
 }
 
-// assignments adds to each partition the UUID of its topic.
+// assignments adds to each partition the UUID of its topic, where its log begins,
+// and what was committed for it.
 func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sink.Partition) ([]sink.Assignment, error) {
 	var names []string
 	for _, p := range ps {
@@ -104,15 +134,48 @@ func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sin
 	if err != nil {
 		return nil, fmt.Errorf("reading topic ids: %w", err)
 	}
+	committed, err := admin.FetchOffsets(ctx, c.sink.Group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed yet
+		return nil, fmt.Errorf("reading committed offsets: %w", err)
+	}
+	starts, err := admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("reading log start offsets: %w", err)
+	}
 	all := make([]sink.Assignment, 0, len(ps))
 	for _, p := range ps {
-		detail := metadata.Topics[TopicName(c.cfg, p.Topic)]
-		if detail.Err != nil {
-			return nil, fmt.Errorf("reading the id of topic %s: %w", p.Topic, detail.Err)
+		name := TopicName(c.cfg, p.Topic)
+		detail, start := metadata.Topics[name], starts[name][p.Index]
+		if err := errors.Join(detail.Err, start.Err); err != nil {
+			return nil, fmt.Errorf("looking up %s/%d: %w", p.Topic, p.Index, err)
 		}
-		all = append(all, sink.Assignment{Partition: p, TopicID: detail.ID})
+		a := sink.Assignment{Partition: p, TopicID: detail.ID, Committed: -1, LogStart: start.Offset}
+		if o, ok := committed.Lookup(name, p.Index); ok && o.At >= 0 {
+			if o.Err != nil {
+				return nil, fmt.Errorf("reading the committed offset of %s/%d: %w", p.Topic, p.Index, o.Err)
+			}
+			a.Committed, a.Metadata = o.At, o.Metadata
+		}
+		all = append(all, a)
 	}
 	return all, nil
+}
+
+// offsets returns where partitions begin: at the committed offset, or at the
+// start of the log where nothing was committed.
+func (c *Consumer) offsets(all []sink.Assignment) map[string]map[int32]kgo.EpochOffset {
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	for _, a := range all {
+		name, at := TopicName(c.cfg, a.Partition.Topic), a.Committed
+		if at < 0 {
+			at = a.LogStart
+		}
+		if offsets[name] == nil {
+			offsets[name] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[name][a.Partition.Index] = kgo.EpochOffset{Epoch: -1, Offset: at}
+	}
+	return offsets
 }
 
 // Rewind implements sink.Source.
@@ -141,53 +204,14 @@ func (c *Consumer) rewind(ctx context.Context) {
 		return
 	}
 	c.owner.Lost(ctx, ps)
-	offsets, err := c.committed(ctx, ps)
-	if err == nil {
-		var assignments []sink.Assignment
-		if assignments, err = c.assignments(ctx, c.admin, ps); err == nil {
-			c.client.SetOffsets(offsets)
-			c.own(ps, true)
-			c.owner.Assigned(ctx, assignments)
-			return
-		}
-	}
-	c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rewinding partitions failed, trying again", slog.Any("error", err))
-}
-
-// committed returns where partitions begin: at the committed offset, or at the
-// start of the log where nothing was committed.
-func (c *Consumer) committed(ctx context.Context, ps []sink.Partition) (map[string]map[int32]kgo.EpochOffset, error) {
-	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
-	defer cancel()
-	var names []string
-	for name := range c.topics {
-		names = append(names, name)
-	}
-	responses, err := c.admin.FetchOffsets(ctx, c.sink.Group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nobody has committed yet
-		return nil, fmt.Errorf("reading committed offsets: %w", err)
-	}
-	starts, err := c.admin.ListStartOffsets(ctx, names...)
+	assignments, err := c.assignments(ctx, c.admin, ps)
 	if err != nil {
-		return nil, fmt.Errorf("reading log start offsets: %w", err)
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rewinding partitions failed, trying again", slog.Any("error", err))
+		return
 	}
-	offsets := map[string]map[int32]kgo.EpochOffset{}
-	for _, p := range ps {
-		name := TopicName(c.cfg, p.Topic)
-		if offsets[name] == nil {
-			offsets[name] = map[int32]kgo.EpochOffset{}
-		}
-		if o, ok := responses.Lookup(name, p.Index); ok && o.At >= 0 {
-			offsets[name][p.Index] = kgo.EpochOffset{Epoch: o.LeaderEpoch, Offset: o.At}
-			continue
-		}
-		start, ok := starts.Lookup(name, p.Index)
-		if !ok || start.Err != nil {
-			return nil, fmt.Errorf("reading the log start of %s/%d: %w", p.Topic, p.Index, errors.Join(start.Err, errNotOpen))
-		}
-		offsets[name][p.Index] = kgo.EpochOffset{Epoch: -1, Offset: start.Offset}
-	}
-	return offsets, nil
+	c.client.SetOffsets(c.offsets(assignments))
+	c.own(ps, true)
+	c.owner.Assigned(ctx, assignments)
 }
 
 // fencing are the answers to a commit by a member that the group does not know,
@@ -201,7 +225,7 @@ var fencing = []error{kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.FencedI
 func (c *Consumer) Commit(ctx context.Context, p sink.Partition, s sink.Session, progress sink.Progress) error {
 	name := TopicName(c.cfg, p.Topic)
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		if err := c.mayCommit(p, s, req); err != nil {
+		if err := c.mayCommit(p, s, req); err != nil && !c.deps.WithoutFence {
 			return err
 		}
 		for i := range req.Topics {

@@ -10,6 +10,9 @@ import (
 // recordOf returns what the sink needs of a record; value and original are not
 // copied.
 func recordOf(r *kgo.Record) sink.Record {
+	if r.Attrs.IsControl() {
+		return sink.Record{Offset: r.Offset, Control: true}
+	}
 	var h record.Headers
 	var err error
 	for i := range r.Headers {
@@ -21,7 +24,7 @@ func recordOf(r *kgo.Record) sink.Record {
 		err = h.Check()
 	}
 	return sink.Record{
-		Offset: r.Offset, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil,
+		Offset: r.Offset, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
 		Value: r.Value, Original: (*original)(r), Traceparent: h.Traceparent,
 	}
 }

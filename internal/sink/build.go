@@ -3,6 +3,7 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/record"
@@ -11,6 +12,7 @@ import (
 var (
 	errHeaders = errors.New("a required header is missing or malformed")
 	errTime    = errors.New("event time is before 2000 or after 2148")
+	errRefused = errors.New("ClickHouse refuses the row")
 )
 
 // The times that event_date can hold and the edge accepts, in Unix milliseconds.
@@ -24,7 +26,8 @@ var (
 type builder struct {
 	decoder record.Decoder
 	event   record.Event
-	seen    hashset // what the range itself has stored so far
+	seen    hashset // what was seen in the range itself so far
+	touched touched
 	months  monthCache
 }
 
@@ -32,64 +35,84 @@ type builder struct {
 // returns an empty one.
 func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) {
 	b.seen.reset()
+	b.touched.reset()
 	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
 	for i := range r.records {
 		rec := &r.records[i]
-		if rec.BadHeaders {
-			r.refuse(p, rec, ReasonHeaders, errHeaders)
-			continue
+		reason, err := b.judge(rec, r, w)
+		if reason == ReasonRefused {
+			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
+			m.refused = append(m.refused, rec.Offset)
 		}
-		if b.duplicate(rec, w) {
-			r.dups++
-			continue
+		if reason != "" {
+			r.letters = append(r.letters, DeadLetter{Partition: p, Record: *rec, Reason: reason, Err: err})
 		}
-		if err := b.decoder.DecodeEvent(rec.Value, &b.event); err != nil {
-			r.refuse(p, rec, ReasonValue, fmt.Errorf("decoding the value: %w", err))
-			continue
+		if rec.stored {
+			row.Hash, row.Offset = rec.Hash, rec.Offset
+			r.month(b.months.of(b.event.TimeMillis), newBlock).block.Append(&row)
+			r.stored++
+			b.touched.add(b.event.Owner, b.event.TimeMillis)
 		}
-		if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
-			r.refuse(p, rec, ReasonTime, errTime)
-			continue
-		}
-		// Only what is stored makes a later record a duplicate: a dead letter does
-		// not stand in the way of its own replay.
-		b.seen.put(rec.Hash, bucketOf(rec.ReceivedAt))
-		rec.stored = true
-		row.Hash, row.Offset = rec.Hash, rec.Offset
-		r.block(b.months.of(b.event.TimeMillis), newBlock).Append(&row)
 	}
+	r.touched = b.touched.all()
 }
 
-// duplicate judges a record by the range and the window as if they were one: a
-// range never changes what is a duplicate.
+// judge decides about one record: to be stored, a duplicate, a control record, or
+// the reason why it is a dead letter.
+func (b *builder) judge(rec *Record, r *frozen, w *Window) (Reason, error) {
+	switch {
+	case rec.Control:
+		r.control++
+		return "", nil
+	case rec.BadHeaders:
+		return ReasonHeaders, errHeaders
+	case b.duplicate(rec, w):
+		r.dups++
+		return "", nil
+	}
+	if err := b.decoder.DecodeEvent(rec.Value, &b.event); err != nil {
+		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
+	}
+	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
+		return ReasonTime, errTime
+	}
+	if _, refused := slices.BinarySearch(r.refused, rec.Offset); refused {
+		return ReasonRefused, errRefused
+	}
+	rec.stored = true
+	return "", nil
+}
+
+// duplicate judges a record by the range and the window as if they were one, and
+// notes the sighting: where ranges are cut never changes what is a duplicate. A
+// dead letter that is sent again is none, for its first sighting was not stored.
 func (b *builder) duplicate(rec *Record, w *Window) bool {
-	if stored, ok := b.seen.find(rec.Hash); ok {
-		return w.within(stored, bucketOf(rec.ReceivedAt))
+	if w == nil || rec.Hash == (record.Hash{}) {
+		return false
 	}
-	return w.Has(rec.Hash, rec.ReceivedAt)
+	now := bucketOf(rec.ReceivedAt)
+	seen, ok := b.seen.find(rec.Hash)
+	if !ok {
+		seen, ok = w.Seen(rec.Hash)
+	}
+	latest := now
+	if ok {
+		latest = max(now, seen)
+	}
+	b.seen.raise(rec.Hash, latest)
+	return ok && w.within(seen, now) && !rec.Replay
 }
 
-func (r *frozen) refuse(p Partition, rec *Record, why Reason, err error) {
-	r.letters = append(r.letters, DeadLetter{Partition: p, Record: *rec, Reason: why, Err: err})
-}
-
-// block returns the block of a month; there is nearly always one only.
-func (r *frozen) block(month int, newBlock func() Block) Block {
+// month returns what the range brings for a month; there is nearly always one
+// only.
+func (r *frozen) month(month int, newBlock func() Block) *monthBlock {
 	for i := range r.blocks {
 		if r.blocks[i].month == month {
-			return r.blocks[i].block
+			return &r.blocks[i]
 		}
 	}
-	r.blocks = append(r.blocks, monthBlock{month, newBlock()})
-	return r.blocks[len(r.blocks)-1].block
-}
-
-func (r *frozen) rows() int {
-	n := 0
-	for i := range r.blocks {
-		n += r.blocks[i].block.Rows()
-	}
-	return n
+	r.blocks = append(r.blocks, monthBlock{month: month, block: newBlock()})
+	return &r.blocks[len(r.blocks)-1]
 }
 
 // monthCache knows the last month asked for: the calendar is not consulted for

@@ -11,6 +11,7 @@ const (
 	ReasonHeaders Reason = "headers" // a header that identifies the event is missing or malformed
 	ReasonValue   Reason = "value"   // the value is not an envelope of the topic
 	ReasonTime    Reason = "time"    // the event's time does not fit the table
+	ReasonRefused Reason = "refused" // the server refuses the row, before it writes any
 )
 
 // DeadLetter is a record that cannot be stored.

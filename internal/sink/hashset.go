@@ -39,22 +39,25 @@ func (s *hashset) find(h record.Hash) (bucket int32, ok bool) {
 	return s.buckets[i], true
 }
 
-// put sets the bucket of a hash and returns the one it had, if it had one.
-func (s *hashset) put(h record.Hash, bucket int32) (old int32, had bool) {
+// raise sets the bucket of a hash, unless it has a later one, and returns the one
+// it had, if it had one.
+func (s *hashset) raise(h record.Hash, bucket int32) (old int32, had bool) {
 	if s.used*fullDen >= len(s.keys)*fullNum {
 		s.rebuild()
 	}
 	i := s.slot(h)
-	if s.keys[i] == h {
-		if b := s.buckets[i]; b >= s.floor {
-			old, had = b, true
-		}
-		s.buckets[i] = bucket
-		return old, had
+	if s.keys[i] != h {
+		s.keys[i], s.buckets[i] = h, bucket
+		s.used++
+		return 0, false
 	}
-	s.keys[i], s.buckets[i] = h, bucket
-	s.used++
-	return 0, false
+	if b := s.buckets[i]; b >= s.floor {
+		old, had = b, true
+	}
+	if !had || old < bucket {
+		s.buckets[i] = bucket
+	}
+	return old, had
 }
 
 // slot returns where h stands, or the empty slot where it would.

@@ -21,6 +21,10 @@ type Row struct {
 type Block interface {
 	Append(row *Row)
 	Rows() int
+	// Offset returns the offset of a row.
+	Offset(row int) int64
+	// CopyTo appends the rows [from, to) to another block of the same table.
+	CopyTo(dst Block, from, to int)
 	// Reset empties the block and keeps its memory.
 	Reset()
 }
@@ -34,14 +38,18 @@ type Inserter interface {
 	// under the same token settles that. The error is an *InsertError when its
 	// class is known.
 	Insert(ctx context.Context, b Block, token string) error
+	// Probe tries the block on a clone of the table that keeps nothing and has no
+	// views. What it refuses was refused before anything was written.
+	Probe(ctx context.Context, b Block) error
 }
 
 // Class says what a failed insert means for the next attempt. It is a label of
 // the metric of retries.
 type Class string
 
-// The classes. None of them makes a dead letter: all are tried again, and the
-// last two are logged as errors each time, because time alone does not heal them.
+// The classes. All are tried again, and the last two but one are logged as errors
+// each time, because time alone does not heal them. Only rows of ClassRefused can
+// become dead letters, when a clone of the table refuses them too.
 const (
 	ClassNetwork Class = "network" // connection refused, broken, or no answer in time
 	ClassBusy    Class = "busy"    // the server refuses work for now: too many parts or queries

@@ -14,7 +14,9 @@ import (
 type metrics struct {
 	records       *prometheus.CounterVec
 	deadLetters   *prometheus.CounterVec
-	ranges        prometheus.Counter
+	ranges        *prometheus.CounterVec
+	rebuildSecs   prometheus.Histogram
+	rebuildRecs   prometheus.Counter
 	insertRows    prometheus.Histogram
 	insertSeconds prometheus.Histogram
 	retries       *prometheus.CounterVec
@@ -32,9 +34,18 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Name: "millrace_sink_dead_letters_total",
 			Help: "Records that cannot be stored, by reason, acknowledged by their dead letter topic.",
 		}, []string{"reason"}),
-		ranges: f.NewCounter(prometheus.CounterOpts{
+		ranges: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_ranges_total",
-			Help: "Offset ranges inserted and committed.",
+			Help: "Offset ranges stored and committed, by outcome: new, or replayed from a plan that was found.",
+		}, []string{"outcome"}),
+		rebuildSecs: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "millrace_sink_window_rebuild_seconds",
+			Help:    "Time to read the window of a partition that was taken over.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 4, 9), // 10 ms to 11 min
+		}),
+		rebuildRecs: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_sink_window_rebuild_records_total",
+			Help: "Records whose headers were read for windows.",
 		}),
 		insertRows: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_sink_insert_rows",
@@ -48,7 +59,7 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_retries_total",
-			Help: "Failed attempts that are made again, by step (dead_letter, epoch, insert, commit) and class of the error.",
+			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
 		fenced: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_fenced_total",
@@ -70,30 +81,54 @@ func (m *metrics) inserted(rows int, took time.Duration) {
 	m.insertSeconds.Observe(took.Seconds())
 }
 
+func (m *metrics) rebuilt(records int64, took time.Duration) {
+	m.rebuildRecs.Add(float64(records))
+	m.rebuildSecs.Observe(took.Seconds())
+}
+
 func (m *metrics) settled(r *frozen) {
-	m.ranges.Inc()
-	m.records.WithLabelValues("stored").Add(float64(r.rows()))
+	outcome := "new"
+	if r.planned {
+		outcome = "replayed"
+	}
+	m.ranges.WithLabelValues(outcome).Inc()
+	m.records.WithLabelValues("stored").Add(float64(r.stored))
 	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
-	m.records.WithLabelValues("dead_letter").Add(float64(len(r.letters)))
+	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
 	for i := range r.letters {
 		m.deadLetters.WithLabelValues(string(r.letters[i].Reason)).Inc()
+	}
+	if late := r.dead - len(r.letters); late > 0 {
+		m.deadLetters.WithLabelValues(string(ReasonRefused)).Add(float64(late))
 	}
 }
 
 var (
-	labels  = []string{"topic", "partition"}
+	labels = []string{"topic", "partition"}
+	// What is told of each partition; the lag comes first, for it is what everybody
+	// looks at.
 	lagDesc = prometheus.NewDesc("millrace_sink_lag_seconds",
 		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none, as far as fetched.", labels, nil)
 	lagRecordsDesc = prometheus.NewDesc("millrace_sink_lag_records",
 		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch.", labels, nil)
+	planDesc = prometheus.NewDesc("millrace_sink_plan_age_seconds",
+		"How long the range in flight has been planned; 0 when none is.", labels, nil)
 	pausedDesc = prometheus.NewDesc("millrace_sink_paused",
-		"1 while fetching a partition is paused because its next range is complete.", labels, nil)
+		"1 while fetching a partition is paused: its next range is complete, or it stands still.", labels, nil)
 	keysDesc = prometheus.NewDesc("millrace_sink_window_keys",
 		"Event ids remembered.", labels, nil)
 	bytesDesc = prometheus.NewDesc("millrace_sink_window_bytes",
 		"Memory of the remembered event ids.", labels, nil)
 	coverageDesc = prometheus.NewDesc("millrace_sink_window_coverage_seconds",
-		"How far back in record time event ids are remembered.", labels, nil)
+		"How far back in record time all event ids are remembered: the horizon, or less where keys had to go early.", labels, nil)
+	clampedDesc = prometheus.NewDesc("millrace_sink_window_clamped_total",
+		"Records that were received in the future, by the clock of an edge, and did not move the window.", labels, nil)
+	restoringDesc = prometheus.NewDesc("millrace_sink_restoring",
+		"1 while a partition is being taken over: plan and window are read.", labels, nil)
+	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
+		"1 for a partition that stands still until somebody does something about it, by reason.", []string{"topic", "partition", "reason"}, nil)
+	shareDesc = prometheus.NewDesc("millrace_sink_owner_share",
+		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank.", []string{"rank", "owner"}, nil)
 )
 
 // partitions collects what is told of each partition owned now.
@@ -101,29 +136,58 @@ type partitions struct{ sink *Sink }
 
 // Describe implements prometheus.Collector.
 func (partitions) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lagDesc, lagRecordsDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc} {
+	for _, d := range []*prometheus.Desc{
+		lagDesc, lagRecordsDesc, planDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc, clampedDesc, restoringDesc, haltedDesc, shareDesc,
+	} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (p partitions) Collect(ch chan<- prometheus.Metric) {
-	now := time.Now().UnixMilli()
+	now := time.Now()
 	for _, w := range p.sink.owned() {
-		lag, paused := 0.0, 0.0
-		records, oldest := w.lag()
-		if oldest != 0 {
-			lag = max(0, float64(now-oldest)/1000)
+		w.collect(now, ch)
+	}
+	for i, o := range p.sink.owners.shares() {
+		ch <- prometheus.MustNewConstMetric(shareDesc, prometheus.GaugeValue, o.share, strconv.Itoa(i+1), o.owner)
+	}
+}
+
+func (w *worker) collect(now time.Time, ch chan<- prometheus.Metric) {
+	index := strconv.Itoa(int(w.partition.Index))
+	gauge := func(d *prometheus.Desc, v float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, w.partition.Topic, index)
+	}
+	flag := func(d *prometheus.Desc, on bool) {
+		v := 0.0
+		if on {
+			v = 1
 		}
-		if w.isPaused() {
-			paused = 1
-		}
-		for d, v := range map[*prometheus.Desc]float64{
-			lagDesc: lag, lagRecordsDesc: float64(records), pausedDesc: paused,
-			keysDesc: float64(w.stats.keys.Load()), bytesDesc: float64(w.stats.bytes.Load()),
-			coverageDesc: time.Duration(w.stats.coverage.Load()).Seconds(),
-		} {
-			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, w.partition.Topic, strconv.Itoa(int(w.partition.Index)))
-		}
+		gauge(d, v)
+	}
+	records, oldest := w.lag()
+	lag := 0.0
+	if oldest != 0 {
+		lag = max(0, float64(now.UnixMilli()-oldest)/1000)
+	}
+	gauge(lagDesc, lag)
+	gauge(lagRecordsDesc, float64(records))
+	gauge(keysDesc, float64(w.stats.keys.Load()))
+	gauge(bytesDesc, float64(w.stats.bytes.Load()))
+	gauge(coverageDesc, time.Duration(w.stats.coverage.Load()).Seconds())
+	ch <- prometheus.MustNewConstMetric(clampedDesc, prometheus.CounterValue, float64(w.stats.clamped.Load()), w.partition.Topic, index)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	age := 0.0
+	if !w.planned.IsZero() {
+		age = now.Sub(w.planned).Seconds()
+	}
+	gauge(planDesc, age)
+	flag(pausedDesc, w.paused)
+	flag(restoringDesc, !w.restored && w.stuck == "")
+	if w.stuck != "" {
+		ch <- prometheus.MustNewConstMetric(haltedDesc, prometheus.GaugeValue, 1, w.partition.Topic, index, string(w.stuck))
 	}
 }

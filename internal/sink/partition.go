@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -25,13 +26,44 @@ const (
 // errHalted ends a worker's work between two attempts.
 var errHalted = errors.New("partition is being given back")
 
+// StuckReason says why a partition that is owned stands still until somebody does
+// something about it. Values are labels of a metric, and headings of the runbook.
+type StuckReason string
+
+// The reasons.
+const (
+	// StuckRetention: the log does not hold what comes next any more.
+	StuckRetention StuckReason = "retention"
+	// StuckOffset: nothing is committed, yet the ledger shows that records were
+	// stored.
+	StuckOffset StuckReason = "offset_missing"
+	// StuckTopic: the offset was committed for a topic that was made anew.
+	StuckTopic StuckReason = "topic_changed"
+	// StuckMetadata: what is committed beside the offset cannot be read.
+	StuckMetadata StuckReason = "metadata"
+	// StuckDeadLetters: more records become dead letters than the limit allows.
+	StuckDeadLetters StuckReason = "dead_letters"
+)
+
+// stuck is the error of a partition that cannot go on by itself.
+type stuck struct {
+	reason StuckReason
+	err    error
+}
+
+func (e *stuck) Error() string { return e.err.Error() }
+func (e *stuck) Unwrap() error { return e.err }
+
 // worker owns one partition from its assignment until it is given back: its open
 // range, the one range in flight, and its window.
 type worker struct {
-	sink      *Sink
-	partition Partition
-	topicID   [16]byte
-	window    *Window // of the worker's goroutine alone
+	sink       *Sink
+	partition  Partition
+	assignment Assignment
+	window     *Window // of the worker's goroutine alone, as is epoch
+	epoch      int64   // set before the first range
+	recuts     recuts
+	letters    letterMeter
 
 	wake   chan struct{} // a signal, at most one pending
 	halt   chan struct{} // closed when halted
@@ -40,15 +72,29 @@ type worker struct {
 
 	mu       sync.Mutex
 	open     open
-	inFlight int64 // receipt of the first record of the range in flight; 0: none
-	settled  mark  // up to where all is committed
-	logEnd   int64 // as of the latest delivery
+	inFlight int64     // receipt of the first record of the range in flight; 0: none
+	planned  time.Time // since when there is a plan; zero: none
+	settled  mark      // up to where all is committed
+	logEnd   int64     // as of the latest delivery
 	session  Session
-	flush    bool // freeze without waiting for a gate
+	forced   *forcedSpan // what the next range has to be
+	restored bool        // ranges may be frozen
+	lost     error       // why nothing comes after what is in hand; nil: it does
+	stuck    StuckReason // why it stands still; empty: it does not
+	flush    bool        // freeze without waiting for a gate
 	paused   bool
 	ending   ending
 
 	stats windowStats
+}
+
+// forcedSpan says where the next range ends: exactly at last, or not behind it.
+type forcedSpan struct {
+	last    int64
+	exact   bool
+	plan    bool // it is an open plan; else the ledger says so
+	epoch   int64
+	refused []int64
 }
 
 // mark is a place in a partition: the offset of the next record, and when the
@@ -56,13 +102,20 @@ type worker struct {
 type mark struct{ next, received int64 }
 
 // windowStats is what metrics tell about a window.
-type windowStats struct{ keys, bytes, coverage atomic.Int64 }
+type windowStats struct{ keys, bytes, coverage, clamped atomic.Int64 }
 
 func newWorker(s *Sink, a Assignment) *worker {
-	return &worker{
-		sink: s, partition: a.Partition, topicID: a.TopicID, window: NewWindow(s.cfg.Window, s.cfg.WindowKeys),
+	w := &worker{
+		sink: s, partition: a.Partition, assignment: a, window: s.newWindow(),
 		wake: make(chan struct{}, 1), halt: make(chan struct{}), done: make(chan struct{}),
+		letters: letterMeter{limit: s.cfg.DeadLetterLimit},
 	}
+	start := a.Committed
+	if start < 0 {
+		start = a.LogStart
+	}
+	w.open.first, w.open.next, w.settled.next = start, start, start
+	return w
 }
 
 // start begins the work. It goes on when ctx ends: a worker is ended by end, or
@@ -84,22 +137,31 @@ func (w *worker) deliver(b Batch) {
 		return // to be read again by whoever owns the partition next
 	}
 	w.session, w.logEnd = b.Session, b.End
-	if w.open.next == 0 { // the first one since the assignment
-		w.settled = mark{b.Records[0].Offset, b.Records[0].ReceivedAt}
+	if w.stuck != "" {
+		return
 	}
 	w.sink.budget.take(w.open.append(b.Records, time.Now(), w.sink.records.get))
-	if !w.paused && w.sink.gates.full(&w.open) {
+	if !w.paused && w.complete() {
 		w.paused = true
 		w.sink.deps.Source.Pause(w.partition)
 	}
 	w.signal()
 }
 
+// complete reports whether the next range has all its records: those of the span
+// that it has to be, or as many as the gates let through.
+func (w *worker) complete() bool {
+	if f := w.forced; f != nil && f.exact {
+		return w.open.next > f.last
+	}
+	return w.sink.gates.full(&w.open)
+}
+
 // hurry has what is open frozen before a gate is reached, to free memory.
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flush = len(w.open.records) > 0
+	w.flush = len(w.open.records) > 0 && w.restored
 	w.signal()
 }
 
@@ -108,7 +170,7 @@ func (w *worker) hurry() {
 func (w *worker) idle() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.inFlight != 0 || w.flush {
+	if w.inFlight != 0 || w.flush || !w.restored || w.stuck != "" || w.forced != nil && w.forced.exact {
 		return 0
 	}
 	return w.open.bytes
@@ -132,17 +194,28 @@ func (w *worker) signal() {
 	}
 }
 
-// run freezes and settles one range after the other. What is left in hand when
-// it returns is dropped: it was not committed, so whoever owns the partition
-// next reads it again.
+// run takes the partition over, then freezes and settles one range after the
+// other. What is left in hand when it returns is dropped: it was not committed, so
+// whoever owns the partition next reads it again.
 func (w *worker) run(ctx context.Context) {
 	defer w.drop()
+	if err := w.restore(ctx); err != nil {
+		w.giveUp(ctx, err)
+		return
+	}
+	w.rangesFrom(ctx)
+}
+
+func (w *worker) rangesFrom(ctx context.Context) {
 	timer := time.NewTimer(w.sink.gates.wait)
 	defer timer.Stop()
 	for {
 		due, wait, over := w.next(time.Now())
-		switch {
+		switch err := w.exhausted(); {
 		case over:
+			return
+		case err != nil:
+			w.giveUp(ctx, w.missing(ctx, err))
 			return
 		case due:
 			if err := w.turn(ctx); err != nil {
@@ -169,32 +242,89 @@ func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
 	if w.ending == halted || w.ending == draining && len(w.open.records) == 0 {
 		return false, 0, true
 	}
+	if f := w.forced; f != nil && f.exact {
+		// Half of it must not be stored. What is there of it when draining is read
+		// again.
+		done := w.complete()
+		return done, w.sink.gates.wait, !done && w.ending == draining
+	}
 	if len(w.open.records) == 0 {
 		return false, w.sink.gates.wait, false
 	}
 	wait = w.sink.gates.due(&w.open, now)
-	return wait <= 0 || w.flush || w.ending != running, wait, false
+	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false
+}
+
+// exhausted returns why nothing comes any more, once what is in hand is settled,
+// or cannot be because the rest of its range is gone.
+func (w *worker) exhausted() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost == nil || w.ending != running {
+		return nil
+	}
+	if f := w.forced; f != nil && f.exact {
+		if w.complete() {
+			return nil
+		}
+		return w.lost
+	}
+	if len(w.open.records) > 0 {
+		return nil
+	}
+	return w.lost
 }
 
 // turn waits for a builder, then freezes the next range and settles it. The range
 // goes on growing, up to the gates for size, for as long as it has to wait: the
 // busier the server, the larger the inserts.
 func (w *worker) turn(ctx context.Context) error {
+	if err := w.pace(ctx); err != nil {
+		return err
+	}
 	b, err := w.sink.builders.acquire(ctx, w.halt)
 	if err != nil {
 		return err
 	}
-	return w.settle(ctx, w.freeze(), b)
+	r := w.freeze()
+	if err := w.settle(ctx, r, b); err != nil {
+		return err
+	}
+	return w.recut(ctx)
 }
 
-// freeze cuts the next range off. There are records.
+// cut returns how many records the next range has, its last offset, and what it
+// has to be, if anything.
+func (w *worker) cut() (n int, last int64, f *forcedSpan) {
+	f = w.forced
+	if f != nil && f.exact {
+		return w.open.upTo(f.last), f.last, f
+	}
+	n = w.sink.gates.cut(w.open.records)
+	if f != nil && w.open.next > f.last && w.open.upTo(f.last) <= n {
+		return w.open.upTo(f.last), f.last, f
+	}
+	return n, w.open.records[n-1].Offset, f
+}
+
+// freeze cuts the next range off. There are records, or the span it has to be.
 func (w *worker) freeze() *frozen {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flush = false
-	r := w.open.freeze(w.sink.gates, w.sink.records.get)
-	w.inFlight = r.records[0].ReceivedAt
-	if w.paused && !w.sink.gates.full(&w.open) {
+	n, last, f := w.cut()
+	r := w.open.freeze(n, last, w.sink.records.get)
+	r.epoch = w.epoch
+	if f != nil && f.exact {
+		r.planned, r.epoch, r.refused = f.plan, f.epoch, f.refused
+	}
+	r.floor = w.window.Floor()
+	w.forced = nil
+	w.inFlight = 1
+	if len(r.records) > 0 {
+		w.inFlight = r.records[0].ReceivedAt
+	}
+	if w.paused && !w.complete() {
 		w.paused = false
 		w.sink.deps.Source.Resume(w.partition)
 	}
@@ -204,11 +334,17 @@ func (w *worker) freeze() *frozen {
 // landed is told that no range is in flight any more.
 func (w *worker) landed() {
 	w.mu.Lock()
-	w.inFlight = 0
+	w.inFlight, w.planned = 0, time.Time{}
 	w.mu.Unlock()
+	w.measure()
+}
+
+// measure tells metrics about the window.
+func (w *worker) measure() {
 	w.stats.keys.Store(int64(w.window.Len()))
 	w.stats.bytes.Store(int64(w.window.Bytes()))
 	w.stats.coverage.Store(int64(w.window.Coverage()))
+	w.stats.clamped.Store(w.window.clamped)
 }
 
 // drop forgets what is in hand.
@@ -219,21 +355,72 @@ func (w *worker) drop() {
 	w.sink.budget.give(w.open.bytes)
 	w.sink.records.put(w.open.records)
 	w.open = open{}
+	w.window.Close()
 	if w.paused {
 		w.paused = false
 		w.sink.deps.Source.Resume(w.partition)
 	}
 }
 
-// giveUp is told why the range in flight was not settled.
+// giveUp is told why the range in flight was not settled, or the partition not
+// taken over. A partition that is stuck stays with this worker until somebody else
+// is to have it.
 func (w *worker) giveUp(ctx context.Context, err error) {
-	if !errors.Is(err, ErrFenced) {
+	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
+	if errors.Is(err, ErrFenced) {
+		w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
+		w.sink.metrics.fenced.Inc()
+		w.sink.deps.Source.Rewind(w.partition)
+		return
+	}
+	var s *stuck
+	if !errors.As(err, &s) {
 		return // asked to end
 	}
-	w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over",
-		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err))
-	w.sink.metrics.fenced.Inc()
-	w.sink.deps.Source.Rewind(w.partition)
+	w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition stands still until somebody does something about it",
+		append(where, slog.String("reason", string(s.reason)))...)
+	w.stand(ctx, s.reason)
+}
+
+// stand keeps a stuck partition, without anything of it in hand.
+func (w *worker) stand(ctx context.Context, why StuckReason) {
+	w.mu.Lock()
+	w.stuck = why
+	w.sink.budget.give(w.open.bytes)
+	w.sink.records.put(w.open.records)
+	w.open = open{first: w.open.first, next: w.open.next}
+	if !w.paused {
+		w.paused = true
+		w.sink.deps.Source.Pause(w.partition)
+	}
+	w.mu.Unlock()
+	for {
+		select {
+		case <-w.halt:
+			return
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+			if w.isEnding() {
+				return
+			}
+		}
+	}
+}
+
+func (w *worker) isEnding() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ending != running
+}
+
+// gone is told that the log does not hold what comes next. What is in hand is
+// settled first.
+func (w *worker) gone(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = err
+	w.signal()
 }
 
 // lag returns how many records up to the end of the log, as it was at the latest
@@ -245,27 +432,44 @@ func (w *worker) lag() (records, oldest int64) {
 	defer w.mu.Unlock()
 	records = max(0, w.logEnd-w.settled.next)
 	switch {
-	case w.inFlight != 0:
+	case w.inFlight > 1:
 		return records, w.inFlight
 	case len(w.open.records) > 0:
 		return records, w.open.records[0].ReceivedAt
-	case records > 0:
+	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}
 	return 0, 0
 }
 
-// advance notes that all before a place is committed.
-func (w *worker) advance(to mark) {
+// position tells how far the partition is settled, once it is taken over.
+func (w *worker) position() (Position, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settled = to
+	return Position{w.partition, w.assignment.TopicID, w.epoch, w.settled.next}, w.restored
 }
 
-func (w *worker) isPaused() bool {
+// pace waits until the next range may be stored.
+func (w *worker) pace(ctx context.Context) error {
+	if w.sink.deps.Pacer == nil {
+		return nil
+	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.paused
+	n := min(len(w.open.records), w.sink.gates.rows)
+	w.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-w.halt:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil {
+		return fmt.Errorf("waiting for its turn: %w", err)
+	}
+	return nil
 }
 
 func (w *worker) isHalted() bool {

@@ -71,3 +71,20 @@ func newRecordPool(keep int) *pool[[]Record] {
 		reset: func(r []Record) []Record { clear(r); return r[:0] },
 	}
 }
+
+// semaphore lets a few in at a time.
+type semaphore chan struct{}
+
+// acquire waits to be let in, until ctx ends or halt is closed.
+func (s semaphore) acquire(ctx context.Context, halt <-chan struct{}) error {
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-halt:
+		return errHalted
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s semaphore) release() { <-s }

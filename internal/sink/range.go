@@ -11,7 +11,8 @@ type open struct {
 	records []Record
 	bytes   int64
 	since   time.Time // when the first one came
-	next    int64     // the offset after the last one; 0 before any
+	first   int64     // the offset that the next range begins at
+	next    int64     // the offset after the last record; first before any
 }
 
 // append takes records in offset order and returns what they count against the
@@ -37,18 +38,27 @@ func (o *open) append(records []Record, now time.Time, fresh func() []Record) (b
 	return bytes
 }
 
-// freeze cuts the next range off, up to the gates for size. It is called only
-// when there are records.
-func (o *open) freeze(g gates, fresh func() []Record) *frozen {
-	n, bytes := g.cut(o.records)
-	r := &frozen{span: span{o.records[0].Offset, o.records[n-1].Offset}, records: o.records[:n], bytes: bytes}
+// freeze cuts off the next range: the first n records, up to the offset last.
+// Offsets before and between them that have no record belong to it, so that
+// ranges follow each other without a gap.
+func (o *open) freeze(n int, last int64, fresh func() []Record) *frozen {
+	r := &frozen{Span: Span{o.first, last}, records: o.records[:n]}
+	for i := range r.records {
+		r.bytes += recordBytes(&r.records[i])
+	}
 	var rest []Record
 	if n < len(o.records) {
 		rest = append(fresh(), o.records[n:]...)
 		clear(o.records[n:])
 	}
-	o.records, o.bytes = rest, o.bytes-bytes
+	o.records, o.bytes, o.first = rest, o.bytes-r.bytes, last+1
 	return r
+}
+
+// upTo returns how many records, from the first, have offsets up to last.
+func (o *open) upTo(last int64) int {
+	n, _ := slices.BinarySearchFunc(o.records, last+1, func(r Record, offset int64) int { return cmp.Compare(r.Offset, offset) })
+	return n
 }
 
 // recordBytes is what a record in hand counts against the budget: its value, and
@@ -63,13 +73,42 @@ const (
 // frozen is a range whose offsets never change again, and since its build
 // neither does what is stored of it.
 type frozen struct {
-	span
+	Span
+
+	epoch   int64
+	planned bool // its plan was found when the partition was taken over
+	floor   int32
+	refused []int64 // offsets that the server refuses, in order
 
 	records []Record
 	bytes   int64
 	blocks  []monthBlock
-	letters []DeadLetter
+	letters []DeadLetter // found by the build
+	stored  int
 	dups    int
+	dead    int // all dead letters, also those that the server made
+	control int // records that only the broker needs
+	touched []Touched
+}
+
+// entry is what the ledger keeps of the range.
+func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
+	e := &Entry{
+		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: EntryRange,
+		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead),
+		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched,
+	}
+	for i := range r.records {
+		at := r.records[i].ReceivedAt
+		if !r.records[i].hasHash() {
+			continue
+		}
+		if e.ReceivedFrom == 0 || at < e.ReceivedFrom {
+			e.ReceivedFrom = at
+		}
+		e.ReceivedTo = max(e.ReceivedTo, at)
+	}
+	return e
 }
 
 // shrink lets go of the records as they were read, once the blocks are built:
@@ -88,6 +127,7 @@ func (r *frozen) shrink() (freed int64) {
 
 // monthBlock is what a range brings for one month.
 type monthBlock struct {
-	month int // YYYYMM
-	block Block
+	month   int // YYYYMM
+	block   Block
+	refused []int64 // of the range's refused offsets those of this month, in order
 }

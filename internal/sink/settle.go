@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// settle brings a frozen range to its end: blocks built by b, dead letters
-// acknowledged, blocks inserted, offset committed, event ids remembered, in this
-// order. It returns an error only when the worker has to end before that; the
-// range is then read again from the committed offset.
+// settle brings a frozen range to its end: plan committed, blocks built by b, dead
+// letters acknowledged, blocks inserted, ledger written, offset committed,
+// sightings remembered, in this order. It returns an error only when the worker
+// has to end before that; the range is then gone on with from its plan.
 func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 	s := w.sink
 	defer func() {
@@ -22,33 +22,60 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 	defer a.release()
 	ctx, traced := s.startSpan(ctx, w.partition, r)
 	defer traced.End()
-	b.build(r, w.partition, w.window, s.blocks.get)
-	s.budget.give(r.shrink())
 
-	if len(r.letters) > 0 {
-		if err := a.until(ctx, stepDeadLetter, func(ctx context.Context) error {
-			return s.deps.DeadLetters.Send(ctx, r.letters)
-		}); err != nil {
-			return err
-		}
+	if err := a.plan(ctx, r); err != nil {
+		return err
+	}
+	s.reached(PointPlanned, w.partition)
+	// Not b: one that had to wait goes on with another builder.
+	a.builder.build(r, w.partition, w.decisions(), s.blocks.get)
+	s.owners.add(&a.builder.touched)
+	s.budget.give(r.shrink())
+	if err := a.sendLetters(ctx, r, r.letters, len(r.records)); err != nil {
+		return err
 	}
 	if err := a.insert(ctx, r); err != nil {
 		return err
 	}
+	s.reached(PointInserted, w.partition)
 	a.release()
-	if err := a.until(ctx, stepCommit, func(ctx context.Context) error {
-		return s.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.last + 1})
-	}); err != nil {
+	if err := a.record(ctx, r); err != nil {
 		return err
 	}
-	for i := range r.records {
-		if r.records[i].stored {
-			w.window.Add(r.records[i].Hash, r.records[i].ReceivedAt)
-		}
+	s.reached(PointRecorded, w.partition)
+	if err := a.commit(ctx, r); err != nil {
+		return err
 	}
-	w.advance(mark{r.last + 1, r.records[len(r.records)-1].ReceivedAt})
+	s.reached(PointCommitted, w.partition)
+	w.remember(r)
 	s.metrics.settled(r)
 	return nil
+}
+
+// decisions is the window that says what is a duplicate; nil when nothing is.
+func (w *worker) decisions() *Window {
+	if w.sink.deps.Testing.WithoutWindow {
+		return nil
+	}
+	return w.window
+}
+
+// remember notes what was seen, and how far everything is settled.
+func (w *worker) remember(r *frozen) {
+	now := time.Now()
+	to := mark{next: r.Last + 1}
+	for i := range r.records {
+		if rec := &r.records[i]; rec.hasHash() {
+			w.window.Add(rec.Hash, rec.ReceivedAt, now)
+			to.received = rec.ReceivedAt
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if to.received == 0 {
+		to.received = w.settled.received
+	}
+	w.settled = to
 }
 
 // currentSession is that of the latest delivery: a partition that was kept
@@ -61,58 +88,201 @@ func (w *worker) currentSession() Session {
 
 // The steps, as metrics and logs name them.
 const (
+	stepRestore    = "restore"
+	stepRebuild    = "rebuild"
+	stepPlan       = "plan"
 	stepDeadLetter = "dead_letter"
-	stepEpoch      = "epoch"
 	stepInsert     = "insert"
+	stepProbe      = "probe"
+	stepFetch      = "fetch"
+	stepLedger     = "ledger"
 	stepCommit     = "commit"
 )
 
 // attempt is the settling of one range. It holds one of the few builders while
 // something is under way, and none while it waits to try again.
 type attempt struct {
-	worker  *worker
-	builder *builder
+	worker   *worker
+	builder  *builder
+	patience time.Duration // for one try; 0: the insert timeout
+}
+
+// plan commits which range is being stored, beside the offset that stays as it
+// is. From then on whoever owns the partition stores exactly this range, under
+// the same tokens and with the same decisions. It is refused to a process that is
+// not the owner any more, before it has written anything. A plan that was found
+// is committed again: that tells whether it still may be gone on with.
+func (a *attempt) plan(ctx context.Context, r *frozen) error {
+	w := a.worker
+	if w.sink.deps.Testing.WithoutPlan {
+		return nil
+	}
+	state := NewState(w.assignment.TopicID, r.epoch)
+	state.Floor, state.Plan = r.floor, &[2]int64{r.First, r.Last}
+	for _, offset := range r.refused {
+		state.Refused = append(state.Refused, offset-r.First)
+	}
+	metadata, err := state.Encode()
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	if w.planned.IsZero() {
+		w.planned = time.Now()
+	}
+	w.mu.Unlock()
+	return a.until(ctx, stepPlan, func(ctx context.Context) error {
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, Metadata: metadata})
+	})
+}
+
+// sendLetters has the dead letters among so many records acknowledged before
+// anything else of the range is written.
+func (a *attempt) sendLetters(ctx context.Context, r *frozen, letters []DeadLetter, records int) error {
+	w := a.worker
+	if w.letters.tooMany(records, len(letters), time.Now()) {
+		return &stuck{StuckDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", w.letters.limit)}
+	}
+	if len(letters) == 0 {
+		return nil
+	}
+	r.dead += len(letters)
+	return a.until(ctx, stepDeadLetter, func(ctx context.Context) error {
+		return w.sink.deps.DeadLetters.Send(ctx, letters)
+	})
 }
 
 // insert stores the range's blocks, each under its own token.
 func (a *attempt) insert(ctx context.Context, r *frozen) error {
-	if len(r.blocks) == 0 {
-		return nil
-	}
-	w, deps := a.worker, &a.worker.sink.deps
-	var epoch int64
-	if err := a.until(ctx, stepEpoch, func(ctx context.Context) (err error) {
-		epoch, err = deps.Epochs.Epoch(ctx, w.partition.Topic)
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, m := range r.blocks {
-		t := token(epoch, w.topicID, w.partition.Index, r.span, m.month)
-		if err := a.until(ctx, stepInsert, func(ctx context.Context) error {
-			start := time.Now()
-			if err := deps.Inserter.Insert(ctx, m.block, t); err != nil {
-				return fmt.Errorf("inserting %d rows: %w", m.block.Rows(), err)
-			}
-			w.sink.metrics.inserted(m.block.Rows(), time.Since(start))
-			return nil
-		}); err != nil {
+	for i := range r.blocks {
+		if err := a.insertMonth(ctx, r, &r.blocks[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// insertMonth stores one block, in pieces where rows of it are refused.
+func (a *attempt) insertMonth(ctx context.Context, r *frozen, m *monthBlock) error {
+	done := map[Span]bool{}
+	for failures := 0; ; {
+		again := false
+		for _, p := range m.pieces(r.Span) {
+			if done[p.span] {
+				continue
+			}
+			refused, err := a.insertPiece(ctx, r, m, p)
+			if err != nil {
+				return err
+			}
+			if refused == nil {
+				done[p.span] = true
+				continue
+			}
+			found, err := a.lookInto(ctx, r, m, p)
+			if err != nil {
+				return err
+			}
+			if !found {
+				failures++
+				a.tell(ctx, stepInsert, failures, refused)
+				if err := a.pause(ctx, backoff(failures)); err != nil {
+					return err
+				}
+			}
+			again = true
+			break // it may be cut otherwise now
+		}
+		if !again {
+			return nil
+		}
+	}
+}
+
+// insertPiece stores a piece of a block. refused is the server's answer when time
+// alone does not help.
+func (a *attempt) insertPiece(ctx context.Context, r *frozen, m *monthBlock, p piece) (refused, err error) {
+	w := a.worker
+	b, back := a.rowsOf(m, p)
+	defer back()
+	t := blockToken(r.epoch, w.assignment.TopicID, w.partition.Index, p.span, m.month)
+	if w.sink.deps.Testing.WithoutToken {
+		t = ""
+	}
+	err = a.until(ctx, stepInsert, func(ctx context.Context) error {
+		w.sink.reached(PointInserting, w.partition)
+		start := time.Now()
+		err := w.sink.deps.Inserter.Insert(ctx, b, t)
+		if classOf(err) == ClassRefused {
+			refused = fmt.Errorf("inserting %d rows: %w", b.Rows(), err)
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("inserting %d rows: %w", b.Rows(), err)
+		}
+		w.sink.metrics.inserted(b.Rows(), time.Since(start))
+		return nil
+	})
+	return refused, err
+}
+
+// lookInto finds out which rows of a piece are refused.
+func (a *attempt) lookInto(ctx context.Context, r *frozen, m *monthBlock, p piece) (found bool, err error) {
+	b, back := a.rowsOf(m, p)
+	defer back()
+	return a.setAside(ctx, r, m, b)
+}
+
+// rowsOf returns a block of a piece's rows, which is the whole block where nothing
+// is refused; back gives it back.
+func (a *attempt) rowsOf(m *monthBlock, p piece) (b Block, back func()) {
+	if p.from == 0 && p.to == m.block.Rows() {
+		return m.block, func() {}
+	}
+	b = a.worker.sink.blocks.get()
+	m.block.CopyTo(b, p.from, p.to)
+	return b, func() { a.worker.sink.blocks.put(b) }
+}
+
+// record writes down what became of the range.
+func (a *attempt) record(ctx context.Context, r *frozen) error {
+	w := a.worker
+	e := r.entry(w.partition, w.assignment.TopicID)
+	t := rangeToken(r.epoch, w.assignment.TopicID, w.partition.Index, r.Span)
+	return a.until(ctx, stepLedger, func(ctx context.Context) error {
+		return w.sink.deps.Ledger.Write(ctx, e, t)
+	})
+}
+
+// commit commits the offset after the range.
+func (a *attempt) commit(ctx context.Context, r *frozen) error {
+	w := a.worker
+	state := NewState(w.assignment.TopicID, w.epoch)
+	state.Floor = r.floor
+	metadata, err := state.Encode()
+	if err != nil {
+		return err
+	}
+	return a.until(ctx, stepCommit, func(ctx context.Context) error {
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, Metadata: metadata})
+	})
+}
+
 // until runs a step with a deadline until it succeeds. It ends early, with an
 // error, when the step says that the session is over or the worker has to end.
-// What was inserted may still be committed by a worker that is halted.
+// What was inserted may still be recorded and committed by a worker that is
+// halted.
 func (a *attempt) until(ctx context.Context, step string, do func(context.Context) error) error {
 	s := a.worker.sink
+	patience := a.patience
+	if patience == 0 {
+		patience = s.cfg.InsertTimeout
+	}
 	for failures := 0; ; {
-		if a.worker.isHalted() && (step != stepCommit || failures > 0) {
+		if a.worker.isHalted() && (step != stepCommit && step != stepLedger || failures > 0) {
 			return errHalted
 		}
-		err := withTimeout(ctx, s.cfg.InsertTimeout, do)
+		err := withTimeout(ctx, patience, do)
 		switch {
 		case err == nil:
 			return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 )
 
-// Deps are the parts a Sink needs; all but Tracer are required.
+// Deps are the parts a Sink needs; all but Tracer, Pacer and Testing are required.
 type Deps struct {
 	Log         *slog.Logger
 	Metrics     prometheus.Registerer
@@ -24,7 +24,15 @@ type Deps struct {
 	Source      Source
 	Inserter    Inserter
 	DeadLetters DeadLetters
-	Epochs      Epochs
+	Ledger      Ledger
+	Pacer       Pacer // nil stores as fast as the server takes it
+	Testing     Testing
+}
+
+// Pacer holds a sink back that must not use all of the server.
+type Pacer interface {
+	// Pace waits until so many records may be stored, or ctx ends.
+	Pace(ctx context.Context, records int) error
 }
 
 // Sink consumes the partitions that its Source gives it. Run it once.
@@ -37,6 +45,10 @@ type Sink struct {
 	builders builders
 	blocks   *pool[Block]
 	records  *pool[[]Record]
+	rebuilds semaphore    // windows that are read at the same time
+	probing  sync.Mutex   // held while refused rows are looked for
+	windows  *windowShare // the keys of all windows
+	owners   *ownerShares // whose records they are
 
 	mu      sync.Mutex
 	workers map[Partition]*worker
@@ -51,10 +63,26 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
 		builders: newBuilders(cfg.Connections), workers: map[Partition]*worker{},
 		blocks: newBlockPool(cfg.Connections+1, deps.Inserter.NewBlock), records: newRecordPool(2 * cfg.Connections),
+		rebuilds: make(semaphore, rebuildsAtOnce), windows: &windowShare{limit: int64(cfg.WindowMemory / keyBytes)}, owners: &ownerShares{},
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
 	return s, nil
 }
+
+const (
+	rebuildsAtOnce = 2
+	keyBytes       = 40 // of a window, at most
+)
+
+// newWindow returns an empty window that shares the memory for all of them.
+func (s *Sink) newWindow() *Window {
+	w := NewWindow(s.cfg.Window, s.cfg.WindowKeys)
+	w.share = s.windows
+	return w
+}
+
+// reached tells a test where the work has got to.
+func (s *Sink) reached(at Point, p Partition) { s.deps.Testing.reached(at, p) }
 
 // validate reports what makes the steps of a range impossible or unsafe.
 func validate(cfg config.Sink) error {
@@ -105,6 +133,7 @@ func (s *Sink) deliver(b Batch) {
 	s.mu.Unlock()
 	if w != nil {
 		w.deliver(b)
+		s.reached(PointPolled, b.Partition)
 	}
 }
 
@@ -160,6 +189,9 @@ func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 // Revoked implements Owner. An insert under way may finish and be committed, so
 // that the next owner does not have to do it again; all else is dropped.
 func (s *Sink) Revoked(ctx context.Context, revoked []Partition) {
+	for _, p := range revoked {
+		s.reached(PointRevoking, p)
+	}
 	workers := s.remove(revoked)
 	for _, w := range workers {
 		w.end(halted)
@@ -173,6 +205,36 @@ func (s *Sink) Lost(ctx context.Context, lost []Partition) {
 	workers := s.remove(lost)
 	s.await(workers, 0)
 	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partitions lost", slog.Int("partitions", len(workers)))
+}
+
+// Gone implements Owner.
+func (s *Sink) Gone(_ context.Context, p Partition, err error) {
+	s.mu.Lock()
+	w := s.workers[p]
+	s.mu.Unlock()
+	if w != nil {
+		w.gone(err)
+	}
+}
+
+// Position is how far a partition is settled.
+type Position struct {
+	Partition Partition
+	TopicID   [16]byte
+	Epoch     int64
+	Next      int64 // the offset after the last one that is committed
+}
+
+// Positions returns how far the partitions are settled that are owned now and
+// taken over.
+func (s *Sink) Positions() []Position {
+	var all []Position
+	for _, w := range s.owned() {
+		if p, ok := w.position(); ok {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // await waits for workers to end by themselves, then ends the rest at once. It

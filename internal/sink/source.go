@@ -30,6 +30,13 @@ type Session struct {
 type Assignment struct {
 	Partition Partition
 	TopicID   [16]byte // the topic's UUID: a topic made anew has another one
+	// Committed is the committed offset, at which delivery begins; -1 when there is
+	// none, and delivery begins at LogStart.
+	Committed int64
+	// Metadata is what was committed beside the offset.
+	Metadata string
+	// LogStart is the first offset that the log still holds.
+	LogStart int64
 }
 
 // Record is one record as the sink needs it.
@@ -43,12 +50,19 @@ type Record struct {
 	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
 	// missing or malformed.
 	BadHeaders bool
+	// Control marks a record that only the broker needs: an offset without content.
+	Control bool
+	// Replay marks a dead letter that was sent again: it is never a duplicate.
+	Replay bool
 	// Traceparent is the W3C trace context of the request that brought the event;
 	// empty when it was not traced.
 	Traceparent []byte
 
 	stored bool // decided to be in a block of its range
 }
+
+// hasHash reports whether the record names an event.
+func (r *Record) hasHash() bool { return !r.BadHeaders && !r.Control }
 
 // Original is a record as it was read.
 type Original interface {
@@ -87,6 +101,9 @@ type Owner interface {
 	Revoked(ctx context.Context, revoked []Partition)
 	// Lost ends the work on partitions that already belong to somebody else.
 	Lost(ctx context.Context, lost []Partition)
+	// Gone says that the log does not hold what comes next in a partition:
+	// retention was faster, or the log was cut. Nothing more is delivered of it.
+	Gone(ctx context.Context, p Partition, err error)
 }
 
 // Source delivers the records of the partitions that this process owns. Open and
@@ -110,6 +127,14 @@ type Source interface {
 	// if it still owns it, Lost and then Assigned are called for it, and delivery
 	// begins again at the committed offset.
 	Rewind(p Partition)
+	// Sightings reads a partition from the first record that was received at or
+	// after since, in Unix milliseconds, up to the offset to, and tells which events
+	// it saw and when they were received. It takes no part in the group.
+	Sightings(ctx context.Context, p Partition, since, to int64, saw func(h record.Hash, receivedAt int64)) (records int64, err error)
+	// Fetch reads single records, by ascending offset. It takes no part in the group.
+	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Record, error)
+	// LogStart returns the first offset that the log of a partition still holds.
+	LogStart(ctx context.Context, p Partition) (int64, error)
 	// Close leaves the group.
 	Close()
 }

@@ -1,45 +1,39 @@
 package sink
 
 import (
-	"context"
 	"encoding/hex"
 	"strconv"
 )
 
-// Epochs tells the epoch of a topic: the first part of its insert tokens. It is
-// raised when records are to be stored again although the server remembers their
-// tokens, and by nothing else.
-type Epochs interface {
-	Epoch(ctx context.Context, topic string) (int64, error)
+// rangeToken names what a range brings as a whole:
+// <epoch>:<topic uuid>:<partition>:<first>-<last>. Whoever settles the same range
+// sends the same token, and two different ranges never do.
+func rangeToken(epoch int64, topicID [16]byte, partition int32, r Span) string {
+	return string(appendToken(make([]byte, 0, 96), epoch, topicID, partition, r))
 }
 
-// FixedEpoch is the same epoch for every topic.
-type FixedEpoch int64
+// blockToken names the insert of one month of a range: the range's token and
+// :<YYYYMM>. Two months under one token would be taken for one insert by a table
+// that is not partitioned by month.
+func blockToken(epoch int64, topicID [16]byte, partition int32, r Span, month int) string {
+	b := appendToken(make([]byte, 0, 96), epoch, topicID, partition, r)
+	return string(strconv.AppendInt(append(b, ':'), int64(month), 10))
+}
 
-// Epoch returns the fixed epoch.
-func (e FixedEpoch) Epoch(context.Context, string) (int64, error) { return int64(e), nil }
-
-// span is a range of offsets, both ends included.
-type span struct{ first, last int64 }
-
-// token names one insert: <epoch>:<topic uuid>:<partition>:<first>-<last>:<YYYYMM>.
-// Whoever inserts the same range sends the same token, and two different inserts
-// never do.
-func token(epoch int64, topicID [16]byte, partition int32, r span, month int) string {
-	b := make([]byte, 0, 96)
+func appendToken(b []byte, epoch int64, topicID [16]byte, partition int32, r Span) []byte {
 	b = strconv.AppendInt(b, epoch, 10)
 	b = append(b, ':')
 	b = appendUUID(b, topicID)
 	b = append(b, ':')
 	b = strconv.AppendInt(b, int64(partition), 10)
 	b = append(b, ':')
-	b = strconv.AppendInt(b, r.first, 10)
+	b = strconv.AppendInt(b, r.First, 10)
 	b = append(b, '-')
-	b = strconv.AppendInt(b, r.last, 10)
-	b = append(b, ':')
-	b = strconv.AppendInt(b, int64(month), 10)
-	return string(b)
+	return strconv.AppendInt(b, r.Last, 10)
 }
+
+// UUID returns a topic's id in the usual form.
+func UUID(id [16]byte) string { return string(appendUUID(make([]byte, 0, 36), id)) }
 
 func appendUUID(b []byte, id [16]byte) []byte {
 	start := 0

@@ -31,7 +31,7 @@ func (s *Sink) startSpan(ctx context.Context, p Partition, r *frozen) (context.C
 		trace.WithLinks(links[1:]...),
 		trace.WithAttributes(
 			attribute.Int("partition", int(p.Index)),
-			attribute.Int64("first_offset", r.first), attribute.Int64("last_offset", r.last),
+			attribute.Int64("first_offset", r.First), attribute.Int64("last_offset", r.Last),
 			attribute.Int("records", len(r.records)),
 		))
 }

@@ -1,0 +1,131 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
+)
+
+var errShort = errors.New("the log ended early")
+
+// LogStart implements sink.Source.
+func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error) {
+	name := TopicName(c.cfg, p.Topic)
+	starts, err := c.admin.ListStartOffsets(ctx, name)
+	if err == nil {
+		err = starts[name][p.Index].Err
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the log start of %s/%d: %w", p.Topic, p.Index, err)
+	}
+	return starts[name][p.Index].Offset, nil
+}
+
+// Fetch implements sink.Source.
+func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64) ([]sink.Record, error) {
+	var records []sink.Record
+	for _, offset := range offsets {
+		err := c.read(ctx, p, offset, offset+1, func(r *kgo.Record) {
+			if r.Offset == offset {
+				records = append(records, recordOf(r))
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading %s/%d at %d: %w", p.Topic, p.Index, offset, err)
+		}
+	}
+	return records, nil
+}
+
+// Sightings implements sink.Source. Brokers find the first record by its
+// timestamp, which is the time of receipt.
+func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to int64, saw func(record.Hash, int64)) (records int64, err error) {
+	name := TopicName(c.cfg, p.Topic)
+	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(0, since), name)
+	if err == nil {
+		err = listed[name][p.Index].Err
+	}
+	if err != nil {
+		return 0, fmt.Errorf("looking up the first record of the window of %s/%d: %w", p.Topic, p.Index, err)
+	}
+	from := listed[name][p.Index].Offset
+	if from < 0 || from >= to {
+		return 0, nil
+	}
+	err = c.read(ctx, p, from, to, func(r *kgo.Record) {
+		records++
+		if s := recordOf(r); !s.Control && !s.BadHeaders {
+			saw(s.Hash, s.ReceivedAt)
+		}
+	})
+	if err != nil {
+		return records, fmt.Errorf("reading the window of %s/%d: %w", p.Topic, p.Index, err)
+	}
+	return records, nil
+}
+
+// read gives the records [from, to) of a partition to do, over a client of its
+// own that is no member of the group. A log that begins later, or has gaps, has
+// fewer of them; one that ends before to is an error.
+func (c *Consumer) read(ctx context.Context, p sink.Partition, from, to int64, do func(*kgo.Record)) error {
+	opts, err := ClientOptions(c.cfg, c.deps.Client+"-reader", c.deps.Log, nil)
+	if err != nil {
+		return err
+	}
+	name := TopicName(c.cfg, p.Topic)
+	client, err := kgo.NewClient(append(opts,
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: {p.Index: kgo.NewOffset().At(from)}}),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchMaxBytes), kgo.FetchMaxPartitionBytes(readPartitionBytes),
+		kgo.FetchMaxWait(fetchMaxWait),
+	)...)
+	if err != nil {
+		return fmt.Errorf("making the reader: %w", err)
+	}
+	defer client.Close()
+	end, err := endOf(ctx, client, name, p.Index)
+	if err != nil {
+		return err
+	}
+	if end < to {
+		return fmt.Errorf("%w: at %d, before %d", errShort, end, to)
+	}
+	for next := from; next < to; {
+		fetches := client.PollFetches(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if r.Offset < to {
+				do(r)
+			}
+			next = r.Offset + 1
+		})
+	}
+	return nil
+}
+
+// readPartitionBytes is how much of a partition a reader fetches at a time,
+// compressed.
+const readPartitionBytes = 8 << 20
+
+func endOf(ctx context.Context, client *kgo.Client, topic string, partition int32) (int64, error) {
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends[topic][partition].Err
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the end of the log: %w", err)
+	}
+	return ends[topic][partition].Offset, nil
+}

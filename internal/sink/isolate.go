@@ -1,0 +1,146 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+)
+
+// isolate finds the rows of a block that the server refuses. Each half is tried on
+// a clone of the table that keeps nothing, so that nothing is written meanwhile:
+// 2·log2(rows) tries for one row. It returns the offsets of the rows, in order;
+// none when the clone takes the block, because then it is not the rows that are
+// refused but, say, a view that fails.
+func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
+	s := a.worker.sink
+	part := s.blocks.get()
+	defer s.blocks.put(part)
+	var refused []int64
+	var search func(from, to int) error
+	search = func(from, to int) error {
+		bad, err := a.refuses(ctx, b, part, from, to)
+		switch {
+		case err != nil || !bad:
+			return err
+		case to-from == 1:
+			refused = append(refused, b.Offset(from))
+			if len(refused) > maxRefused {
+				return &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", maxRefused)}
+			}
+			return nil
+		}
+		half := from + (to-from)/2
+		if err := search(from, half); err != nil {
+			return err
+		}
+		return search(half, to)
+	}
+	if err := search(0, b.Rows()); err != nil {
+		return nil, err
+	}
+	return refused, nil
+}
+
+// refuses tries rows of a block on the clone.
+func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
+	if from > 0 || to < b.Rows() {
+		part.Reset()
+		b.CopyTo(part, from, to)
+		b = part
+	}
+	err = a.until(ctx, stepProbe, func(ctx context.Context) error {
+		err := a.worker.sink.deps.Inserter.Probe(ctx, b)
+		if bad = classOf(err) == ClassRefused; bad {
+			return nil
+		}
+		return err
+	})
+	return bad, err
+}
+
+// setAside handles a block that the server refused: the rows that it refuses
+// become part of the plan, then dead letters, and what is left of the block is
+// inserted around them. It reports whether there were any such rows.
+func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Block) (bool, error) {
+	w := a.worker
+	if !w.sink.probing.TryLock() { // one at a time: it is many small inserts
+		return false, nil
+	}
+	defer w.sink.probing.Unlock()
+	found, err := a.isolate(ctx, b)
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse refuses were isolated", slog.String("topic", w.partition.Topic),
+		slog.Int("partition", int(w.partition.Index)), slog.Int("rows", len(found)), slog.Int("of", b.Rows()))
+	m.refused = append(m.refused, found...)
+	slices.Sort(m.refused)
+	r.refused = append(r.refused, found...)
+	slices.Sort(r.refused)
+	r.stored -= len(found)
+	if err := a.plan(ctx, r); err != nil {
+		if errors.Is(err, errStateTooLong) {
+			return false, &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(r.refused), err)}
+		}
+		return false, err
+	}
+	letters, err := a.fetchLetters(ctx, found)
+	if err != nil {
+		return false, err
+	}
+	if err := a.sendLetters(ctx, r, letters, 0); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// fetchLetters reads refused records again: their original form was let go.
+func (a *attempt) fetchLetters(ctx context.Context, offsets []int64) ([]DeadLetter, error) {
+	w := a.worker
+	var letters []DeadLetter
+	err := a.until(ctx, stepFetch, func(ctx context.Context) error {
+		letters = letters[:0]
+		records, err := w.sink.deps.Source.Fetch(ctx, w.partition, offsets)
+		if err != nil {
+			return err
+		}
+		if len(records) != len(offsets) {
+			return fmt.Errorf("reading %d refused records again: %d are there", len(offsets), len(records))
+		}
+		for i := range records {
+			letters = append(letters, DeadLetter{Partition: w.partition, Record: records[i], Reason: ReasonRefused, Err: errRefused})
+		}
+		return nil
+	})
+	return letters, err
+}
+
+// piece is what lies between two refused offsets of a block: rows [from, to), and
+// the offsets that they stand for, which name its insert. It depends on nothing
+// but the range and what is refused of it.
+type piece struct {
+	from, to int
+	span     Span
+}
+
+// pieces cuts a block around its refused offsets; one without any is one piece.
+func (m *monthBlock) pieces(r Span) []piece {
+	var all []piece
+	from, first := 0, r.First
+	for _, bad := range append(slices.Clone(m.refused), r.Last+1) {
+		to := from
+		for to < m.block.Rows() && m.block.Offset(to) < bad {
+			to++
+		}
+		if to > from {
+			all = append(all, piece{from, to, Span{first, bad - 1}})
+		}
+		if to < m.block.Rows() && m.block.Offset(to) == bad {
+			to++
+		}
+		from, first = to, bad+1
+	}
+	return all
+}

@@ -1,0 +1,235 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/record"
+)
+
+// restore takes a partition over: it reads what was committed for it, makes the
+// window whole, and finds out what the next range has to be. Until it returns,
+// records are delivered, but nothing is frozen.
+func (w *worker) restore(ctx context.Context) error {
+	a := attempt{worker: w}
+	var reached int64
+	if err := a.until(ctx, stepRestore, func(ctx context.Context) (err error) {
+		if w.epoch, err = w.sink.deps.Ledger.Epoch(ctx, w.partition.Topic); err != nil {
+			return err
+		}
+		reached, err = w.sink.deps.Ledger.Reached(ctx, w.assignment.TopicID, w.partition.Index)
+		return err
+	}); err != nil {
+		return err
+	}
+	state, err := w.check(ctx, reached)
+	if err != nil {
+		return err
+	}
+	if err := w.rebuild(ctx, state); err != nil {
+		return err
+	}
+	w.measure()
+	w.recuts = recuts{more: reached > w.settled.next}
+	if state.Plan != nil && !w.sink.deps.Testing.WithoutPlan {
+		w.goOnWith(state)
+	} else if err := w.recut(ctx); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.restored = true
+	if !w.paused && w.complete() {
+		w.paused = true
+		w.sink.deps.Source.Pause(w.partition)
+	} else if w.paused && !w.complete() {
+		w.paused = false
+		w.sink.deps.Source.Resume(w.partition)
+	}
+	return nil
+}
+
+// check compares what was committed with what the log holds and the ledger shows,
+// and returns the state. Whatever does not fit is for people to decide.
+func (w *worker) check(ctx context.Context, reached int64) (State, error) {
+	as := &w.assignment
+	if as.Committed < 0 {
+		if reached > 0 {
+			return State{}, &stuck{StuckOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
+		}
+		return State{}, nil
+	}
+	state, known, err := DecodeState(as.Metadata)
+	switch {
+	case err != nil:
+		return State{}, &stuck{StuckMetadata, err}
+	case known && state.TopicID != UUID(as.TopicID):
+		return State{}, &stuck{StuckTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, UUID(as.TopicID))}
+	case state.Plan != nil && state.Plan[0] != as.Committed:
+		return State{}, &stuck{StuckMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
+	case as.Committed < as.LogStart:
+		return State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
+	}
+	return state, nil
+}
+
+// missing writes into the ledger which offsets are gone, and returns why the
+// partition stands still.
+func (w *worker) missing(ctx context.Context, cause error) error {
+	w.mu.Lock()
+	first := w.open.first
+	w.mu.Unlock()
+	a := attempt{worker: w}
+	if err := a.until(ctx, stepLedger, func(ctx context.Context) error {
+		start, err := w.sink.deps.Source.LogStart(ctx, w.partition)
+		if err != nil || start <= first {
+			return err
+		}
+		gap := Span{first, start - 1}
+		return w.sink.deps.Ledger.Write(ctx, &Entry{
+			Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
+			Span: gap, Kind: EntryGap, Skipped: gap.Len(),
+		}, rangeToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap)+":gap")
+	}); err != nil {
+		return err
+	}
+	return &stuck{StuckRetention, cause}
+}
+
+// rebuild reads the window from the headers of the records before the first one
+// that is to be decided about.
+func (w *worker) rebuild(ctx context.Context, state State) error {
+	if w.sink.deps.Testing.WithoutWindow || w.assignment.Committed <= w.assignment.LogStart {
+		w.window.SetFloor(state.Floor)
+		return nil
+	}
+	floor := state.Floor
+	if floor == 0 {
+		first, err := w.firstReceipt(ctx)
+		if err != nil {
+			return err
+		}
+		floor = w.window.FloorFor(first)
+	}
+	if err := w.sink.rebuilds.acquire(ctx, w.halt); err != nil {
+		return err
+	}
+	defer w.sink.rebuilds.release()
+	begin := time.Now()
+	var records int64
+	a := attempt{worker: w, patience: rebuildTimeout}
+	if err := a.until(ctx, stepRebuild, func(ctx context.Context) (err error) {
+		w.window.Close()
+		w.window = w.sink.newWindow()
+		w.window.SetFloor(floor)
+		records, err = w.sink.deps.Source.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed,
+			func(h record.Hash, receivedAt int64) { w.window.Restore(h, receivedAt) })
+		return err
+	}); err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	w.sink.metrics.rebuilt(records, took)
+	w.sink.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
+		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", records), slog.Int("keys", w.window.Len()), slog.Duration("took", took))
+	return nil
+}
+
+// rebuildTimeout bounds one attempt to read a window: 24 h of records at a million
+// a second take minutes.
+const rebuildTimeout = 30 * time.Minute
+
+// firstReceipt waits for the first record that names an event and returns when it
+// was received. It is needed only where the offset was set by somebody's tool.
+func (w *worker) firstReceipt(ctx context.Context) (int64, error) {
+	for {
+		w.mu.Lock()
+		i := slices.IndexFunc(w.open.records, func(r Record) bool { return r.hasHash() })
+		var at int64
+		if i >= 0 {
+			at = w.open.records[i].ReceivedAt
+		}
+		full, ending := w.sink.gates.full(&w.open), w.ending != running
+		w.mu.Unlock()
+		switch {
+		case i >= 0:
+			return at, nil
+		case full: // of records that name nothing
+			return time.Now().UnixMilli(), nil
+		case ending:
+			return 0, errHalted
+		}
+		select {
+		case <-w.wake:
+		case <-w.halt:
+			return 0, errHalted
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// goOnWith makes an open plan the next range.
+func (w *worker) goOnWith(s State) {
+	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch}
+	for _, n := range s.Refused {
+		f.refused = append(f.refused, s.Plan[0]+n)
+	}
+	w.mu.Lock()
+	w.forced = f
+	w.planned = time.Now()
+	w.mu.Unlock()
+}
+
+// recuts are ranges that the ledger shows behind the committed offset: somebody
+// has set it back. Cut as they were, they have the tokens that they had, and the
+// server knows which of them it has stored.
+type recuts struct {
+	spans []Span
+	more  bool // the ledger may show further ones
+}
+
+// recutsAtOnce is how many are read from the ledger at a time.
+const recutsAtOnce = 1000
+
+// recut finds out what the next range has to be, as far as the ledger has a say.
+func (w *worker) recut(ctx context.Context) error {
+	c := &w.recuts
+	if w.sink.deps.Testing.WithoutPlan || !c.more && len(c.spans) == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	next := w.open.first
+	w.mu.Unlock()
+	for len(c.spans) > 0 && c.spans[0].Last < next {
+		c.spans = c.spans[1:]
+	}
+	if len(c.spans) == 0 && c.more {
+		a := attempt{worker: w}
+		if err := a.until(ctx, stepRestore, func(ctx context.Context) (err error) {
+			c.spans, err = w.sink.deps.Ledger.Ranges(ctx, w.assignment.TopicID, w.partition.Index, w.epoch, next, recutsAtOnce)
+			return err
+		}); err != nil {
+			return err
+		}
+		c.more = len(c.spans) == recutsAtOnce
+	}
+	if len(c.spans) == 0 {
+		return nil
+	}
+	f := &forcedSpan{last: c.spans[0].Last, exact: true, epoch: w.epoch}
+	if c.spans[0].First > next {
+		f.last, f.exact = c.spans[0].First-1, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.forced = f
+	if w.paused && !w.complete() {
+		w.paused = false
+		w.sink.deps.Source.Resume(w.partition)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package sink
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+const (
+	stateVersion = 1
+	// MaxStateBytes is how much metadata brokers keep beside an offset unless they
+	// are told otherwise (offset.metadata.max.bytes).
+	MaxStateBytes = 4096
+	// maxRefused is how many refused offsets a plan can name within MaxStateBytes.
+	maxRefused = 400
+)
+
+var errStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit metadata", MaxStateBytes)
+
+// State is what the sink commits beside an offset, as JSON, so that whoever owns
+// the partition next decides and names everything as its predecessor did.
+type State struct {
+	// Version is that of this format.
+	Version int `json:"v"`
+	// TopicID is the topic's UUID: offsets of a topic that was made anew mean
+	// something else.
+	TopicID string `json:"t"`
+	// Epoch is the first part of the plan's tokens.
+	Epoch int64 `json:"e"`
+	// Floor is the window's oldest bucket of 5 minutes, in record time since 1970.
+	// With the log it determines the window: each event of that bucket or later
+	// that was seen before the committed offset is in it. 0 is not known.
+	Floor int32 `json:"f,omitempty"`
+	// Plan is the range that is being stored, first and last offset; nil for none.
+	Plan *[2]int64 `json:"p,omitempty"`
+	// Refused are the offsets of the plan whose rows the server refuses, counted
+	// from the plan's first one.
+	Refused []int64 `json:"x,omitempty"`
+}
+
+// NewState returns the state of a partition in which nothing is planned.
+func NewState(topicID [16]byte, epoch int64) State {
+	return State{Version: stateVersion, TopicID: UUID(topicID), Epoch: epoch}
+}
+
+// Encode returns the state as commit metadata.
+func (s State) Encode() (string, error) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("encoding the commit metadata: %w", err)
+	}
+	if len(b) > MaxStateBytes {
+		return "", errStateTooLong
+	}
+	return string(b), nil
+}
+
+// DecodeState reads commit metadata. known is false for the empty metadata of an
+// offset that was set by somebody else's tool. What is not ours is an error: it
+// may hide a plan.
+func DecodeState(metadata string) (s State, known bool, err error) {
+	if metadata == "" {
+		return State{}, false, nil
+	}
+	if err := json.Unmarshal([]byte(metadata), &s); err != nil {
+		return State{}, false, fmt.Errorf("reading the commit metadata %.100q: %w", metadata, err)
+	}
+	switch {
+	case s.Version != stateVersion:
+		return State{}, false, fmt.Errorf("reading the commit metadata: version %d is not one that this build knows", s.Version)
+	case s.Plan != nil && (s.Plan[0] < 0 || s.Plan[1] < s.Plan[0]):
+		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is no range", s.Plan[0], s.Plan[1])
+	case len(s.Refused) > 0 && s.Plan == nil:
+		return State{}, false, errors.New("reading the commit metadata: refused offsets without a plan")
+	}
+	return s, true, nil
+}
