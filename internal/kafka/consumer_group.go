@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -47,7 +48,12 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 	}
 	c.own(news, true)
 	c.mu.Lock()
-	c.starts = c.offsets(assignments)
+	for topic, partitions := range c.offsets(assignments) {
+		if c.starts[topic] == nil {
+			c.starts[topic] = map[int32]kgo.EpochOffset{}
+		}
+		maps.Copy(c.starts[topic], partitions)
+	}
 	c.mu.Unlock()
 	c.owner.Assigned(ctx, assignments)
 }

@@ -90,12 +90,19 @@ func (c *Consumer) read(ctx context.Context, p sink.Partition, from, to int64, d
 		return fmt.Errorf("making the reader: %w", err)
 	}
 	defer client.Close()
-	end, err := endOf(ctx, client, name, p.Index)
+	admin := kadm.NewClient(client)
+	starts, err := offsets(ctx, admin.ListStartOffsets, name)
 	if err != nil {
 		return err
 	}
-	if end < to {
-		return fmt.Errorf("%w: at %d, before %d", errShort, end, to)
+	ends, err := offsets(ctx, admin.ListEndOffsets, name)
+	switch {
+	case err != nil:
+		return err
+	case starts[p.Index] >= to:
+		return nil
+	case ends[p.Index] < to:
+		return fmt.Errorf("%w: at %d, before %d", errShort, ends[p.Index], to)
 	}
 	for next := from; next < to; {
 		fetches := client.PollFetches(ctx)
@@ -118,14 +125,3 @@ func (c *Consumer) read(ctx context.Context, p sink.Partition, from, to int64, d
 // readPartitionBytes is how much of a partition a reader fetches at a time,
 // compressed.
 const readPartitionBytes = 8 << 20
-
-func endOf(ctx context.Context, client *kgo.Client, topic string, partition int32) (int64, error) {
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
-	if err == nil {
-		err = ends[topic][partition].Err
-	}
-	if err != nil {
-		return 0, fmt.Errorf("reading the end of the log: %w", err)
-	}
-	return ends[topic][partition].Offset, nil
-}

@@ -39,13 +39,17 @@ func (b *budget) inUse() int64 {
 }
 
 // room waits until an eighth of the budget is free, and returns what is free.
-// tight is called before each wait.
-func (b *budget) room(ctx context.Context, tight func()) (int64, error) {
+// tight is called before each wait; when it says that more has to be fetched in
+// any case, an eighth is lent.
+func (b *budget) room(ctx context.Context, tight func() bool) (int64, error) {
+	least := max(1, b.limit/8)
 	for {
-		if free := b.limit - b.inUse(); free >= max(1, b.limit/8) {
+		if free := b.limit - b.inUse(); free >= least {
 			return free, nil
 		}
-		tight()
+		if tight() {
+			return least, nil
+		}
 		select {
 		case <-b.freed:
 		case <-ctx.Done():

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -23,6 +24,10 @@ type world struct {
 	log       map[Partition][]Record
 	position  map[Partition]int
 	committed map[Partition]int64
+	metadata  map[Partition]string
+	logStart  map[Partition]int64
+	ledger    map[Partition][]Entry
+	epoch     int64
 	tokens    map[string]bool // the table's
 	rows      []storedRow
 	letters   []DeadLetter
@@ -36,6 +41,7 @@ type world struct {
 	// What goes wrong; asked before the step is done.
 	insertFails func(token string) error
 	commitFails func() error
+	refuses     func(id string) bool // the table refuses rows of these events
 }
 
 type storedRow struct {
@@ -48,6 +54,7 @@ type storedRow struct {
 func newWorld(partitions ...Partition) *world {
 	w := &world{
 		log: map[Partition][]Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
+		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]Entry{}, epoch: 1,
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
@@ -74,10 +81,92 @@ func (w *world) Open(ctx context.Context, owner Owner) error {
 	w.owner = owner
 	var assigned []Assignment
 	for p := range w.log {
-		w.position[p] = int(w.committed[p])
-		assigned = append(assigned, Assignment{Partition: p})
+		assigned = append(assigned, w.assign(p))
 	}
 	owner.Assigned(ctx, assigned)
+	return nil
+}
+
+// assign sets a partition's position to where it begins.
+func (w *world) assign(p Partition) Assignment {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LogStart: w.logStart[p]}
+	w.position[p] = int(a.LogStart)
+	if at, ok := w.committed[p]; ok {
+		a.Committed, w.position[p] = at, int(at)
+	}
+	return a
+}
+
+func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.logStart[p], nil
+}
+
+func (w *world) Sightings(_ context.Context, p Partition, since, to int64, saw func(record.Hash, int64)) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	log := w.log[p][w.logStart[p]:to]
+	i := slices.IndexFunc(log, func(r Record) bool { return r.ReceivedAt >= since })
+	if i < 0 {
+		return 0, nil
+	}
+	for _, r := range log[i:] {
+		if r.hasHash() {
+			saw(r.Hash, r.ReceivedAt)
+		}
+	}
+	return int64(len(log) - i), nil
+}
+
+func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Record, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var records []Record
+	for _, o := range offsets {
+		records = append(records, w.log[p][o])
+	}
+	return records, nil
+}
+
+func (w *world) Epoch(context.Context, string) (int64, error) { return w.epoch, nil }
+
+func (w *world) Reached(_ context.Context, _ [16]byte, index int32) (reached int64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p, entries := range w.ledger {
+		for _, e := range entries {
+			if p.Index == index {
+				reached = max(reached, e.Span.Last+1)
+			}
+		}
+	}
+	return reached, nil
+}
+
+func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int) (spans []Span, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p, entries := range w.ledger {
+		for _, e := range entries {
+			if p.Index == index && e.Epoch == epoch && e.Span.Last >= from && len(spans) < limit {
+				spans = append(spans, e.Span)
+			}
+		}
+	}
+	return spans, nil
+}
+
+func (w *world) Write(_ context.Context, e *Entry, token string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.tokens[token] {
+		w.tokens[token] = true
+		p := Partition{Topic: e.Topic, Index: e.Partition}
+		w.ledger[p] = append(w.ledger[p], *e)
+	}
 	return nil
 }
 
@@ -117,10 +206,7 @@ func (w *world) rewind(ctx context.Context) {
 			continue
 		}
 		w.owner.Lost(ctx, []Partition{p})
-		w.mu.Lock()
-		w.position[p] = int(w.committed[p])
-		w.mu.Unlock()
-		w.owner.Assigned(ctx, []Assignment{{Partition: p}})
+		w.owner.Assigned(ctx, []Assignment{w.assign(p)})
 	}
 }
 
@@ -140,10 +226,16 @@ func (w *world) Commit(_ context.Context, p Partition, _ Session, progress Progr
 			return err
 		}
 	}
-	w.call("commit " + strconv.FormatInt(progress.Next, 10))
+	what := "commit "
+	if state, _, err := DecodeState(progress.Metadata); err != nil {
+		return err
+	} else if state.Plan != nil {
+		what = "plan "
+	}
+	w.call(what + strconv.FormatInt(progress.Next, 10))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.committed[p] = progress.Next
+	w.committed[p], w.metadata[p] = progress.Next, progress.Metadata
 	return nil
 }
 
@@ -176,12 +268,26 @@ func (w *world) Insert(_ context.Context, b Block, token string) error {
 			return err
 		}
 	}
+	if err := w.Probe(context.Background(), b); err != nil {
+		return err
+	}
 	w.call(fmt.Sprintf("insert %d", b.Rows()))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.tokens[token] {
 		w.tokens[token] = true
 		w.rows = append(w.rows, b.(*memoryBlock).rows...)
+	}
+	return nil
+}
+
+func (w *world) Probe(_ context.Context, b Block) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, row := range b.(*memoryBlock).rows {
+		if w.refuses != nil && w.refuses(row.id) {
+			return &InsertError{Class: ClassRefused, Err: errors.New("violated")}
+		}
 	}
 	return nil
 }
@@ -201,8 +307,13 @@ func (b *memoryBlock) Append(r *Row) {
 		string(r.Event.ID), (&monthCache{}).of(r.Event.TimeMillis), r.Event.ReceivedAt, r.Offset,
 	})
 }
-func (b *memoryBlock) Rows() int { return len(b.rows) }
-func (b *memoryBlock) Reset()    { b.rows = nil }
+func (b *memoryBlock) Rows() int            { return len(b.rows) }
+func (b *memoryBlock) Reset()               { b.rows = nil }
+func (b *memoryBlock) Offset(row int) int64 { return b.rows[row].offset }
+func (b *memoryBlock) CopyTo(dst Block, from, to int) {
+	d := dst.(*memoryBlock)
+	d.rows = append(d.rows, b.rows[from:to]...)
+}
 
 // anEvent returns the record of an event with the given id.
 func anEvent(id string, at, received int64) Record {
@@ -230,7 +341,7 @@ func newSink(t *testing.T, cfg config.Sink, w *world) *Sink {
 	t.Helper()
 	s, err := New(cfg, Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		Source: w, Inserter: w, DeadLetters: w, Epochs: FixedEpoch(1),
+		Source: w, Inserter: w, DeadLetters: w, Ledger: w,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestTightMemoryFreezesTheFullestRangeOnly(t *testing.T) {
 		w.produceMany(second, 20)
 		stop := start(t, newSink(t, cfg, w))
 		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
-		if diff := cmp.Diff([]string{"insert 30", "commit 30"}, w.seen()); diff != "" {
+		if diff := cmp.Diff([]string{"plan 0", "insert 30", "commit 30"}, w.seen()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {
@@ -73,7 +73,7 @@ func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
 		w.produceMany(second, 120)
 		time.Sleep(8 * time.Second) //nolint:forbidigo // fake time
-		if diff := cmp.Diff([]string{"insert 100", "commit 100", "insert 100", "commit 100"}, w.seen()); diff != "" {
+		if diff := cmp.Diff([]string{"plan 0", "insert 100", "commit 100", "plan 0", "insert 100", "commit 100", "plan 100"}, w.seen()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {
@@ -93,7 +93,7 @@ func TestABuiltRangeLetsGoOfWhatWasRead(t *testing.T) {
 	for i := range o.records {
 		o.records[i].Offset = int64(i)
 	}
-	r := o.freeze(gatesOf(testConfig()), func() []Record { return nil })
+	r := o.freeze(3, 2, func() []Record { return nil })
 	before := r.bytes
 	new(builder).build(r, part, NewWindow(time.Hour, 10), func() Block { return &memoryBlock{} })
 	if freed := r.shrink(); freed != 2*(recordOverhead-settledOverhead) || r.bytes != before-freed {

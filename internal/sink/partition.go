@@ -161,7 +161,7 @@ func (w *worker) complete() bool {
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flush = len(w.open.records) > 0 && w.restored
+	w.flush = len(w.open.records) > 0
 	w.signal()
 }
 
@@ -170,10 +170,25 @@ func (w *worker) hurry() {
 func (w *worker) idle() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.inFlight != 0 || w.flush || !w.restored || w.stuck != "" || w.forced != nil && w.forced.exact {
+	if w.inFlight != 0 || w.flush || w.stuck != "" || w.forced != nil && w.forced.exact {
 		return 0
 	}
 	return w.open.bytes
+}
+
+// busy reports whether something of the worker is being stored, or about to be.
+func (w *worker) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inFlight != 0 || w.flush
+}
+
+// starved reports whether the worker can only go on when more is fetched: the
+// range that it has to store is not whole yet.
+func (w *worker) starved() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inFlight == 0 && w.forced != nil && w.forced.exact && !w.complete()
 }
 
 // end asks the worker to end in the given way, without waiting.

@@ -139,22 +139,28 @@ func (s *Sink) deliver(b Batch) {
 
 // hurry has the fullest open ranges frozen before their time, as many as there
 // are builders that do nothing. More would not be stored sooner, and the smaller
-// the ranges, the dearer their inserts.
-func (s *Sink) hurry() {
+// the ranges, the dearer their inserts. It reports whether more has to be fetched
+// nevertheless: nothing is on its way to be stored, and a range that was planned
+// when there was more memory is not whole.
+func (s *Sink) hurry() (fetch bool) {
 	type waiting struct {
 		worker *worker
 		bytes  int64
 	}
 	var all []waiting
+	busy := false
 	for _, w := range s.owned() {
 		if bytes := w.idle(); bytes > 0 {
 			all = append(all, waiting{w, bytes})
 		}
+		fetch = fetch || w.starved()
+		busy = busy || w.busy()
 	}
 	slices.SortStableFunc(all, func(a, b waiting) int { return cmp.Compare(b.bytes, a.bytes) })
 	for _, a := range all[:min(len(all), len(s.builders))] {
 		a.worker.hurry()
 	}
+	return fetch && !busy && len(all) == 0
 }
 
 // drain ends every worker when it has nothing in hand any more, or when the

@@ -1,14 +1,20 @@
 package sink
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/millrace/millrace/internal/record"
 )
 
 // The first record of a bucket, so that a test can be exact about its end.
 var bucketStart = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC).UnixMilli()
+
+// farAhead is a clock that no record is ahead of.
+var farAhead = time.UnixMilli(bucketStart).Add(1000 * time.Hour)
 
 func after(d time.Duration) int64 { return bucketStart + d.Milliseconds() }
 
@@ -27,7 +33,7 @@ func TestTheWindowRemembersForItsHorizonInRecordTime(t *testing.T) {
 		{25 * time.Hour, false},
 	} {
 		w := NewWindow(time.Hour, 1000)
-		w.Add(hashOf(1), bucketStart)
+		w.Add(hashOf(1), bucketStart, farAhead)
 		if got := w.Has(hashOf(1), after(tc.later)); got != tc.want {
 			t.Errorf("%s later: Has() = %v, want %v", tc.later, got, tc.want)
 		}
@@ -42,8 +48,8 @@ func TestTheWindowRemembersForItsHorizonInRecordTime(t *testing.T) {
 func TestALateRecordIsJudgedByItsOwnTime(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(time.Hour, 1000)
-	w.Add(hashOf(1), bucketStart)
-	w.Add(hashOf(2), after(70*time.Minute))
+	w.Add(hashOf(1), bucketStart, farAhead)
+	w.Add(hashOf(2), after(70*time.Minute), farAhead)
 	if !w.Has(hashOf(1), after(60*time.Minute)) {
 		t.Error("forgotten within the slack")
 	}
@@ -56,12 +62,12 @@ func TestTheWindowForgetsWhatIsBeyondTheHorizon(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(time.Hour, 1_000_000)
 	for n := range 10 * 1000 {
-		w.Add(hashOf(n), after(time.Duration(n)*time.Second)) // 2 h 46 min
+		w.Add(hashOf(n), after(time.Duration(n)*time.Second), farAhead) // 2 h 46 min
 	}
 	if limit := 76 * 60; w.Len() > limit { // horizon, the bucket begun, and the slack
 		t.Errorf("%d keys remembered, want at most %d", w.Len(), limit)
 	}
-	if got := w.Coverage(); got < time.Hour || got > 80*time.Minute {
+	if got := w.Coverage(); got != time.Hour {
 		t.Errorf("Coverage() = %s", got)
 	}
 	if per := w.Bytes() / w.Len(); per > 80 { // what is forgotten is reclaimed
@@ -73,13 +79,13 @@ func TestTheWindowKeepsToItsKeys(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(time.Hour, 100)
 	for n := range 300 {
-		w.Add(hashOf(n), after(time.Duration(n)*6*time.Second)) // 50 a bucket
+		w.Add(hashOf(n), after(time.Duration(n)*6*time.Second), farAhead) // 50 a bucket
 	}
 	if w.Len() > 100 {
 		t.Errorf("%d keys, want at most 100", w.Len())
 	}
-	if got := w.Coverage(); got != 10*time.Minute {
-		t.Errorf("Coverage() = %s, want 10m: the metric must show the loss", got)
+	if got := w.Coverage(); got != 5*time.Minute {
+		t.Errorf("Coverage() = %s, want 5m: the metric must show the loss", got)
 	}
 	if !w.Has(hashOf(299), after(30*time.Minute)) || w.Has(hashOf(0), after(30*time.Minute)) {
 		t.Error("the oldest keys should go first")
@@ -89,8 +95,8 @@ func TestTheWindowKeepsToItsKeys(t *testing.T) {
 func TestAddingAKeyAgainMovesItOn(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(time.Hour, 100)
-	w.Add(hashOf(1), bucketStart)
-	w.Add(hashOf(1), after(50*time.Minute))
+	w.Add(hashOf(1), bucketStart, farAhead)
+	w.Add(hashOf(1), after(50*time.Minute), farAhead)
 	if w.Len() != 1 {
 		t.Errorf("Len() = %d, want 1", w.Len())
 	}
@@ -99,10 +105,90 @@ func TestAddingAKeyAgainMovesItOn(t *testing.T) {
 	}
 }
 
+// An edge whose clock is hours ahead must not make the window forget what the
+// others have seen.
+func TestARecordFromTheFutureDoesNotMoveTheWindow(t *testing.T) {
+	t.Parallel()
+	w, now := NewWindow(time.Hour, 1000), time.UnixMilli(bucketStart)
+	w.Add(hashOf(1), bucketStart, now)
+	w.Add(hashOf(2), after(3*time.Hour), now)
+	if !w.Has(hashOf(1), after(30*time.Minute)) || !w.Has(hashOf(2), after(3*time.Hour)) {
+		t.Error("a key was forgotten")
+	}
+	if w.clamped != 1 || w.Coverage() != time.Hour {
+		t.Errorf("clamped %d, coverage %s", w.clamped, w.Coverage())
+	}
+}
+
+// With its floor, a window is a function of the log: one that is read again knows
+// what the first one knew, also where keys had to go early.
+func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.IntRange(5, 200).Draw(t, "max keys")
+		first, at, now := NewWindow(time.Hour, keys), bucketStart, time.UnixMilli(bucketStart)
+		type sighting struct {
+			h  record.Hash
+			at int64
+		}
+		var log []sighting
+		for range rapid.IntRange(1, 300).Draw(t, "records") {
+			at += rapid.Int64Range(0, 4*60_000).Draw(t, "pause")
+			now = now.Add(time.Duration(rapid.Int64Range(0, 4*60_000).Draw(t, "clock")) * time.Millisecond)
+			s := sighting{hashOf(rapid.IntRange(0, 80).Draw(t, "id")), at - rapid.Int64Range(-7_200_000, 3_600_000).Draw(t, "skew")}
+			log = append(log, s)
+			first.Add(s.h, s.at, now)
+		}
+		again := NewWindow(time.Hour, keys)
+		again.SetFloor(first.Floor())
+		from := slices.IndexFunc(log, func(s sighting) bool { return s.at >= FloorMillis(first.Floor()) })
+		if from < 0 {
+			from = len(log)
+		}
+		for _, s := range log[from:] {
+			again.Restore(s.h, s.at)
+		}
+		for n := range 81 {
+			b1, ok1 := first.Seen(hashOf(n))
+			b2, ok2 := again.Seen(hashOf(n))
+			if b1 != b2 || ok1 != ok2 {
+				t.Fatalf("event %d: %d, %v at first; %d, %v when read again", n, b1, ok1, b2, ok2)
+			}
+		}
+		if first.Len() != again.Len() {
+			t.Fatalf("%d keys at first, %d when read again", first.Len(), again.Len())
+		}
+	})
+}
+
+// Windows share one bound: what one takes, the others give up.
+func TestWindowsShareTheirMemory(t *testing.T) {
+	t.Parallel()
+	share := &windowShare{limit: 100}
+	a, b := NewWindow(time.Hour, 1000), NewWindow(time.Hour, 1000)
+	a.share, b.share = share, share
+	for n := range 100 {
+		a.Add(hashOf(n), after(time.Duration(n)*30*time.Second), farAhead)
+	}
+	if a.Len() != 100 {
+		t.Fatalf("%d keys, want 100 at the limit", a.Len())
+	}
+	b.Add(hashOf(1000), bucketStart, farAhead)
+	a.Add(hashOf(101), after(50*time.Minute), farAhead)
+	if a.Len() > 99 || share.keys.Load() > 100 {
+		t.Errorf("%d keys, %d of all, want at most 100 of all", a.Len(), share.keys.Load())
+	}
+	a.Close()
+	b.Close()
+	if share.keys.Load() != 0 {
+		t.Errorf("%d keys are counted of windows that are closed", share.keys.Load())
+	}
+}
+
 func TestTheZeroHashIsNeverADuplicate(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(time.Hour, 100)
-	w.Add(record.Hash{}, bucketStart)
+	w.Add(record.Hash{}, bucketStart, farAhead)
 	if w.Len() != 0 || w.Has(record.Hash{}, bucketStart) {
 		t.Error("the empty slot is taken for an event")
 	}
@@ -111,7 +197,7 @@ func TestTheZeroHashIsNeverADuplicate(t *testing.T) {
 func TestALookupAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
 	w := NewWindow(time.Hour, 100_000)
 	for n := range 10_000 {
-		w.Add(hashOf(n), bucketStart)
+		w.Add(hashOf(n), bucketStart, farAhead)
 	}
 	h := hashOf(5)
 	if n := testing.AllocsPerRun(100, func() { w.Has(h, bucketStart) }); n != 0 {
@@ -125,7 +211,7 @@ func BenchmarkWindowHas(b *testing.B) {
 	hashes := make([]record.Hash, keys)
 	for n := range hashes {
 		hashes[n] = hashOf(n)
-		w.Add(hashes[n], bucketStart+int64(n)*3600_000/keys)
+		w.Add(hashes[n], bucketStart+int64(n)*3600_000/keys, farAhead)
 	}
 	b.ReportMetric(float64(w.Bytes())/keys, "B/key")
 	b.Run("known", func(b *testing.B) {
@@ -146,7 +232,7 @@ func BenchmarkWindowHas(b *testing.B) {
 		b.ReportAllocs()
 		w := NewWindow(time.Hour, keys)
 		for i := 0; b.Loop(); i++ {
-			w.Add(hashes[i%keys], bucketStart+int64(i%keys)*3600_000/keys)
+			w.Add(hashes[i%keys], bucketStart+int64(i%keys)*3600_000/keys, farAhead)
 		}
 		b.ReportMetric(float64(w.Bytes())/float64(max(1, w.Len())), "B/key")
 	})
