@@ -53,6 +53,10 @@ var Topics = []Topic{
 	},
 }
 
+// BackfillGroup returns the consumer group of the backfill lane, which belongs to
+// that of the live lane.
+func BackfillGroup(group string) string { return group + "-backfill" }
+
 // How topics are spread where the settings do not say.
 const (
 	DefaultPartitions  = 64

@@ -34,6 +34,7 @@ type world struct {
 	calls     []string
 	paused    map[Partition]bool
 	rewound   map[Partition]bool
+	atEnd     map[int32]StuckReason
 	owner     Owner
 	pollSize  int
 	arrived   chan struct{}

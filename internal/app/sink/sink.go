@@ -1,12 +1,12 @@
-// Package sink composes the sink daemon: the Kafka consumer, the ClickHouse
-// inserter and the steps between them. It starts only on a schema and topics that
-// fit this build, and waits for a ClickHouse that is away.
+// Package sink composes the sink daemon: for each lane a Kafka consumer, a
+// ClickHouse inserter and the steps between them. It starts only on a schema and
+// topics that fit this build, on a server that keeps what exactly-once needs, and
+// waits for a ClickHouse that is away.
 package sink
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -14,7 +14,6 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
 	"github.com/millrace/millrace/internal/telemetry"
 )
@@ -22,36 +21,34 @@ import (
 // Component is the daemon's name in logs, metrics and towards brokers.
 const Component = "sink"
 
-// epoch is the first part of every insert token. Only storing a topic's records
-// again on purpose would need another one.
-const epoch = sink.FixedEpoch(1)
-
-// topics are what the daemon consumes.
-var topics = []string{record.TopicEvents, record.TopicEventsBackfill}
-
 // schemaRetry is how long to wait before asking a ClickHouse again that is away.
 const schemaRetry = time.Second
 
 // Parts builds the daemon.
-func Parts(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	consumer, err := kafka.NewConsumer(s.Kafka, s.Sink, topics, kafka.ConsumerDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
-	if err != nil {
-		return nil, fmt.Errorf("sink: %w", err)
-	}
-	inserter := clickhouse.NewInserter(s.ClickHouse, &clickhouse.Events, "")
-	worker, err := sink.New(s.Sink, sink.Deps{
-		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Source: consumer, Inserter: inserter, DeadLetters: consumer, Epochs: epoch,
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.AddCheck("sink: kafka", consumer.Ready)
-	r.AddCheck("sink: clickhouse", inserter.Ping)
-	return []lifecycle.Part{
+func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	return Build(ctx, s, t, r, sink.Testing{})
+}
+
+// Build is Parts for tests that watch the steps, or take a lock away.
+func Build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing) ([]lifecycle.Part, error) {
+	ledger := clickhouse.NewLedger(s.ClickHouse)
+	parts := []lifecycle.Part{
 		{Name: "analytics schema", Start: func(ctx context.Context) error { return checkSchema(ctx, s.ClickHouse, t.Log) }},
 		{Name: "event topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
-		{Name: "sink", Run: worker.Run, Stop: func(context.Context) error { return inserter.Close() }},
-	}, nil
+		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},
+	}
+	for _, l := range lanesOf(s.Sink) {
+		lane, err := l.build(s, t, ledger, testing)
+		if err != nil {
+			return nil, err
+		}
+		r.AddCheck("sink: kafka, "+l.name, lane.consumer.Ready)
+		r.AddCheck("sink: clickhouse, "+l.name, lane.inserter.Ping)
+		parts = append(parts, lifecycle.Part{
+			Name: l.name + " lane", Run: lane.sink.Run, Stop: func(context.Context) error { return lane.inserter.Close() },
+		})
+	}
+	return parts, nil
 }
 
 // checkSchema waits until ClickHouse answers, and returns what it has to say.

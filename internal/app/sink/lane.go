@@ -1,0 +1,153 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// lane is a way from topics into tables that is kept apart from the others: its
+// own consumer group, budget of memory, and epoch of insert tokens, which is a
+// topic's.
+type lane struct {
+	name   string // as in sink.lanes, and as metrics call it
+	topics []string
+	table  *clickhouse.Table
+	// settings are what differs from the live lane's.
+	settings func(config.Sink) config.Sink
+	// paced says that the lane leaves most of the server to the others.
+	paced bool
+}
+
+// lanes lists them.
+var lanes = []lane{
+	{
+		name: "live", topics: []string{record.TopicEvents}, table: &clickhouse.Events,
+		settings: func(c config.Sink) config.Sink { return c },
+	},
+	{
+		name: "backfill", topics: []string{record.TopicEventsBackfill}, table: &clickhouse.Events, paced: true,
+		settings: backfill,
+	},
+}
+
+// backfillWait is how long a record of the backfill lane waits for others: its
+// ranges are spread over many months, and the larger the range, the fewer the
+// inserts.
+const backfillWait = 5 * time.Second
+
+// backfill makes the backfill lane's settings of the live lane's: a group of its
+// own, one insert at a time, and a quarter of the memory.
+func backfill(c config.Sink) config.Sink {
+	c.Group = kafka.BackfillGroup(c.Group)
+	c.Connections = 1
+	c.MaxWait = max(c.MaxWait, backfillWait)
+	c.MaxMemory = max(c.MaxMemory/4, leastMemory)
+	c.WindowMemory = max(c.WindowMemory/4, leastMemory)
+	return c
+}
+
+// leastMemory is the lower end of the settings' range.
+const leastMemory = 8 << 20
+
+// lanesOf returns the lanes that the settings name.
+func lanesOf(cfg config.Sink) []lane {
+	return slices.DeleteFunc(slices.Clone(lanes), func(l lane) bool { return !slices.Contains(cfg.Lanes, l.name) })
+}
+
+// running is a lane's parts.
+type running struct {
+	lane
+	consumer *kafka.Consumer
+	inserter *clickhouse.Inserter
+	sink     *sink.Sink
+}
+
+// build makes a lane's parts; they connect when they run.
+func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhouse.Ledger, testing sink.Testing) (running, error) {
+	cfg := l.settings(s.Sink)
+	metrics := prometheus.WrapRegistererWith(prometheus.Labels{"lane": l.name}, t.Registry)
+	log := t.Log.With(slog.String("lane", l.name))
+	consumer, err := kafka.NewConsumer(s.Kafka, cfg, l.topics, kafka.ConsumerDeps{
+		Client: Component + "-" + l.name, Log: log, Metrics: t.Registry, WithoutFence: testing.WithoutFence,
+	})
+	if err != nil {
+		return running{}, fmt.Errorf("sink: %w", err)
+	}
+	inserter := clickhouse.NewInserter(s.ClickHouse, l.table, "")
+	deps := sink.Deps{
+		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Inserter: inserter, DeadLetters: consumer,
+		Ledger: ledger, Testing: testing,
+	}
+	if l.paced {
+		deps.Pacer = newPacer(cfg, ledger, metrics)
+	}
+	worker, err := sink.New(cfg, deps)
+	if err != nil {
+		return running{}, err
+	}
+	return running{lane: l, consumer: consumer, inserter: inserter, sink: worker}, nil
+}
+
+// pressed tells how many parts the fullest partition of a table has.
+type pressed interface {
+	PartPressure(ctx context.Context) (parts int, err error)
+}
+
+// pacer keeps a lane below a rate, and waits while the server is behind with its
+// merges.
+type pacer struct {
+	limit    *rate.Limiter
+	server   pressed
+	maxParts int
+	waiting  prometheus.Gauge
+}
+
+// pressureEvery is how often a server that is behind is asked again.
+const pressureEvery = 2 * time.Second
+
+func newPacer(cfg config.Sink, server pressed, reg prometheus.Registerer) *pacer {
+	p := &pacer{
+		limit:  rate.NewLimiter(rate.Limit(cfg.Backfill.Rate), max(cfg.Backfill.Rate, cfg.MaxRows)),
+		server: server, maxParts: cfg.Backfill.MaxParts,
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_sink_throttled", Help: "1 while the lane waits for merges: sink.backfill.max_parts is reached.",
+		}),
+	}
+	reg.MustRegister(p.waiting)
+	return p
+}
+
+// Pace implements sink.Pacer. A server that cannot be asked holds nothing up: the
+// insert will find out.
+func (p *pacer) Pace(ctx context.Context, records int) error {
+	defer p.waiting.Set(0)
+	for {
+		parts, err := p.server.PartPressure(ctx)
+		if err != nil || parts < p.maxParts {
+			break
+		}
+		p.waiting.Set(1)
+		select {
+		case <-time.After(pressureEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := p.limit.WaitN(ctx, records); err != nil {
+		return fmt.Errorf("keeping to the rate: %w", err)
+	}
+	return nil
+}

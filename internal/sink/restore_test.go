@@ -1,0 +1,457 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// run has a sink store what there is to store, and stops it.
+func run(t *testing.T, w *world, long time.Duration) *Sink {
+	t.Helper()
+	s := newSink(t, testConfig(), w)
+	stop := start(t, s)
+	time.Sleep(long) //nolint:forbidigo // fake time
+	w.atEnd = s.stuckNow()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if s.budget.inUse() != 0 {
+		t.Errorf("%d bytes in hand after the stop", s.budget.inUse())
+	}
+	return s
+}
+
+// stuckNow returns why partitions stand still.
+func (s *Sink) stuckNow() map[int32]StuckReason {
+	stuck := map[int32]StuckReason{}
+	for _, w := range s.owned() {
+		w.mu.Lock()
+		if w.stuck != "" {
+			stuck[w.partition.Index] = w.stuck
+		}
+		w.mu.Unlock()
+	}
+	return stuck
+}
+
+// commitState sets a partition's committed offset.
+func (w *world) commitState(t *testing.T, p Partition, next int64, s State) {
+	t.Helper()
+	metadata, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.committed[p], w.metadata[p] = next, metadata
+}
+
+func (w *world) spans(p Partition) []Span {
+	var spans []Span
+	for _, e := range w.ledger[p] {
+		spans = append(spans, e.Span)
+	}
+	return spans
+}
+
+// A plan is stored as it was planned, whatever has come since, and before
+// anything else.
+func TestAnOpenPlanIsStoredFirstAndExactly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 250)
+		state := NewState([16]byte{}, 1)
+		state.Plan = &[2]int64{10, 159} // more than the gates let through today
+		w.commitState(t, part, 10, state)
+		run(t, w, 5*time.Second)
+		if diff := cmp.Diff([]Span{{10, 159}, {160, 249}}, w.spans(part)); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"plan 10", "insert 150", "commit 160", "plan 160", "insert 90", "commit 250", "close"}, w.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPlanKeepsItsEpoch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 20)
+		w.epoch = 7
+		state := NewState([16]byte{}, 6)
+		state.Plan = &[2]int64{0, 9}
+		w.commitState(t, part, 0, state)
+		run(t, w, 5*time.Second)
+		var epochs []int64
+		for _, e := range w.ledger[part] {
+			epochs = append(epochs, e.Epoch)
+		}
+		if diff := cmp.Diff([]int64{6, 7}, epochs); diff != "" {
+			t.Errorf("epochs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What the window knew when a range was planned it knows again when somebody else
+// goes on with it: events of the hour before are duplicates, whenever it happens.
+func TestAPartitionIsTakenOverWithItsWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		hour := time.Hour.Milliseconds()
+		w.produce(part, anEvent("old", noon-3*hour, noon-3*hour), anEvent("a", noon, noon), anEvent("b", noon, noon))
+		run(t, w, 2*time.Second)
+		w.produce(part, anEvent("a", noon, noon+hour/2), anEvent("old", noon, noon+hour/2), anEvent("c", noon, noon+hour/2))
+		time.Sleep(48 * time.Hour) //nolint:forbidigo // fake time
+		run(t, w, 2*time.Second)
+		var ids []string
+		for _, r := range w.rows {
+			ids = append(ids, r.id)
+		}
+		if diff := cmp.Diff([]string{"old", "a", "b", "old", "c"}, ids); diff != "" {
+			t.Errorf("stored (-want +got):\n%s", diff)
+		}
+		if e := w.ledger[part][1]; e.Stored != 2 || e.Duplicates != 1 || e.Span != (Span{3, 5}) {
+			t.Errorf("entry %+v", e)
+		}
+	})
+}
+
+// An offset that was set by somebody's tool has no state: the window is read from
+// the first record's own time.
+func TestAnOffsetWithoutStateGetsItsWindowFromTheFirstRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produce(part, anEvent("a", noon, noon), anEvent("a", noon, noon+1000))
+		w.committed[part] = 1
+		run(t, w, 2*time.Second)
+		if len(w.rows) != 0 || w.ledger[part][0].Duplicates != 1 {
+			t.Errorf("%d rows, entry %+v", len(w.rows), w.ledger[part][0])
+		}
+	})
+}
+
+// Whoever finds ranges in the ledger behind the offset, because it was set back,
+// cuts them as they were: their tokens are known, nothing is stored twice.
+func TestOffsetsSetBackAreStoredUnderTheTokensTheyHad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		for range 3 {
+			w.produceMany(part, 30)
+			run(t, w, 2*time.Second)
+		}
+		w.produceMany(part, 10)
+		w.committed[part], w.metadata[part] = 30, ""
+		w.calls = nil
+		run(t, w, 5*time.Second)
+		if len(w.rows) != 100 {
+			t.Errorf("%d rows of 100 events", len(w.rows))
+		}
+		if diff := cmp.Diff([]Span{{0, 29}, {30, 59}, {60, 89}, {90, 99}}, w.spans(part)); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Set back into the middle of a range, its rest is stored anew, and the ranges
+// after it are as they were.
+func TestOffsetsSetBackIntoARangeMeetTheNextOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		for range 2 {
+			w.produceMany(part, 30)
+			run(t, w, 2*time.Second)
+		}
+		w.committed[part], w.metadata[part] = 20, ""
+		run(t, w, 5*time.Second)
+		if diff := cmp.Diff([]Span{{0, 29}, {30, 59}, {20, 29}}, w.spans(part)); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	other := [16]byte{1}
+	for _, tc := range []struct {
+		name string
+		set  func(t *testing.T, w *world)
+		want StuckReason
+	}{
+		{"nothing committed, but stored", func(_ *testing.T, w *world) {
+			w.ledger[part] = []Entry{{Span: Span{0, 4}, Epoch: 1}}
+		}, StuckOffset},
+		{"another topic", func(t *testing.T, w *world) { w.commitState(t, part, 0, NewState(other, 1)) }, StuckTopic},
+		{"no state of ours", func(_ *testing.T, w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, StuckMetadata},
+		{"a newer build's state", func(_ *testing.T, w *world) { w.committed[part], w.metadata[part] = 0, `{"v":2}` }, StuckMetadata},
+		{"a plan elsewhere", func(t *testing.T, w *world) {
+			s := NewState([16]byte{}, 1)
+			s.Plan = &[2]int64{3, 4}
+			w.commitState(t, part, 0, s)
+		}, StuckMetadata},
+		{"records gone", func(t *testing.T, w *world) {
+			w.logStart[part] = 3
+			w.commitState(t, part, 1, NewState([16]byte{}, 1))
+		}, StuckRetention},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(part, second)
+				w.produceMany(part, 5)
+				w.produceMany(second, 7)
+				tc.set(t, w)
+				run(t, w, 5*time.Second)
+				if diff := cmp.Diff(map[int32]StuckReason{0: tc.want}, w.atEnd); diff != "" {
+					t.Errorf("stuck (-want +got):\n%s", diff)
+				}
+				if len(w.rows) != 7 {
+					t.Errorf("%d rows, want the 7 of the other partition", len(w.rows))
+				}
+				gaps := slices.DeleteFunc(slices.Clone(w.ledger[part]), func(e Entry) bool { return e.Kind != EntryGap })
+				if tc.want == StuckRetention && (len(gaps) != 1 || gaps[0].Span != (Span{1, 2}) || gaps[0].Skipped != 2) {
+					t.Errorf("gaps %+v", gaps)
+				}
+			})
+		})
+	}
+}
+
+// Records that vanish while the sink runs: what is in hand is stored, then it
+// stands still.
+func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 10)
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
+		w.mu.Lock()
+		w.logStart[part] = 15
+		w.mu.Unlock()
+		s.Gone(t.Context(), part, errors.New("out of range"))
+		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+		if diff := cmp.Diff(map[int32]StuckReason{0: StuckRetention}, s.stuckNow()); diff != "" {
+			t.Errorf("stuck (-want +got):\n%s", diff)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]Span{{0, 9}, {10, 14}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
+			t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
+		}
+	})
+}
+
+// A row that the table refuses becomes a dead letter, and the others are stored
+// around it, once, also when the process dies in between.
+func TestARefusedRowIsIsolated(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []int{0, 2, 3, 4} { // at which commit the session is over; 0: never
+		t.Run(fmt.Sprint("dies at commit ", dies), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(part)
+				w.produceMany(part, 64)
+				bad := map[string]bool{"0-7": true, "0-8": true, "0-63": true}
+				w.refuses = func(id string) bool { return bad[id] }
+				commits := 0
+				w.commitFails = func() error {
+					if commits++; commits == dies {
+						return ErrFenced
+					}
+					return nil
+				}
+				run(t, w, time.Minute)
+				seen := map[string]int{}
+				for _, r := range w.rows {
+					seen[r.id]++
+				}
+				for n := range 64 {
+					id, want := fmt.Sprint("0-", n), 1
+					if bad[id] {
+						want = 0
+					}
+					if seen[id] != want {
+						t.Errorf("event %s is stored %d times, want %d", id, seen[id], want)
+					}
+				}
+				letters := map[int64]bool{}
+				for _, l := range w.letters {
+					letters[l.Record.Offset] = true
+					if l.Reason != ReasonRefused || len(l.Record.Value) == 0 {
+						t.Errorf("letter %s of %d bytes", l.Reason, len(l.Record.Value))
+					}
+				}
+				if diff := cmp.Diff(map[int64]bool{7: true, 8: true, 63: true}, letters); diff != "" {
+					t.Errorf("letters (-want +got):\n%s", diff)
+				}
+				if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 61 || e[0].DeadLetters != 3 || e[0].Skipped != 0 {
+					t.Errorf("ledger %+v", e)
+				}
+			})
+		})
+	}
+}
+
+// A block that only a view refuses is sent again, whole, and never searched.
+func TestWhatTheCloneTakesIsNeverADeadLetter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 10)
+		tries := 0
+		w.insertFails = func(string) error {
+			if tries++; tries < 5 {
+				return &InsertError{Class: ClassRefused, Err: errors.New("while pushing to view")}
+			}
+			return nil
+		}
+		run(t, w, time.Minute)
+		if len(w.rows) != 10 || len(w.letters) != 0 || tries != 5 {
+			t.Errorf("%d rows, %d letters, %d tries", len(w.rows), len(w.letters), tries)
+		}
+	})
+}
+
+// One row of 100,000 is found with at most 2·log2 tries.
+func TestARowIsFoundInFewTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, at := range []int{0, 1, 49_999, 50_000, 99_999} {
+			w := newWorld(part)
+			b := &memoryBlock{}
+			for n := range 100_000 {
+				b.rows = append(b.rows, storedRow{id: "good", offset: int64(n)})
+			}
+			b.rows[at].id = "bad"
+			tries := 0
+			w.refuses = func(id string) bool { return id == "bad" }
+			s := newSink(t, testConfig(), w)
+			s.deps.Inserter = &counting{world: w, tries: &tries}
+			a := attempt{worker: newWorker(s, Assignment{Partition: part})}
+			found, err := a.isolate(t.Context(), b)
+			if err != nil || !slices.Equal(found, []int64{int64(at)}) || tries > 36 {
+				t.Errorf("row %d: found %v, %v in %d tries, want at most 36", at, found, err, tries)
+			}
+		}
+	})
+}
+
+func TestTooManyDeadLettersStopThePartition(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		bad, of int // of each second's records
+		stops   bool
+	}{
+		{"at the limit", 10, 1000, false},
+		{"beyond it", 11, 1000, true},
+		{"few, whatever the share", 1, 1, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, now := letterMeter{limit: 0.01}, time.Now()
+			stopped := false
+			for range 90 {
+				stopped = stopped || m.tooMany(tc.of, tc.bad, now)
+				now = now.Add(time.Second)
+			}
+			if stopped != tc.stops {
+				t.Errorf("%d dead letters of %d records a second: stopped %v", tc.bad, tc.of, stopped)
+			}
+		})
+	}
+}
+
+func TestStateIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	s := NewState([16]byte{0xab}, 3)
+	s.Floor, s.Plan, s.Refused = 12, &[2]int64{5, 900}, []int64{0, 17}
+	text, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"x":[0,17]}`; text != want {
+		t.Errorf("encoded %s, want %s", text, want)
+	}
+	again, known, err := DecodeState(text)
+	if diff := cmp.Diff(s, again); diff != "" || !known || err != nil {
+		t.Errorf("known %v, %v (-want +got):\n%s", known, err, diff)
+	}
+	s.Plan = &[2]int64{1 << 60, 1<<60 + 10_000_000}
+	s.Refused = make([]int64, maxRefused)
+	for i := range s.Refused {
+		s.Refused[i] = 9_000_000
+	}
+	if _, err := s.Encode(); err != nil {
+		t.Errorf("a plan with as many refused offsets as it may have: %v", err)
+	}
+	s.Refused = make([]int64, MaxStateBytes)
+	if _, err := s.Encode(); !errors.Is(err, errStateTooLong) {
+		t.Errorf("a plan beyond the limit: %v", err)
+	}
+	for _, text := range []string{`{"v":1,"p":[5,4]}`, `{"v":1,"x":[1]}`, `{}`, `[`} {
+		if _, _, err := DecodeState(text); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+// A range covers the offsets that have no record.
+func TestAGapInTheLogBelongsToTheRangeAfterIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		control := Record{Control: true}
+		w.produce(part, anEvent("a", noon, noon), control, control, anEvent("b", noon, noon), control)
+		run(t, w, 2*time.Second)
+		e := w.ledger[part]
+		if len(e) != 1 || e[0].Span != (Span{0, 4}) || e[0].Stored != 2 || e[0].Skipped != 3 {
+			t.Errorf("ledger %+v", e)
+		}
+		if w.committed[part] != 5 {
+			t.Errorf("committed %d", w.committed[part])
+		}
+	})
+}
+
+func TestTheLedgerNamesWhatWasTouched(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		day := int64(millisPerDay)
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon-day, noon), anEvent("c", noon, noon), anEvent("d", noon-40*day, noon))
+		run(t, w, 2*time.Second)
+		var got []string
+		for _, p := range w.ledger[part][0].Touched {
+			got = append(got, fmt.Sprint(p.Owner, " ", int64(p.Day)-noon/day))
+		}
+		if diff := cmp.Diff("web_1 -40, web_1 -1, web_1 0", strings.Join(got, ", ")); diff != "" {
+			t.Errorf("touched (-want +got):\n%s", diff)
+		}
+	})
+}
+
+type counting struct {
+	*world
+
+	tries *int
+}
+
+func (c *counting) Probe(ctx context.Context, b Block) error {
+	*c.tries++
+	return c.world.Probe(ctx, b)
+}
