@@ -67,6 +67,7 @@ type Consumer struct {
 
 	client *kgo.Client
 	admin  *kadm.Client
+	opened chan struct{} // closed when client and admin are set: callbacks may come before
 	owner  sink.Owner
 
 	records  []sink.Record // of the batch being delivered
@@ -88,7 +89,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	}
 	metrics := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics))
 	c := &Consumer{
-		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{},
+		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{}, opened: make(chan struct{}),
 		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, starts: map[string]map[int32]kgo.EpochOffset{},
 		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
@@ -148,6 +149,7 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 		return fmt.Errorf("creating the consumer: %w", err)
 	}
 	c.admin = kadm.NewClient(c.client)
+	close(c.opened)
 	return nil
 }
 

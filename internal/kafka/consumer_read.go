@@ -8,7 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
 )
 
@@ -17,6 +16,7 @@ var errShort = errors.New("the log ended early")
 // LogStart implements sink.Source.
 func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error) {
 	name := TopicName(c.cfg, p.Topic)
+	<-c.opened
 	starts, err := c.admin.ListStartOffsets(ctx, name)
 	if err == nil {
 		err = starts[name][p.Index].Err
@@ -39,33 +39,6 @@ func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64)
 		if err != nil {
 			return nil, fmt.Errorf("reading %s/%d at %d: %w", p.Topic, p.Index, offset, err)
 		}
-	}
-	return records, nil
-}
-
-// Sightings implements sink.Source. Brokers find the first record by its
-// timestamp, which is the time of receipt.
-func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to int64, saw func(record.Hash, int64)) (records int64, err error) {
-	name := TopicName(c.cfg, p.Topic)
-	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(0, since), name)
-	if err == nil {
-		err = listed[name][p.Index].Err
-	}
-	if err != nil {
-		return 0, fmt.Errorf("looking up the first record of the window of %s/%d: %w", p.Topic, p.Index, err)
-	}
-	from := listed[name][p.Index].Offset
-	if from < 0 || from >= to {
-		return 0, nil
-	}
-	err = c.read(ctx, p, from, to, func(r *kgo.Record) {
-		records++
-		if s := recordOf(r); !s.Control && !s.BadHeaders {
-			saw(s.Hash, s.ReceivedAt)
-		}
-	})
-	if err != nil {
-		return records, fmt.Errorf("reading the window of %s/%d: %w", p.Topic, p.Index, err)
 	}
 	return records, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -58,6 +59,8 @@ func (r *reader) Lost(_ context.Context, ps []sink.Partition) {
 		r.note("lost")
 	}
 }
+
+func (r *reader) Gone(context.Context, sink.Partition, error) { r.note("gone") }
 
 func (r *reader) noted() []string {
 	r.mu.Lock()
@@ -259,6 +262,9 @@ func TestDataThatIsGoneStopsAPartition(t *testing.T) {
 		}
 		cancel()
 		r.produce(t, next, next+1) // for a client that has jumped to the end
+	}
+	if !slices.Contains(r.noted(), "gone") {
+		t.Errorf("the owner was not told: %q", r.noted())
 	}
 }
 

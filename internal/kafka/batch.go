@@ -1,0 +1,176 @@
+package kafka
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/record"
+)
+
+// The layout of a record batch, version 2 of the message format
+// (https://kafka.apache.org/documentation/#recordbatch).
+const (
+	batchLengthAt   = 8  // of what follows the length itself
+	batchCRCFrom    = 21 // the checksum is over all from here on
+	batchHeaderSize = 61
+	batchLengthSize = 12 // first offset and length
+	currentMagic    = 2
+	compressionMask = 0x07
+	controlBit      = 0x20
+)
+
+var (
+	errBatch   = errors.New("a record batch is malformed")
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// nextBatch returns the first whole batch of an answer and what follows it; the
+// last one of an answer may be cut off.
+func nextBatch(b []byte) (batch, rest []byte) {
+	if len(b) < batchHeaderSize {
+		return nil, nil
+	}
+	n := int64(binary.BigEndian.Uint32(b[batchLengthAt:])) + batchLengthSize
+	if n < batchHeaderSize || n > int64(len(b)) {
+		return nil, nil
+	}
+	return b[:n], b[n:]
+}
+
+// after returns the offset after the last one of the whole batches of an answer;
+// 0 when there is none.
+func after(answer []byte) (next int64) {
+	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
+		var b kmsg.RecordBatch
+		if b.ReadFrom(batch) == nil {
+			next = b.FirstOffset + int64(b.LastOffsetDelta) + 1
+		}
+	}
+	return next
+}
+
+// look tells of all records of an answer that are before the end.
+func (s *scan) look(answer []byte) error {
+	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
+		var b kmsg.RecordBatch
+		if err := b.ReadFrom(batch); err != nil {
+			return fmt.Errorf("%w: %w", errBatch, err)
+		}
+		if b.Magic != currentMagic || crc32.Checksum(batch[batchCRCFrom:], castagnoli) != uint32(b.CRC) {
+			return fmt.Errorf("%w: version or checksum of the batch at %d", errBatch, b.FirstOffset)
+		}
+		if b.Attributes&controlBit != 0 {
+			continue
+		}
+		records, err := s.decompress.Decompress(b.Records, kgo.CompressionCodecType(b.Attributes&compressionMask))
+		if err != nil {
+			return fmt.Errorf("decompressing the batch at %d: %w", b.FirstOffset, err)
+		}
+		if err := s.lookAtRecords(records, b.FirstOffset, int(b.NumRecords)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scan) lookAtRecords(b []byte, first int64, n int) error {
+	for range n {
+		length, size := binary.Varint(b)
+		if size <= 0 || length < 0 || length > int64(len(b)-size) {
+			return errBatch
+		}
+		if err := s.lookAtRecord(b[size:size+int(length)], first); err != nil {
+			return err
+		}
+		b = b[size+int(length):]
+	}
+	return nil
+}
+
+// lookAtRecord reads attributes, time and offset against the batch's, key, value,
+// and then the headers.
+func (s *scan) lookAtRecord(b []byte, first int64) error {
+	f := fields{rest: b}
+	f.skip(1)
+	f.varint()
+	offset := first + f.varint()
+	f.bytes()
+	f.bytes()
+	if offset < s.next || offset >= s.to {
+		return f.check()
+	}
+	var h record.Headers
+	bad := false
+	for range f.varint() {
+		key, value := f.bytes(), f.bytes()
+		if f.bad {
+			return errBatch
+		}
+		if err := h.Set(string(key), value); err != nil { // compared, not kept: no copy is made
+			bad = true
+		}
+	}
+	s.records++
+	s.next = offset + 1
+	if !bad && h.Check() == nil {
+		s.saw(h.Hash, h.ReceivedAt)
+	}
+	return f.check()
+}
+
+// fields reads the parts of a record.
+type fields struct {
+	rest []byte
+	bad  bool
+}
+
+func (f *fields) skip(n int) {
+	if f.bad || n > len(f.rest) {
+		f.bad = true
+		return
+	}
+	f.rest = f.rest[n:]
+}
+
+func (f *fields) varint() int64 {
+	// Nearly all are one byte or two.
+	if len(f.rest) > 0 && f.rest[0] < 0x80 && !f.bad {
+		v := uint64(f.rest[0])
+		f.rest = f.rest[1:]
+		return int64(v>>1) ^ -int64(v&1)
+	}
+	v, n := binary.Varint(f.rest)
+	if n <= 0 || f.bad {
+		f.bad = true
+		return 0
+	}
+	f.rest = f.rest[n:]
+	return v
+}
+
+// bytes reads a length and so many bytes; a length of -1 is none.
+func (f *fields) bytes() []byte {
+	n := f.varint()
+	if n < 0 {
+		return nil
+	}
+	if f.bad || n > int64(len(f.rest)) {
+		f.bad = true
+		return nil
+	}
+	b := f.rest[:n]
+	f.rest = f.rest[n:]
+	return b
+}
+
+func (f *fields) check() error {
+	if f.bad {
+		return errBatch
+	}
+	return nil
+}

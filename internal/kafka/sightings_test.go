@@ -1,0 +1,136 @@
+package kafka
+
+import (
+	"encoding/binary"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/record"
+)
+
+// eventAt is a record whose headers name an event received at a time.
+func eventAt(n int, at time.Time) *kgo.Record {
+	hash := record.HashOf([]byte("web_1"), []byte(strconv.Itoa(n)))
+	r := &kgo.Record{Topic: record.TopicEvents, Value: []byte("not looked at"), Timestamp: at}
+	for _, h := range [][2]string{
+		{record.HeaderSchema, record.TopicEvents}, {record.HeaderType, record.TypeCustom}, {record.HeaderWebsite, "web_1"},
+		{record.HeaderOrganization, "org_1"}, {record.HeaderReceivedAt, strconv.FormatInt(at.UnixMilli(), 10)},
+		{record.HeaderRequestID, "r"}, {record.HeaderEventHash, hash.Hex()},
+	} {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+	}
+	return r
+}
+
+type sighting struct {
+	Hash record.Hash
+	At   int64
+}
+
+// sightings reads what was seen since a time, before an offset.
+func (r *reader) sightings(t *testing.T, since time.Time, to int64) (seen []sighting, records int64) {
+	t.Helper()
+	records, err := r.Sightings(t.Context(), only, since.UnixMilli(), to, func(h record.Hash, at int64) {
+		seen = append(seen, sighting{h, at})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen, records
+}
+
+func TestSightingsAreWhatTheHeadersSay(t *testing.T) {
+	t.Parallel()
+	begin := time.UnixMilli(1_790_000_000_000)
+	for _, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(), kgo.GzipCompression(), kgo.SnappyCompression()} {
+		r := newReader(t, 0)
+		producer, err := kgo.NewClient(kgo.SeedBrokers(r.cfg.Brokers...), kgo.ProducerBatchCompression(codec), kgo.DefaultProduceTopic(record.TopicEvents))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(producer.Close)
+		var all []sighting
+		for batch := range 5 {
+			var records []*kgo.Record
+			for n := batch * 100; n < batch*100+100; n++ {
+				rec := eventAt(n, begin.Add(time.Duration(n)*time.Second))
+				switch {
+				case n%10 == 3: // names no event
+					rec.Headers = rec.Headers[:5]
+				case n%10 == 4:
+					rec.Headers[6].Value = []byte("zz")
+				default:
+					all = append(all, sighting{record.HashOf([]byte("web_1"), []byte(strconv.Itoa(n))), begin.UnixMilli() + int64(n)*1000})
+				}
+				records = append(records, rec)
+			}
+			if err := producer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen, records := r.sightings(t, begin, 500)
+		if diff := cmp.Diff(all, seen); diff != "" || records != 500 {
+			t.Fatalf("%d records, seen (-want +got):\n%s", records, diff)
+		}
+		// From the middle of a batch to the middle of a batch.
+		seen, records = r.sightings(t, begin.Add(250*time.Second), 310)
+		if diff := cmp.Diff(all[200:248], seen); diff != "" || records != 60 {
+			t.Errorf("%d records, seen (-want +got):\n%s", records, diff)
+		}
+		if _, records := r.sightings(t, begin.Add(time.Hour), 500); records != 0 {
+			t.Errorf("%d records after the last one", records)
+		}
+		if _, err := r.Sightings(t.Context(), only, begin.UnixMilli(), 501, func(record.Hash, int64) {}); !errors.Is(err, errShort) {
+			t.Errorf("read beyond the end of the log: %v", err)
+		}
+		one, err := r.Fetch(t.Context(), only, []int64{7, 499})
+		if err != nil || len(one) != 2 || one[0].Offset != 7 || one[1].Offset != 499 || string(one[1].Value) != "not looked at" {
+			t.Errorf("fetched %v, %v", one, err)
+		}
+	}
+}
+
+func TestSightingsGoOnWhereTheLogBegins(t *testing.T) {
+	t.Parallel()
+	begin := time.UnixMilli(1_790_000_000_000)
+	r := newReader(t, 0)
+	for n := range 10 {
+		if err := r.client.ProduceSync(t.Context(), eventAt(n, begin)).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var gone kadm.Offsets
+	gone.Add(kadm.Offset{Topic: record.TopicEvents, At: 4})
+	if _, err := kadm.NewClient(r.client).DeleteRecords(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if seen, _ := r.sightings(t, begin, 10); len(seen) != 6 {
+		t.Errorf("%d events seen, want the 6 that are left", len(seen))
+	}
+	if seen, _ := r.sightings(t, begin, 3); len(seen) != 0 {
+		t.Errorf("%d events seen before the log begins", len(seen))
+	}
+	if at, err := r.LogStart(t.Context(), only); at != 4 || err != nil {
+		t.Errorf("LogStart() = %d, %v; want 4", at, err)
+	}
+}
+
+// Whatever a broker answers, it is read or refused, without a fault.
+func FuzzAnswersOfABroker(f *testing.F) {
+	f.Add([]byte{})
+	whole := make([]byte, batchHeaderSize)
+	binary.BigEndian.PutUint32(whole[batchLengthAt:], batchHeaderSize-batchLengthSize)
+	f.Add(whole)
+	f.Fuzz(func(_ *testing.T, answer []byte) {
+		s := scan{to: 1 << 40, saw: func(record.Hash, int64) {}, decompress: kgo.DefaultDecompressor()}
+		_ = after(answer)
+		_ = s.look(answer)
+		_ = s.lookAtRecords(answer, 0, 100)
+	})
+}
