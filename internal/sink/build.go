@@ -26,15 +26,14 @@ var (
 type builder struct {
 	decoder record.Decoder
 	event   record.Event
-	seen    hashset // what was seen in the range itself so far
 	touched touched
 	months  monthCache
 }
 
 // build decides what of the range is stored, and fills its blocks. newBlock
-// returns an empty one.
+// returns an empty one. The window, nil for none, has seen the range afterwards:
+// it is of no use any more if the range is not settled.
 func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) {
-	b.seen.reset()
 	b.touched.reset()
 	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
 	for i := range r.records {
@@ -83,24 +82,16 @@ func (b *builder) judge(rec *Record, r *frozen, w *Window) (Reason, error) {
 	return "", nil
 }
 
-// duplicate judges a record by the range and the window as if they were one, and
-// notes the sighting: where ranges are cut never changes what is a duplicate. A
-// dead letter that is sent again is none, for its first sighting was not stored.
+// duplicate judges a record by what the window has seen before it, and notes the
+// sighting: range and window are one, so where ranges are cut never changes what
+// is a duplicate. A dead letter that is sent again is none, for its first sighting
+// was not stored.
 func (b *builder) duplicate(rec *Record, w *Window) bool {
-	if w == nil || rec.Hash == (record.Hash{}) {
+	if w == nil {
 		return false
 	}
-	now := bucketOf(rec.ReceivedAt)
-	seen, ok := b.seen.find(rec.Hash)
-	if !ok {
-		seen, ok = w.Seen(rec.Hash)
-	}
-	latest := now
-	if ok {
-		latest = max(now, seen)
-	}
-	b.seen.raise(rec.Hash, latest)
-	return ok && w.within(seen, now) && !rec.Replay
+	before, known := w.Sight(rec.Hash, rec.ReceivedAt)
+	return known && w.within(before, bucketOf(rec.ReceivedAt)) && !rec.Replay
 }
 
 // month returns what the range brings for a month; there is nearly always one

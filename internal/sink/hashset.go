@@ -94,14 +94,6 @@ func (s *hashset) rebuild() {
 	}
 }
 
-// reset empties the set and keeps its memory.
-func (s *hashset) reset() {
-	if s.used > 0 {
-		clear(s.keys)
-	}
-	s.used, s.floor = 0, 0
-}
-
 // slotBytes is the memory of one slot.
 const slotBytes = 16 + 4
 

@@ -12,7 +12,7 @@ func hashOf(n int) record.Hash {
 	return record.HashOf([]byte("web_1"), []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
 }
 
-// The set is compared with a map, through growth, floors and resets.
+// The set is compared with a map, through growth and floors.
 func TestAHashsetIsAMapWithAFloor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,10 +38,6 @@ func TestAHashsetIsAMapWithAFloor(t *testing.T) {
 						delete(want, h)
 					}
 				}
-			},
-			"reset": func(*rapid.T) {
-				s.reset()
-				clear(want)
 			},
 			"": func(t *rapid.T) {
 				for n := range 301 {

@@ -126,7 +126,7 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 		w.window = w.sink.newWindow()
 		w.window.SetFloor(floor)
 		records, err = w.sink.deps.Source.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed,
-			func(h record.Hash, receivedAt int64) { w.window.Restore(h, receivedAt) })
+			func(h record.Hash, receivedAt int64) { w.window.Sight(h, receivedAt) })
 		return err
 	}); err != nil {
 		return err

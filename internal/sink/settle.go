@@ -9,8 +9,8 @@ import (
 )
 
 // settle brings a frozen range to its end: plan committed, blocks built by b, dead
-// letters acknowledged, blocks inserted, ledger written, offset committed,
-// sightings remembered, in this order. It returns an error only when the worker
+// letters acknowledged, blocks inserted, ledger written, offset committed, in this
+// order. It returns an error only when the worker
 // has to end before that; the range is then gone on with from its plan.
 func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 	s := w.sink
@@ -47,7 +47,7 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 		return err
 	}
 	s.reached(PointCommitted, w.partition)
-	w.remember(r)
+	w.moveOn(r)
 	s.metrics.settled(r)
 	return nil
 }
@@ -60,22 +60,18 @@ func (w *worker) decisions() *Window {
 	return w.window
 }
 
-// remember notes what was seen, and how far everything is settled.
-func (w *worker) remember(r *frozen) {
-	now := time.Now()
-	to := mark{next: r.Last + 1}
-	for i := range r.records {
-		if rec := &r.records[i]; rec.hasHash() {
-			w.window.Add(rec.Hash, rec.ReceivedAt, now)
-			to.received = rec.ReceivedAt
-		}
-	}
+// moveOn notes how far everything is settled.
+func (w *worker) moveOn(r *frozen) {
+	w.window.MoveOn(time.Now())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if to.received == 0 {
-		to.received = w.settled.received
+	w.settled.next = r.Last + 1
+	for i := len(r.records) - 1; i >= 0; i-- {
+		if r.records[i].hasHash() {
+			w.settled.received = r.records[i].ReceivedAt
+			return
+		}
 	}
-	w.settled = to
 }
 
 // currentSession is that of the latest delivery: a partition that was kept

@@ -34,17 +34,21 @@ type Window struct {
 	maxKeys int
 	share   *windowShare
 	shards  [windowShards]hashset // so that making one anew takes a moment only
-	counts  map[int32]int         // keys per bucket
+	counts  map[int32]*int        // keys per bucket
+	latest  int32                 // the bucket of the latest key, and
+	count   *int                  // its count
 	keys    int
+	told    int   // keys that the share knows of
+	ahead   int32 // the newest bucket seen since the window was moved on
 	newest  int32
 	floor   int32 // buckets below are forgotten
-	clamped int64 // sightings from the future that did not move the window
+	clamped int64 // times that it was to be moved into the future
 }
 
 // NewWindow returns an empty window.
 func NewWindow(horizon time.Duration, maxKeys int) *Window {
 	buckets := (horizon.Milliseconds() + bucketMillis - 1) / bucketMillis
-	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: &windowShare{limit: math.MaxInt64}, counts: map[int32]int{}}
+	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: &windowShare{limit: math.MaxInt64}, counts: map[int32]*int{}}
 }
 
 // bucketOf returns the bucket of a time in Unix milliseconds; it fits until the
@@ -55,64 +59,61 @@ func bucketOf(millis int64) int32 { return int32(millis / bucketMillis) }
 // seen in another.
 func (w *Window) within(seen, now int32) bool { return now-seen <= w.horizon }
 
-// Seen returns the bucket of the latest sighting of an event that the window
-// knows of. It allocates nothing.
-func (w *Window) Seen(h record.Hash) (bucket int32, ok bool) { return w.shard(h).find(h) }
-
-// Has reports whether an event received at the time would be a duplicate of one
-// in the window. It allocates nothing.
-func (w *Window) Has(h record.Hash, receivedAt int64) bool {
-	seen, ok := w.Seen(h)
-	return ok && w.within(seen, bucketOf(receivedAt))
-}
-
-// Add remembers that an event was seen. What falls out of the horizon by it is
-// forgotten; a time of receipt that is ahead of now, from an edge whose clock is
-// wrong, makes nothing be forgotten.
-func (w *Window) Add(h record.Hash, receivedAt int64, now time.Time) {
+// Sight notes that an event was seen in a record received at the time, and returns
+// the bucket of its latest sighting before, if the window knows of one. It forgets
+// nothing: MoveOn does.
+func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
 	b := bucketOf(receivedAt)
-	if latest := bucketOf(now.UnixMilli()) + slackBuckets; b > latest {
-		w.clamped++
-		w.advance(latest)
+	shard := &w.shards[h[15]%windowShards]
+	if h == (record.Hash{}) {
+		return 0, false
+	}
+	if b < w.floor {
+		return shard.find(h)
+	}
+	w.ahead = max(w.ahead, b)
+	before, known = shard.raise(h, b)
+	if known && before >= b {
+		return before, true
+	}
+	if known {
+		*w.counts[before]--
 	} else {
-		w.advance(b)
-	}
-	w.put(h, b)
-	for w.keys > 0 && (w.keys > w.maxKeys || w.share.over()) && w.forgetOldest() {
-	}
-}
-
-// Restore remembers a sighting from before the window's first owner of this
-// process: what it would make be forgotten was decided when it came first.
-func (w *Window) Restore(h record.Hash, receivedAt int64) {
-	b := bucketOf(receivedAt)
-	w.newest = max(w.newest, b)
-	w.put(h, b)
-}
-
-func (w *Window) put(h record.Hash, b int32) {
-	if b < w.floor || h == (record.Hash{}) {
-		return
-	}
-	old, had := w.shard(h).raise(h, b)
-	switch {
-	case !had:
 		w.keys++
-		w.share.add(1)
-	case old >= b:
-		return
-	default:
-		w.uncount(old)
 	}
-	w.counts[b]++
+	if w.count == nil || w.latest != b {
+		w.latest, w.count = b, w.counts[b]
+		if w.count == nil {
+			w.count = new(int)
+			w.counts[b] = w.count
+		}
+	}
+	*w.count++
+	return before, known
 }
 
-// advance moves the newest bucket on.
-func (w *Window) advance(b int32) {
-	if b > w.newest {
-		w.newest = b
-		w.SetFloor(b - w.horizon - slackBuckets)
+// MoveOn lets the window follow what was seen: what falls out of the horizon is
+// forgotten, and the oldest where it holds too much. A time of receipt that is
+// ahead of now, from an edge whose clock is wrong, makes nothing be forgotten.
+func (w *Window) MoveOn(now time.Time) {
+	if latest := bucketOf(now.UnixMilli()) + slackBuckets; w.ahead > latest {
+		w.clamped++
+		w.ahead = latest
 	}
+	if w.ahead > w.newest {
+		w.newest = w.ahead
+		w.SetFloor(w.newest - w.horizon - slackBuckets)
+	}
+	w.tell()
+	for (w.keys > w.maxKeys || w.share.over()) && w.forgetOldest() {
+		w.tell()
+	}
+}
+
+// tell says to those that share the memory how many keys there are.
+func (w *Window) tell() {
+	w.share.add(int64(w.keys - w.told))
+	w.told = w.keys
 }
 
 // Floor returns the oldest bucket that the window knows all sightings of.
@@ -129,8 +130,8 @@ func FloorMillis(bucket int32) int64 { return int64(bucket) * bucketMillis }
 
 // Close gives the window's keys back to those that share their number with it.
 func (w *Window) Close() {
-	w.share.add(-int64(w.keys))
 	w.keys = 0
+	w.tell()
 }
 
 // windowShare bounds the keys of all windows of a process together.
@@ -157,11 +158,9 @@ func (w *Window) Bytes() int {
 // Coverage returns how far back from the newest event the window is whole: the
 // horizon, or less when keys had to go early.
 func (w *Window) Coverage() time.Duration {
-	buckets := min(w.horizon, w.newest-w.floor)
+	buckets := min(w.horizon, max(w.newest, w.ahead)-w.floor)
 	return time.Duration(buckets) * bucketMillis * time.Millisecond
 }
-
-func (w *Window) shard(h record.Hash) *hashset { return &w.shards[h[15]%windowShards] }
 
 // forgetOldest makes room; it reports whether there was anything to forget.
 func (w *Window) forgetOldest() bool {
@@ -169,8 +168,10 @@ func (w *Window) forgetOldest() bool {
 		return false // the newest bucket alone is too many
 	}
 	oldest := w.newest
-	for b := range w.counts {
-		oldest = min(oldest, b)
+	for b, n := range w.counts {
+		if *n > 0 {
+			oldest = min(oldest, b)
+		}
 	}
 	if oldest >= w.newest {
 		return false
@@ -187,18 +188,12 @@ func (w *Window) SetFloor(floor int32) {
 	w.floor = floor
 	for b, n := range w.counts {
 		if b < floor {
-			w.keys -= n
-			w.share.add(-int64(n))
+			w.keys -= *n
 			delete(w.counts, b)
 		}
 	}
+	w.count = nil
 	for i := range w.shards {
 		w.shards[i].floor = floor
-	}
-}
-
-func (w *Window) uncount(bucket int32) {
-	if w.counts[bucket]--; w.counts[bucket] == 0 {
-		delete(w.counts, bucket)
 	}
 }

@@ -103,8 +103,10 @@ func (s *stage) start(t *testing.T, inserter sink.Inserter) (stop func(), wait f
 	if inserter == nil {
 		inserter = s.inserter(t)
 	}
+	ledger := clickhouse.NewLedger(s.clickhouse)
+	t.Cleanup(func() { ledger.Close() })
 	snk, err := sink.New(s.sink, sink.Deps{
-		Log: log, Metrics: registry, Source: consumer, Inserter: inserter, DeadLetters: consumer, Epochs: sink.FixedEpoch(1),
+		Log: log, Metrics: registry, Source: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: ledger,
 	})
 	if err != nil {
 		t.Fatal(err)
