@@ -50,8 +50,8 @@ type ConsumerDeps struct {
 	WithoutFence bool
 }
 
-// Consumer reads topics as a member of a group. It implements sink.Source and
-// sink.DeadLetters.
+// Consumer reads topics as a member of a group. It implements sink.Source,
+// sink.Reader and sink.DeadLetters.
 //
 // Partitions move cooperatively: those that stay are not interrupted. An offset
 // is committed only on demand, and only for the membership under which the

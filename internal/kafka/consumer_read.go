@@ -13,7 +13,7 @@ import (
 
 var errShort = errors.New("the log ended early")
 
-// LogStart implements sink.Source.
+// LogStart implements sink.Reader.
 func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error) {
 	name := TopicName(c.cfg, p.Topic)
 	<-c.opened
@@ -27,7 +27,7 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 	return starts[name][p.Index].Offset, nil
 }
 
-// Fetch implements sink.Source.
+// Fetch implements sink.Reader.
 func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64) ([]sink.Record, error) {
 	var records []sink.Record
 	for _, offset := range offsets {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/sink"
 )
 
-// Sightings implements sink.Source. Brokers find the first record by its
+// Sightings implements sink.Reader. Brokers find the first record by its
 // timestamp, which is the time of receipt.
 //
 // A window of an hour may hold many millions of records, and nothing of a

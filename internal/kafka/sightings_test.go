@@ -19,9 +19,13 @@ func eventAt(n int, at time.Time) *kgo.Record {
 	hash := record.HashOf([]byte("web_1"), []byte(strconv.Itoa(n)))
 	r := &kgo.Record{Topic: record.TopicEvents, Value: []byte("not looked at"), Timestamp: at}
 	for _, h := range [][2]string{
-		{record.HeaderSchema, record.TopicEvents}, {record.HeaderType, record.TypeCustom}, {record.HeaderWebsite, "web_1"},
-		{record.HeaderOrganization, "org_1"}, {record.HeaderReceivedAt, strconv.FormatInt(at.UnixMilli(), 10)},
-		{record.HeaderRequestID, "r"}, {record.HeaderEventHash, hash.Hex()},
+		{record.HeaderSchema, record.TopicEvents},
+		{record.HeaderType, record.TypeCustom},
+		{record.HeaderWebsite, "web_1"},
+		{record.HeaderOrganization, "org_1"},
+		{record.HeaderReceivedAt, strconv.FormatInt(at.UnixMilli(), 10)},
+		{record.HeaderRequestID, "r"},
+		{record.HeaderEventHash, hash.Hex()},
 	} {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
 	}
@@ -60,10 +64,10 @@ func TestSightingsAreWhatTheHeadersSay(t *testing.T) {
 			var records []*kgo.Record
 			for n := batch * 100; n < batch*100+100; n++ {
 				rec := eventAt(n, begin.Add(time.Duration(n)*time.Second))
-				switch {
-				case n%10 == 3: // names no event
+				switch n % 10 {
+				case 3: // names no event
 					rec.Headers = rec.Headers[:5]
-				case n%10 == 4:
+				case 4:
 					rec.Headers[6].Value = []byte("zz")
 				default:
 					all = append(all, sighting{record.HashOf([]byte("web_1"), []byte(strconv.Itoa(n))), begin.UnixMilli() + int64(n)*1000})

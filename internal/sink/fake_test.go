@@ -342,7 +342,7 @@ func newSink(t *testing.T, cfg config.Sink, w *world) *Sink {
 	t.Helper()
 	s, err := New(cfg, Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		Source: w, Inserter: w, DeadLetters: w, Ledger: w,
+		Source: w, Reader: w, Inserter: w, DeadLetters: w, Ledger: w,
 	})
 	if err != nil {
 		t.Fatal(err)

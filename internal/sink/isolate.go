@@ -102,7 +102,7 @@ func (a *attempt) fetchLetters(ctx context.Context, offsets []int64) ([]DeadLett
 	var letters []DeadLetter
 	err := a.until(ctx, stepFetch, func(ctx context.Context) error {
 		letters = letters[:0]
-		records, err := w.sink.deps.Source.Fetch(ctx, w.partition, offsets)
+		records, err := w.sink.deps.Reader.Fetch(ctx, w.partition, offsets)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 	w.mu.Unlock()
 	a := attempt{worker: w}
 	if err := a.until(ctx, stepLedger, func(ctx context.Context) error {
-		start, err := w.sink.deps.Source.LogStart(ctx, w.partition)
+		start, err := w.sink.deps.Reader.LogStart(ctx, w.partition)
 		if err != nil || start <= first {
 			return err
 		}
@@ -125,7 +125,7 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 		w.window.Close()
 		w.window = w.sink.newWindow()
 		w.window.SetFloor(floor)
-		records, err = w.sink.deps.Source.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed,
+		records, err = w.sink.deps.Reader.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed,
 			func(h record.Hash, receivedAt int64) { w.window.Sight(h, receivedAt) })
 		return err
 	}); err != nil {

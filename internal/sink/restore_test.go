@@ -14,7 +14,7 @@ import (
 )
 
 // run has a sink store what there is to store, and stops it.
-func run(t *testing.T, w *world, long time.Duration) *Sink {
+func run(t *testing.T, w *world, long time.Duration) {
 	t.Helper()
 	s := newSink(t, testConfig(), w)
 	stop := start(t, s)
@@ -26,7 +26,6 @@ func run(t *testing.T, w *world, long time.Duration) *Sink {
 	if s.budget.inUse() != 0 {
 		t.Errorf("%d bytes in hand after the stop", s.budget.inUse())
 	}
-	return s
 }
 
 // stuckNow returns why partitions stand still.
@@ -43,11 +42,10 @@ func (s *Sink) stuckNow() map[int32]StuckReason {
 }
 
 // commitState sets a partition's committed offset.
-func (w *world) commitState(t *testing.T, p Partition, next int64, s State) {
-	t.Helper()
+func (w *world) commitState(p Partition, next int64, s State) {
 	metadata, err := s.Encode()
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	w.committed[p], w.metadata[p] = next, metadata
 }
@@ -69,7 +67,7 @@ func TestAnOpenPlanIsStoredFirstAndExactly(t *testing.T) {
 		w.produceMany(part, 250)
 		state := NewState([16]byte{}, 1)
 		state.Plan = &[2]int64{10, 159} // more than the gates let through today
-		w.commitState(t, part, 10, state)
+		w.commitState(part, 10, state)
 		run(t, w, 5*time.Second)
 		if diff := cmp.Diff([]Span{{10, 159}, {160, 249}}, w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
@@ -88,7 +86,7 @@ func TestAPlanKeepsItsEpoch(t *testing.T) {
 		w.epoch = 7
 		state := NewState([16]byte{}, 6)
 		state.Plan = &[2]int64{0, 9}
-		w.commitState(t, part, 0, state)
+		w.commitState(part, 0, state)
 		run(t, w, 5*time.Second)
 		var epochs []int64
 		for _, e := range w.ledger[part] {
@@ -186,23 +184,23 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 	other := [16]byte{1}
 	for _, tc := range []struct {
 		name string
-		set  func(t *testing.T, w *world)
+		set  func(w *world)
 		want StuckReason
 	}{
-		{"nothing committed, but stored", func(_ *testing.T, w *world) {
+		{"nothing committed, but stored", func(w *world) {
 			w.ledger[part] = []Entry{{Span: Span{0, 4}, Epoch: 1}}
 		}, StuckOffset},
-		{"another topic", func(t *testing.T, w *world) { w.commitState(t, part, 0, NewState(other, 1)) }, StuckTopic},
-		{"no state of ours", func(_ *testing.T, w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, StuckMetadata},
-		{"a newer build's state", func(_ *testing.T, w *world) { w.committed[part], w.metadata[part] = 0, `{"v":2}` }, StuckMetadata},
-		{"a plan elsewhere", func(t *testing.T, w *world) {
+		{"another topic", func(w *world) { w.commitState(part, 0, NewState(other, 1)) }, StuckTopic},
+		{"no state of ours", func(w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, StuckMetadata},
+		{"a newer build's state", func(w *world) { w.committed[part], w.metadata[part] = 0, `{"v":2}` }, StuckMetadata},
+		{"a plan elsewhere", func(w *world) {
 			s := NewState([16]byte{}, 1)
 			s.Plan = &[2]int64{3, 4}
-			w.commitState(t, part, 0, s)
+			w.commitState(part, 0, s)
 		}, StuckMetadata},
-		{"records gone", func(t *testing.T, w *world) {
+		{"records gone", func(w *world) {
 			w.logStart[part] = 3
-			w.commitState(t, part, 1, NewState([16]byte{}, 1))
+			w.commitState(part, 1, NewState([16]byte{}, 1))
 		}, StuckRetention},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -211,7 +209,7 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 				w := newWorld(part, second)
 				w.produceMany(part, 5)
 				w.produceMany(second, 7)
-				tc.set(t, w)
+				tc.set(w)
 				run(t, w, 5*time.Second)
 				if diff := cmp.Diff(map[int32]StuckReason{0: tc.want}, w.atEnd); diff != "" {
 					t.Errorf("stuck (-want +got):\n%s", diff)

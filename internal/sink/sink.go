@@ -22,6 +22,7 @@ type Deps struct {
 	Metrics     prometheus.Registerer
 	Tracer      trace.Tracer // nil traces nothing
 	Source      Source
+	Reader      Reader
 	Inserter    Inserter
 	DeadLetters DeadLetters
 	Ledger      Ledger

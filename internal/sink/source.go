@@ -127,14 +127,18 @@ type Source interface {
 	// if it still owns it, Lost and then Assigned are called for it, and delivery
 	// begins again at the committed offset.
 	Rewind(p Partition)
+	// Close leaves the group.
+	Close()
+}
+
+// Reader reads the log of a partition aside from the group, whoever owns it.
+type Reader interface {
 	// Sightings reads a partition from the first record that was received at or
 	// after since, in Unix milliseconds, up to the offset to, and tells which events
-	// it saw and when they were received. It takes no part in the group.
+	// it saw and when they were received.
 	Sightings(ctx context.Context, p Partition, since, to int64, saw func(h record.Hash, receivedAt int64)) (records int64, err error)
-	// Fetch reads single records, by ascending offset. It takes no part in the group.
+	// Fetch reads single records, by ascending offset.
 	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Record, error)
 	// LogStart returns the first offset that the log of a partition still holds.
 	LogStart(ctx context.Context, p Partition) (int64, error)
-	// Close leaves the group.
-	Close()
 }

@@ -106,7 +106,7 @@ func (s *stage) start(t *testing.T, inserter sink.Inserter) (stop func(), wait f
 	ledger := clickhouse.NewLedger(s.clickhouse)
 	t.Cleanup(func() { ledger.Close() })
 	snk, err := sink.New(s.sink, sink.Deps{
-		Log: log, Metrics: registry, Source: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: ledger,
+		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: ledger,
 	})
 	if err != nil {
 		t.Fatal(err)

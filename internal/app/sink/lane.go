@@ -88,7 +88,7 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 	}
 	inserter := clickhouse.NewInserter(s.ClickHouse, l.table, "")
 	deps := sink.Deps{
-		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Inserter: inserter, DeadLetters: consumer,
+		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
 		Ledger: ledger, Testing: testing,
 	}
 	if l.paced {
