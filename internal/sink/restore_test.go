@@ -45,7 +45,7 @@ func (s *Sink) stuckNow() map[int32]StuckReason {
 func (w *world) commitState(p Partition, next int64, s State) {
 	metadata, err := s.Encode()
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // a mistake in the test itself
 	}
 	w.committed[p], w.metadata[p] = next, metadata
 }
