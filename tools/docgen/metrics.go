@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/millrace/millrace/internal/kafka/kafkatest"
 )
 
 // metric is one declaration found in the source.
@@ -58,7 +57,7 @@ var described = regexp.MustCompile(`^Desc\{fqName: ("(?:[^"\\]|\\.)*"), help: ("
 
 // clientMetrics asks a client of ours what it registers.
 func clientMetrics() ([]metric, error) {
-	descs, err := kafkatest.ClientMetrics()
+	descs, err := kafkaClientDescs()
 	if err != nil {
 		return nil, fmt.Errorf("asking the Kafka client: %w", err)
 	}

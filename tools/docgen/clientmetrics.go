@@ -1,4 +1,4 @@
-package kafkatest
+package main
 
 import (
 	"fmt"
@@ -37,9 +37,9 @@ func (r *registered) MustRegister(all ...prometheus.Collector) {
 // Unregister implements prometheus.Registerer.
 func (*registered) Unregister(prometheus.Collector) bool { return false }
 
-// ClientMetrics describes the metrics that the client library exports for each of
+// kafkaClientDescs describes the metrics that the client library exports for each of
 // our clients, those that have no value yet included. It connects to nothing.
-func ClientMetrics() ([]*prometheus.Desc, error) {
+func kafkaClientDescs() ([]*prometheus.Desc, error) {
 	var reg registered
 	cfg := config.Kafka{Brokers: []string{"127.0.0.1:1"}}
 	opts, err := kafka.ClientOptions(cfg, "any", slog.New(slog.DiscardHandler), &reg)
