@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 type example struct {
 	language   string
 	eventually bool // its result may take a moment
+	once       bool // it shows each event once, though the topic has a copy
 	text       string
 }
 
@@ -36,7 +38,10 @@ func examples(t *testing.T, path string) []example {
 		if i%2 == 0 || len(words) < 2 || words[1] != "tap-test" {
 			continue
 		}
-		found = append(found, example{language: words[0], eventually: len(words) > 2 && words[2] == "eventually", text: body})
+		found = append(found, example{
+			language: words[0], text: body,
+			eventually: slices.Contains(words, "eventually"), once: slices.Contains(words, "once"),
+		})
 	}
 	return found
 }
@@ -53,6 +58,7 @@ func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
 	for n := range 5 {
 		s.MustTrack(t, fmt.Sprintf(`[{"name":"signup","eventId":"e-%d","properties":{"plan":"pro"}},{"name":"screen_view"}]`, n))
 	}
+	s.MustTrack(t, `{"name":"signup","eventId":"e-0","properties":{"plan":"pro"}}`) // a copy
 	here := strings.NewReplacer("127.0.0.1:9092", s.Kafka.Brokers[0], "127.0.0.1:8123", s.ClickHouseHTTP)
 	for i, e := range found {
 		t.Run(fmt.Sprintf("%d %s", i+1, e.language), func(t *testing.T) {
@@ -74,6 +80,8 @@ func (e example) run(t *testing.T, s *harness.System, text string) error {
 	switch e.language {
 	case "sh":
 		out, err = exec.CommandContext(t.Context(), "sh", "-ec", text).CombinedOutput()
+	case "go":
+		out, err = run(t, text)
 	case "sql":
 		out, err = sql(t, s.ClickHouseHTTP, text)
 	default:
@@ -82,10 +90,25 @@ func (e example) run(t *testing.T, s *harness.System, text string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	if reads := e.language == "sh" || strings.HasPrefix(text, "SELECT"); reads && len(strings.TrimSpace(string(out))) == 0 {
+	if reads := e.language != "sql" || strings.HasPrefix(text, "SELECT"); reads && len(strings.TrimSpace(string(out))) == 0 {
 		return errors.New("printed nothing")
 	}
+	if n := strings.Count(string(out), `"id":"e-0"`); e.once && n != 1 {
+		return fmt.Errorf("the event with a copy is shown %d times: %s", n, out)
+	}
 	return nil
+}
+
+// run compiles a program against this module's dependencies, and runs it.
+func run(t *testing.T, program string) ([]byte, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", file)
+	cmd.Dir = testkit.Root(t)
+	return cmd.CombinedOutput()
 }
 
 func sql(t *testing.T, addr, statement string) ([]byte, error) {

@@ -72,7 +72,7 @@ func clientMetrics() ([]metric, error) {
 		if err := errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", d, err)
 		}
-		m := metric{name: name, kind: kindOf(name), help: help}
+		m := metric{name: name, kind: clientKind(name), help: help}
 		if parts[3] != "" {
 			m.labels = strings.Split(parts[3], ",")
 		}
@@ -80,6 +80,18 @@ func clientMetrics() ([]metric, error) {
 	}
 	slices.SortFunc(metrics, func(a, b metric) int { return cmp.Compare(a.name, b.name) })
 	return metrics, nil
+}
+
+// clientKind follows the client library's own convention, as a description does
+// not say it: what is buffered goes up and down, times are distributions.
+func clientKind(name string) string {
+	switch {
+	case strings.Contains(name, "_buffered_"):
+		return "gauge"
+	case strings.HasSuffix(name, "_seconds"):
+		return "histogram"
+	}
+	return kindOf(name)
 }
 
 // kindOf tells a counter from a gauge where only a name is there; a test holds
