@@ -14,6 +14,9 @@ const (
 	replicaName = "'{replica}'"
 )
 
+// replicatedWindow is what window is for a replicated table.
+const replicatedWindow = "replicated_deduplication_window"
+
 // replicatedSeconds is how long a cluster remembers a token at most, besides the
 // count: the count is what ends it, as on a single server.
 const replicatedSeconds = "86400"
@@ -43,8 +46,8 @@ func replicatedSettings(settings []Setting) []Setting {
 	for _, s := range settings {
 		if s.Name == window {
 			all = append(all,
-				Setting{Name: "replicated_deduplication_window", Value: s.Value},
-				Setting{Name: "replicated_deduplication_window_seconds", Value: replicatedSeconds})
+				Setting{Name: replicatedWindow, Value: s.Value},
+				Setting{Name: replicatedWindow + "_seconds", Value: replicatedSeconds})
 			continue
 		}
 		all = append(all, s)
