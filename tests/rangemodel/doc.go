@@ -9,8 +9,9 @@
 // group, and a server with a base table, a rollup fed by a view, and a ledger.
 //
 //   - A worker polls, freezes a range at any point, commits the plan, sends a block
-//     per month, writes the ledger, commits the offset; when it is given a partition
-//     it reads offset and metadata and goes on with an open plan first.
+//     per month, writes the ledger, commits the offset. When it is given a partition, or
+//     the group refuses its commit, it reads offset and metadata, and goes on with an
+//     open plan first, which it commits again.
 //   - The group knows members and a generation. It accepts a commit by these two and
 //     by nothing else, whoever owns the partition, as brokers do. A member learns
 //     later that the generation was raised; one that the group has given up joins
@@ -59,7 +60,7 @@
 // Workers are alike, so states that differ in their order are one. Tokens are
 // forgotten at the earliest moment; keeping them longer stops more. A worker that
 // lost its membership at a step from which it can only commit gets no further, so
-// what it had in hand is left out. Once nothing can go wrong any more, partitions are
+// what it had in hand is left out, as is a generation that it has no use for. Once nothing can go wrong any more, partitions are
 // walked one after the other. A test holds all of this against plain exploration.
 //
 // States are seven words. The functions of the search carry go:norace: they run in

@@ -63,6 +63,7 @@ const (
 	learn
 	rejoin
 	notice
+	refuse
 	dropRaised
 	expire
 	restart

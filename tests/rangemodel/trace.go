@@ -69,6 +69,7 @@ var sentences = [...]string{
 	learn:         "{worker} learns of the new generation and keeps its partitions",
 	rejoin:        "the client of {worker} joins again, under another member id",
 	notice:        "{worker} is told of its new session, and drops what it has of partition {partition}",
+	refuse:        "the group refuses the commit of {worker}, which drops {range} of partition {partition} and reads again",
 	dropRaised:    "{worker} finds the generation raised and drops {range} of partition {partition}",
 	expire:        "the group gives up {worker}, whose process is gone",
 	restart:       "{worker} starts again",

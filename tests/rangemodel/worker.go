@@ -22,15 +22,7 @@ func (x *explorer) work(w, p int) {
 	if x.state.worker[w].member == down || at.phase == absent {
 		return
 	}
-	if at.other { // the client tells of the new session
-		s := x.begin()
-		then := absent
-		if at.owns {
-			then = restoring
-		}
-		s.drop(w, p, then)
-		x.end(notice, w, p, 0)
-	}
+	x.giveUp(w, p)
 	switch at.phase {
 	case restoring:
 		x.restore(w, p)
@@ -48,8 +40,42 @@ func (x *explorer) work(w, p int) {
 	}
 }
 
+// giveUp drops what is in hand: because the client tells of a new session, or
+// because the group refuses a commit. In the second case the partition is taken up
+// again at once, for the client still believes that it has it.
+//
+//go:norace
+func (x *explorer) giveUp(w, p int) {
+	at := x.state.worker[w].work[p]
+	if at.other && x.state.worker[w].member != kicked {
+		s := x.begin()
+		then := absent
+		if at.owns {
+			then = restoring
+		}
+		s.drop(w, p, then)
+		x.end(notice, w, p, 0)
+	}
+	commits := at.phase == planning || at.phase == committing
+	switch x.state.worker[w].member {
+	case kicked:
+		if commits || at.other { // reduced: the commit that it is on its way to
+			s := x.begin()
+			s.drop(w, p, restoring)
+			x.end(refuse, w, p, 0)
+		}
+	case stale:
+		if commits && !at.other {
+			s := x.begin()
+			s.drop(w, p, restoring)
+			x.end(refuse, w, p, 0)
+		}
+	case down, fresh:
+	}
+}
+
 // restore reads what the group keeps of the partition, and goes on with an open
-// plan before anything else.
+// plan before anything else. Anybody may read it.
 //
 //go:norace
 func (x *explorer) restore(w, p int) {
@@ -66,10 +92,8 @@ func (x *explorer) restore(w, p int) {
 	if x.variant.NoFloor {
 		work.floor = 0
 	}
-	if at.planned != 0 {
-		work.next = at.planned
-		work.phase = x.variant.next(planning)
-		s.skipEmpty(w, p, &x.variant)
+	if at.planned != 0 { // it is committed again, which tells whether it may be gone on with
+		work.next, work.phase = at.planned, planning
 	}
 	x.end(restore, w, p, 0)
 }
