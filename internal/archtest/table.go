@@ -13,7 +13,7 @@ var ranks = map[string]int{
 
 	"internal/org": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
-	"internal/ledger": 2, "internal/repair": 2, "internal/verify": 2,
+	"internal/bulk": 2, "internal/ledger": 2, "internal/repair": 2, "internal/verify": 2,
 
 	"internal/kafka": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
 
@@ -44,7 +44,9 @@ var edges = map[string][]string{
 	// Both mend what the ledger found.
 	"internal/repair": {"internal/ledger", "internal/sink"},
 	"internal/verify": {"internal/ledger", "internal/sink"},
-	"internal/api":    {"internal/httpkit"},
+	// Files are taken in as requests are.
+	"internal/bulk": {"internal/ingest"},
+	"internal/api":  {"internal/httpkit"},
 
 	"internal/app/edge":       {"internal/app/daemon"},
 	"internal/app/sink":       {"internal/app/daemon"},

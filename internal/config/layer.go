@@ -151,6 +151,10 @@ func isSection(key string) bool {
 // a Service whose name begins with "millrace"; an operator never wrote these.
 var serviceLink = regexp.MustCompile(`^MILLRACE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
+// KeyEnv is the variable of the API key with which commands send events. It is no
+// setting: no daemon has a key.
+const KeyEnv = envPrefix + "API_KEY"
+
 // envLayer reads the environment; path is the settings file it names, if any.
 func envLayer(environ []string) (l *layer, path string) {
 	l = newLayer()
@@ -171,6 +175,7 @@ func envLayer(environ []string) (l *layer, path string) {
 		switch {
 		case known:
 			l.add(f, raw[name], origin{layer: layerEnv, name: name})
+		case name == KeyEnv: // a command's, not a daemon's
 		case name == fileEnv:
 			path = fmt.Sprint(raw[name])
 		case serviceLink.MatchString(name):

@@ -102,3 +102,12 @@ type fieldSet uint16
 func (s fieldSet) has(f field) bool { return s&(1<<f) != 0 }
 
 func (s fieldSet) with(f field) fieldSet { return s | 1<<f }
+
+// FieldNames lists the fields of a custom event.
+func FieldNames() []string {
+	names := make([]string, 0, len(fields)-1)
+	for _, f := range fields[fieldUnknown+1:] {
+		names = append(names, f.name)
+	}
+	return names
+}

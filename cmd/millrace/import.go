@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/bulk"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/store"
+)
+
+// What stands behind a file's name for what an import makes beside it.
+const (
+	stateSuffix    = ".import-state"
+	refusalsSuffix = ".errors.ndjson"
+)
+
+// importFlags are the flags of `millrace import`.
+type importFlags struct {
+	key, website, format, state, refusals string
+	dryRun                                bool
+}
+
+func newImport() *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE…",
+		Short: "Import files of events into the backfill topic",
+		Long: `Imports events from files, in the shape of POST /track: NDJSON, one event a line, or
+CSV, one event a row, with a header of the event's fields. Files may be compressed
+with gzip or zstd; - is standard input, which is copied to a temporary file first.
+Each event is checked as POST /track checks it, for an API key with the scope
+track:events, and goes to events.backfill.v1 whatever its age, so that history does
+not slow live events.
+
+In CSV, single properties have columns such as properties.plan, or one column
+properties holds a JSON object. An empty cell is an absent field; in a column of a
+property, numbers, true and false are themselves and all else is text.
+
+How far an import has come stands in FILE` + stateSuffix + `; the same command goes on
+there after a stop or a crash, and nothing is stored twice. Events without an
+eventId get one made of the file's content and the line; those without a timestamp
+are dated as the file is. What is refused is listed in FILE` + refusalsSuffix + `, with
+line, field and rule, and makes the command fail in the end; the other lines are
+imported all the same.
+
+Files whose events are sorted by month are stored faster.`,
+		Example: `  MILLRACE_API_KEY=mlr_… millrace import --website web_01JD… 2024.ndjson.gz
+  millrace import --dry-run events.csv
+  zcat old/*.gz | millrace import --format ndjson --state old.state -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
+			return f.run(cmd, args, s, db)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.key, "key", "", "API `KEY` with the scope track:events; better given in "+config.KeyEnv+", where others do not see it")
+	flags.StringVar(&f.website, "website", "", "website `ID` or client id of events that name none")
+	flags.StringVar(&f.format, "format", "", "`FORMAT` of the files, ndjson or csv; the names say it when left out")
+	flags.StringVar(&f.state, "state", "", "`FILE` for the state of the import instead of the one beside the events")
+	flags.StringVar(&f.refusals, "errors", "", "`FILE` for what is refused instead of the one beside the events")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check every line, print what would be refused, and send nothing")
+	return cmd
+}
+
+func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings, db *store.Store) (err error) {
+	if len(files) > 1 && (f.state != "" || f.refusals != "") {
+		return errors.New("--state and --errors go with one file")
+	}
+	if f.key == "" {
+		f.key = os.Getenv(config.KeyEnv)
+	}
+	ctx, log := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if !f.dryRun {
+		if err := kafka.CheckTopics(ctx, s.Kafka); err != nil {
+			return err
+		}
+	}
+	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
+		Client: "import", Deadline: sendDeadline, Log: log, Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, producer.Close(context.WithoutCancel(ctx))) }()
+	access := auth.New(
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale}, auth.Deps{Keys: db, Websites: db},
+	)
+	defer access.Close()
+	principal, err := access.Key(ctx, []byte(f.key))
+	if err != nil {
+		return bulk.Explain(err)
+	}
+	target := f.website
+	if target == "" {
+		target = principal.WebsiteID
+	}
+	acceptor := ingest.New(ingest.Deps{
+		Access: access, Salts: ingest.NewSalts(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(),
+	})
+	refused := int64(0)
+	for _, file := range files {
+		p, err := f.one(cmd, acceptor, file, principal.OrganizationID+"/"+target)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, bulk.Explain(err))
+		}
+		refused += p.Refused
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d lines were refused", refused)
+	}
+	return nil
+}
+
+// one imports a file.
+func (f *importFlags) one(cmd *cobra.Command, acceptor bulk.Acceptor, file, target string) (p bulk.Progress, err error) {
+	opts := bulk.Options{
+		Path: file, Format: bulk.Format(f.format), Target: target, Key: f.key, WebsiteID: f.website,
+		Checkpoint: file + stateSuffix, Refusals: file + refusalsSuffix, DryRun: f.dryRun, RefusalsOut: cmd.OutOrStdout(),
+	}
+	if file == "-" {
+		dir, made := os.MkdirTemp("", "millrace-import-")
+		if made != nil {
+			return p, made
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		opts.Path, opts.DefaultTime = filepath.Join(dir, "stdin"), time.Now()
+		opts.Checkpoint, opts.Refusals = filepath.Join(dir, "state"), "stdin"+refusalsSuffix
+		if err := spool(opts.Path, cmd.InOrStdin()); err != nil {
+			return p, err
+		}
+	}
+	if f.state != "" {
+		opts.Checkpoint = f.state
+	}
+	if f.refusals != "" {
+		opts.Refusals = f.refusals
+	}
+	switch opts.Format {
+	case bulk.NDJSON, bulk.CSV:
+	case "":
+		if opts.Format, err = bulk.FormatOf(file); err != nil {
+			return p, err
+		}
+	default:
+		return p, fmt.Errorf("unknown format %q; the formats are %s and %s", f.format, bulk.NDJSON, bulk.CSV)
+	}
+	meter := newMeter(cmd.ErrOrStderr(), file)
+	opts.Progress = meter.tick
+	p, err = bulk.Run(cmd.Context(), acceptor, opts)
+	meter.end(p, opts)
+	return p, err
+}
+
+// spool copies standard input, so that it can be read twice.
+func spool(path string, in io.Reader) error {
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return errors.Join(fmt.Errorf("copying standard input: %w", err), out.Close())
+	}
+	return out.Close()
+}
+
+// meter tells how an import goes on.
+type meter struct {
+	out      io.Writer
+	name     string
+	terminal bool
+	begun    time.Time
+	told     time.Time
+}
+
+// How often the meter tells, on a terminal and elsewhere.
+const (
+	terminalEvery = 200 * time.Millisecond
+	logEvery      = 10 * time.Second
+)
+
+func newMeter(out io.Writer, name string) *meter {
+	m := &meter{out: out, name: name, begun: time.Now()}
+	m.told = m.begun
+	if file, ok := out.(*os.File); ok {
+		info, err := file.Stat()
+		m.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return m
+}
+
+func (m *meter) tick(p bulk.Progress) {
+	every := logEvery
+	if m.terminal {
+		every = terminalEvery
+	}
+	if now := time.Now(); now.Sub(m.told) >= every {
+		m.told = now
+		m.print(p, m.terminal)
+	}
+}
+
+func (m *meter) print(p bulk.Progress, over bool) {
+	start, end := "", "\n"
+	if m.terminal {
+		start = "\r\x1b[K"
+	}
+	if over {
+		end = ""
+	}
+	rate := float64(p.Sent) / max(time.Since(m.begun).Seconds(), 0.001)
+	fmt.Fprintf(m.out, "%s%s: %3.0f %%, %d lines, %d events, %d refused, %.0f events/s%s",
+		start, m.name, 100*p.Ratio, p.Lines, p.Accepted, p.Refused, rate, end)
+}
+
+// end prints the summary.
+func (m *meter) end(p bulk.Progress, opts bulk.Options) {
+	m.print(p, false)
+	switch {
+	case p.Done && p.Sent == 0 && p.Accepted > 0 && !opts.DryRun:
+		fmt.Fprintf(m.out, "%s: was imported before; delete %s to import it again\n", m.name, opts.Checkpoint)
+	case !p.Done && p.Lines > 0 && !opts.DryRun:
+		fmt.Fprintf(m.out, "%s: stopped behind line %d; the same command goes on there\n", m.name, p.Lines)
+	}
+	if p.Refused > 0 && !opts.DryRun {
+		fmt.Fprintf(m.out, "%s: what was refused stands in %s\n", m.name, opts.Refusals)
+	}
+}

@@ -1,0 +1,225 @@
+// Package bulk_test proves that imports which are killed lose and double nothing.
+package bulk_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// batchLines is how many lines an import has in the air at most.
+const batchLines = 1000
+
+// events writes a file of lines, every hundredth of which is refused and every
+// second of which has an id of its own.
+func events(t testing.TB, path string, lines int) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewWriter(file)
+	var close func() error
+	switch filepath.Ext(path) {
+	case ".gz":
+		z := gzip.NewWriter(file)
+		out, close = bufio.NewWriter(z), z.Close
+	case ".zst":
+		z, err := zstd.NewWriter(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, close = bufio.NewWriter(z), z.Close
+	}
+	csv := strings.Contains(path, ".csv")
+	if csv {
+		fmt.Fprintln(out, "eventId,timestamp,name,properties.n")
+	}
+	from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	for i := range lines {
+		id, name := "", "import"
+		if i%2 == 0 {
+			id = fmt.Sprint("own-", i)
+		}
+		if i%100 == 7 {
+			name = ""
+		}
+		if csv {
+			fmt.Fprintf(out, "%s,%d,%s,%d\n", id, from+int64(i), name, i)
+			continue
+		}
+		fmt.Fprintf(out, `{"eventId":%q,"timestamp":%d,"name":%q,"anonymousId":"anon_%d","path":"https://shop.example.com/p/%d","sessionId":"sess_%d","properties":{"n":%d,"currency":"EUR","value":129.95}}`+"\n",
+			id, from+int64(i), name, i%1000, i%50, i%5000, i)
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if close != nil {
+		if err := close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stage is a broker and a store, and a command that imports into them.
+type stage struct {
+	cfg  config.Kafka
+	args []string
+	env  []string
+	adm  *kadm.Client
+}
+
+func newStage(t testing.TB) *stage {
+	t.Helper()
+	s := &stage{}
+	_, s.cfg = kafkatest.Cluster(t)
+	if _, err := kafka.EnsureTopics(t.Context(), s.cfg); err != nil {
+		t.Fatal(err)
+	}
+	url := "sqlite:" + filepath.Join(testkit.ShortDir(t), "meta.db")
+	fixture := harness.Seed(t, url)
+	s.args = []string{"import", "--kafka.brokers=" + s.cfg.Brokers[0], "--store.url=" + url, "--website=" + fixture.WebsiteID}
+	s.env = []string{"PATH=" + os.Getenv("PATH"), "MILLRACE_API_KEY=" + fixture.Key, "TMPDIR=" + t.TempDir()}
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.cfg.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	s.adm = kadm.NewClient(client)
+	return s
+}
+
+func (s *stage) command(t testing.TB, file string) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	said := &strings.Builder{}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), harness.Binary(t, "millrace"), append(s.args, file)...)
+	cmd.Env, cmd.Stderr = s.env, said
+	return cmd, said
+}
+
+// records returns how many are in the backfill topic.
+func (s *stage) records(t testing.TB) int64 {
+	t.Helper()
+	ends, err := s.adm.ListEndOffsets(t.Context(), kafka.TopicName(s.cfg, record.TopicEventsBackfill))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	ends.Each(func(o kadm.ListedOffset) { n += o.Offset })
+	return n
+}
+
+func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a.ndjson", "a.ndjson.zst", "a.csv.gz"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const lines, kills = 120_000, 5
+			s := newStage(t)
+			file := filepath.Join(t.TempDir(), name)
+			events(t, file, lines)
+			killed := 0
+			for n := range kills {
+				cmd, _ := s.command(t, file)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- cmd.Wait() }()
+				testkit.Eventually(t, time.Minute, func() error {
+					if at := s.records(t); at <= int64(n*lines/(kills+1)) {
+						return fmt.Errorf("%d records are there", at)
+					}
+					return nil
+				})
+				if err := cmd.Process.Kill(); err == nil {
+					killed++
+				}
+				<-ended
+			}
+			cmd, said := s.command(t, file)
+			if err := cmd.Run(); err == nil || !strings.Contains(said.String(), "1200 lines were refused") {
+				t.Errorf("the last run ended with %v and says %s", err, said)
+			}
+			if killed < kills {
+				t.Errorf("only %d of %d imports were still running when the kill came", killed, kills)
+			}
+
+			ids, total := map[string]int{}, 0
+			err := kafka.NewLog(s.cfg, slog.New(slog.DiscardHandler)).Read(t.Context(), record.TopicEventsBackfill, time.Time{}, func(r *record.Record, _ record.Position) error {
+				h, err := record.ParseHeaders(r.Headers)
+				ids[h.Hash.Hex()]++
+				total++
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := lines - lines/100; len(ids) != want {
+				t.Errorf("%d events are there, want %d", len(ids), want)
+			}
+			if most := len(ids) + kills*batchLines; total > most {
+				t.Errorf("%d records are there, want at most %d", total, most)
+			}
+			text, err := os.ReadFile(file + ".errors.ndjson")
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := map[int64]int{}
+			for line := range strings.Lines(string(text)) {
+				var r struct{ Line int64 }
+				if err := json.Unmarshal([]byte(line), &r); err != nil {
+					t.Fatal(err)
+				}
+				refused[r.Line]++
+			}
+			if len(refused) != lines/100 || strings.Count(string(text), "\n") != lines/100 {
+				t.Errorf("%d lines are told as refused in %d rows, want %d", len(refused), strings.Count(string(text), "\n"), lines/100)
+			}
+		})
+	}
+}
+
+// BenchmarkImport measures the command on a gzip file, from its start to its end.
+func BenchmarkImport(b *testing.B) {
+	const lines = 1_000_000
+	file := filepath.Join(b.TempDir(), "a.ndjson.gz")
+	events(b, file, lines)
+	for b.Loop() {
+		s := newStage(b)
+		cmd, said := s.command(b, file)
+		_ = cmd.Run() // some lines are refused
+		if s.records(b) != lines-lines/100 {
+			b.Fatalf("%d records are there: %s", s.records(b), said)
+		}
+		if err := os.Remove(file + ".import-state"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
