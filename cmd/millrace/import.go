@@ -61,9 +61,7 @@ Files whose events are sorted by month are stored faster.`,
   millrace import --dry-run events.csv
   zcat old/*.gz | millrace import --format ndjson --state old.state -`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
-			return f.run(cmd, args, s, db)
-		}),
+		RunE: withStore(f.run),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.key, "key", "", "API `KEY` with the scope track:events; better given in "+config.KeyEnv+", where others do not see it")

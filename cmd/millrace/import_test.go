@@ -251,7 +251,7 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 		{[]string{good, filepath.Dir(file), "--format", "csv"}, "is not a file"},
 		{[]string{good, writeFile(t, "a.txt", "")}, "give --format ndjson or --format csv"},
 		{[]string{good, "--format", "xml", file}, `unknown format "xml"`},
-		{[]string{good, writeFile(t, "a.csv", "nmae\na\n")}, `unknown column "nmae"`},
+		{[]string{good, writeFile(t, "a.csv", "titel\na\n")}, `unknown column "titel"`},
 		{[]string{good, writeFile(t, "b.csv", "")}, "reading the header: the file is empty"},
 		{[]string{good, "--state", "x", file, file}, "go with one file"},
 	} {

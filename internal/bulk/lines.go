@@ -42,14 +42,14 @@ var (
 // number of the line that it begins on, from 1. A record that is refused has been
 // passed over, and nothing was appended. The error is io.EOF at the end.
 func (l *lines) next(dst []byte) (out []byte, line int64, refused *Refusal, err error) {
-	from, state, long, any := len(dst), fieldStart, false, false
+	from, state, long, some := len(dst), fieldStart, false, false
 	line = l.read + 1
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
 			return dst[:from], line, nil, err
 		}
-		any = any || len(part) > 0
+		some = some || len(part) > 0
 		if l.csv {
 			state = state.after(part)
 		}
@@ -60,7 +60,7 @@ func (l *lines) next(dst []byte) (out []byte, line int64, refused *Refusal, err 
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case !any:
+		case !some:
 			return dst[:from], line, nil, io.EOF
 		}
 		l.read++

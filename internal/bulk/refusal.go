@@ -69,7 +69,8 @@ func openRefusals(path string, out io.Writer, size int64) (*refusals, error) {
 		}
 		return r, nil
 	}
-	return r, r.open()
+	err := r.open()
+	return r, err
 }
 
 func (r *refusals) open() error {
@@ -78,7 +79,7 @@ func (r *refusals) open() error {
 		return fmt.Errorf("opening the file of refusals: %w", err)
 	}
 	// What was written after the checkpoint comes again.
-	if err := errors.Join(file.Truncate(r.size)); err != nil {
+	if err := file.Truncate(r.size); err != nil {
 		return errors.Join(fmt.Errorf("cutting the file of refusals: %w", err), file.Close())
 	}
 	if _, err := file.Seek(r.size, io.SeekStart); err != nil {

@@ -130,6 +130,7 @@ func (s *source) content() (io.Reader, error) {
 // maxZstdWindow bounds what decompression keeps in memory.
 const maxZstdWindow = 128 << 20
 
+// Close lets go of the file.
 func (s *source) Close() error {
 	s.close()
 	return s.file.Close()

@@ -34,24 +34,24 @@ const batchLines = 1000
 
 // events writes a file of lines, every hundredth of which is refused and every
 // second of which has an id of its own.
-func events(t testing.TB, path string, lines int) {
-	t.Helper()
+func events(tb testing.TB, path string, lines int) {
+	tb.Helper()
 	file, err := os.Create(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	out := bufio.NewWriter(file)
-	var close func() error
+	var finish func() error
 	switch filepath.Ext(path) {
 	case ".gz":
 		z := gzip.NewWriter(file)
-		out, close = bufio.NewWriter(z), z.Close
+		out, finish = bufio.NewWriter(z), z.Close
 	case ".zst":
 		z, err := zstd.NewWriter(file)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		out, close = bufio.NewWriter(z), z.Close
+		out, finish = bufio.NewWriter(z), z.Close
 	}
 	csv := strings.Contains(path, ".csv")
 	if csv {
@@ -74,15 +74,15 @@ func events(t testing.TB, path string, lines int) {
 			id, from+int64(i), name, i%1000, i%50, i%5000, i)
 	}
 	if err := out.Flush(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if close != nil {
-		if err := close(); err != nil {
-			t.Fatal(err)
+	if finish != nil {
+		if err := finish(); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	if err := file.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -94,40 +94,40 @@ type stage struct {
 	adm  *kadm.Client
 }
 
-func newStage(t testing.TB) *stage {
-	t.Helper()
+func newStage(tb testing.TB) *stage {
+	tb.Helper()
 	s := &stage{}
-	_, s.cfg = kafkatest.Cluster(t)
-	if _, err := kafka.EnsureTopics(t.Context(), s.cfg); err != nil {
-		t.Fatal(err)
+	_, s.cfg = kafkatest.Cluster(tb)
+	if _, err := kafka.EnsureTopics(tb.Context(), s.cfg); err != nil {
+		tb.Fatal(err)
 	}
-	url := "sqlite:" + filepath.Join(testkit.ShortDir(t), "meta.db")
-	fixture := harness.Seed(t, url)
+	url := "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
+	fixture := harness.Seed(tb, url)
 	s.args = []string{"import", "--kafka.brokers=" + s.cfg.Brokers[0], "--store.url=" + url, "--website=" + fixture.WebsiteID}
-	s.env = []string{"PATH=" + os.Getenv("PATH"), "MILLRACE_API_KEY=" + fixture.Key, "TMPDIR=" + t.TempDir()}
+	s.env = []string{"PATH=" + os.Getenv("PATH"), "MILLRACE_API_KEY=" + fixture.Key, "TMPDIR=" + tb.TempDir()}
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.cfg.Brokers...))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(client.Close)
+	tb.Cleanup(client.Close)
 	s.adm = kadm.NewClient(client)
 	return s
 }
 
-func (s *stage) command(t testing.TB, file string) (*exec.Cmd, *strings.Builder) {
-	t.Helper()
+func (s *stage) command(tb testing.TB, file string) (*exec.Cmd, *strings.Builder) {
+	tb.Helper()
 	said := &strings.Builder{}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), harness.Binary(t, "millrace"), append(s.args, file)...)
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), harness.Binary(tb, "millrace"), append(s.args, file)...)
 	cmd.Env, cmd.Stderr = s.env, said
 	return cmd, said
 }
 
 // records returns how many are in the backfill topic.
-func (s *stage) records(t testing.TB) int64 {
-	t.Helper()
-	ends, err := s.adm.ListEndOffsets(t.Context(), kafka.TopicName(s.cfg, record.TopicEventsBackfill))
+func (s *stage) records(tb testing.TB) int64 {
+	tb.Helper()
+	ends, err := s.adm.ListEndOffsets(tb.Context(), kafka.TopicName(s.cfg, record.TopicEventsBackfill))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	n := int64(0)
 	ends.Each(func(o kadm.ListedOffset) { n += o.Offset })
@@ -210,6 +210,7 @@ func BenchmarkImport(b *testing.B) {
 	const lines = 1_000_000
 	file := filepath.Join(b.TempDir(), "a.ndjson.gz")
 	events(b, file, lines)
+	harness.Binary(b, "millrace")
 	for b.Loop() {
 		s := newStage(b)
 		cmd, said := s.command(b, file)
