@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 )
 
 // metric is one declaration found in the source.
