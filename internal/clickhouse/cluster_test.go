@@ -66,6 +66,9 @@ func TestAServerReadsTheStatementsForACluster(t *testing.T) {
 	}
 	for _, s := range clusterStatements(t) {
 		reads(s)
+		if strings.HasPrefix(s, "INSERT") {
+			continue
+		}
 		for _, part := range []string{"ON CLUSTER `main`", "IF NOT EXISTS"} {
 			if !strings.Contains(s, part) {
 				t.Errorf("a statement without %s:\n%s", part, s)

@@ -15,8 +15,22 @@ var history = map[string][]object{
 	"0002_ledger_and_rollups": {
 		&Events15m, &Events15mView, &Events1d, &Events1dView,
 		&IngestLedger, &IngestEpochs, &IngestMarks, &RollupDirty, &Exclusions,
+		filling{
+			"Days from before the rollups are not in them.",
+			"INSERT INTO rollup_dirty (owner_id, event_date, reason, base)\n" +
+				"SELECT owner_id, event_date, 'before_rollups', count() FROM events FINAL GROUP BY owner_id, event_date\n",
+		},
 	},
 }
+
+// filling is a statement that puts rows into a table. Running it twice leaves
+// what running it once leaves.
+type filling struct{ doc, sql string }
+
+func (f filling) comment() string { return f.doc }
+
+// CreateSQL is the same on a cluster: its tables are replicated.
+func (f filling) CreateSQL(string) string { return f.sql }
 
 // statementsFor returns the statements of a migration on a cluster, or on a
 // single server when none is named.

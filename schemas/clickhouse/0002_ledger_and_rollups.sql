@@ -139,3 +139,8 @@ ORDER BY (owner_id, from_date)
 SETTINGS fsync_after_insert = 1,
          fsync_part_directory = 1
 ;
+
+-- Days from before the rollups are not in them.
+INSERT INTO rollup_dirty (owner_id, event_date, reason, base)
+SELECT owner_id, event_date, 'before_rollups', count() FROM events FINAL GROUP BY owner_id, event_date
+;
