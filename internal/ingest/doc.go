@@ -30,6 +30,13 @@
 //
 // Nothing is published before step 5, so every refusal is of the whole request.
 //
+// # Files
+//
+// Import takes the same steps for events of a file, under a key, into the backfill
+// topic. There each event stands for itself: one that step 2 or the target in step
+// 3 refuses does not keep the others out. It is not limited in size, for its caller
+// reads one bounded run of events after another.
+//
 // # What is promised
 //
 // A nil error means that every event is stored by all in-sync replicas. After

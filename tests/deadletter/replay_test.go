@@ -437,3 +437,26 @@ func TestReplaysAtTheSameTimeShareTheLetters(t *testing.T) {
 	group.Wait()
 	same(t, "sent", o.sent(t), want)
 }
+
+func TestWhatAReplayLongAgoMayHaveSentIsNotSentUnasked(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.write(t, "refused", 1, "a")
+	got := counts{}
+	report := func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }
+	if err := o.desk(&mortal{o.producer, 2, true}, 0).Replay(t.Context(), everything, deadletter.Options{}, report); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	const week = 7 * 24 * time.Hour // its record may have left the topic by then
+	for range 2 {
+		if err := o.desk(nil, week).Replay(t.Context(), everything, deadletter.Options{}, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "outcomes", got, counts{deadletter.OutcomeUnsure: 2})
+	if err := o.desk(nil, week).Replay(t.Context(), everything, deadletter.Options{Again: true}, report); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "outcomes", got, counts{deadletter.OutcomeUnsure: 2, deadletter.OutcomeSent: 1})
+	same(t, "sent", o.sent(t), map[string]int{"a": 2})
+}
