@@ -284,6 +284,9 @@ func (s *session) claim(ctx context.Context, send []held) ([]held, error) {
 		}
 		s.report(l.Letter, OutcomeElsewhere)
 	}
+	if len(done) == 0 {
+		return mine, nil
+	}
 	if err := s.deps.Publisher.Publish(ctx, done); err != nil {
 		return nil, fmt.Errorf("marking %d letters as others have left them: %w", len(done), err)
 	}
