@@ -68,7 +68,11 @@ func TestTheDocumentsNameThingsThatExist(t *testing.T) {
 		t.Fatalf("%d documents, error %v", len(docs), err)
 	}
 	for name, text := range docs {
-		for _, violation := range append(CheckGoals(string(makefile), name, text), CheckLinks(root, name, text)...) {
+		violations := append(CheckGoals(string(makefile), name, text), CheckLinks(root, name, text)...)
+		if strings.HasPrefix(name, "docs/runbooks/") || strings.HasPrefix(name, "docs/architecture/") {
+			violations = append(violations, CheckMetrics(docs["docs/reference/metrics.md"], name, text)...)
+		}
+		for _, violation := range violations {
 			t.Error(violation)
 		}
 	}
@@ -199,9 +203,22 @@ func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
 	if diff := cmp.Diff([]string{"README.md says make dance, which is no goal", "README.md says make sing, which is no goal"}, got); diff != "" {
 		t.Errorf("goals (-want +got):\n%s", diff)
 	}
-	const links = "[a](docs/adr/README.md#top) [b](docs/none.md) [c](https://example.com/x) [d](#here)"
-	if diff := cmp.Diff([]string{"README.md links to docs/none.md, which does not exist"}, CheckLinks(root, "README.md", links)); diff != "" {
+	const links = "# Where: it_is, now\n[a](docs/adr/README.md#decisions) [b](docs/none.md) [c](https://example.com/x#y) [d](#where-it_is-now)\n" +
+		"[e](docs/adr/README.md#none) [f](#here)"
+	if diff := cmp.Diff([]string{
+		"README.md links to docs/none.md, which does not exist",
+		"README.md links to docs/adr/README.md#none, which is no heading",
+		"README.md links to #here, which is no heading",
+	}, CheckLinks(root, "README.md", links)); diff != "" {
 		t.Errorf("links (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsThatDoNotExistAreFound(t *testing.T) {
+	t.Parallel()
+	got := CheckMetrics("| `millrace_sink_lag_seconds` | Age |\n", "a.md", "`max(millrace_sink_lag_seconds)`, `millrace_sink_lag`, `millrace_sink_lag`")
+	if diff := cmp.Diff([]string{"a.md names millrace_sink_lag, which is no metric"}, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var (
 	goalUsed     = regexp.MustCompile("(?m)(?:`|^ *(?:\\$ )?)make ([a-z][a-z-]*)")
 	goalDeclared = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
-	link         = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)\s]*)?\)`)
+	link         = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	metric       = regexp.MustCompile(`\bmillrace_[a-z0-9_]+[a-z0-9]`)
 )
 
 // CheckGoals returns the make goals that a document tells a reader to call and
@@ -32,15 +35,67 @@ func CheckGoals(makefile, name, document string) []string {
 	return out
 }
 
-// CheckLinks returns the links of a document to files that do not exist.
+// CheckLinks returns the links of a document to files and to headings that do not
+// exist.
 func CheckLinks(root, name, document string) []string {
 	var out []string
 	for _, m := range link.FindAllStringSubmatch(document, -1) {
-		if strings.Contains(m[1], ":") { // another site, not ours to check
+		target, anchor := m[1], m[2]
+		if strings.Contains(target, ":") { // another site, not ours to check
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), m[1])); err != nil {
-			out = append(out, fmt.Sprintf("%s links to %s, which does not exist", name, m[1]))
+		path, text := filepath.Join(root, filepath.Dir(name), target), document
+		if target != "" {
+			if _, err := os.Stat(path); err != nil {
+				out = append(out, fmt.Sprintf("%s links to %s, which does not exist", name, target))
+				continue
+			}
+		}
+		if anchor == "" {
+			continue
+		}
+		if target != "" {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				out = append(out, fmt.Sprintf("%s links to %s, which cannot be read: %v", name, target, err))
+				continue
+			}
+			text = string(b)
+		}
+		if !slices.Contains(anchors(text), anchor) {
+			out = append(out, fmt.Sprintf("%s links to %s#%s, which is no heading", name, target, anchor))
+		}
+	}
+	return out
+}
+
+// anchors returns the names under which a document's headings can be linked to,
+// as GitHub makes them.
+func anchors(document string) []string {
+	var out []string
+	for _, m := range heading.FindAllStringSubmatch(document, -1) {
+		out = append(out, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1]))
+	}
+	return out
+}
+
+// CheckMetrics returns the metrics that a document names and that the reference
+// of metrics does not.
+func CheckMetrics(reference, name, document string) []string {
+	known := metric.FindAllString(reference, -1)
+	var out []string
+	for _, m := range metric.FindAllString(document, -1) {
+		said := fmt.Sprintf("%s names %s, which is no metric", name, m)
+		if !slices.Contains(known, m) && !slices.Contains(out, said) {
+			out = append(out, said)
 		}
 	}
 	return out
