@@ -66,8 +66,13 @@ until the records that were there when it began.`,
 	return cmd
 }
 
-// parseSince reads a duration before now, or a time.
+// parseSince reads the value of --since.
 func parseSince(text string, now time.Time) (time.Time, error) {
+	return parseWhen("--since", text, now)
+}
+
+// parseWhen reads a duration before now, or a time; zero when there is none.
+func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -79,7 +84,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--since: %q is neither a duration such as 10m nor a time such as %s", text, now.UTC().Format(time.RFC3339))
+	return time.Time{}, fmt.Errorf("%s: %q is neither a duration such as 10m nor a time such as %s", flag, text, now.UTC().Format(time.RFC3339))
 }
 
 func (f *tapFlags) wants(r *kafka.Tapped) bool {

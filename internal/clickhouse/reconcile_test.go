@@ -14,8 +14,9 @@ import (
 )
 
 var (
-	_ ledger.Books = (*Books)(nil)
-	_ repair.Books = (*Books)(nil)
+	_ ledger.Books   = (*Books)(nil)
+	_ repair.Books   = (*Books)(nil)
+	_ repair.Rollups = (*Books)(nil)
 )
 
 func newBooks(t *testing.T, cfg config.ClickHouse) *Books {

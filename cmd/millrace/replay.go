@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/repair"
+)
+
+// replayFlags are the flags of `millrace replay`.
+type replayFlags struct {
+	topic, from  string
+	partitions   []int
+	offset       int64
+	skip, dryRun bool
+}
+
+func newReplay() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Have the sinks store records of a topic again, with the sinks stopped",
+		Long: `Sets the committed offsets of a topic's sinks, so that they go on there when they
+are started. The sinks of that topic have to be stopped; edges and query hosts may
+go on.
+
+Back, with --offset or --from: the records from there on are stored again, under a
+new epoch, so that ClickHouse takes them. Events that are in the table are not
+doubled there, but the rollups count them twice; so their days are listed as dirty
+first and answered from the events themselves. Start the sinks, let them catch up,
+stop them, and run "millrace rollups rebuild".
+
+Forward, with --skip: records that were never stored are left out, and the ledger
+says so. That is how a partition goes on which stopped because retention had
+removed what it needed next.
+
+--dry-run says what would be done. Whenever it is stopped, the same command again
+completes it.`,
+		Example: `  millrace replay --topic events.v1 --from 2h --dry-run
+  millrace replay --topic events.v1 --from 2026-11-21T08:00:00Z
+  millrace replay --topic events.v1 --partitions 3 --offset 120000
+  millrace replay --topic events.v1 --partitions 3 --offset 150000 --skip`,
+		Args: cobra.NoArgs,
+		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
+			options, err := f.options(cmd, s.Sink)
+			if err != nil {
+				return err
+			}
+			books := clickhouse.NewBooks(s.ClickHouse)
+			defer func() { err = errors.Join(err, books.Close()) }()
+			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
+			if err != nil {
+				return err
+			}
+			defer offsets.Close()
+			moves, err := repair.Replay(cmd.Context(), repair.ReplayDeps{Groups: offsets, Log: offsets, Books: books}, options)
+			if err != nil {
+				return err
+			}
+			return printMoves(cmd.OutOrStdout(), moves, f.dryRun)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.topic, "topic", "", "`TOPIC` without prefix, such as events.v1 (required)")
+	flags.IntSliceVar(&f.partitions, "partitions", nil, "only these partitions, such as 0,3")
+	flags.Int64Var(&f.offset, "offset", -1, "go on at this offset `N`")
+	flags.StringVar(&f.from, "from", "", "go on at what was received since `WHEN`: 2h, or a time such as 2026-11-21T08:00:00Z")
+	flags.BoolVar(&f.skip, "skip", false, "allow to leave out records that were never stored")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")
+	return cmd
+}
+
+func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) (repair.ReplayOptions, error) {
+	o := repair.ReplayOptions{Offset: f.offset, Skip: f.skip, DryRun: f.dryRun}
+	lanes := lanesOf(cfg)
+	i := slices.IndexFunc(lanes, func(l repair.Lane) bool { return l.Topic == f.topic })
+	if i < 0 {
+		return o, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", f.topic, topicsOf(lanes))
+	}
+	o.Lane = lanes[i]
+	if hasOffset := cmd.Flags().Changed("offset"); hasOffset == (f.from != "") {
+		return o, errors.New("either --offset or --from is needed")
+	} else if hasOffset && f.offset < 0 {
+		return o, errors.New("--offset must not be negative")
+	}
+	from, err := parseWhen("--from", f.from, time.Now())
+	if err != nil {
+		return o, err
+	}
+	o.From = from.UnixMilli()
+	for _, p := range f.partitions {
+		if p < 0 || p > 1<<30 {
+			return o, fmt.Errorf("--partitions: %d is no partition", p)
+		}
+		o.Partitions = append(o.Partitions, int32(p))
+	}
+	return o, nil
+}
+
+func printMoves(out io.Writer, moves []repair.Move, dryRun bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PARTITION\tCOMMITTED\tGOES ON AT\tSTORED AGAIN\tLEFT OUT\tDAYS")
+	for i := range moves {
+		m := &moves[i]
+		committed := "-"
+		if m.Committed >= 0 {
+			committed = strconv.FormatInt(m.Committed, 10)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%d\n", m.Partition, committed, m.To, m.Again, m.Skipped, len(m.Days))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	days := len(repair.Days(moves))
+	if dryRun {
+		_, err := fmt.Fprintf(out, "nothing was changed; %d days of owners would be listed as dirty\n", days)
+		return err
+	}
+	fmt.Fprintf(out, "done; %d days of owners are listed as dirty. Start the sinks.\n", days)
+	if days > 0 {
+		fmt.Fprintln(out, `When they have caught up, stop them, run "millrace rollups rebuild", and start them again.`)
+	}
+	return nil
+}
+
+// lanesOf returns the topics that sinks store, each with its group.
+func lanesOf(cfg config.Sink) []repair.Lane {
+	return []repair.Lane{
+		{Topic: record.TopicEvents, Group: cfg.Group},
+		{Topic: record.TopicEventsBackfill, Group: kafka.BackfillGroup(cfg.Group)},
+	}
+}
+
+func topicsOf(lanes []repair.Lane) string {
+	names := make([]string, len(lanes))
+	for i, l := range lanes {
+		names[i] = l.Topic
+	}
+	return strings.Join(names, " and ")
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/ledger"
+	"github.com/millrace/millrace/internal/repair"
+)
+
+func newRollups() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rollups",
+		Short: "List and repair the days on which rollups differ from the events",
+	}
+	cmd.AddCommand(newRollupsDirty(), newRollupsRebuild())
+	return cmd
+}
+
+func newRollupsDirty() *cobra.Command {
+	return &cobra.Command{
+		Use:   "dirty",
+		Short: "List the days on which rollups are not used",
+		Long: `Lists the days of owners on which a rollup differs from the events, or may. They
+are answered from the events themselves, which is right and slower. The reasons
+are
+
+  over    the rollup counts events twice: a duplicate came later than the sink
+          remembers event ids, or rows were deleted
+  under   the rollup lacks events: a view has failed, and its insert was not made
+          again yet
+  replay  millrace replay had them stored again
+
+"millrace rollups rebuild" repairs them.`,
+		Example: `  millrace rollups dirty --clickhouse.addr ch-1:9000`,
+		Args:    cobra.NoArgs,
+		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
+			books := clickhouse.NewBooks(s.ClickHouse)
+			defer func() { err = errors.Join(err, books.Close()) }()
+			days, err := books.Listed(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(days) == 0 {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "no day is dirty")
+				return err
+			}
+			return printDays(cmd.OutOrStdout(), days)
+		}),
+	}
+}
+
+func newRollupsRebuild() *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make the rollups of dirty days anew, with the sinks stopped",
+		Long: `Makes the rollups of every dirty day anew from the events and takes the days off
+the list. Edges and query hosts may go on; the sinks have to be stopped, and have
+to have ended well:
+
+  - A group with members is refused. A sink that was killed is a member until its
+    session timeout.
+  - An open plan is refused: what a sink was about to store when it died may be in
+    the events and not in a rollup, and would be counted twice. Start the sinks,
+    let them finish, stop them.
+  - A replay that has not come back to where it began is refused, for the same
+    reason.
+
+It may be stopped at any time: a day is taken off the list last, and the next run
+begins the days that are left from the start.`,
+		Example: `  millrace rollups rebuild --dry-run
+  millrace rollups rebuild --kafka.brokers kafka-1:9092 --clickhouse.addr ch-1:9000`,
+		Args: cobra.NoArgs,
+		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
+			books := clickhouse.NewBooks(s.ClickHouse)
+			defer func() { err = errors.Join(err, books.Close()) }()
+			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
+			if err != nil {
+				return err
+			}
+			defer offsets.Close()
+			out, rebuilt := cmd.OutOrStdout(), 0
+			days, err := repair.Rebuild(cmd.Context(), repair.RebuildDeps{
+				Lanes: lanesOf(s.Sink), Groups: offsets, Log: offsets, Books: books, Rollups: books,
+				Done: func(done []ledger.Listed) {
+					rebuilt += len(done)
+					fmt.Fprintf(out, "rebuilt %d days of %s\n", len(done), ledger.Date(done[0].Day)[:len("2006-01")])
+				},
+			}, dryRun)
+			switch {
+			case err != nil:
+				return err
+			case len(days) == 0:
+				fmt.Fprintln(out, "no day is dirty")
+			case dryRun:
+				fmt.Fprintf(out, "would rebuild %d days:\n", len(days))
+				return printDays(out, days)
+			default:
+				fmt.Fprintf(out, "all %d dirty days are rebuilt\n", rebuilt)
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be rebuilt, or why it would be refused")
+	return cmd
+}
+
+func printDays(out io.Writer, days []ledger.Listed) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "OWNER\tDAY\tREASON\tEVENTS\t15M\t1D\tFOUND")
+	for i := range days {
+		d := &days[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n",
+			d.Owner, ledger.Date(d.Day), d.Reason, d.Base, d.Quarters, d.Days, d.FoundAt.UTC().Format(time.RFC3339))
+	}
+	return w.Flush()
+}
+
+// warnings is the log of what clients complain about.
+func warnings(cmd *cobra.Command) *slog.Logger {
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
