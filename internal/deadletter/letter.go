@@ -72,7 +72,7 @@ var Reasons = []Kind{
 	{sink.ReasonHeaders, ClassUndecodable, true, "a header that identifies the event is missing or malformed"},
 	{sink.ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
 	{sink.ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
-	{"refused", ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
+	{sink.ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
 }
 
 // ErrUnknownReason is wrapped where a reason is not in Reasons.

@@ -2,12 +2,18 @@ package deadletter_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/ch-go"
+
+	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/deadletter"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -72,4 +78,46 @@ func TestALetterThatKeepsComingBackIsParkedInTheEnd(t *testing.T) {
 		deadletter.OutcomeAlready: deadletter.MaxHops, deadletter.OutcomeParked: 1,
 	})
 	same(t, "states", o.states(t), map[deadletter.State]int{deadletter.StateReplayed: deadletter.MaxHops, deadletter.StateParked: 1})
+}
+
+func TestARefusedEventIsStoredOnceWhenWhatRefusedItIsGone(t *testing.T) {
+	t.Parallel()
+	_, cfg := kafkatest.Cluster(t)
+	o := officeAt(t, cfg)
+	s := harness.StartSink(t, cfg)
+	alter := func(statement string) {
+		t.Helper()
+		conn, err := ch.Dial(t.Context(), clickhouse.Options(s.ClickHouse))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.Do(t.Context(), ch.Query{Body: statement}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter("ALTER TABLE events ADD CONSTRAINT picky CHECK NOT startsWith(event_id, 'bad')")
+	ids := []string{"good-1", "bad-1", "good-2", "bad-2", "good-3"}
+	for _, id := range ids {
+		o.produce(t, record.TopicEvents, eventValue(id), eventHeaders(id))
+	}
+	testkit.Eventually(t, time.Minute, func() error {
+		if n := o.states(t)[deadletter.StateOpen]; n != 2 {
+			return fmt.Errorf("%d letters are there, want 2", n)
+		}
+		return nil
+	})
+	refused := everything
+	refused.Reason = sink.ReasonRefused
+	alter("ALTER TABLE events DROP CONSTRAINT picky")
+	same(t, "replay", o.replay(t, refused, deadletter.Options{}), counts{deadletter.OutcomeSent: 2})
+	testkit.Eventually(t, time.Minute, func() error {
+		got, err := s.StoredIDsOf(t.Context(), "web_1")
+		slices.Sort(got)
+		if want := slices.Sorted(slices.Values(ids)); err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("stored are %v, want %v", got, want)
+		}
+		return err
+	})
+	same(t, "a second replay", o.replay(t, refused, deadletter.Options{}), counts{deadletter.OutcomeAlready: 2})
 }
