@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -38,7 +36,15 @@ type job struct {
 	ClickHouse string   `json:",omitempty"`
 	Database   string   `json:",omitempty"`
 	Null       bool     `json:",omitempty"` // the table keeps nothing
-	Profile    string   `json:",omitempty"` // file for a CPU profile
+	// Partitions of the topics; 0 for as many as standalone creates.
+	Partitions int `json:",omitempty"`
+	// Seen is how many events the window knows before the first row is stored.
+	Seen int `json:",omitempty"`
+	// Blind stores without a window.
+	Blind bool `json:",omitempty"`
+	// Rate is how many records a second are published.
+	Rate    int    `json:",omitempty"`
+	Profile string `json:",omitempty"` // file for a CPU profile
 }
 
 // result is what a child says, once, on its standard output. A server says where
@@ -50,23 +56,36 @@ type result struct {
 	Events     float64  `json:",omitempty"`
 	Seconds    float64  `json:",omitempty"`
 	CPUSeconds float64  `json:",omitempty"`
+	// PeakBytes is the most memory that the process had, with so many keys in its
+	// windows.
+	PeakBytes float64 `json:",omitempty"`
+	Keys      float64 `json:",omitempty"`
+	// AroundCPU is the processor time of ClickHouse meanwhile, start and end
+	// included, for AroundEvents rows.
+	AroundCPU    float64 `json:",omitempty"`
+	AroundEvents float64 `json:",omitempty"`
 }
 
 // roles are the jobs. A role that serves calls say when it does and returns when
 // ctx ends.
 var roles = map[string]func(ctx context.Context, j job, say func(result) error) error{
-	"bare":     serveBare,
-	"validate": serveValidate,
-	"accept":   serveAccept,
-	"durable":  serveDurable,
-	"broker":   serveBroker,
-	"backend":  serveBackend,
-	"parse":    loopParse,
-	"produce":  loopProduce,
-	"fill":     fillTopic,
-	"consume":  loopConsume,
-	"insert":   loopInsert,
-	"sink":     loopSink,
+	"bare":       serveBare,
+	"validate":   serveValidate,
+	"accept":     serveAccept,
+	"durable":    serveDurable,
+	"broker":     serveBroker,
+	"clickhouse": serveClickHouse,
+	"parse":      loopParse,
+	"produce":    loopProduce,
+	"fill":       fillTopic,
+	"consume":    loopConsume,
+	"insert":     loopInsert,
+	"sink":       loopSink,
+	"seen":       fillSeen,
+	"rebuild":    loopRebuild,
+	"live":       publishLive,
+	"catchup":    loopCatchUp,
+	"engine":     loopEngine,
 }
 
 // do runs the job in this process until it is done or standard input ends.
@@ -155,26 +174,4 @@ func loop(ctx context.Context, core string, j job) (result, error) {
 		return result{}, err
 	}
 	return c.result, c.end()
-}
-
-// cpuSeconds is the processor time that a child has used so far.
-func (c *child) cpuSeconds() (float64, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	// The second field is the name in parentheses; utime and stime are the 14th
-	// and 15th, in hundredths of a second.
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
-	const utime, stime = 11, 12
-	sum := 0.0
-	for _, i := range []int{utime, stime} {
-		ticks, err := strconv.ParseFloat(fields[i], 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += ticks / 100
-	}
-	return sum, nil
 }

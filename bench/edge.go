@@ -123,13 +123,17 @@ func kafkaSettings(brokers []string) config.Kafka {
 }
 
 // serveBroker runs a broker that keeps everything in memory.
-func serveBroker(ctx context.Context, _ job, say func(result) error) error {
+func serveBroker(ctx context.Context, j job, say func(result) error) error {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	if _, err := kafka.EnsureTopics(ctx, kafkaSettings(cluster.ListenAddrs())); err != nil {
+	cfg := kafkaSettings(cluster.ListenAddrs())
+	if j.Partitions > 0 {
+		cfg.Partitions = j.Partitions
+	}
+	if _, err := kafka.EnsureTopics(ctx, cfg); err != nil {
 		return err
 	}
 	if err := say(result{Brokers: cluster.ListenAddrs()}); err != nil {

@@ -3,7 +3,7 @@
 // could do with a bare server, a bare parser or a bare client do we deliver?
 //
 //	go run ./bench              all measures, a few minutes on two idle cores
-//	go run ./bench -only edge   only B1-B4; "sink" for S1 and S3
+//	go run ./bench -only edge   only B1-B4; "sink" for S1-S3, "window" for S4-S6
 //
 // What is measured runs pinned to core 0; its load, the broker and ClickHouse
 // run pinned to core 1. Measures alternate over several rounds, forwards and
@@ -33,6 +33,10 @@ type settings struct {
 	only    string
 	out     string
 	profile string
+	// outage is how long ClickHouse is away, liveRate what is published meanwhile
+	// and afterwards, a second.
+	outage   time.Duration
+	liveRate int
 }
 
 var errGates = errors.New("a ratio misses its gate")
@@ -60,7 +64,9 @@ func start(ctx context.Context) error {
 	flag.IntVar(&s.rounds, "rounds", 5, "runs of each measure")
 	flag.DurationVar(&s.run, "run", 2*time.Second, "length of one run under load, whole seconds")
 	flag.IntVar(&s.rows, "rows", 1_200_000, "records that one run of the sink stores")
-	flag.StringVar(&s.only, "only", "", "edge or sink; empty for both")
+	flag.StringVar(&s.only, "only", "", "edge, sink or window; empty for all")
+	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
+	flag.IntVar(&s.liveRate, "live", 50_000, "records a second that go on during the outage and after it")
 	flag.StringVar(&s.out, "out", "docs/benchmarks/ratios.md", "file to write the table to; empty for none")
 	flag.StringVar(&s.profile, "profile", "", "folder for a CPU profile of each measure, of its last round")
 	flag.Parse()

@@ -19,6 +19,13 @@ type measure struct {
 	role  string
 	batch int
 	null  bool
+	// brokerCore is where the broker runs; empty for the core around. shared has
+	// everything run on both cores.
+	brokerCore string
+	shared     bool
+	// seen and blind are for role.
+	seen  int
+	blind bool
 }
 
 // The measures, in the order in which a round runs them.
@@ -35,11 +42,33 @@ var edgeMeasures = []*measure{
 	{name: "durable100", role: "durable", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 100 events a request"},
 }
 
+// Where the broker runs: beside ClickHouse, as far from what is measured as it
+// gets, or beside what is measured, so that ClickHouse has its core for itself.
 var sinkMeasures = []*measure{
-	{name: "consume", role: "consume", unit: "rec/s", run: alone, help: "bare Kafka client, records unread"},
-	{name: "sinknull", role: "sink", null: true, unit: "rows/s", run: alone, help: "sink into a table that keeps nothing"},
-	{name: "insert", role: "insert", unit: "rows/s", run: alone, help: "the sink's own blocks, built beforehand, into the real table"},
-	{name: "sink", role: "sink", unit: "rows/s", run: alone, help: "sink into the real table"},
+	{name: "consume", role: "consume", unit: "rec/s", run: beside, help: "bare Kafka client, records unread; broker on the other core"},
+	{name: "sinknull", role: "sink", null: true, unit: "rows/s", run: beside, help: "sink into a table that keeps nothing; broker on the other core"},
+	{name: "insert", role: "insert", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "the sink's own blocks, built beforehand; ClickHouse alone on its core"},
+	{name: "sink", role: "sink", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "sink; ClickHouse alone on its core, broker on the sink's"},
+	{name: "insertshared", role: "insert", unit: "rows/s", run: beside, shared: true, help: "the sink's own blocks, built beforehand; everything on both cores"},
+	{name: "sinkshared", role: "sink", unit: "rows/s", run: beside, shared: true, help: "sink; everything on both cores"},
+	{name: "engine", role: "engine", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "ClickHouse's own Kafka engine, one consumer, same table; ClickHouse alone on its core"},
+}
+
+// windowMeasures run behind windowKeys events that were seen within the hour.
+var windowMeasures = []*measure{
+	{name: "rebuild", role: "rebuild", unit: "rec/s", run: beside, seen: windowKeys, help: "windows read back, from assignment until the last partition is served"},
+	{name: "sinkblind", role: "sink", unit: "rows/s", run: beside, seen: windowKeys, blind: true, brokerCore: coreMeasured, help: "sink without a window"},
+	{name: "sinkfull", role: "sink", unit: "rows/s", run: beside, seen: windowKeys, brokerCore: coreMeasured, help: "sink with 4 million keys in its windows"},
+	{name: "allowed", unit: "bytes", help: "memory allowed for that: 512 MB and 40 bytes a key"},
+	{name: "peak", unit: "bytes", help: "memory resident at most meanwhile"},
+	{name: "live", unit: "rec/s", help: "records published all the time"},
+	{name: "catchup", role: "catchup", unit: "rows/s", run: outage, help: "sink catching up after ClickHouse was away"},
+}
+
+// Derived figures, told from the runs above.
+var derivedMeasures = []*measure{
+	{name: "sinkcore", unit: "rows/s", help: "rows a second and core, sink and ClickHouse together"},
+	{name: "enginecore", unit: "rows/s", help: "rows a second and core, ClickHouse with its Kafka engine"},
 }
 
 // ratio compares one measure with its limit. A limit of the form "a+b" is what
@@ -59,15 +88,23 @@ var ratios = []ratio{
 	{"", "accept1", "bare", 0, "accept path without broker, 1 event a request, against bare fiber"},
 	{"", "accept100", "parse", 0, "accept path without broker, 100 events a request, against fastjson alone"},
 	{"", "validate100", "bare100+parse", 0, "validating edge, 100 events a request, against bare fiber and then fastjson"},
-	{"S1", "sink", "insert", 0.60, "sink into ClickHouse against inserting prebuilt blocks"},
-	{"S3", "sinknull", "consume", 0.25, "sink without ClickHouse's work against a bare Kafka client"},
+	{"S1", "sink", "insert", 0.85, "sink against inserting prebuilt blocks, ClickHouse alone on its core"},
+	{"S2", "sinkshared", "insertshared", 0.55, "the same, everything sharing two cores"},
+	{"S3", "sinknull", "consume", 0.33, "sink without ClickHouse's work against a bare Kafka client"},
+	{"S4", "sinkfull", "sinkblind", 0.90, "sink with 4 million keys in its windows against one without windows"},
+	{"S5", "catchup", "live", 3, "catching up after an outage against the live rate, which goes on"},
+	{"S6", "allowed", "peak", 1, "memory allowed against memory used, 4 million keys"},
+	{"", "rebuild", "=1000000", 1, "windows read back against a million records a second"},
+	{"", "sink", "engine", 0, "sink against ClickHouse's Kafka engine, ClickHouse alone on its core"},
+	{"", "sinkcore", "enginecore", 0, "the same, for each core used: exactly once against at least once"},
 }
 
 // surroundings are what a round's measures run against.
 type surroundings struct {
 	settings
-	around *child // broker, or broker and ClickHouse
-	round  int
+	around     *child // broker
+	clickhouse *child // nil for the edge
+	round      int
 }
 
 // underLoad saturates a server.
@@ -85,11 +122,39 @@ func alone(ctx context.Context, m *measure, e *surroundings) (result, error) {
 	return loop(ctx, coreMeasured, e.job(m))
 }
 
+// beside runs a measuring loop with the broker and ClickHouse where the measure
+// wants them, and tells what ClickHouse used meanwhile.
+func beside(ctx context.Context, m *measure, e *surroundings) (result, error) {
+	broker, server, own := m.brokerCore, coreAround, coreMeasured
+	if broker == "" {
+		broker = coreAround
+	}
+	if m.shared {
+		broker, server, own = coresBoth, coresBoth, coresBoth
+	}
+	if err := errors.Join(e.around.pin(broker), e.clickhouse.pin(server)); err != nil {
+		return result{}, err
+	}
+	before, err := e.clickhouse.cpuSeconds()
+	if err != nil {
+		return result{}, err
+	}
+	r, err := loop(ctx, own, e.job(m))
+	if err != nil {
+		return result{}, err
+	}
+	after, err := e.clickhouse.cpuSeconds()
+	r.AroundCPU, r.AroundEvents = after-before, float64(e.rows)
+	return r, err
+}
+
 func (e *surroundings) job(m *measure) job {
 	j := job{
-		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null,
-		Brokers: e.around.Brokers, ClickHouse: e.around.ClickHouse,
-		Database: fmt.Sprintf("%s_%d", m.name, e.round),
+		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind,
+		Brokers: e.around.Brokers, Database: fmt.Sprintf("%s_%d", m.name, e.round),
+	}
+	if e.clickhouse != nil {
+		j.ClickHouse = e.clickhouse.ClickHouse
 	}
 	if e.profile != "" {
 		j.Profile = filepath.Join(e.profile, m.name+".pprof")
@@ -97,38 +162,57 @@ func (e *surroundings) job(m *measure) job {
 	return j
 }
 
+// set is a group of measures in surroundings of their own.
+type set struct {
+	name     string
+	measures []*measure
+	fill     []string // roles that fill the topic beforehand
+	server   bool     // ClickHouse is needed
+	// partitions of the topics; 0 for as many as standalone creates.
+	partitions int
+}
+
+var sets = []set{
+	{name: "edge", measures: edgeMeasures},
+	{name: "sink", measures: sinkMeasures, fill: []string{"fill"}, server: true, partitions: 8},
+	{name: "window", measures: windowMeasures, fill: []string{"seen", "fill"}, server: true, partitions: 8},
+}
+
 // measureAll runs the rounds.
 func measureAll(ctx context.Context, s settings) (*figures, error) {
 	f := newFigures(s)
 	for round := range s.rounds {
-		for _, set := range []struct {
-			name, role string
-			measures   []*measure
-			prepare    func(ctx context.Context, around *child) error
-		}{
-			{"edge", "broker", edgeMeasures, func(context.Context, *child) error { return nil }},
-			{"sink", "backend", sinkMeasures, func(ctx context.Context, around *child) error {
-				_, err := loop(ctx, coreMeasured, job{Role: "fill", Rows: s.rows, Brokers: around.Brokers})
-				return err
-			}},
-		} {
+		for _, set := range sets {
 			if s.only != "" && s.only != set.name {
 				continue
 			}
-			around, err := spawn(ctx, coreAround, job{Role: set.role})
-			if err != nil {
-				return nil, err
-			}
-			err = set.prepare(ctx, around)
-			if err == nil {
-				err = f.round(ctx, set.measures, &surroundings{settings: s, around: around, round: round})
-			}
-			if err := errors.Join(err, around.end()); err != nil {
+			if err := f.inSurroundings(ctx, set, round); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return f, nil
+}
+
+// inSurroundings starts what a set needs, fills the topic, and runs one round.
+func (f *figures) inSurroundings(ctx context.Context, set set, round int) (err error) {
+	e := surroundings{settings: f.settings, round: round}
+	if e.around, err = spawn(ctx, coreAround, job{Role: "broker", Partitions: set.partitions}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.around.end()) }()
+	if set.server {
+		if e.clickhouse, err = spawn(ctx, coreAround, job{Role: "clickhouse"}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, e.clickhouse.end()) }()
+	}
+	for _, role := range set.fill {
+		if _, err := loop(ctx, coresBoth, job{Role: role, Rows: f.rows, Seen: windowKeys, Brokers: e.around.Brokers}); err != nil {
+			return err
+		}
+	}
+	return f.round(ctx, set.measures, &e)
 }
 
 // round runs each measure once, every other round backwards, so that what drifts
@@ -139,6 +223,9 @@ func (f *figures) round(ctx context.Context, measures []*measure, e *surrounding
 		slices.Reverse(order)
 	}
 	for _, m := range order {
+		if m.run == nil {
+			continue // told by another one's run
+		}
 		r, err := m.run(ctx, m, e)
 		if err != nil {
 			return fmt.Errorf("measuring %s: %w", m.name, err)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,11 +29,33 @@ func (f *figures) add(m *measure, r result) {
 	f.rates[m.name] = append(f.rates[m.name], r.Events/r.Seconds)
 	f.micros[m.name] = append(f.micros[m.name], r.CPUSeconds*1e6/r.Events)
 	fmt.Fprintf(os.Stderr, "%-12s %12.0f %s\n", m.name, r.Events/r.Seconds, m.unit)
+	derive := func(name string, v float64) { f.rates[name] = append(f.rates[name], v) }
+	switch m.name {
+	case "sinkfull":
+		derive("peak", r.PeakBytes)
+		derive("allowed", 512<<20+keyBytes*r.Keys)
+	case "catchup":
+		derive("live", float64(f.liveRate))
+	case "sink":
+		derive("sinkcore", 1/(r.CPUSeconds/r.Events+r.AroundCPU/r.AroundEvents))
+	case "engine":
+		derive("enginecore", r.AroundEvents/r.AroundCPU)
+	}
 }
+
+// keyBytes is what a window may use for an event.
+const keyBytes = 40
 
 // of returns the ratio of medians; ok is false when a side was not measured.
 func (f *figures) of(r ratio) (value float64, ok bool) {
 	seconds := 0.0 // per event, at the limit
+	if fixed, ok := strings.CutPrefix(r.limit, "="); ok {
+		n, err := strconv.ParseFloat(fixed, 64)
+		if err != nil || len(f.rates[r.of]) == 0 {
+			return 0, false
+		}
+		return median(f.rates[r.of]) / n, true
+	}
 	for name := range strings.SplitSeq(r.limit, "+") {
 		if len(f.rates[name]) == 0 {
 			return 0, false
@@ -58,7 +81,8 @@ func (f *figures) markdown() string {
 	var b strings.Builder
 	b.WriteString("# How near to the limit\n\n")
 	b.WriteString("Written by `make bench`; do not edit. Each figure stands beside its limit, measured in the same run. What is measured is pinned\n" +
-		"to one core; its load, the broker and ClickHouse are pinned to the other. Figures are medians, the spread is lowest to highest.\n" +
+		"to one core; its load, the broker and ClickHouse are pinned to the other, unless the line says otherwise. Figures are medians, the\n" +
+		"spread is lowest to highest. " + fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
 		"The broker is the embedded one, in memory; it answers once a batch is appended.\n\n")
 	fmt.Fprintf(&b, "%s, version %s, %s, %d cores, %d rounds, one event of %d bytes, load average before %s.\n\n",
 		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
@@ -80,13 +104,17 @@ func (f *figures) markdown() string {
 	}
 
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
-	for _, m := range slices.Concat(edgeMeasures, sinkMeasures) {
+	for _, m := range slices.Concat(edgeMeasures, sinkMeasures, windowMeasures, derivedMeasures) {
 		rates := f.rates[m.name]
 		if len(rates) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s %s | %s – %s | %.2f |\n", m.help,
-			thousands(median(rates)), m.unit, thousands(slices.Min(rates)), thousands(slices.Max(rates)), median(f.micros[m.name]))
+		micros := ""
+		if all := f.micros[m.name]; len(all) > 0 && m.role != "engine" { // which only waits
+			micros = fmt.Sprintf("%.2f", median(all))
+		}
+		fmt.Fprintf(&b, "| %s | %s %s | %s – %s | %s |\n", m.help,
+			thousands(median(rates)), m.unit, thousands(slices.Min(rates)), thousands(slices.Max(rates)), micros)
 	}
 	return b.String()
 }

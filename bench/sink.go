@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kfake"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	appsink "github.com/millrace/millrace/internal/app/sink"
@@ -28,8 +29,8 @@ import (
 // websites that the sink's records belong to: enough to use every partition.
 const websites = 200
 
-// serveBackend runs a broker and a ClickHouse server.
-func serveBackend(ctx context.Context, _ job, say func(result) error) error {
+// serveClickHouse runs a ClickHouse server.
+func serveClickHouse(ctx context.Context, _ job, say func(result) error) error {
 	dir, err := os.MkdirTemp("", "millrace-bench-")
 	if err != nil {
 		return err
@@ -42,15 +43,7 @@ func serveBackend(ctx context.Context, _ job, say func(result) error) error {
 		return err
 	}
 	defer server.Close()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		return err
-	}
-	defer cluster.Close()
-	if _, err := kafka.EnsureTopics(ctx, kafkaSettings(cluster.ListenAddrs())); err != nil {
-		return err
-	}
-	if err := say(result{Brokers: cluster.ListenAddrs(), ClickHouse: server.Addr()}); err != nil {
+	if err := say(result{ClickHouse: server.Addr()}); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -234,48 +227,83 @@ func loopSink(ctx context.Context, j job, say func(result) error) error {
 	if err := j.table(ctx); err != nil {
 		return err
 	}
-	s := config.Default()
-	s.Kafka, s.ClickHouse, s.Sink.Group = kafkaSettings(j.Brokers), j.clickHouse(), j.Database
-	t, ready := telemetry.Discard(), &lifecycle.Readiness{}
-	list, err := appsink.Parts(ctx, s, t, ready)
+	s, err := j.startSink(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: t.Log, Readiness: ready, Grace: s.Shutdown.Grace}, list...)
-	}()
-
-	const look = 5 * time.Millisecond
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	var begin time.Time
-	var cpu time.Duration
-	first := 0
-	for {
-		select {
-		case err := <-ended:
-			return fmt.Errorf("the sink ended early: %w", err)
-		case <-tick.C:
-		}
-		stored, err := counter(t.Registry, "millrace_sink_records_total", "stored")
+	begin, cpu, first := time.Time{}, time.Duration(0), 0
+	return s.watch(ctx, func() (bool, error) {
+		stored, err := counter(s.registry, "millrace_sink_records_total", "stored")
 		if err != nil {
-			return err
+			return false, err
 		}
 		if first == 0 && stored >= j.Rows/tenth {
 			first, begin, cpu = stored, time.Now(), cpuTime()
 		}
-		if stored >= j.Rows-j.Rows/tenth {
-			r := measured(stored-first, begin, cpu)
-			stop()
-			return errors.Join(say(r), <-ended)
+		if stored < j.Rows-j.Rows/tenth {
+			return false, nil
+		}
+		r := measured(stored-first, begin, cpu)
+		if r.PeakBytes, err = peakBytes(); err != nil {
+			return false, err
+		}
+		keys, err := counter(s.registry, "millrace_sink_window_keys", "")
+		r.Keys = float64(keys)
+		return true, errors.Join(err, say(r))
+	})
+}
+
+// runningSink is the daemon's sink in this process.
+type runningSink struct {
+	registry prometheus.Gatherer
+	stop     context.CancelFunc
+	ended    chan error
+}
+
+// startSink runs the live lane under a group of the job's own, which begins where
+// the filled topic says.
+func (j job) startSink(ctx context.Context) (*runningSink, error) {
+	s := config.Default()
+	s.Kafka, s.ClickHouse, s.Sink.Group, s.Sink.Lanes = kafkaSettings(j.Brokers), j.clickHouse(), j.Database, []string{"live"}
+	if err := j.beginBehindSeen(ctx, s); err != nil {
+		return nil, err
+	}
+	t, ready := telemetry.Discard(), &lifecycle.Readiness{}
+	list, err := appsink.Build(ctx, s, t, ready, sink.Testing{WithoutWindow: j.Blind})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	r := &runningSink{registry: t.Registry, stop: stop, ended: make(chan error, 1)}
+	go func() {
+		r.ended <- lifecycle.Run(ctx, lifecycle.Options{Log: t.Log, Readiness: ready, Grace: s.Shutdown.Grace}, list...)
+	}()
+	return r, nil
+}
+
+// watch looks until it is done, then stops the sink.
+func (r *runningSink) watch(ctx context.Context, done func() (bool, error)) error {
+	const look = 5 * time.Millisecond
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	defer r.stop()
+	for {
+		select {
+		case err := <-r.ended:
+			return fmt.Errorf("the sink ended early: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if over, err := done(); over || err != nil {
+			r.stop()
+			return errors.Join(err, <-r.ended)
 		}
 	}
 }
 
-// counter sums the samples of a counter that carry a label value.
+// counter sums the samples of a counter or gauge that carry a label value; all of
+// them, if it is empty.
 func counter(reg prometheus.Gatherer, name, label string) (int, error) {
 	families, err := reg.Gather()
 	if err != nil {
@@ -287,10 +315,8 @@ func counter(reg prometheus.Gatherer, name, label string) (int, error) {
 			continue
 		}
 		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetValue() == label {
-					sum += m.GetCounter().GetValue()
-				}
+			if label == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == label }) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			}
 		}
 	}

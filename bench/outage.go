@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// outage stops ClickHouse for a while, with records coming all the time, and
+// measures how fast the sink stores once it is back, until nothing is left.
+func outage(ctx context.Context, m *measure, e *surroundings) (r result, err error) {
+	if err := errors.Join(e.around.pin(coresBoth), e.clickhouse.pin(coreAround)); err != nil {
+		return result{}, err
+	}
+	j := e.job(m)
+	j.Rate, j.For = e.liveRate, e.outage
+	if err := j.table(ctx); err != nil {
+		return result{}, err
+	}
+	if err := e.clickhouse.signal(syscall.SIGSTOP); err != nil {
+		return result{}, err
+	}
+	away := true
+	back := func() error {
+		if !away {
+			return nil
+		}
+		away = false
+		return e.clickhouse.signal(syscall.SIGCONT)
+	}
+	defer func() { err = errors.Join(err, back()) }()
+	live := j
+	live.Role = "live"
+	publisher, err := spawn(ctx, coresBoth, live)
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { err = errors.Join(err, publisher.end()) }()
+	select {
+	case <-time.After(e.outage):
+	case <-ctx.Done():
+		return result{}, ctx.Err()
+	}
+	if err := back(); err != nil {
+		return result{}, err
+	}
+	return loop(ctx, coreMeasured, j)
+}
+
+// publishLive publishes so many records a second until it is ended.
+func publishLive(ctx context.Context, j job, say func(result) error) error {
+	t := telemetry.Discard()
+	producer, err := kafka.NewProducer(kafkaSettings(j.Brokers), kafka.ProducerDeps{
+		Client: "bench", Deadline: time.Minute, Log: t.Log, Metrics: t.Registry,
+	})
+	if err != nil {
+		return err
+	}
+	defer producer.Close(context.WithoutCancel(ctx))
+	if err := say(result{}); err != nil {
+		return err
+	}
+	const perSecond = 10
+	tick := time.NewTicker(time.Second / perSecond)
+	defer tick.Stop()
+	for first := 2 << 30; ; first += j.Rate / perSecond {
+		recs, err := prebuilt(ctx, first, j.Rate/perSecond, websites)
+		if err == nil {
+			err = producer.Publish(ctx, recs)
+		}
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // ended as it should be
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// loopCatchUp stores what was published while ClickHouse was away, and what comes
+// meanwhile, until less than a second of it is left.
+func loopCatchUp(ctx context.Context, j job, say func(result) error) error {
+	j.Seen = windowKeys // it begins behind them, and behind what other measures read
+	s, err := j.startSink(ctx)
+	if err != nil {
+		return err
+	}
+	var end int64
+	if err := admin(j.Brokers, func(adm *kadm.Client) error {
+		ends, err := adm.ListEndOffsets(ctx, record.TopicEvents)
+		ends.Each(func(o kadm.ListedOffset) { end += o.Offset })
+		return err
+	}); err != nil {
+		return err
+	}
+	backlog := int(end) - windowKeys
+	if backlog < j.Rate {
+		return fmt.Errorf("%d records wait after the outage: nothing to catch up with", backlog)
+	}
+	begin, cpu, first := time.Time{}, time.Duration(0), 0
+	return s.watch(ctx, func() (bool, error) {
+		stored, err := counter(s.registry, "millrace_sink_records_total", "stored")
+		if err != nil {
+			return false, err
+		}
+		if first == 0 && stored >= backlog/tenth {
+			first, begin, cpu = stored, time.Now(), cpuTime()
+		}
+		lag, err := counter(s.registry, "millrace_sink_lag_records", "")
+		if err != nil || first == 0 || stored < backlog || lag > j.Rate {
+			return false, err
+		}
+		return true, say(measured(stored-first, begin, cpu))
+	})
+}
