@@ -92,7 +92,7 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 		Ledger: ledger, Testing: testing,
 	}
 	if l.paced {
-		deps.Pacer = newPacer(cfg, ledger, metrics)
+		deps.Pacer = newPacer(cfg, inserter, metrics)
 	}
 	worker, err := sink.New(cfg, deps)
 	if err != nil {

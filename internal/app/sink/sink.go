@@ -33,7 +33,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 func Build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing) ([]lifecycle.Part, error) {
 	ledger := clickhouse.NewLedger(s.ClickHouse)
 	parts := []lifecycle.Part{
-		{Name: "analytics schema", Start: func(ctx context.Context) error { return checkSchema(ctx, s.ClickHouse, t.Log) }},
+		{Name: "analytics schema", Start: func(ctx context.Context) error { return checkServer(ctx, s.ClickHouse, t.Log) }},
 		{Name: "event topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},
 	}
@@ -51,11 +51,15 @@ func Build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 	return parts, nil
 }
 
-// checkSchema waits until ClickHouse answers, and returns what it has to say.
-func checkSchema(ctx context.Context, cfg config.ClickHouse, log *slog.Logger) error {
+// checkServer waits until ClickHouse answers, and returns what it has to say about
+// the schema, and about what exactly-once needs of it.
+func checkServer(ctx context.Context, cfg config.ClickHouse, log *slog.Logger) error {
 	for {
 		err := clickhouse.CheckSchema(ctx, cfg)
-		if err == nil || errors.Is(err, clickhouse.ErrSchema) {
+		if err == nil {
+			err = clickhouse.CheckExactness(ctx, cfg)
+		}
+		if err == nil || errors.Is(err, clickhouse.ErrSchema) || errors.Is(err, clickhouse.ErrInexact) {
 			return err
 		}
 		log.LogAttrs(ctx, slog.LevelWarn, "waiting for ClickHouse", slog.Any("error", err))
