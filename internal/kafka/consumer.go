@@ -192,8 +192,11 @@ func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.B
 	}
 	session := c.currentSession()
 	if before.Member != "" && before.Member != session.Member {
-		// What came while the membership changed may be from before it. All that was
-		// owned is read again.
+		// What came while the membership changed may be from before it, or from after:
+		// the client may have lost everything and got it back during this one call. It
+		// has counted the records as delivered either way, so all that is owned is read
+		// again.
+		c.rewindAll()
 		c.rewind(ctx)
 		return nil
 	}

@@ -196,6 +196,15 @@ func (c *Consumer) Rewind(p sink.Partition) {
 	}
 }
 
+// rewindAll has everything that is owned read again.
+func (c *Consumer) rewindAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.owned {
+		c.rewinds[p] = true
+	}
+}
+
 // rewind sets partitions back to their committed offsets and starts them anew.
 // It runs at the end of a poll, when no rebalance can come between. What fails is
 // left for the next poll.

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
@@ -356,5 +357,29 @@ func TestAJoiningMemberInterruptsNothingThatIsKept(t *testing.T) {
 	taken := sink.Partition{Topic: record.TopicEvents, Index: 1 - kept.Index}
 	if err := first.Commit(t.Context(), taken, session, sink.Progress{Next: 1}); !errors.Is(err, sink.ErrFenced) {
 		t.Errorf("committing what was taken away: %v, want ErrFenced", err)
+	}
+}
+
+// The group forgets the member while a poll waits: within that one call the client
+// loses its partitions, joins anew, gets them back, and reads records of the new
+// assignment, which must not be taken for those of the old one and dropped.
+func TestWhatIsReadRightAfterAMembershipWasLostIsDelivered(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 5)
+	_, old := r.read(t, 5)
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group = r.sink.Group
+	member := kmsg.NewLeaveGroupRequestMember()
+	member.MemberID = old.Member
+	req.Members = append(req.Members, member)
+	if _, err := req.RequestWith(t.Context(), r.client); err != nil {
+		t.Fatal(err)
+	}
+	offsets, s := r.read(t, 5)
+	if diff := cmp.Diff([]int64{0, 1, 2, 3, 4}, offsets); diff != "" {
+		t.Errorf("offsets, nothing of which was committed (-want +got):\n%s", diff)
+	}
+	if s.Member == old.Member {
+		t.Error("the member is still the one that was forgotten")
 	}
 }
