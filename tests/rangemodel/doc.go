@@ -63,6 +63,6 @@
 // what it had in hand is left out, as is a generation that it has no use for. Once nothing can go wrong any more, partitions are
 // walked one after the other. A test holds all of this against plain exploration.
 //
-// States are seven words. The functions of the search carry go:norace: they run in
+// The flag -more-faults explores further than the tests do. States are seven words. The functions of the search carry go:norace: they run in
 // one goroutine, and the detector would make them eight times slower.
 package rangemodel
