@@ -22,9 +22,6 @@ type Books struct {
 // NewBooks returns Books for the servers of cfg; it opens no connection.
 func NewBooks(cfg config.ClickHouse) *Books { return &Books{NewLedger(cfg)} }
 
-// RememberedTokens is how many insert tokens each table remembers.
-const RememberedTokens = 300_000
-
 // longestRange is more offsets than any entry has: a range ends after at most
 // 10,000,000 rows. It lets the primary key find entries by their last offset.
 const longestRange = 100_000_000

@@ -160,6 +160,9 @@ type Sink struct {
 	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition stands still. 1 never stops it."`
 	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: live, backfill or both, comma-separated."`
 	Backfill        Backfill `koanf:"backfill"`
+
+	ReconcileInterval time.Duration `koanf:"reconcile_interval" range:"0s..1h" help:"How often the ledger and the rollups are checked; 0 never checks them."`
+	ReconcilePairs    int           `koanf:"reconcile_pairs" range:"1..100000" help:"Days of owners whose rollups are compared with the events in one check at most; the others wait."`
 }
 
 // Backfill bounds what events.backfill.v1 may use of the analytics database.
@@ -222,6 +225,7 @@ func Default() Settings {
 			MaxMemory: 512 << 20, Connections: 4,
 			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,
 			DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
+			ReconcileInterval: time.Minute, ReconcilePairs: 2000,
 		},
 		Key:      Key{Prefix: "mlr"},
 		Lookup:   Lookup{Fresh: 5 * time.Second, Stale: 10 * time.Minute},

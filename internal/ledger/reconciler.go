@@ -21,8 +21,6 @@ type Config struct {
 	Settle time.Duration
 	// Pairs is how many pairs are looked at in a round.
 	Pairs int
-	// Remembered is how many insert tokens the tables remember.
-	Remembered int
 }
 
 // Deps are the parts a Reconciler needs; all are required.
@@ -32,6 +30,8 @@ type Deps struct {
 	Books   Books
 	// Settled returns the partitions that this process owns now.
 	Settled func() []Position
+	// Remembered returns how many insert tokens the tables remember.
+	Remembered func(ctx context.Context) (int, error)
 }
 
 const (
@@ -66,8 +66,8 @@ type Reconciler struct {
 
 // New returns a Reconciler that has read nothing yet.
 func New(cfg Config, deps Deps) (*Reconciler, error) {
-	if cfg.Interval <= 0 || cfg.Settle <= 0 || cfg.Pairs < 1 || cfg.Remembered < 1 {
-		return nil, errors.New("ledger: interval, settle, pairs and remembered must be positive")
+	if cfg.Interval <= 0 || cfg.Settle <= 0 || cfg.Pairs < 1 {
+		return nil, errors.New("ledger: interval, settle and pairs must be positive")
 	}
 	return &Reconciler{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics),
@@ -168,7 +168,11 @@ func (r *Reconciler) measure(ctx context.Context, positions []Position) error {
 	if err != nil {
 		return fmt.Errorf("measuring inserts: %w", err)
 	}
+	remembered, err := r.deps.Remembered(ctx)
+	if err != nil {
+		return fmt.Errorf("reading how many tokens are remembered: %w", err)
+	}
 	r.metrics.rate.Set(rate)
-	r.metrics.horizon.Set(sink.TokenHorizon(r.cfg.Remembered, rate).Seconds())
+	r.metrics.horizon.Set(sink.TokenHorizon(remembered, rate).Seconds())
 	return nil
 }

@@ -112,10 +112,11 @@ func newWatch(t *testing.T, books *memory) *watch {
 	w := &watch{books: books, log: &strings.Builder{}}
 	var err error
 	w.Reconciler, err = New(
-		Config{Interval: time.Minute, Settle: settleTime, Pairs: 100, Remembered: 300_000},
+		Config{Interval: time.Minute, Settle: settleTime, Pairs: 100},
 		Deps{
 			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Books: books,
-			Settled: func() []Position { return w.at },
+			Settled:    func() []Position { return w.at },
+			Remembered: func(context.Context) (int, error) { return 300_000, nil },
 		},
 	)
 	if err != nil {
@@ -428,10 +429,10 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 
 func TestWhatCannotWorkIsRefused(t *testing.T) {
 	t.Parallel()
-	good := Config{Interval: time.Minute, Settle: time.Minute, Pairs: 1, Remembered: 1}
+	good := Config{Interval: time.Minute, Settle: time.Minute, Pairs: 1}
 	for _, breakIt := range []func(*Config){
 		func(c *Config) { c.Interval = 0 }, func(c *Config) { c.Settle = 0 },
-		func(c *Config) { c.Pairs = 0 }, func(c *Config) { c.Remembered = 0 },
+		func(c *Config) { c.Pairs = 0 },
 	} {
 		cfg := good
 		breakIt(&cfg)

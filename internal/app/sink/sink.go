@@ -37,18 +37,20 @@ func Build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 		{Name: "event topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},
 	}
+	var all []running
 	for _, l := range lanesOf(s.Sink) {
 		lane, err := l.build(s, t, ledger, testing)
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, lane)
 		r.AddCheck("sink: kafka, "+l.name, lane.consumer.Ready)
 		r.AddCheck("sink: clickhouse, "+l.name, lane.inserter.Ping)
 		parts = append(parts, lifecycle.Part{
 			Name: l.name + " lane", Run: lane.sink.Run, Stop: func(context.Context) error { return lane.inserter.Close() },
 		})
 	}
-	return parts, nil
+	return appendReconciler(parts, s, t, all)
 }
 
 // checkServer waits until ClickHouse answers, and returns what it has to say about
