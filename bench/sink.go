@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -268,8 +269,13 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	if err := j.beginBehindSeen(ctx, s); err != nil {
 		return nil, err
 	}
+	if n, err := strconv.Atoi(os.Getenv("BENCH_MEM")); err == nil { s.Sink.MaxMemory = n << 20 }
 	t, ready := telemetry.Discard(), &lifecycle.Readiness{}
-	list, err := appsink.Build(ctx, s, t, ready, sink.Testing{WithoutWindow: j.Blind})
+	build := appsink.Alone
+	if j.Blind {
+		build = blind
+	}
+	list, err := build(ctx, s, t, ready)
 	if err != nil {
 		return nil, err
 	}
@@ -279,6 +285,10 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 		r.ended <- lifecycle.Run(ctx, lifecycle.Options{Log: t.Log, Readiness: ready, Grace: s.Shutdown.Grace}, list...)
 	}()
 	return r, nil
+}
+
+func blind(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	return appsink.Build(ctx, s, t, r, sink.Testing{WithoutWindow: true})
 }
 
 // watch looks until it is done, then stops the sink.

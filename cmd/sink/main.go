@@ -9,4 +9,4 @@ import (
 	"github.com/millrace/millrace/internal/app/sink"
 )
 
-func main() { os.Exit(daemon.Main(sink.Component, sink.Parts)) }
+func main() { os.Exit(daemon.Main(sink.Component, sink.Alone)) }

@@ -232,6 +232,9 @@ type Position struct {
 	Next      int64 // the offset after the last one that is committed
 }
 
+// WindowKeys returns how many events the windows remember.
+func (s *Sink) WindowKeys() int64 { return s.windows.keys.Load() }
+
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.
 func (s *Sink) Positions() []Position {

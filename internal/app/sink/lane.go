@@ -70,6 +70,7 @@ func lanesOf(cfg config.Sink) []lane {
 // running is a lane's parts.
 type running struct {
 	lane
+	cfg      config.Sink
 	consumer *kafka.Consumer
 	inserter *clickhouse.Inserter
 	sink     *sink.Sink
@@ -98,7 +99,7 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 	if err != nil {
 		return running{}, err
 	}
-	return running{lane: l, consumer: consumer, inserter: inserter, sink: worker}, nil
+	return running{lane: l, cfg: cfg, consumer: consumer, inserter: inserter, sink: worker}, nil
 }
 
 // pressed tells how many parts the fullest partition of a table has.

@@ -24,13 +24,17 @@ const Component = "sink"
 // schemaRetry is how long to wait before asking a ClickHouse again that is away.
 const schemaRetry = time.Second
 
-// Parts builds the daemon.
+// Parts builds the daemon, also beside others in one process.
 func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	return Build(ctx, s, t, r, sink.Testing{})
+	return build(ctx, s, t, r, sink.Testing{}, false)
 }
 
 // Build is Parts for tests that watch the steps, or take a lock away.
-func Build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing) ([]lifecycle.Part, error) {
+func Build(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing) ([]lifecycle.Part, error) {
+	return build(ctx, s, t, r, testing, false)
+}
+
+func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing, alone bool) ([]lifecycle.Part, error) {
 	ledger := clickhouse.NewLedger(s.ClickHouse)
 	parts := []lifecycle.Part{
 		{Name: "analytics schema", Start: func(ctx context.Context) error { return checkServer(ctx, s.ClickHouse, t.Log) }},
@@ -50,7 +54,10 @@ func Build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 			Name: l.name + " lane", Run: lane.sink.Run, Stop: func(context.Context) error { return lane.inserter.Close() },
 		})
 	}
-	return appendReconciler(parts, s, t, all)
+	if alone {
+		parts = append(parts, memoryPart(all))
+	}
+	return parts, nil
 }
 
 // checkServer waits until ClickHouse answers, and returns what it has to say about

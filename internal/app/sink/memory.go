@@ -1,0 +1,61 @@
+package sink
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+const (
+	// besides is what a sink uses besides records in hand and windows: clients'
+	// buffers, blocks, and room for the collector to work in. It is measured: with
+	// the default budget the process stays below 512 MB and 40 bytes a key.
+	besides = 256 << 20
+	// keyRoom is what a window's key is given: its table is made anew piece by
+	// piece.
+	keyRoom = 40
+	// limitEvery is how often the limit follows the windows.
+	limitEvery = 2 * time.Second
+)
+
+// Alone builds the daemon for a process that does nothing else: the collector is
+// told to keep the heap to what the settings allow, instead of twice what is in
+// use, unless somebody has set GOMEMLIMIT.
+func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	return build(ctx, s, t, r, sink.Testing{}, true)
+}
+
+// memoryPart keeps the collector's limit to what is in use now.
+func memoryPart(lanes []running) lifecycle.Part {
+	return lifecycle.Part{Name: "memory", Run: func(ctx context.Context) error {
+		if debug.SetMemoryLimit(-1) != math.MaxInt64 {
+			return wait(ctx)
+		}
+		defer debug.SetMemoryLimit(math.MaxInt64)
+		tick := time.NewTicker(limitEvery)
+		defer tick.Stop()
+		for {
+			limit := int64(besides)
+			for _, l := range lanes {
+				limit += int64(l.cfg.MaxMemory) + keyRoom*l.sink.WindowKeys()
+			}
+			debug.SetMemoryLimit(limit)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}}
+}
+
+func wait(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
