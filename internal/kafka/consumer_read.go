@@ -43,6 +43,15 @@ func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64)
 	return records, nil
 }
 
+// Holds implements sink.Reader.
+func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets sink.Span) (holds bool, err error) {
+	err = c.read(ctx, p, offsets.First, offsets.Last+1, func(*kgo.Record) { holds = true })
+	if err != nil {
+		return false, fmt.Errorf("looking for records of %s/%d at %d-%d: %w", p.Topic, p.Index, offsets.First, offsets.Last, err)
+	}
+	return holds, nil
+}
+
 // read gives the records [from, to) of a partition to do, over a client of its
 // own that is no member of the group. A log that begins later, or has gaps, has
 // fewer of them; one that ends before to is an error.
@@ -86,7 +95,7 @@ func (c *Consumer) read(ctx context.Context, p sink.Partition, from, to int64, d
 			return err
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			if r.Offset < to {
+			if r.Offset >= from && r.Offset < to {
 				do(r)
 			}
 			next = r.Offset + 1

@@ -35,6 +35,8 @@ type world struct {
 	paused    map[Partition]bool
 	rewound   map[Partition]bool
 	atEnd     map[int32]StuckReason
+	holes     map[int64]bool // offsets that the log has no records at
+	drop      int            // the poll that loses what it should deliver; 0: none
 	owner     Owner
 	pollSize  int
 	arrived   chan struct{}
@@ -132,6 +134,14 @@ func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Record
 	return records, nil
 }
 
+func (w *world) Holds(_ context.Context, p Partition, offsets Span) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.log[p], func(r Record) bool {
+		return !w.holes[r.Offset] && r.Offset >= offsets.First && r.Offset <= offsets.Last
+	}), nil
+}
+
 func (w *world) Epoch(context.Context, string) (int64, error) { return w.epoch, nil }
 
 func (w *world) Reached(_ context.Context, _ [16]byte, index int32) (reached int64, err error) {
@@ -183,9 +193,14 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 			maxBytes -= recordBytes(&w.log[p][to])
 		}
 		w.position[p] = to
-		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, End: int64(len(w.log[p])), Records: slices.Clone(w.log[p][from:to])}
+		if w.drop > 0 && to > from {
+			if w.drop--; w.drop == 0 {
+				from = to
+			}
+		}
+		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, End: int64(len(w.log[p])), Records: slices.DeleteFunc(slices.Clone(w.log[p][from:to]), func(r Record) bool { return w.holes[r.Offset] })}
 		w.mu.Unlock()
-		if to > from {
+		if len(b.Records) > 0 {
 			deliver(b)
 		}
 	}

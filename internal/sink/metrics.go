@@ -21,6 +21,7 @@ type metrics struct {
 	insertSeconds prometheus.Histogram
 	retries       *prometheus.CounterVec
 	fenced        prometheus.Counter
+	missed        prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
@@ -61,6 +62,10 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Name: "millrace_sink_retries_total",
 			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
+		missed: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_sink_missed_total",
+			Help: "Partitions read again because the log had records that were not delivered; none of them was skipped.",
+		}),
 		fenced: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_fenced_total",
 			Help: "Partitions dropped because the group did not accept a commit of their session.",

@@ -346,10 +346,14 @@ func (w *worker) freeze() *frozen {
 	return r
 }
 
-// landed is told that no range is in flight any more.
-func (w *worker) landed() {
+// landed is told that no range is in flight any more. The plan of one that was not
+// settled is still open.
+func (w *worker) landed(settled bool) {
 	w.mu.Lock()
-	w.inFlight, w.planned = 0, time.Time{}
+	w.inFlight = 0
+	if settled {
+		w.planned = time.Time{}
+	}
 	w.mu.Unlock()
 	w.measure()
 }
@@ -382,6 +386,12 @@ func (w *worker) drop() {
 // is to have it.
 func (w *worker) giveUp(ctx context.Context, err error) {
 	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
+	if errors.Is(err, errMissed) {
+		w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
+		w.sink.metrics.missed.Inc()
+		w.sink.deps.Source.Rewind(w.partition)
+		return
+	}
 	if errors.Is(err, ErrFenced) {
 		w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
 		w.sink.metrics.fenced.Inc()

@@ -91,6 +91,21 @@ type frozen struct {
 	touched []Touched
 }
 
+// gaps returns the offsets of the range that no record was delivered for.
+func (r *frozen) gaps() (gaps []Span) {
+	next := r.First
+	for i := range r.records {
+		if at := r.records[i].Offset; at > next {
+			gaps = append(gaps, Span{next, at - 1})
+		}
+		next = r.records[i].Offset + 1
+	}
+	if next <= r.Last {
+		gaps = append(gaps, Span{next, r.Last})
+	}
+	return gaps
+}
+
 // entry is what the ledger keeps of the range.
 func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 	e := &Entry{

@@ -426,6 +426,28 @@ func TestAGapInTheLogBelongsToTheRangeAfterIt(t *testing.T) {
 	})
 }
 
+// A compacted log has holes; what got lost on the way here is none.
+func TestAHoleIsSkippedAndALostRecordIsReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 40)
+		w.holes = map[int64]bool{0: true, 7: true, 8: true, 39: true}
+		w.pollSize, w.drop = 10, 2
+		run(t, w, 10*time.Second)
+		if len(w.rows) != 36 {
+			t.Errorf("%d rows of 36 events", len(w.rows))
+		}
+		var skipped int64
+		for _, e := range w.ledger[part] {
+			skipped += e.Skipped
+		}
+		if skipped != 3 { // the last hole has nothing behind it yet
+			t.Errorf("%d offsets skipped, want 3", skipped)
+		}
+	})
+}
+
 func TestTheLedgerNamesWhatWasTouched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 // letters acknowledged, blocks inserted, ledger written, offset committed, in this
 // order. It returns an error only when the worker
 // has to end before that; the range is then gone on with from its plan.
-func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
+func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) {
 	s := w.sink
 	defer func() {
-		w.landed()
+		w.landed(err == nil)
 		s.recycle(r)
 	}()
 	a := attempt{worker: w, builder: b}
@@ -23,6 +23,9 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) error {
 	ctx, traced := s.startSpan(ctx, w.partition, r)
 	defer traced.End()
 
+	if err := a.verify(ctx, r); err != nil {
+		return err
+	}
 	if err := a.plan(ctx, r); err != nil {
 		return err
 	}
@@ -101,6 +104,30 @@ type attempt struct {
 	worker   *worker
 	builder  *builder
 	patience time.Duration // for one try; 0: the insert timeout
+}
+
+// errMissed is the error of a range that lacks records which the log has.
+var errMissed = errors.New("records were not delivered")
+
+// verify looks into the log where offsets of the range have no record. There are
+// none in the log either where it was compacted, or where a transaction ended; but
+// if there are, they got lost on the way here, and to go on would lose them for
+// good.
+func (a *attempt) verify(ctx context.Context, r *frozen) error {
+	w := a.worker
+	for _, gap := range r.gaps() {
+		holds := false
+		if err := a.until(ctx, stepFetch, func(ctx context.Context) (err error) {
+			holds, err = w.sink.deps.Reader.Holds(ctx, w.partition, gap)
+			return err
+		}); err != nil {
+			return err
+		}
+		if holds {
+			return fmt.Errorf("%w: %d-%d", errMissed, gap.First, gap.Last)
+		}
+	}
+	return nil
 }
 
 // plan commits which range is being stored, beside the offset that stays as it

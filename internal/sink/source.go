@@ -139,6 +139,8 @@ type Reader interface {
 	Sightings(ctx context.Context, p Partition, since, to int64, saw func(h record.Hash, receivedAt int64)) (records int64, err error)
 	// Fetch reads single records, by ascending offset.
 	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Record, error)
+	// Holds reports whether the log has records at any of the offsets.
+	Holds(ctx context.Context, p Partition, offsets Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.
 	LogStart(ctx context.Context, p Partition) (int64, error)
 }
