@@ -27,5 +27,12 @@ func main() {
 			fmt.Fprintln(os.Stderr, "millrace:", line)
 		}
 	}
-	os.Exit(1)
+	code := 1
+	if e, ok := errors.AsType[interface {
+		error
+		ExitCode() int
+	}](err); ok {
+		code = e.ExitCode()
+	}
+	os.Exit(code)
 }

@@ -43,7 +43,7 @@ var edges = map[string][]string{
 	"internal/ledger":     {"internal/sink"},
 	// Both mend what the ledger found.
 	"internal/repair": {"internal/ledger", "internal/sink"},
-	"internal/verify": {"internal/ledger", "internal/sink"},
+	"internal/verify": {"internal/ledger", "internal/repair", "internal/sink"},
 	// Files are taken in as requests are.
 	"internal/bulk": {"internal/ingest"},
 	"internal/api":  {"internal/httpkit"},

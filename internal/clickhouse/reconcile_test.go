@@ -11,12 +11,14 @@ import (
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/repair"
 	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/verify"
 )
 
 var (
 	_ ledger.Books   = (*Books)(nil)
 	_ repair.Books   = (*Books)(nil)
 	_ repair.Rollups = (*Books)(nil)
+	_ verify.Base    = (*Books)(nil)
 )
 
 func newBooks(t *testing.T, cfg config.ClickHouse) *Books {

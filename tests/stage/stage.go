@@ -168,12 +168,18 @@ func (s *Stage) Store(t *testing.T) {
 // CaughtUp waits until the live lane has stored everything.
 func (s *Stage) CaughtUp(t *testing.T) {
 	t.Helper()
+	s.CaughtUpLane(t, record.TopicEvents, s.Sink.Group)
+}
+
+// CaughtUpLane is CaughtUp for another lane.
+func (s *Stage) CaughtUpLane(t *testing.T, topic, group string) {
+	t.Helper()
 	testkit.Eventually(t, time.Minute, func() error {
-		_, bounds, err := s.Offsets.Describe(t.Context(), record.TopicEvents)
+		_, bounds, err := s.Offsets.Describe(t.Context(), topic)
 		if err != nil {
 			return err
 		}
-		committed, err := s.Offsets.Committed(t.Context(), s.Sink.Group, record.TopicEvents)
+		committed, err := s.Offsets.Committed(t.Context(), group, topic)
 		for p, b := range bounds {
 			if err == nil && committed[p].Offset < b.End {
 				err = errBehind

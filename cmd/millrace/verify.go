@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/repair"
+	"github.com/millrace/millrace/internal/verify"
+)
+
+// verifyFlags are the flags of `millrace verify`.
+type verifyFlags struct {
+	topics       []string
+	since, until string
+	examples     int
+	json         bool
+}
+
+// failedError ends a command that could not do its work, where 1 means something
+// else.
+type failedError struct{ error }
+
+// ExitCode is what main ends with.
+func (failedError) ExitCode() int { return 2 }
+
+func (e failedError) Unwrap() error { return e.error }
+
+func newVerify() *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare the topics with what was stored of them",
+		Long: `Reads the event topics again, up to the offsets that were committed when it
+begins, and compares: is every event in ClickHouse, is every row an event of a
+topic, do the rollups answer as the events do. Sinks may go on meanwhile: what is
+under way is no difference. A day whose rollups differ is looked at twice then, a
+little over twice sink.insert_timeout apart.
+
+Dead letters, and days that were deleted on purpose, are counted apart. The days
+of the table are UTC days of events; of records that are no events, of receipt.
+
+  in topic       records
+  distinct       events whose first copy is among them
+  in base        of those, stored
+  missing        events neither stored nor accounted for
+  unexpected     rows that are no event of a topic, or another one than they say
+  excluded       events of days that were deleted on purpose
+  dead-lettered  records that are, or repeat, a dead letter
+  rollups        owners for which a rollup differs from the events
+  changing       owners for which events kept coming, so that nothing can be said
+
+It ends with 0 when there is no difference, with 1 when there is one, and with 2
+when it could not compare. It goes no further back than the topics hold.`,
+		Example: `  millrace verify
+  millrace verify --since 2h
+  millrace verify --topic events.v1 --since 2026-11-20T00:00:00Z --until 2026-11-21T00:00:00Z
+  millrace verify --json | jq .total`,
+		Args: cobra.NoArgs,
+		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
+			report, err := f.verify(cmd, s)
+			if err == nil {
+				err = f.print(cmd.OutOrStdout(), report)
+			}
+			switch {
+			case err != nil:
+				return failedError{err}
+			case !report.Same():
+				t := &report.Total
+				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups", t.Missing, t.Unexpected, t.Rollups)
+			}
+			return nil
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.topics, "topic", nil, "only this `TOPIC`, such as events.v1; may be given more than once")
+	flags.StringVar(&f.since, "since", "24h", "what was received since `WHEN`: 24h, or a time such as 2026-11-20T00:00:00Z")
+	flags.StringVar(&f.until, "until", "", "what was received before `WHEN`; up to now when left out")
+	flags.IntVar(&f.examples, "examples", 10, "differences of each kind that are shown")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (f *verifyFlags) verify(cmd *cobra.Command, s config.Settings) (report *verify.Report, err error) {
+	o, err := f.options(s.Sink, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	books := clickhouse.NewBooks(s.ClickHouse)
+	defer func() { err = errors.Join(err, books.Close()) }()
+	offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
+	if err != nil {
+		return nil, err
+	}
+	defer offsets.Close()
+	return verify.Run(cmd.Context(), offsets, books, o)
+}
+
+// settleMargin is what the server may still do after an insert's deadline.
+const settleMargin = 5 * time.Second
+
+func (f *verifyFlags) options(cfg config.Sink, now time.Time) (verify.Options, error) {
+	o := verify.Options{Lanes: lanesOf(cfg), Settle: 2*cfg.InsertTimeout + settleMargin, Examples: max(0, f.examples)}
+	for _, l := range o.Lanes {
+		o.Known = append(o.Known, l.Topic)
+	}
+	for _, t := range f.topics {
+		if !slices.Contains(o.Known, t) {
+			return o, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", t, topicsOf(o.Lanes))
+		}
+	}
+	if len(f.topics) > 0 {
+		o.Lanes = slices.DeleteFunc(o.Lanes, func(l repair.Lane) bool { return !slices.Contains(f.topics, l.Topic) })
+	}
+	var err error
+	if o.Since, err = parseWhen("--since", f.since, now); err != nil {
+		return o, err
+	}
+	if o.Until, err = parseWhen("--until", f.until, now); err != nil {
+		return o, err
+	}
+	if o.Until.IsZero() {
+		o.Until = now
+	}
+	if !o.Since.Before(o.Until) {
+		return o, errors.New("--since must be before --until")
+	}
+	return o, nil
+}
+
+func (f *verifyFlags) print(out io.Writer, r *verify.Report) error {
+	if f.json {
+		return json.NewEncoder(out).Encode(r)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "DAY\tIN TOPIC\tDISTINCT\tIN BASE\tMISSING\tUNEXPECTED\tEXCLUDED\tDEAD-LETTERED\tROLLUPS\tCHANGING\t")
+	for _, d := range append(slices.Clip(r.Days), r.Total) {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", d.Date,
+			d.InTopic, d.Distinct, d.InBase, d.Missing, d.Unexpected, d.Excluded, d.DeadLettered, d.Rollups, d.Changing)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, e := range r.Examples {
+		var err error
+		if e.Kind == verify.RollupDiffers {
+			_, err = fmt.Fprintf(out, "%s: %s of %s: %s\n", e.Kind, e.Day, e.Owner, e.Why)
+		} else {
+			_, err = fmt.Fprintf(out, "%s: %s/%d/%d, event %d of %s on %s: %s\n", e.Kind, e.Topic, e.Partition, e.Offset, e.EventKey, e.Owner, e.Day, e.Why)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

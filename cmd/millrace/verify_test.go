@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/verify"
+)
+
+// verified runs millrace verify --json.
+func (s *stage) verified(t *testing.T, line string) (verify.Report, error) {
+	t.Helper()
+	out, err := s.millrace(t, "verify --json "+line)
+	var r verify.Report
+	if out != "" {
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatalf("reading %s: %v", out, err)
+		}
+	}
+	return r, err
+}
+
+// finds runs millrace verify and compares its totals and examples.
+func (s *stage) finds(t *testing.T, want verify.Day, examples ...string) {
+	t.Helper()
+	r, err := s.verified(t, "")
+	same := want.Missing+want.Unexpected+want.Rollups == 0
+	if same != (err == nil) {
+		t.Errorf("millrace verify ends with %v", err)
+	}
+	if coded, ok := errors.AsType[failedError](err); ok {
+		t.Errorf("it ends with code %d: %v", coded.ExitCode(), err)
+	}
+	want.Date = "total"
+	if diff := cmp.Diff(want, r.Total); diff != "" {
+		t.Errorf("total (-want +got):\n%s", diff)
+	}
+	var got []string
+	for _, e := range r.Examples {
+		got = append(got, fmt.Sprintf("%s %s/%d/%d %s: %s", e.Kind, e.Topic, e.Partition, e.Offset, e.Owner, e.Why))
+	}
+	if diff := cmp.Diff(examples, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("examples (-want +got):\n%s", diff)
+	}
+}
+
+// aDay is 40 events, each twice, and one that is none.
+func aDay(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.Produce(t, several(40)...)
+	s.Produce(t, several(40)...)
+	s.Produce(t, sent{ID: "no event", Partition: 2, Broken: true})
+	s.Store(t)
+	return s
+}
+
+var whole = verify.Day{InTopic: 81, Distinct: 41, InBase: 40, DeadLettered: 1}
+
+func TestWhatWasStoredWholeVerifies(t *testing.T) {
+	t.Parallel()
+	s := aDay(t)
+	s.finds(t, whole)
+	s.must(t, "verify", `(?m)^ +DAY +IN TOPIC(.*\n)+ +total +81 +41 +40 +0 +0 +0 +1 +0 +0 *\n$`)
+}
+
+func TestVerifyFindsWhatWasDoneByHand(t *testing.T) {
+	t.Parallel()
+	today := time.Now().UTC().Format(time.DateOnly)
+	for name, tt := range map[string]struct {
+		sql      []string
+		want     func(*verify.Day)
+		examples []string
+	}{
+		"a row is deleted": {
+			[]string{"DELETE FROM events WHERE _partition = 1 AND _offset = 3"},
+			func(d *verify.Day) { d.InBase, d.Missing, d.Rollups = 39, 1, 1 },
+			[]string{
+				"missing events.v1/1/3 web_1: neither a row nor a dead letter of it is there",
+				"rollup /0/0 web_1: 9 events, 10 in the rollup of 15 minutes, 10 in that of a day",
+			},
+		},
+		"a row of nothing but an owner is inserted": {
+			[]string{"INSERT INTO events (owner_id, event_date) VALUES ('web_9', '" + today + "')"},
+			func(d *verify.Day) { d.Unexpected = 1 },
+			[]string{`unexpected /0/0 web_9: "" is no topic of events`},
+		},
+		"a row that says when it was received is inserted": {
+			[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', '2020-01-01', now64(3), 'events.v1', 1, 1000)"},
+			func(d *verify.Day) { d.Unexpected = 1 },
+			[]string{"unexpected events.v1/1/1000 web_9: its partition ends before that offset"},
+		},
+		"a partition that is not there": {
+			[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', '2020-01-01', now64(3), 'events.v1', 77, 1)"},
+			func(d *verify.Day) { d.Unexpected = 1 },
+			[]string{"unexpected events.v1/77/1 web_9: the topic has no such partition"},
+		},
+		"a row is copied to another name": {
+			[]string{"INSERT INTO events SELECT * REPLACE ('other' AS name) FROM events WHERE _partition = 1 AND _offset = 3"},
+			func(d *verify.Day) { d.Unexpected = 1 },
+			[]string{"unexpected events.v1/1/3 web_1: the record there is another event"},
+		},
+		"a row is copied to another day": {
+			[]string{"INSERT INTO events SELECT * REPLACE (toDate('2020-01-01') AS event_date) FROM events WHERE _partition = 1 AND _offset = 3"},
+			func(d *verify.Day) { d.Unexpected = 1 },
+			[]string{"unexpected events.v1/1/3 web_1: the record there is another event"},
+		},
+		"a row is copied to another event and place": {
+			[]string{"INSERT INTO events SELECT * REPLACE (7 AS event_key, 0 AS _partition) FROM (SELECT * FROM events WHERE _partition = 1 AND _offset = 3)"},
+			func(d *verify.Day) { d.Unexpected = 1 },
+			[]string{"unexpected events.v1/0/3 web_1: the record there is another event"},
+		},
+		"a row of a rollup is deleted": {
+			[]string{"DELETE FROM events_1d WHERE owner_id = 'web_0' AND event_date = (SELECT max(event_date) FROM events)"},
+			func(d *verify.Day) { d.Rollups = 1 },
+			[]string{"rollup /0/0 web_0: 10 events, 10 in the rollup of 15 minutes, 0 in that of a day"},
+		},
+		"a rollup counts an owner whom nobody knows": {
+			[]string{"INSERT INTO events_1d SELECT 'web_9', toDate('" + today + "'), 'n', toUInt64(3), uniqState('a'), uniqState('a')"},
+			func(d *verify.Day) { d.Rollups = 1 },
+			[]string{"rollup /0/0 web_9: 0 events, 0 in the rollup of 15 minutes, 3 in that of a day"},
+		},
+		"a day that is excluded is deleted": {
+			[]string{
+				"INSERT INTO exclusions (owner_id, from_date, to_date, reason) SELECT 'web_1', min(event_date), max(event_date), 'asked for' FROM events",
+				"DELETE FROM events WHERE owner_id = 'web_1'", "DELETE FROM events_1d WHERE owner_id = 'web_1'", "DELETE FROM events_15m WHERE owner_id = 'web_1'",
+			},
+			func(d *verify.Day) { d.InBase, d.Excluded, d.Distinct = 20, 40, 61 },
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := aDay(t)
+			for _, sql := range tt.sql {
+				s.Run(t, sql)
+			}
+			want := whole
+			tt.want(&want)
+			s.finds(t, want, tt.examples...)
+		})
+	}
+}
+
+func TestTwoLanesShareATable(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Produce(t, several(20)...)
+	s.Store(t)
+	old := several(30)
+	for i := range old {
+		old[i].Topic = record.TopicEventsBackfill
+	}
+	s.Produce(t, old...) // 20 of them are there already
+	stop := s.StartLane(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
+	s.CaughtUpLane(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
+	stop()
+	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT DISTINCT owner_id, event_date, 'over' FROM events")
+	s.must(t, "rollups rebuild", "are rebuilt")
+	r, err := s.verified(t, "")
+	if err != nil || r.Total.InTopic != 50 || r.Total.Missing != 0 || r.Total.InBase != 30 {
+		t.Errorf("both: %+v, %v", r.Total, err)
+	}
+	r, err = s.verified(t, "--topic events.backfill.v1")
+	if err != nil || r.Total.InTopic != 30 || r.Total.InBase != 10 {
+		t.Errorf("the backfill alone: %+v, %v", r.Total, err)
+	}
+}
+
+func TestWhatIsUnderWayIsNoDifference(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Produce(t, several(20)...)
+	s.Store(t)
+	s.Produce(t, several(40)[20:]...) // nobody stores them
+	s.finds(t, verify.Day{InTopic: 20, Distinct: 20, InBase: 20})
+	// One of them is in the table already, and its offset is not committed.
+	s.Run(t, "INSERT INTO events SELECT * REPLACE (12 AS _offset, 5 AS event_key) FROM (SELECT * FROM events WHERE _partition = 0 LIMIT 1)")
+	r, err := s.verified(t, "")
+	if err != nil || r.Total.Unexpected != 0 {
+		t.Errorf("%+v, %v", r.Total, err)
+	}
+}
+
+func TestATimeIsVerifiedByItself(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	now := time.Now().Truncate(time.Minute)
+	for i := range 10 {
+		s.Produce(t, sent{ID: fmt.Sprint("e", i), Received: now.Add(time.Duration(i-20) * time.Minute)})
+	}
+	s.Produce(t, sent{ID: "e2", Received: now.Add(-8 * time.Minute)}) // its first copy came before the time
+	s.Store(t)
+	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format(time.RFC3339) }
+	r, err := s.verified(t, "--since "+at(16*time.Minute)+" --until "+at(7*time.Minute))
+	if err != nil || r.Total.InTopic != 7 || r.Total.InBase != 6 {
+		t.Errorf("%+v, %v", r.Total, err)
+	}
+}
+
+func TestVerifySaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for line, want := range map[string]string{
+		"--topic events":                        `--topic: "events" is not a topic that sinks store; they are events.v1 and events.backfill.v1`,
+		"--since soon":                          `--since: "soon" is neither`,
+		"--until soon":                          `--until: "soon" is neither`,
+		"--since 2026-01-02 --until 2026-01-01": "--since must be before --until",
+		"--clickhouse.addr=127.0.0.1:1":         "connecting to ClickHouse",
+	} {
+		_, _, err := millrace(t, append(s.flags("verify"), strings.Fields(line)...)...)
+		coded, ok := errors.AsType[failedError](err)
+		if !ok || coded.ExitCode() != 2 || !strings.Contains(err.Error(), want) {
+			t.Errorf("millrace verify %s: the error is %v, want %q and code 2", line, err, want)
+		}
+	}
+}
