@@ -66,6 +66,7 @@ type worker struct {
 	letters    letterMeter
 
 	wake   chan struct{} // a signal, at most one pending
+	ends   chan struct{} // closed when it is asked to end, in whatever way
 	halt   chan struct{} // closed when halted
 	done   chan struct{} // closed when the goroutine has ended
 	cancel context.CancelFunc
@@ -107,7 +108,7 @@ type windowStats struct{ keys, bytes, coverage, clamped atomic.Int64 }
 func newWorker(s *Sink, a Assignment) *worker {
 	w := &worker{
 		sink: s, partition: a.Partition, assignment: a, window: s.newWindow(),
-		wake: make(chan struct{}, 1), halt: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
 		letters: letterMeter{limit: s.cfg.DeadLetterLimit},
 	}
 	start := a.Committed
@@ -195,6 +196,9 @@ func (w *worker) starved() bool {
 func (w *worker) end(how ending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.ending == running {
+		close(w.ends)
+	}
 	if how == halted && w.ending != halted {
 		close(w.halt)
 	}
@@ -474,7 +478,8 @@ func (w *worker) position() (Position, bool) {
 	return Position{w.partition, w.assignment.TopicID, w.epoch, w.settled.next}, w.restored
 }
 
-// pace waits until the next range may be stored.
+// pace waits until the next range may be stored. What is in hand at the end is
+// not held up.
 func (w *worker) pace(ctx context.Context) error {
 	if w.sink.deps.Pacer == nil {
 		return nil
@@ -486,12 +491,12 @@ func (w *worker) pace(ctx context.Context) error {
 	defer cancel()
 	go func() {
 		select {
-		case <-w.halt:
+		case <-w.ends:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil {
+	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
 		return fmt.Errorf("waiting for its turn: %w", err)
 	}
 	return nil
