@@ -411,6 +411,7 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
 		pass(3*time.Minute + time.Second)
+		synctest.Wait()
 		books.fail = nil
 		pass(4 * time.Minute)
 		cancel()
