@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ type memory struct {
 	cells   map[sink.Touched]bool // pairs whose cells differ
 	listed  map[sink.Touched]Reason
 	asked   int // pairs that were counted
-	fail    error
+	failing atomic.Bool
 }
 
 func newMemory() *memory {
@@ -35,21 +36,28 @@ func newMemory() *memory {
 	}
 }
 
+func (m *memory) fail() error {
+	if m.failing.Load() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 func (m *memory) Entries(_ context.Context, _ Partition, from Cursor, limit int) ([]sink.Entry, error) {
 	m.entries = distinct(m.entries)
-	return after(m.entries, from, limit), m.fail
+	return after(m.entries, from, limit), m.fail()
 }
 
 func (m *memory) Mark(_ context.Context, p Partition) (Cursor, bool, error) {
 	c, ok := m.marks[p]
-	return c, ok, m.fail
+	return c, ok, m.fail()
 }
 
 func (m *memory) SetMarks(_ context.Context, marks []Mark) error {
 	for _, each := range marks {
 		m.marks[each.Partition] = each.Cursor
 	}
-	return m.fail
+	return m.fail()
 }
 
 func (m *memory) Count(_ context.Context, pairs []sink.Touched) ([]Counts, error) {
@@ -58,28 +66,28 @@ func (m *memory) Count(_ context.Context, pairs []sink.Touched) ([]Counts, error
 		all[i] = m.counts[p]
 	}
 	m.asked += len(pairs)
-	return all, m.fail
+	return all, m.fail()
 }
 
 func (m *memory) Differing(_ context.Context, pairs []sink.Touched) ([]sink.Touched, error) {
-	return slices.DeleteFunc(slices.Clone(pairs), func(t sink.Touched) bool { return !m.cells[t] }), m.fail
+	return slices.DeleteFunc(slices.Clone(pairs), func(t sink.Touched) bool { return !m.cells[t] }), m.fail()
 }
 
 func (m *memory) List(_ context.Context, days []Listed) error {
 	for _, d := range days {
 		m.listed[d.Touched] = d.Reason
 	}
-	return m.fail
+	return m.fail()
 }
 
 func (m *memory) Clear(_ context.Context, days []sink.Touched) error {
 	for _, d := range days {
 		delete(m.listed, d)
 	}
-	return m.fail
+	return m.fail()
 }
 
-func (m *memory) Dirty(context.Context) (int, error) { return len(m.listed), m.fail }
+func (m *memory) Dirty(context.Context) (int, error) { return len(m.listed), m.fail() }
 
 func (m *memory) Found(context.Context, int) ([]sink.Touched, error) {
 	var found []sink.Touched
@@ -88,10 +96,10 @@ func (m *memory) Found(context.Context, int) ([]sink.Touched, error) {
 			found = append(found, t)
 		}
 	}
-	return found, m.fail
+	return found, m.fail()
 }
 
-func (m *memory) InsertRate(context.Context) (float64, error) { return 50, m.fail }
+func (m *memory) InsertRate(context.Context) (float64, error) { return 50, m.fail() }
 
 const settleTime = time.Minute
 
@@ -406,13 +414,12 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
 		w := newWatch(t, books)
 		w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: 10}}
-		books.fail = context.DeadlineExceeded
+		books.failing.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
 		pass(3*time.Minute + time.Second)
-		synctest.Wait()
-		books.fail = nil
+		books.failing.Store(false)
 		pass(4 * time.Minute)
 		cancel()
 		if err := <-done; err != nil {
