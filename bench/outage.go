@@ -77,7 +77,7 @@ func publishLive(ctx context.Context, j job, say func(result) error) error {
 			err = producer.Publish(ctx, recs)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // ended as it should be
+			return nil
 		}
 		if err != nil {
 			return err

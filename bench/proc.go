@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,7 +24,7 @@ func (c *child) tree() []int {
 			if err != nil {
 				continue // a thread that has ended
 			}
-			for _, field := range strings.Fields(string(text)) {
+			for field := range strings.FieldsSeq(string(text)) {
 				if pid, err := strconv.Atoi(field); err == nil {
 					all = append(all, pid)
 				}
@@ -87,6 +88,8 @@ func cpuOf(pid int) (float64, error) {
 	return sum, nil
 }
 
+var errNoPeak = errors.New("reading /proc/self/status: no VmHWM")
+
 // peakBytes is the most memory that this process has had resident.
 func peakBytes() (float64, error) {
 	status, err := os.ReadFile("/proc/self/status")
@@ -99,5 +102,5 @@ func peakBytes() (float64, error) {
 			return n * 1024, err
 		}
 	}
-	return 0, fmt.Errorf("reading /proc/self/status: no VmHWM")
+	return 0, errNoPeak
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -269,7 +268,6 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	if err := j.beginBehindSeen(ctx, s); err != nil {
 		return nil, err
 	}
-	if n, err := strconv.Atoi(os.Getenv("BENCH_MEM")); err == nil { s.Sink.MaxMemory = n << 20 }
 	t, ready := telemetry.Discard(), &lifecycle.Readiness{}
 	build := appsink.Alone
 	if j.Blind {

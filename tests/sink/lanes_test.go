@@ -18,7 +18,7 @@ import (
 )
 
 // runDaemon runs the sink daemon's parts until the test ends.
-func runDaemon(t *testing.T, s config.Settings) *telemetry.Telemetry {
+func runDaemon(t *testing.T, s config.Settings) {
 	t.Helper()
 	tel, ready := telemetry.Discard(), &lifecycle.Readiness{}
 	parts, err := sink.Parts(t.Context(), s, tel, ready)
@@ -36,7 +36,6 @@ func runDaemon(t *testing.T, s config.Settings) *telemetry.Telemetry {
 			t.Errorf("the sink ended with %v", err)
 		}
 	})
-	return tel
 }
 
 var errNotYet = errors.New("not everything is stored")

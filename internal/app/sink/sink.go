@@ -57,7 +57,7 @@ func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 	if alone {
 		parts = append(parts, memoryPart(all))
 	}
-	return parts, nil
+	return appendReconciler(parts, s, t, all)
 }
 
 // checkServer waits until ClickHouse answers, and returns what it has to say about
