@@ -118,6 +118,8 @@ func sample(t *testing.T, f *Field) string {
 		return f.rules.high
 	case f.Type == "boolean":
 		return "true"
+	case f.rules.form == "lane":
+		return "backfill,live"
 	case f.Type == "list":
 		return "a:1,b:2"
 	}

@@ -51,7 +51,7 @@ var forms = map[string]form{
 	"identifier": {"a letter or underscore followed by up to 63 letters, digits and underscores", regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString},
 	"prefix":     {"a lower-case letter followed by up to 15 lower-case letters and digits", regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString},
 	"text":       {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
-	"lane":       {"live or backfill", func(s string) bool { return s == "live" || s == "backfill" }},
+	"lane":       {"live, backfill or none", func(s string) bool { return s == "live" || s == "backfill" || s == "none" }},
 	"path":       {"a path", func(s string) bool { return !strings.ContainsRune(s, 0) }},
 }
 

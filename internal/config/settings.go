@@ -158,7 +158,7 @@ type Sink struct {
 	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit what is in hand at shutdown."`
 
 	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition stands still. 1 never stops it."`
-	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: live, backfill or both, comma-separated."`
+	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: live, backfill or both, comma-separated; none stores nothing, such as while rollups are rebuilt beside standalone mode."`
 	Backfill        Backfill `koanf:"backfill"`
 
 	ReconcileInterval time.Duration `koanf:"reconcile_interval" range:"0s..1h" help:"How often the ledger and the rollups are checked; 0 never checks them."`

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,7 +24,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	gauge := func(name, help string) prometheus.Gauge {
 		return f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
-	return &metrics{
+	m := &metrics{
 		gaps:       counter("millrace_reconciler_gaps_total", "Runs of committed offsets found in no entry of the ledger; again after a restart."),
 		overlaps:   counter("millrace_reconciler_overlaps_total", "Entries of the ledger found to cover offsets that one before them covers."),
 		miscounts:  counter("millrace_reconciler_miscounts_total", "Entries of the ledger whose counts do not add up to their length."),
@@ -40,6 +41,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Rounds of the reconciler, by outcome: done or failed.",
 		}, []string{"outcome"}),
 	}
+	m.horizon.Set(math.Inf(1)) // until it is measured: nothing was forgotten yet
+	return m
 }
 
 func (m *metrics) round(err error, now time.Time) {

@@ -158,7 +158,11 @@ func (w *Window) Bytes() int {
 // Coverage returns how far back from the newest event the window is whole: the
 // horizon, or less when keys had to go early.
 func (w *Window) Coverage() time.Duration {
-	buckets := min(w.horizon, max(w.newest, w.ahead)-w.floor)
+	newest := max(w.newest, w.ahead)
+	if newest == 0 { // nothing was seen: there is nothing that it lacks
+		newest = w.floor + w.horizon
+	}
+	buckets := min(w.horizon, newest-w.floor)
 	return time.Duration(buckets) * bucketMillis * time.Millisecond
 }
 

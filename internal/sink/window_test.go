@@ -87,6 +87,13 @@ func TestTheWindowForgetsWhatIsBeyondTheHorizon(t *testing.T) {
 	}
 }
 
+func TestAWindowThatHasSeenNothingLacksNothing(t *testing.T) {
+	t.Parallel()
+	if got := NewWindow(time.Hour, 100).Coverage(); got != time.Hour {
+		t.Errorf("Coverage() = %s, want the horizon: an alert would go off", got)
+	}
+}
+
 func TestTheWindowKeepsToItsKeys(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(time.Hour, 100)
