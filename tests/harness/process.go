@@ -167,9 +167,14 @@ func (p *Process) Log() string { return p.log.String() }
 // Metric returns the sum of the samples of a metric, over all label values that
 // contain each of the given texts, such as `topic="events.v1"`.
 func (p *Process) Metric(ctx context.Context, name string, labels ...string) (float64, error) {
-	body, status, err := get(ctx, "http://"+p.admin+"/metrics")
+	return ReadMetric(ctx, p.admin, name, labels...)
+}
+
+// ReadMetric is Process.Metric for a daemon whose admin listener has the address.
+func ReadMetric(ctx context.Context, admin, name string, labels ...string) (float64, error) {
+	body, status, err := get(ctx, "http://"+admin+"/metrics")
 	if err != nil || status != http.StatusOK {
-		return 0, fmt.Errorf("reading the metrics of %s: status %d: %w", p.name, status, err)
+		return 0, fmt.Errorf("reading the metrics of %s: status %d: %w", admin, status, err)
 	}
 	return sumMetric(body, name, labels)
 }
