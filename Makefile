@@ -8,6 +8,9 @@ CACHE   := $(CURDIR)/.cache
 TOOLS   := $(CACHE)/bin
 VERSION ?=
 FUZZ    ?= 30
+SEEDS   ?= 50
+REAL_SEEDS ?= 5
+MINUTES ?= 5
 TEST_TIMEOUT ?= 15m
 
 GOLANGCI_VERSION := v2.15.0
@@ -50,6 +53,14 @@ test-short: ## Run the tests that need no network and no services
 .PHONY: test-fuzz
 test-fuzz: ## Run each fuzz target for FUZZ seconds (30)
 	@go run ./tools/fuzz -seconds $(FUZZ)
+
+.PHONY: fault
+fault: clickhouse ## Run SEEDS (50) of every fault, REAL_SEEDS (5) of them on real Kafka; writes docs/benchmarks/fault.md
+	@go test -count=1 -timeout 6h ./tests/fault -seeds $(SEEDS) -real-seeds $(REAL_SEEDS) -report $(CURDIR)/docs/benchmarks/fault.md
+
+.PHONY: soak
+soak: clickhouse ## Strike a pipeline under load with random faults for MINUTES (5)
+	@go test -count=1 -v -timeout 24h ./tests/fault -run '^TestSoak$$' -soak $(MINUTES)m
 
 .PHONY: bench
 bench: clickhouse ## Measure the paths against their limits; writes docs/benchmarks

@@ -64,6 +64,10 @@ func (l *link) pick(data []byte) (tail []byte) {
 		keep := min(len(data), max(0, len(rule.Match)-1))
 		return append([]byte(nil), data[len(data)-keep:]...)
 	}
+	if rule.Kind == Watch {
+		l.proxy.strike(Watch)
+		return nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.target.Kind == Pass && l.proxy.strikeLater(rule) {
@@ -140,14 +144,13 @@ func (l *link) wait() bool {
 	}
 }
 
-// answers forwards what the server sends. Of an answer that is to be lost it
-// holds the latest byte back, until more comes or the server falls silent.
+// answers forwards what the server sends. Of an answer that is to be lost it holds
+// back what may be the last byte, until more comes or the server stays silent.
 func (l *link) answers() {
 	buf := make([]byte, chunkBytes)
 	var held []byte
 	for {
-		drop := l.dropping()
-		if drop != nil && len(held) == 1 && held[0] == drop.Ends {
+		if len(held) > 0 {
 			l.server.SetReadDeadline(time.Now().Add(silence))
 		} else {
 			l.server.SetReadDeadline(time.Time{})
@@ -161,7 +164,7 @@ func (l *link) answers() {
 		}
 		data := slices.Concat(held, buf[:n])
 		held = nil
-		if err == nil && n > 0 && l.dropping() != nil {
+		if d := l.dropping(); err == nil && n > 0 && d != nil && data[len(data)-1] == d.Ends {
 			held = []byte{data[len(data)-1]}
 			data = data[:len(data)-1]
 		}

@@ -27,11 +27,13 @@ const (
 	// HalfClose ends the stream to the server once Rule.Bytes of a request
 	// passed; the server can still answer.
 	HalfClose
+	// Watch lets everything through; each request with Rule.Match counts as a strike.
+	Watch
 )
 
 // String returns the name that reports and logs use.
 func (k Kind) String() string {
-	return [...]string{"pass", "delay", "black hole", "refuse", "drop answer", "cut request", "cut answer", "half close"}[k]
+	return [...]string{"pass", "delay", "black hole", "refuse", "drop answer", "cut request", "cut answer", "half close", "watch"}[k]
 }
 
 // aims reports whether a kind strikes requests rather than connections.

@@ -1,0 +1,128 @@
+package fault
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/edge"
+	appsink "github.com/millrace/millrace/internal/app/sink"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// childArgument makes this test binary run one daemon instead of the tests.
+const childArgument = "__millrace-fault-child"
+
+// deed is what a child does to itself at a point.
+type deed string
+
+const (
+	doNothing deed = ""
+	doKill    deed = "kill" // SIGKILL
+	doStop    deed = "stop" // SIGSTOP, until somebody sends SIGCONT
+	doTell    deed = "tell"
+)
+
+// order says what a child runs, and when it does what to itself.
+type order struct {
+	Role     string // sink or ingest-edge
+	Settings config.Settings
+	StoreURL string // Settings.Store.URL does not survive being written down
+	Deed     deed
+	At       sink.Point
+	Nth      int // passage of the point, over all partitions, 1 is the first
+	Locks    locks
+}
+
+// locks are what a test takes away from a sink.
+type locks struct{ WithoutPlan, WithoutFence, WithoutWindow, WithoutToken bool }
+
+func (l locks) testing(reached func(sink.Point, sink.Partition)) sink.Testing {
+	return sink.Testing{
+		Reached: reached, WithoutPlan: l.WithoutPlan, WithoutFence: l.WithoutFence,
+		WithoutWindow: l.WithoutWindow, WithoutToken: l.WithoutToken,
+	}
+}
+
+// runIfChild runs the daemon of an order and ends the process when this binary
+// was started to do so. Its parent reads "ready" and "at <point> <partition>" from
+// its output; when its input ends, so does the process.
+func runIfChild() {
+	if len(os.Args) != 3 || os.Args[1] != childArgument {
+		return
+	}
+	var o order
+	if err := json.Unmarshal([]byte(os.Args[2]), &o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		}
+		os.Exit(3) // the parent is gone
+	}()
+	o.Settings.Store.URL = config.Secret(o.StoreURL)
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	var out sync.Mutex
+	say := func(format string, args ...any) {
+		out.Lock()
+		defer out.Unlock()
+		fmt.Printf(format+"\n", args...)
+	}
+	err := daemon.Run(ctx, o.Role, o.Settings, os.Stderr, o.parts(say), func() { say("ready") })
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func (o *order) parts(say func(string, ...any)) daemon.Parts {
+	if o.Role == edge.Component {
+		return edge.Parts
+	}
+	return sinkParts(o.Locks.testing(o.reached(say)))
+}
+
+// sinkParts are those of the sink, watched.
+func sinkParts(watched sink.Testing) daemon.Parts {
+	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+		return appsink.Build(ctx, s, t, r, watched)
+	}
+}
+
+// reached does the deed at the n-th passage of the point in the live topic.
+func (o *order) reached(say func(string, ...any)) func(sink.Point, sink.Partition) {
+	if o.Deed == doNothing {
+		return nil
+	}
+	var passed atomic.Int64
+	return func(at sink.Point, p sink.Partition) {
+		if at != o.At || p.Topic != record.TopicEvents || passed.Add(1) != int64(o.Nth) {
+			return
+		}
+		switch o.Deed {
+		case doKill:
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		case doStop:
+			say("at %s %d", at, p.Index)
+			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		case doTell:
+			say("at %s %d", at, p.Index)
+		case doNothing:
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package fault
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/fault/faultproxy"
+)
+
+// midStream is where a sink is killed that is in the middle of sending a block.
+const midStream sink.Point = "mid-stream"
+
+const crashFault = "F4 sink killed"
+
+// A sink that is killed anywhere leaves nothing missing and nothing doubled.
+func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
+	for _, at := range append([]sink.Point{midStream}, sink.Points...) {
+		t.Run(string(at), func(t *testing.T) {
+			on := realToo()
+			if at == sink.PointInserted {
+				on = bothBrokers
+			}
+			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, wide: true, body: func(_ *testing.T, s *stage) {
+				s.crash(at, locks{})
+				s.judge()
+			}}
+			tr.run(t)
+		})
+	}
+}
+
+// crash kills one sink after the other at a point, under load, and has a last one
+// bring everything to its end.
+func (s *stage) crash(at sink.Point, without locks) {
+	s.t.Helper()
+	s.send(s.events(600))
+	var load sync.WaitGroup
+	rest := s.events(900)
+	load.Go(func() {
+		if err := s.publish(s.t.Context(), rest); err != nil {
+			s.t.Error(err)
+		}
+	})
+	defer load.Wait()
+	for range 1 + int(s.seed%2) {
+		nth := 1 + s.rng.IntN(5)
+		switch at {
+		case midStream:
+			s.killMidStream(without)
+		case sink.PointRevoking:
+			s.killRevoking(1+s.rng.IntN(2), without)
+		default:
+			s.spawnSink(order{Deed: doKill, At: at, Nth: nth, Locks: without}).killed()
+		}
+	}
+	load.Wait()
+	s.finish(without)
+}
+
+// finish runs a sink until nothing is left to do, and measures how long it takes
+// to its first insert.
+func (s *stage) finish(without locks) {
+	s.t.Helper()
+	s.send(s.events(100)) // so that there is something
+	begin := time.Now()
+	first := newHold(sink.PointInserted, 1)
+	first.release()
+	last := s.startSink(without.testing(first.reached))
+	first.wait(s.t)
+	s.took = time.Since(begin)
+	s.drained()
+	last.stop()
+}
+
+// killMidStream kills a sink when a part of an insert has passed the proxy.
+func (s *stage) killMidStream(without locks) {
+	s.t.Helper()
+	var c *child
+	started := make(chan struct{})
+	s.proxy.SetFunc(faultproxy.Rule{
+		Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(500 + s.rng.IntN(6000)), Times: 1,
+	}, func() {
+		<-started
+		c.cmd.Process.Kill()
+	})
+	c = s.spawnSink(order{Locks: without})
+	close(started)
+	c.killed()
+	s.proxy.Clear()
+}
+
+// killRevoking kills a sink that is about to give partitions to another one.
+func (s *stage) killRevoking(nth int, without locks) {
+	s.t.Helper()
+	c := s.spawnSink(order{Deed: doKill, At: sink.PointRevoking, Nth: nth, Locks: without})
+	c.heard("ready")
+	s.progress()
+	other := s.startSink(without.testing(nil))
+	c.killed()
+	other.stop()
+}
+
+// progress waits until more is committed than now.
+func (s *stage) progress() {
+	s.t.Helper()
+	before := s.total()
+	testkit.Eventually(s.t, patience, func() error {
+		if s.lag(s.t.Context()) == nil || s.total() > before {
+			return nil
+		}
+		return errNoProgress
+	})
+}
+
+// total is the sum of the committed offsets.
+func (s *stage) total() (n int64) {
+	all, err := s.committed(s.t.Context())
+	if err != nil {
+		return 0
+	}
+	for _, o := range all {
+		n += max(0, o.At)
+	}
+	return n
+}

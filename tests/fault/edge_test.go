@@ -1,0 +1,375 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/app/edge"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+// edgeDeadline is the edges' wait for acknowledgements, and slack what a busy
+// machine may add to an answer.
+const (
+	edgeDeadline = time.Second
+	slack        = 3 * time.Second
+)
+
+// front is where clients send to: edges, and what the metadata store holds.
+type front struct {
+	s        *stage
+	fixture  *harness.Fixture
+	store    string
+	settings []config.Settings // of each edge
+
+	refused  atomic.Int64 // answers 503
+	slowest  atomic.Int64 // of them, in nanoseconds
+	requests atomic.Int64
+}
+
+// newFront describes edges and starts none.
+func (s *stage) newFront(edges int) *front {
+	s.t.Helper()
+	f := &front{s: s, store: "sqlite:" + filepath.Join(testkit.ShortDir(s.t), "meta.db")}
+	f.fixture = harness.Seed(s.t, f.store)
+	for range edges {
+		settings := s.settings
+		settings.Store.URL = config.Secret(f.store)
+		settings.Ingest.Listen, settings.Ingest.Deadline = testkit.FreeAddr(s.t), edgeDeadline
+		settings.Kafka.MaxBufferedBytes = 4 << 20
+		f.settings = append(f.settings, settings)
+	}
+	return f
+}
+
+// spawn starts one of the edges in a process of its own.
+func (f *front) spawn(i int) *child {
+	f.s.t.Helper()
+	c := f.s.spawn(order{Role: edge.Component, Settings: f.settings[i], StoreURL: f.store})
+	c.heard("ready")
+	return c
+}
+
+// own makes events those of the fixture's websites, as an edge would see them.
+func (f *front) own(all []happening) []happening {
+	for i := range all {
+		all[i].owner = f.fixture.WebsiteID
+		if i%3 == 0 {
+			all[i].owner = f.fixture.SecondWebsiteID
+		}
+		all[i].id = all[i].owner + all[i].id
+	}
+	return all
+}
+
+// deliver sends events in batches, over as many connections as there are edges
+// times two, until each is acknowledged.
+func (f *front) deliver(all []happening) error {
+	const batch = 40
+	byOwner := map[string][]happening{}
+	for _, h := range all {
+		byOwner[h.owner] = append(byOwner[h.owner], h)
+	}
+	var batches [][]happening
+	for _, events := range byOwner {
+		for len(events) > 0 {
+			n := min(batch, len(events))
+			batches = append(batches, events[:n])
+			events = events[n:]
+		}
+	}
+	var next atomic.Int64
+	errs := make([]error, 2*len(f.settings))
+	var workers sync.WaitGroup
+	for w := range errs {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(batches) && errs[w] == nil; i = next.Add(1) - 1 {
+				errs[w] = f.insist(batches[i], w)
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+// insist sends a batch to one edge after the other until one of them acknowledges.
+func (f *front) insist(batch []happening, from int) error {
+	type sent struct {
+		Name        string `json:"name"`
+		EventID     string `json:"eventId"`
+		AnonymousID string `json:"anonymousId"`
+		SessionID   string `json:"sessionId"`
+		Timestamp   int64  `json:"timestamp"`
+	}
+	events := make([]sent, len(batch))
+	for i, h := range batch {
+		events[i] = sent{h.name, h.id, h.visitor, h.session, h.at}
+	}
+	body, err := json.Marshal(events)
+	if err != nil {
+		return err
+	}
+	turn := from
+	return testkit.WaitFor(patience, func() error {
+		to := f.settings[turn%len(f.settings)].Ingest.Listen
+		turn++
+		begin := time.Now()
+		f.requests.Add(1)
+		a, err := harness.Post(f.s.t.Context(), "http://"+to+"/track?website_id="+batch[0].owner, f.fixture.Key, body)
+		switch {
+		case err != nil:
+			return err
+		case a.Status == http.StatusOK:
+			f.s.acked.add(batch)
+			return nil
+		case a.Status == http.StatusServiceUnavailable:
+			f.refused.Add(1)
+			f.slowest.Store(max(f.slowest.Load(), int64(time.Since(begin))))
+		}
+		return fmt.Errorf("answer %d %s", a.Status, a.Body)
+	})
+}
+
+// produceFaults are what a broker may answer to a producer.
+var produceFaults = []struct {
+	name string
+	err  *kerr.Error
+}{
+	{"appended, acknowledgement lost", kerr.NotEnoughReplicasAfterAppend},
+	{"appended too late", kerr.RequestTimedOut},
+	{"not enough replicas", kerr.NotEnoughReplicas},
+	{"not leader", kerr.NotLeaderForPartition},
+	{"disconnect", nil},
+}
+
+// Whatever a broker does to a publication, what was acknowledged is in the log, a
+// refusal comes in time, and sending it again doubles nothing.
+func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) {
+	for _, fault := range produceFaults {
+		t.Run(fault.name, func(t *testing.T) {
+			tr := trial{fault: "F2 produce fails", point: fault.name, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+				f := s.newFront(1)
+				one := s.startEdge(f.settings[0])
+				s.failProduce(fault.err, 4+s.rng.IntN(6))
+				if err := f.deliver(f.own(s.events(800))); err != nil {
+					t.Fatal(err)
+				}
+				if most := one.metric("millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
+					t.Errorf("%.0f bytes are buffered, more than the limit", most)
+				}
+				if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
+					t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack)
+				}
+				for _, k := range s.notInLog() {
+					t.Errorf("%v was acknowledged and is not in the log", k)
+				}
+				s.took = time.Duration(f.slowest.Load())
+				one.stop()
+				s.store(locks{})
+				s.judge()
+			}}
+			tr.run(t)
+		})
+	}
+}
+
+// failProduce fails every third produce request, so many times.
+func (s *stage) failProduce(with *kerr.Error, times int) {
+	n := 0
+	third := func() bool { n++; return n%3 == 0 && n <= 3*times }
+	if with != nil {
+		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: with, Count: -1, When: func(kmsg.Request) bool { return third() }})
+		return
+	}
+	s.fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		s.fake.KeepControl()
+		if third() {
+			return nil, errNotYet, true // the connection ends without an answer
+		}
+		return nil, nil, false
+	})
+}
+
+// notInLog returns the acknowledged events that no record of the topic is of.
+func (s *stage) notInLog() (missing []key) {
+	s.t.Helper()
+	ends, err := s.ends(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	left := int64(0)
+	for _, end := range ends {
+		left += end
+	}
+	opts, err := kafka.ClientOptions(s.settings.Kafka, "log", s.log.Logger(), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	reader, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(s.topic()))...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	there := map[key]bool{}
+	for left > 0 && ctx.Err() == nil {
+		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+			left--
+			var v struct{ Owner, ID string }
+			if err := json.Unmarshal(r.Value, &v); err != nil {
+				s.t.Error(err)
+			}
+			there[key{v.Owner, v.ID}] = true
+		})
+	}
+	s.acked.mu.Lock()
+	defer s.acked.mu.Unlock()
+	for k := range s.acked.events {
+		if !there[k] {
+			missing = append(missing, k)
+		}
+	}
+	return missing
+}
+
+// Edges are killed again and again while clients insist.
+func TestEdgesThatAreKilledLoseAndDoubleNothing(t *testing.T) {
+	tr := trial{fault: "F1 edge killed", point: "at random", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+		f := s.newFront(2)
+		edges := []*child{f.spawn(0), f.spawn(1)}
+		sinks := s.startSink(locks{}.testing(nil))
+		kills, events := 3, 3000
+		if thorough() {
+			kills, events = 6, 8000
+		}
+		all := f.own(s.events(events))
+		done := make(chan error, 1)
+		go func() { done <- f.deliver(all) }()
+		for n := range kills {
+			victim := n % len(edges)
+			share := (n + 1) * s.uniqueOf(all) / (kills + 2)
+			if err := testkit.WaitFor(patience, func() error {
+				if s.acked.unique() < share {
+					return errNotYet
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			edges[victim].cmd.Process.Kill()
+			edges[victim].killed()
+			edges[victim] = f.spawn(victim)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		s.drained()
+		for _, e := range edges {
+			e.stop()
+		}
+		sinks.stop()
+		t.Logf("%d requests, %d of them refused, for %d events", f.requests.Load(), f.refused.Load(), s.acked.unique())
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+func (s *stage) uniqueOf(all []happening) int {
+	seen := map[key]bool{}
+	for _, h := range all {
+		seen[key{h.owner, h.id}] = true
+	}
+	return len(seen)
+}
+
+// Every event is sent up to five times, over three edges at once.
+func TestEventsThatAreSentManyTimesOverSeveralEdgesCountOnce(t *testing.T) {
+	tr := trial{fault: "F3 sent 1 to 5 times", point: "3 edges", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+		f := s.newFront(3)
+		var edges []*local
+		for i := range f.settings {
+			edges = append(edges, s.startEdge(f.settings[i]))
+		}
+		one := s.startSink(locks{}.testing(nil))
+		all := f.own(s.events(500))
+		many := all
+		for _, h := range all {
+			for range s.rng.IntN(5) {
+				many = append(many, h)
+			}
+		}
+		s.rng.Shuffle(len(many), func(i, j int) { many[i], many[j] = many[j], many[i] })
+		if err := f.deliver(many); err != nil {
+			t.Fatal(err)
+		}
+		s.drained()
+		for _, e := range edges {
+			e.stop()
+		}
+		one.stop()
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+// Four sinks are restarted one after the other, under load. With instance ids
+// nobody else notices.
+func TestARollingRestartOfSinksWithInstanceIDsMovesNothing(t *testing.T) {
+	tr := trial{fault: "F20 rolling restart", point: "4 sinks, instance ids", on: kafkaOnly, few: 1, body: func(t *testing.T, s *stage) {
+		s.settings.Sink.Session, s.settings.Sink.Rebalance = 15*time.Second, 20*time.Second
+		var sinks [4]*child
+		start := func(i int) *child {
+			s.settings.Sink.InstanceID = "sink-" + strconv.Itoa(i)
+			c := s.spawnSink(order{})
+			c.heard("ready")
+			return c
+		}
+		for i := range sinks {
+			sinks[i] = start(i)
+		}
+		s.members(len(sinks))
+		s.send(s.events(200))
+		s.drained()
+		end := s.load(3)
+		defer end()
+		before := s.sessions()
+		for i := range sinks {
+			sinks[i].stop()
+			sinks[i] = start(i)
+			s.progress()
+		}
+		end()
+		s.drained()
+		if got := s.sessions() - before; got != len(sinks) {
+			t.Errorf("members began %d sessions during %d restarts; want one each, that of the sink itself", got, len(sinks))
+		}
+		for _, c := range sinks {
+			c.stop()
+		}
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+// sessions counts how often sinks were told what they own, which happens once for
+// each of their sessions in the group.
+func (s *stage) sessions() int { return strings.Count(s.log.String(), `msg="partitions assigned"`) }

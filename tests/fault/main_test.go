@@ -1,0 +1,136 @@
+package fault
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+)
+
+var (
+	seedsFlag     = flag.Int("seeds", 0, "run so many seeds of each crash on kfake, and a tenth of other faults; 0 runs one or two")
+	realSeedsFlag = flag.Int("real-seeds", 0, "run so many seeds of each fault on real Kafka; 0 runs one")
+	seedFlag      = flag.Uint64("seed", 0, "run this seed only")
+	reportFlag    = flag.String("report", "", "write what came out into this file")
+	keepLogsFlag  = flag.String("keep-logs", "", "write the whole log of a failed run into this folder")
+	outageFlag    = flag.Duration("outage", 10*time.Minute, "how long ClickHouse is away in one run, with -seeds")
+	soakFlag      = flag.Duration("soak", 0, "how long TestSoak runs; 0 leaves it out")
+)
+
+func TestMain(m *testing.M) {
+	runIfChild()
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		flag.Set("test.parallel", "4") // runs wait more than they work
+	}
+	clickhousetest.Main(reporting{m})
+}
+
+// reporting writes the report after the tests.
+type reporting struct{ m *testing.M }
+
+// Run runs the tests.
+func (r reporting) Run() int {
+	start := time.Now()
+	code := r.m.Run()
+	if *reportFlag == "" {
+		return code
+	}
+	if err := os.WriteFile(*reportFlag, outcomes.page(time.Since(start), code == 0), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// thorough reports whether many seeds were asked for.
+func thorough() bool { return *seedsFlag > 0 }
+
+func leaveOutWhenShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out under -short: runs processes against real servers")
+	}
+}
+
+// brokers says which brokers a fault is tried on.
+type brokers uint8
+
+const (
+	kfakeOnly brokers = 1 << iota
+	kafkaOnly
+	bothBrokers = kfakeOnly | kafkaOnly
+)
+
+// trial is one fault at one place.
+type trial struct {
+	fault string // as the report names it, such as "F4 sink killed"
+	point string // where
+	on    brokers
+	few   int // seeds on kfake of a plain test run
+	wide  bool
+	alone bool
+	body  func(*testing.T, *stage)
+}
+
+// seeds is how many the trial runs on kfake. A crash may hit anything, so crashes
+// take all that are asked for; of what has less to choose from, a tenth will do.
+func (tr *trial) seeds() int {
+	switch {
+	case !thorough():
+		return tr.few
+	case tr.wide:
+		return max(tr.few, *seedsFlag)
+	}
+	return max(tr.few, min(3, *seedsFlag), *seedsFlag/10)
+}
+
+// run runs the trial for each of its seeds.
+func (tr *trial) run(t *testing.T) {
+	leaveOutWhenShort(t)
+	if !tr.alone {
+		t.Parallel()
+	}
+	for _, b := range []struct {
+		name  string
+		kind  brokers
+		seeds int
+	}{
+		{"kfake", kfakeOnly, tr.seeds()},
+		{"kafka", kafkaOnly, max(1, *realSeedsFlag)},
+	} {
+		if tr.on&b.kind == 0 {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			for i := range b.seeds {
+				seed := uint64(i + 1)
+				if *seedFlag != 0 {
+					if i > 0 {
+						break
+					}
+					seed = *seedFlag
+				}
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+					if !tr.alone {
+						t.Parallel()
+					}
+					s := newStage(t, seed, b.kind == kafkaOnly)
+					tr.body(t, s)
+					outcomes.add(tr, b.name, s, t.Failed())
+				})
+			}
+		})
+	}
+}
+
+// realToo is kfake, and real Kafka too where many seeds were asked for.
+func realToo() brokers {
+	if thorough() {
+		return bothBrokers
+	}
+	return kfakeOnly
+}

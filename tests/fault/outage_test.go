@@ -1,0 +1,340 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/embedded/chserver"
+	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/fault/faultproxy"
+)
+
+const (
+	// intoEvents picks the requests that insert into the base table.
+	intoEvents = `INSERT INTO "events"`
+	// intoLedger picks those into the ledger.
+	intoLedger = `INSERT INTO "ingest_ledger"`
+	// endOfStream is how the server's native protocol ends an answer.
+	endOfStream = 5
+)
+
+// The server stores a block, the answer is lost, and the block is sent again: it
+// has to be ignored in the base table and in both rollups. The count of ignored
+// blocks is the server's, for all its databases; so this runs alone.
+func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
+	tr := trial{fault: "F6 answer lost", point: "after the insert", on: realToo(), few: 2, alone: true, body: func(t *testing.T, s *stage) {
+		each := s.ignoredBy()
+		before := s.number(ignored)
+		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
+		s.send(s.events(900))
+		one := s.startSink(sink.Testing{})
+		s.drained()
+		n := s.proxy.Strikes()
+		s.send(s.events(300))
+		s.drained()
+		one.stop()
+		if n == 0 {
+			t.Fatal("no answer was lost; the test shows nothing")
+		}
+		if got := s.number(ignored) - before; each == 0 || got != n*each {
+			t.Errorf("the server counts %d ignored blocks after %d lost answers, want %d for each", got, n, each)
+		}
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+// ignoredBy returns by how much the server's count of ignored blocks rises for one
+// block that is inserted twice: the base table and the rollups each count.
+func (s *stage) ignoredBy() int {
+	s.t.Helper()
+	other := clickhousetest.Database(s.t)
+	if err := clickhouse.Migrate(s.t.Context(), other); err != nil {
+		s.t.Fatal(err)
+	}
+	before := 0
+	for range 2 {
+		before = s.number(ignored)
+		if err := execute(s.t.Context(), other, `INSERT INTO events (owner_id, event_date, event_id) SETTINGS insert_deduplication_token = 'twice' SELECT 'a', '2026-01-01', 'x'`); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return s.number(ignored) - before
+}
+
+// ignored is what the server has counted since its start.
+const ignored = "SELECT toInt64(ifNull((SELECT value FROM system.events WHERE event = 'DuplicatedInsertedBlocks'), 0))"
+
+// Whatever the network does to inserts and their answers, the table is exact.
+func TestANetworkThatFailsInEveryWayChangesNothing(t *testing.T) {
+	for _, r := range []faultproxy.Rule{
+		{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: 3000, Times: 4},
+		{Kind: faultproxy.CutRequest, Match: intoLedger, Times: 3},
+		{Kind: faultproxy.CutAnswer, Match: intoEvents, Bytes: 10, Times: 4},
+		{Kind: faultproxy.HalfClose, Match: intoEvents, Bytes: 2000, Times: 3},
+		{Kind: faultproxy.DropAnswer, Match: intoLedger, Ends: endOfStream, Times: 4},
+		{Kind: faultproxy.Delay, Delay: 20 * time.Millisecond},
+	} {
+		point := r.Kind.String()
+		if strings.Contains(r.Match, "ledger") {
+			point += ", ledger"
+		}
+		t.Run(point, func(t *testing.T) {
+			tr := trial{fault: "F6 network", point: point, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+				r := r
+				if r.Bytes > 0 {
+					r.Bytes = 1 + s.rng.Int64N(2*r.Bytes)
+				}
+				s.send(s.events(600))
+				s.proxy.Set(r)
+				one := s.startSink(sink.Testing{})
+				s.drained()
+				if r.Times > 0 && s.proxy.Strikes() == 0 {
+					t.Error("nothing was struck; the test shows nothing")
+				}
+				one.stop()
+				s.judge()
+			}}
+			tr.run(t)
+		})
+	}
+}
+
+// ownServer gives the stage a ClickHouse of its own, which may be killed.
+func (s *stage) ownServer() (server *chserver.Server, dir string) {
+	s.t.Helper()
+	dir = testkit.ShortDir(s.t)
+	server, err := chserver.Start(s.t.Context(), chserver.Config{
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: dir, Log: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { server.Close() })
+	s.clickhouse.Addr, s.clickhouse.Database = []string{server.Addr()}, "default"
+	if err := clickhouse.Migrate(s.t.Context(), s.clickhouse); err != nil {
+		s.t.Fatal(err)
+	}
+	s.exec("SYSTEM STOP MERGES default.events")
+	s.proxy = faultproxy.Start(s.t, server.Addr())
+	s.settings.ClickHouse.Addr, s.settings.ClickHouse.Database = []string{s.proxy.Addr()}, "default"
+	return server, dir
+}
+
+// A server that is killed in the middle of an insert has lost nothing that it
+// acknowledged, and what it had not, the sink still has.
+func TestAServerThatIsKilledInTheMiddleOfAnInsertLosesNothing(t *testing.T) {
+	tr := trial{fault: "F7 ClickHouse killed", point: "mid-insert", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+		_, dir := s.ownServer()
+		s.send(s.events(900))
+		killed := make(chan time.Time, 1)
+		s.proxy.SetFunc(faultproxy.Rule{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(1000 + s.rng.IntN(5000)), Times: 1}, func() {
+			killServer(s, dir)
+			killed <- time.Now()
+		})
+		one := s.startSink(sink.Testing{})
+		var at time.Time
+		select {
+		case at = <-killed:
+		case <-time.After(patience):
+			t.Fatal("no insert came")
+		}
+		s.send(s.events(900))
+		s.drained()
+		s.took = time.Since(at)
+		one.stop()
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+func killServer(s *stage, dir string) {
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		s.t.Errorf("killing ClickHouse: %v", err)
+	}
+}
+
+// ClickHouse is away while events keep coming: the sink keeps its partitions,
+// holds no more than its budget, and writes nothing off.
+func TestWhileClickHouseIsAwayTheSinkKeepsItsPartitionsAndItsBudget(t *testing.T) {
+	tr := trial{fault: "F8 ClickHouse away", point: "under load", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+		away, rate := 5*time.Second, 100
+		if s.seed == 1 && thorough() {
+			away, rate = *outageFlag, 400
+		}
+		k := &s.settings.Sink
+		k.Session, k.Rebalance, k.InsertTimeout = 10*time.Second, 30*time.Second, 5*time.Second
+		k.MaxMemory, k.MaxRows = 8<<20, 2000
+		s.send(s.events(300))
+		one := s.startSink(sink.Testing{})
+		s.drained()
+		generation := s.fake.GroupInfo(k.Group).Epoch
+
+		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.Refuse})
+		var most float64
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.Now().Add(away); time.Now().Before(end); {
+			s.send(s.events(rate))
+			most = max(most, one.metric("millrace_sink_memory_bytes"))
+			<-tick.C
+		}
+		behind := s.acked.records
+		s.proxy.Clear()
+		back := time.Now()
+		s.drained()
+		s.took = time.Since(back)
+		if got := s.fake.GroupInfo(k.Group).Epoch; got != generation {
+			t.Errorf("the group is at generation %d, and was at %d before the outage", got, generation)
+		}
+		if limit := one.metric("millrace_sink_memory_limit_bytes"); most > limit {
+			t.Errorf("the sink held %.0f bytes, its budget is %.0f", most, limit)
+		}
+		t.Logf("away for %s: %d records were sent, %.1f MB of %.1f MB were held, all stored after another %s",
+			away, behind, most/1e6, one.metric("millrace_sink_memory_limit_bytes")/1e6, s.took.Round(time.Millisecond))
+		one.stop()
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+// exact is what the target of a view has to have for the sink to start.
+const exact = "SETTINGS non_replicated_deduplication_window = 300000, fsync_after_insert = 1, fsync_part_directory = 1"
+
+// refusals make the server refuse inserts with its own errors, each in a way that
+// heals.
+var refusals = []struct {
+	point string
+	class sink.Class // of the failed attempts
+	make  []string
+	heal  []string
+}{
+	{
+		"too many parts", sink.ClassBusy,
+		[]string{"ALTER TABLE events MODIFY SETTING parts_to_delay_insert = 1, parts_to_throw_insert = 2"},
+		[]string{"ALTER TABLE events RESET SETTING parts_to_delay_insert, parts_to_throw_insert"},
+	},
+	{
+		"memory limit", sink.ClassMemory,
+		[]string{
+			"CREATE TABLE greedy (n UInt64) ENGINE = MergeTree ORDER BY n " + exact,
+			"CREATE MATERIALIZED VIEW greedy_mv TO greedy AS SELECT length(replicate(toFixedString(event_id, 16000000), range(300))) AS n FROM (SELECT event_id FROM events LIMIT 1)",
+		},
+		[]string{"DROP VIEW greedy_mv"},
+	},
+	{
+		"no space", sink.ClassDisk,
+		[]string{
+			"CREATE TABLE full (n UInt64) ENGINE = MergeTree ORDER BY n " + exact,
+			"CREATE MATERIALIZED VIEW full_mv TO full AS SELECT throwIf(event_id != '', 'no space', toInt16(243)) AS n FROM events SETTINGS allow_custom_error_code_in_throwif = 1",
+		},
+		[]string{"DROP VIEW full_mv"},
+	},
+	{
+		"table away", sink.ClassSchema,
+		[]string{"RENAME TABLE ingest_ledger TO elsewhere"},
+		[]string{"RENAME TABLE elsewhere TO ingest_ledger"},
+	},
+}
+
+// What the server refuses for now is sent again until it is taken; nothing is
+// written off, nothing is doubled by what a refused insert had done already.
+func TestWhatTheServerRefusesForNowIsStoredOnceItCan(t *testing.T) {
+	for _, r := range refusals {
+		t.Run(r.point, func(t *testing.T) {
+			tr := trial{fault: "F9 server refuses", point: r.point, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+				s.send(s.events(600))
+				one := s.startSink(sink.Testing{})
+				s.drained()
+				for _, sql := range r.make {
+					s.exec(sql)
+				}
+				s.send(s.events(600))
+				testkit.Eventually(t, patience, func() error {
+					if n := one.metric("millrace_sink_retries_total", "class", string(r.class)); n < 3 {
+						return fmt.Errorf("%.0f attempts failed with class %s, want 3: %w", n, r.class, errNotYet)
+					}
+					return nil
+				})
+				for _, sql := range r.heal {
+					s.exec(sql)
+				}
+				s.drained()
+				one.stop()
+				s.judge()
+			}}
+			tr.run(t)
+		})
+	}
+}
+
+// A view that throws leaves the base stored and its own target without the rows;
+// the same insert again heals it and doubles nothing else.
+func TestAViewThatThrowsNowAndThenIsWholeInTheEnd(t *testing.T) {
+	tr := trial{fault: "F10 view throws", point: "1 of 5 inserts", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+		s.exec("CREATE TABLE flaky (event_id String) ENGINE = MergeTree ORDER BY event_id " + exact)
+		s.exec("CREATE MATERIALIZED VIEW flaky_mv TO flaky AS SELECT event_id FROM events WHERE NOT throwIf(randConstant() % 5 = 0)")
+		s.send(s.events(1500))
+		one := s.startSink(sink.Testing{})
+		s.drained()
+		failed := one.metric("millrace_sink_retries_total", "step", "insert")
+		one.stop()
+		if failed == 0 {
+			t.Error("the view threw at no insert; the test shows nothing")
+		}
+		if got, want := s.number("SELECT count() FROM flaky"), s.acked.unique(); got != want {
+			t.Errorf("the view's target has %d rows, want %d", got, want)
+		}
+		s.judge()
+	}}
+	tr.run(t)
+}
+
+var errNotYet = errors.New("not yet")
+
+// load sends events at a steady rate until it is ended.
+func (s *stage) load(perTick int) (end func()) {
+	stop := make(chan struct{})
+	// Of its own, so that the test's schedule stays that of its seed.
+	m := maker{rng: rand.New(rand.NewPCG(s.seed, 5)), prefix: "l"}
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if err := s.publish(s.t.Context(), m.events(perTick)); err != nil {
+				s.t.Error(err)
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(stop); done.Wait() })
+}

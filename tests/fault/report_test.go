@@ -1,0 +1,106 @@
+package fault
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+var errNoProgress = errors.New("nothing more is committed")
+
+// outcomes collects what came out, for the report.
+var outcomes collection
+
+type collection struct {
+	mu   sync.Mutex
+	rows map[[3]string]*outcome // by fault, point and brokers
+}
+
+// outcome sums up the runs of one row.
+type outcome struct {
+	fault, point, brokers string
+	runs, failed          int
+	sum                   verdict
+	took, longest         time.Duration
+}
+
+func (c *collection) add(tr *trial, brokers string, s *stage, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rows == nil {
+		c.rows = map[[3]string]*outcome{}
+	}
+	at := [3]string{tr.fault, tr.point, brokers}
+	o := c.rows[at]
+	if o == nil {
+		o = &outcome{fault: tr.fault, point: tr.point, brokers: brokers}
+		c.rows[at] = o
+	}
+	o.runs++
+	if failed {
+		o.failed++
+	}
+	v := &s.verdict
+	o.sum.Acked += v.Acked
+	o.sum.Base += v.Base
+	o.sum.Final += v.Final
+	o.sum.Rollup += v.Rollup
+	o.sum.RollupD += v.RollupD
+	o.sum.Gaps += v.Gaps + v.Overlaps + v.Odd
+	o.sum.Doubled += v.Doubled
+	o.sum.Missing += v.Missing
+	o.sum.WrongRollups += v.WrongRollups
+	o.took += time.Since(s.began)
+	o.longest = max(o.longest, s.took)
+}
+
+// page renders the report.
+func (c *collection) page(took time.Duration, well bool) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rows := slices.SortedFunc(maps.Values(c.rows), func(a, b *outcome) int {
+		return cmp.Or(cmp.Compare(number(a.fault), number(b.fault)), cmp.Compare(a.fault, b.fault), cmp.Compare(a.point, b.point), cmp.Compare(a.brokers, b.brokers))
+	})
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<!-- Written by `make fault`; changes here are lost. -->\n# Faults\n\n")
+	fmt.Fprintf(&b, "What `make fault SEEDS=%d` counted, in %s on %d cores (%s/%s, %s): ", *seedsFlag, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	if well {
+		fmt.Fprint(&b, "every run was exact.\n\n")
+	} else {
+		fmt.Fprint(&b, "**not every run was exact**.\n\n")
+	}
+	fmt.Fprint(&b, intro)
+	fmt.Fprint(&b, "| Fault | Where | Brokers | Runs | Failed | Acked | Base without FINAL | FINAL | Rollup 15 min | Rollup day | Ledger | Doubled | Missing | Mean | Worst recovery |\n")
+	fmt.Fprint(&b, "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, o := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %.1f s |", o.fault, o.point, o.brokers, o.runs, o.failed,
+			o.sum.Acked, o.sum.Base, o.sum.Final, o.sum.Rollup, o.sum.RollupD, o.sum.Gaps, o.sum.Doubled, o.sum.Missing, (o.took / time.Duration(o.runs)).Seconds())
+		if o.longest > 0 {
+			fmt.Fprintf(&b, " %.1f s", o.longest.Seconds())
+		}
+		fmt.Fprint(&b, " |\n")
+	}
+	return b.Bytes()
+}
+
+// number is that of a fault, such as 4 of "F4 sink killed".
+func number(fault string) (n int) {
+	fmt.Sscanf(fault, "F%d", &n)
+	return n
+}
+
+const intro = `A run makes its schedule from its seed: how many events, which of them are sent
+twice, where and how often the fault strikes. Afterwards everything is counted.
+*Acked* is the different events that brokers acknowledged; base table, FINAL and
+both rollups must be equal to it, run by run, and each owner and day of the
+rollups too, its visitors and sessions included. *Ledger* is gaps, overlaps and
+entries that do not add up. *Worst recovery* is the longest time from the restart
+to the first insert, or what the row names.
+
+`

@@ -1,0 +1,188 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/services"
+	"github.com/millrace/millrace/tests/fault/faultproxy"
+)
+
+const (
+	// patience is how long anything may take on a busy machine.
+	patience = 60 * time.Second
+	// session is the shortest that groups allow: a dead member is found so soon.
+	session = time.Second
+	// rangeRows is about how many records the ranges have.
+	rangeRows = 120
+)
+
+// stage is what one run of a fault has for itself: topics on a broker, a database
+// behind a proxy, a producer, and the memory of what was acknowledged.
+type stage struct {
+	t     *testing.T
+	seed  uint64
+	rng   *rand.Rand
+	began time.Time
+
+	fake       *kfake.Cluster // nil on real Kafka
+	clickhouse config.ClickHouse
+	proxy      *faultproxy.Proxy
+	settings   config.Settings // of sinks; ClickHouse is the proxy
+	client     *kgo.Client
+	admin      *kadm.Client
+	offsets    *watch
+	log        *testkit.Log
+
+	acked   ledgerOfAcks
+	verdict verdict
+	took    time.Duration // of what the fault is about, such as a restart
+	maker   maker
+}
+
+func newStage(t *testing.T, seed uint64, onKafka bool) *stage {
+	t.Helper()
+	s := &stage{
+		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), began: time.Now(),
+		clickhouse: clickhousetest.Database(t), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
+	}
+	s.maker = maker{rng: s.rng, prefix: "e"}
+	t.Cleanup(func() {
+		if t.Failed() {
+			if *keepLogsFlag != "" {
+				os.WriteFile(filepath.Join(*keepLogsFlag, strings.ReplaceAll(t.Name(), "/", "_")+".log"), []byte(s.log.String()), 0o600)
+			}
+			t.Logf("seed %d; to run it again: go test ./tests/fault -run '%s' -seed %d", seed, pattern(t.Name()), seed)
+		}
+	})
+	if onKafka {
+		s.settings.Kafka = services.Kafka(t)
+	} else {
+		s.fake, s.settings.Kafka = kafkatest.Cluster(t, kfake.GroupMinSessionTimeout(session))
+	}
+	if err := clickhouse.Migrate(t.Context(), s.clickhouse); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kafka.EnsureTopics(t.Context(), s.settings.Kafka); err != nil {
+		t.Fatal(err)
+	}
+	// A merge would hide rows that were stored twice.
+	s.exec("SYSTEM STOP MERGES " + s.clickhouse.Database + ".events")
+	s.proxy = faultproxy.Start(t, s.clickhouse.Addr[0])
+	s.settings.ClickHouse = s.clickhouse
+	s.settings.ClickHouse.Addr = []string{s.proxy.Addr()}
+	s.settings.ClickHouse.DialTimeout = time.Second
+	s.settings.Admin.Listen, s.settings.Log.Format, s.settings.Log.Level = "", "text", "debug"
+	k := &s.settings.Sink
+	k.Group = s.settings.Kafka.TopicPrefix + "sink"
+	k.MaxRows, k.MaxWait = rangeRows, 30*time.Millisecond
+	k.Session, k.Rebalance, k.InsertTimeout = session, 6*time.Second, 2500*time.Millisecond
+	k.DrainBudget = 10 * time.Second
+	k.Lanes = []string{"live"}
+
+	opts, err := kafka.ClientOptions(s.settings.Kafka, "fault", s.log.Logger(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.client, err = kgo.NewClient(opts...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.client.Close)
+	s.admin = kadm.NewClient(s.client)
+	s.offsets = startWatch(t, s)
+	return s
+}
+
+// topic is the name of the live topic on the broker.
+func (s *stage) topic() string { return kafka.TopicName(s.settings.Kafka, record.TopicEvents) }
+
+// committed returns the committed offset of each partition of the live topic; -1
+// where there is none.
+func (s *stage) committed(ctx context.Context) (map[int32]kadm.Offset, error) {
+	all, err := s.admin.FetchOffsets(ctx, s.settings.Sink.Group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return nil, fmt.Errorf("reading committed offsets: %w", err)
+	}
+	got := map[int32]kadm.Offset{}
+	for p := range int32(s.settings.Kafka.Partitions) {
+		got[p] = kadm.Offset{At: -1}
+		if o, ok := all.Lookup(s.topic(), p); ok && o.Err == nil {
+			got[p] = o.Offset
+		}
+	}
+	return got, nil
+}
+
+// ends returns the offset after the last record of each partition.
+func (s *stage) ends(ctx context.Context) (map[int32]int64, error) {
+	listed, err := s.admin.ListEndOffsets(ctx, s.topic())
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the ends of the log: %w", err)
+	}
+	got := map[int32]int64{}
+	listed.Each(func(o kadm.ListedOffset) { got[o.Partition] = o.Offset })
+	return got, nil
+}
+
+// lag returns an error unless everything in the given partitions, or in all, is
+// committed.
+func (s *stage) lag(ctx context.Context, only ...int32) error {
+	ends, err := s.ends(ctx)
+	if err != nil {
+		return err
+	}
+	committed, err := s.committed(ctx)
+	if err != nil {
+		return err
+	}
+	for p, end := range ends {
+		if len(only) > 0 && !slices.Contains(only, p) {
+			continue
+		}
+		if at := max(0, committed[p].At); at < end {
+			return fmt.Errorf("partition %d is committed up to %d of %d: %s", p, at, end, committed[p].Metadata)
+		}
+	}
+	return nil
+}
+
+// drained waits until everything that was produced is stored and committed.
+func (s *stage) drained(only ...int32) {
+	s.t.Helper()
+	testkit.Eventually(s.t, patience, func() error { return s.lag(s.t.Context(), only...) })
+}
+
+// pattern makes the name of a test one that -run picks it by.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, "seed_") {
+			return strings.Join(parts[:i], "/")
+		}
+		parts[i] = "^" + p + "$"
+	}
+	return strings.Join(parts, "/")
+}
