@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -89,7 +90,7 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 }
 
 // do runs the job in this process until it is done or standard input ends.
-func (j job) do(ctx context.Context) error {
+func (j job) do(ctx context.Context) (err error) {
 	role, ok := roles[j.Role]
 	if !ok {
 		return fmt.Errorf("unknown role %q", j.Role)
@@ -110,8 +111,18 @@ func (j job) do(ctx context.Context) error {
 			return err
 		}
 		defer pprof.StopCPUProfile()
+		defer func() { err = errors.Join(err, heapProfile(j.Profile)) }()
 	}
 	return role(ctx, j, func(r result) error { return json.NewEncoder(os.Stdout).Encode(r) })
+}
+
+// heapProfile writes what is in use now beside the CPU profile.
+func heapProfile(beside string) error {
+	f, err := os.Create(strings.TrimSuffix(beside, ".pprof") + ".heap.pprof")
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }
 
 // cpuTime is the processor time of this process so far.

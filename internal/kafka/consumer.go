@@ -22,8 +22,8 @@ const (
 	// fetchMaxBytes bounds what one broker sends at a time, fetchPartitionBytes
 	// one partition's share of it, both compressed: a partition that is far
 	// behind takes its turn like the others.
-	fetchMaxBytes       = 32 << 20
-	fetchPartitionBytes = 2 << 20
+	fetchMaxBytes       = 4 << 20
+	fetchPartitionBytes = 1 << 20
 	fetchMaxWait        = 500 * time.Millisecond
 	// maxHeartbeat is the longest pause between two heartbeats; it is a tenth of
 	// the session timeout when that is shorter.

@@ -138,3 +138,40 @@ func FuzzAnswersOfABroker(f *testing.F) {
 		_ = s.lookAtRecords(answer, 0, 100)
 	})
 }
+
+// batchOf is an answer of a broker with n events in one batch.
+func batchOf(b *testing.B, n int) []byte {
+	b.Helper()
+	var records []byte
+	for i := range n {
+		r := eventAt(i, time.UnixMilli(1_790_000_000_000))
+		body := []byte{0}
+		varint := func(v int) { body = binary.AppendVarint(body, int64(v)) }
+		text := func(s []byte) { varint(len(s)); body = append(body, s...) }
+		varint(0)
+		varint(i)
+		text([]byte("web_01M7ZBZ7W72QHPQMK2YPJ7AP94"))
+		text(make([]byte, 465))
+		varint(len(r.Headers))
+		for _, h := range r.Headers {
+			text([]byte(h.Key))
+			text(h.Value)
+		}
+		records = binary.AppendVarint(records, int64(len(body)))
+		records = append(records, body...)
+	}
+	return records
+}
+
+func BenchmarkSightings(b *testing.B) {
+	const n = 1000
+	records := batchOf(b, n)
+	b.ReportAllocs()
+	for b.Loop() {
+		s := scan{to: 1 << 40, saw: func(record.Hash, int64) {}}
+		if err := s.lookAtRecords(records, 0, n); err != nil || s.records != n {
+			b.Fatal(err, s.records)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
+}

@@ -14,8 +14,9 @@ import (
 
 const (
 	// besides is what a sink uses besides records in hand and windows: clients'
-	// buffers, blocks, and room for the collector to work in. It is measured: with
-	// the default budget the process stays below 512 MB and 40 bytes a key.
+	// buffers, blocks as they are sent, and room for the collector to work in. It is
+	// measured: with the default budget the process stays below 512 MB and 40 bytes
+	// a key.
 	besides = 256 << 20
 	// keyRoom is what a window's key is given: its table is made anew piece by
 	// piece.
