@@ -23,7 +23,7 @@ func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
 			if at == sink.PointInserted {
 				on = bothBrokers
 			}
-			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, wide: true, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, each: 1, body: func(_ *testing.T, s *stage) {
 				s.crash(at, locks{})
 				s.judge()
 			}}

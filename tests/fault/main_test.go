@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	seedsFlag     = flag.Int("seeds", 0, "run so many seeds of each crash on kfake, and a tenth of other faults; 0 runs one or two")
+	seedsFlag     = flag.Int("seeds", 0, "run so many seeds of each crash on kfake, and a share of them of other faults; 0 runs one or two")
 	realSeedsFlag = flag.Int("real-seeds", 0, "run so many seeds of each fault on real Kafka; 0 runs one")
 	seedFlag      = flag.Uint64("seed", 0, "run this seed only")
 	reportFlag    = flag.String("report", "", "write what came out into this file")
@@ -71,21 +71,22 @@ type trial struct {
 	point string // where
 	on    brokers
 	few   int // seeds on kfake of a plain test run
-	wide  bool
+	each  int // one of how many seeds asked for; 0 is one of ten
 	alone bool
 	body  func(*testing.T, *stage)
 }
 
 // seeds is how many the trial runs on kfake. A crash may hit anything, so crashes
-// take all that are asked for; of what has less to choose from, a tenth will do.
+// take all that are asked for; of what has less to choose from, a share will do.
 func (tr *trial) seeds() int {
-	switch {
-	case !thorough():
+	if !thorough() {
 		return tr.few
-	case tr.wide:
-		return max(tr.few, *seedsFlag)
 	}
-	return max(tr.few, min(3, *seedsFlag), *seedsFlag/10)
+	each := tr.each
+	if each == 0 {
+		each = 10
+	}
+	return max(tr.few, min(3, *seedsFlag), *seedsFlag/each)
 }
 
 // run runs the trial for each of its seeds.

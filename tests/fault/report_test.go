@@ -97,10 +97,16 @@ func number(fault string) (n int) {
 
 const intro = `A run makes its schedule from its seed: how many events, which of them are sent
 twice, where and how often the fault strikes. Afterwards everything is counted.
-*Acked* is the different events that brokers acknowledged; base table, FINAL and
+Crashes (F4) take all the seeds, stopped sinks (F5) a fifth and other faults a tenth
+of them: they have less to choose from. *Acked* is the different events that brokers acknowledged; base table, FINAL and
 both rollups must be equal to it, run by run, and each owner and day of the
 rollups too, its visitors and sessions included. *Ledger* is gaps, overlaps and
 entries that do not add up. *Worst recovery* is the longest time from the restart
-to the first insert, or what the row names.
+to the first insert, until everything was stored after an outage (F7, F8), the
+longest refusal (F2), or the worst lag of the websites beside the hot one (F16).
+
+Without the comparison of memberships, without plans, and without each of the four
+locks the same schedules do fail; tests of their own say so at every run of the
+tests (` + "`TestWithout…`, `TestEachLockAlone…`" + `).
 
 `

@@ -34,7 +34,7 @@ const (
 	// session is the shortest that groups allow: a dead member is found so soon.
 	session = time.Second
 	// rangeRows is about how many records the ranges have.
-	rangeRows = 120
+	rangeRows = 240
 )
 
 // stage is what one run of a fault has for itself: topics on a broker, a database

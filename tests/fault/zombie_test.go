@@ -30,7 +30,7 @@ func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 			if at == sink.PointRecorded {
 				on = bothBrokers
 			}
-			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, wide: true, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, each: 5, body: func(_ *testing.T, s *stage) {
 				s.zombie(at, locks{})
 				s.judge()
 			}}
@@ -93,7 +93,7 @@ func (s *stage) members(n int) {
 func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 	for _, at := range sink.Points {
 		t.Run(string(at), func(t *testing.T) {
-			tr := trial{fault: rejoinFault, point: string(at), on: kfakeOnly, few: 1, wide: true, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: rejoinFault, point: string(at), on: kfakeOnly, few: 1, each: 5, body: func(_ *testing.T, s *stage) {
 				s.rejoin(at, locks{})
 				s.judge()
 			}}
