@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -36,15 +35,9 @@ func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
 // bring everything to its end.
 func (s *stage) crash(at sink.Point, without locks) {
 	s.t.Helper()
-	s.send(s.events(600))
-	var load sync.WaitGroup
-	rest := s.events(900)
-	load.Go(func() {
-		if err := s.publish(s.t.Context(), rest); err != nil {
-			s.t.Error(err)
-		}
-	})
-	defer load.Wait()
+	s.send(s.events(900))
+	end := s.load(5) // there is always something for the next victim to come to
+	defer end()
 	for range 1 + int(s.seed%2) {
 		nth := 1 + s.rng.IntN(5)
 		switch at {
@@ -56,7 +49,7 @@ func (s *stage) crash(at sink.Point, without locks) {
 			s.spawnSink(order{Deed: doKill, At: at, Nth: nth, Locks: without}).killed()
 		}
 	}
-	load.Wait()
+	end()
 	s.finish(without)
 }
 
