@@ -475,7 +475,23 @@ func (w *worker) lag() (records, oldest int64) {
 func (w *worker) position() (Position, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Position{w.partition, w.assignment.TopicID, w.epoch, w.settled.next}, w.restored
+	if !w.restored { // nor is the epoch known
+		return Position{}, false
+	}
+	return Position{w.partition, w.assignment.TopicID, w.epoch, w.settled.next}, true
+}
+
+// untilItEnds returns a context that ends when the worker is asked to end.
+func (w *worker) untilItEnds(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-w.ends:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // pace waits until the next range may be stored. What is in hand at the end is
@@ -487,15 +503,8 @@ func (w *worker) pace(ctx context.Context) error {
 	w.mu.Lock()
 	n := min(len(w.open.records), w.sink.gates.rows)
 	w.mu.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := w.untilItEnds(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-w.ends:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
 		return fmt.Errorf("waiting for its turn: %w", err)
 	}

@@ -12,8 +12,11 @@ import (
 
 // restore takes a partition over: it reads what was committed for it, makes the
 // window whole, and finds out what the next range has to be. Until it returns,
-// records are delivered, but nothing is frozen.
+// records are delivered, but nothing is frozen; so there is nothing to wait for
+// when the worker is to end meanwhile.
 func (w *worker) restore(ctx context.Context) error {
+	ctx, cancel := w.untilItEnds(ctx)
+	defer cancel()
 	a := attempt{worker: w}
 	var reached int64
 	if err := a.until(ctx, stepRestore, func(ctx context.Context) (err error) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/record"
 )
 
 // run has a sink store what there is to store, and stops it.
@@ -406,6 +408,34 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 			t.Errorf("%s is taken", text)
 		}
 	}
+}
+
+// A window may take minutes to read; a stop does not wait for it.
+func TestAStopDoesNotWaitForAPartitionThatIsBeingTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 10)
+		w.commitState(part, 5, NewState([16]byte{}, 1))
+		s := newSink(t, testConfig(), w)
+		s.deps.Reader = &slow{world: w}
+		stop, begin := start(t, s), time.Now()
+		time.Sleep(time.Second) //nolint:forbidigo // fake time
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took != time.Second || len(w.rows) != 0 {
+			t.Errorf("took %s, %d rows", took, len(w.rows))
+		}
+	})
+}
+
+// slow never comes to the end of a window.
+type slow struct{ *world }
+
+func (*slow) Sightings(ctx context.Context, _ Partition, _, _ int64, _ func(record.Hash, int64)) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
 }
 
 // A range covers the offsets that have no record.
