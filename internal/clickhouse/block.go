@@ -66,6 +66,17 @@ func (b *block) Reset() {
 
 // insert sends the block into a table. It only reads the block's columns, but
 // for what Prepare makes of them.
-func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int) error {
-	return c.Do(ctx, ch.Query{Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token, quorum)})
+func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int, events func(name string, n int64)) error {
+	q := ch.Query{Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token, quorum)}
+	if events != nil {
+		q.OnProfileEvents = func(_ context.Context, all []ch.ProfileEvent) error {
+			for _, e := range all {
+				if e.ThreadID == 0 { // the sum of all threads
+					events(e.Name, e.Value)
+				}
+			}
+			return nil
+		}
+	}
+	return c.Do(ctx, q)
 }

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
@@ -20,6 +21,20 @@ type Inserter struct {
 	table  *Table
 	target string // the table that rows go to
 	quorum int
+	known  atomic.Int64
+}
+
+// Known returns how many parts the server did not store because it knew their
+// token: that of the table, and those of its rollups.
+func (i *Inserter) Known() int64 { return i.known.Load() }
+
+// duplicatedBlocks is the server's name for what Known counts.
+const duplicatedBlocks = "DuplicatedInsertedBlocks"
+
+func (i *Inserter) count(event string, n int64) {
+	if event == duplicatedBlocks {
+		i.known.Add(n)
+	}
 }
 
 // NewInserter returns an Inserter for a table; it opens no connection. The rows
@@ -43,7 +58,7 @@ func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error
 	if err != nil || native.rows == 0 {
 		return err
 	}
-	if err := i.use(ctx, func(c *ch.Client) error { return native.insert(ctx, c, i.target, token, i.quorum) }); err != nil {
+	if err := i.use(ctx, func(c *ch.Client) error { return native.insert(ctx, c, i.target, token, i.quorum, i.count) }); err != nil {
 		return classify(err)
 	}
 	return nil
@@ -69,7 +84,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target)+" ENGINE = Null"); err != nil {
 			return fmt.Errorf("cloning %s: %w", i.target, err)
 		}
-		if err := native.insert(ctx, c, probeTable, "", 0); err != nil {
+		if err := native.insert(ctx, c, probeTable, "", 0, nil); err != nil {
 			return err // use closes the connection, and the clone goes with it
 		}
 		return exec(ctx, c, "DROP TEMPORARY TABLE "+probeTable)
