@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -64,19 +65,18 @@ func (b *block) Reset() {
 	b.rows = 0
 }
 
-// insert sends the block into a table. It only reads the block's columns, but
-// for what Prepare makes of them.
-func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int, events func(name string, n int64)) error {
-	q := ch.Query{Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token, quorum)}
-	if events != nil {
-		q.OnProfileEvents = func(_ context.Context, all []ch.ProfileEvent) error {
-			for _, e := range all {
-				if e.ThreadID == 0 { // the sum of all threads
-					events(e.Name, e.Value)
-				}
-			}
+// insert sends the block into a table; known says that the server had its token
+// already. It only reads the block's columns, but for what Prepare makes of them.
+func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int) (known bool, err error) {
+	err = c.Do(ctx, ch.Query{
+		Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token, quorum),
+		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
+			known = known || slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
 			return nil
-		}
-	}
-	return c.Do(ctx, q)
+		},
+	})
+	return known, err
 }
+
+// duplicatedBlocks is what the server counts when it knows a token.
+const duplicatedBlocks = "DuplicatedInsertedBlocks"

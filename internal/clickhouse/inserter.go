@@ -24,18 +24,9 @@ type Inserter struct {
 	known  atomic.Int64
 }
 
-// Known returns how many parts the server did not store because it knew their
-// token: that of the table, and those of its rollups.
+// Known returns how many inserts the server knew the token of, in the table or in
+// a rollup, and did not store again there.
 func (i *Inserter) Known() int64 { return i.known.Load() }
-
-// duplicatedBlocks is the server's name for what Known counts.
-const duplicatedBlocks = "DuplicatedInsertedBlocks"
-
-func (i *Inserter) count(event string, n int64) {
-	if event == duplicatedBlocks {
-		i.known.Add(n)
-	}
-}
 
 // NewInserter returns an Inserter for a table; it opens no connection. The rows
 // go to the table named into, which has the same columns; empty means the table
@@ -58,8 +49,15 @@ func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error
 	if err != nil || native.rows == 0 {
 		return err
 	}
-	if err := i.use(ctx, func(c *ch.Client) error { return native.insert(ctx, c, i.target, token, i.quorum, i.count) }); err != nil {
+	var known bool
+	if err := i.use(ctx, func(c *ch.Client) (err error) {
+		known, err = native.insert(ctx, c, i.target, token, i.quorum)
+		return err
+	}); err != nil {
 		return classify(err)
+	}
+	if known {
+		i.known.Add(1)
 	}
 	return nil
 }
@@ -84,7 +82,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target)+" ENGINE = Null"); err != nil {
 			return fmt.Errorf("cloning %s: %w", i.target, err)
 		}
-		if err := native.insert(ctx, c, probeTable, "", 0, nil); err != nil {
+		if _, err := native.insert(ctx, c, probeTable, "", 0); err != nil {
 			return err // use closes the connection, and the clone goes with it
 		}
 		return exec(ctx, c, "DROP TEMPORARY TABLE "+probeTable)

@@ -89,8 +89,8 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 	}
 	inserter := clickhouse.NewInserter(s.ClickHouse, l.table, "")
 	metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "millrace_sink_known_blocks_total",
-		Help: "Parts that ClickHouse did not store because it knew their insert token, of the table and of its rollups.",
+		Name: "millrace_sink_known_inserts_total",
+		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again there.",
 	}, func() float64 { return float64(inserter.Known()) }))
 	deps := sink.Deps{
 		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
