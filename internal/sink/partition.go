@@ -3,8 +3,6 @@ package sink
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,34 +23,6 @@ const (
 
 // errHalted ends a worker's work between two attempts.
 var errHalted = errors.New("partition is being given back")
-
-// StuckReason says why a partition that is owned stands still until somebody does
-// something about it. Values are labels of a metric, and headings of the runbook.
-type StuckReason string
-
-// The reasons.
-const (
-	// StuckRetention: the log does not hold what comes next any more.
-	StuckRetention StuckReason = "retention"
-	// StuckOffset: nothing is committed, yet the ledger shows that records were
-	// stored.
-	StuckOffset StuckReason = "offset_missing"
-	// StuckTopic: the offset was committed for a topic that was made anew.
-	StuckTopic StuckReason = "topic_changed"
-	// StuckMetadata: what is committed beside the offset cannot be read.
-	StuckMetadata StuckReason = "metadata"
-	// StuckDeadLetters: more records become dead letters than the limit allows.
-	StuckDeadLetters StuckReason = "dead_letters"
-)
-
-// stuck is the error of a partition that cannot go on by itself.
-type stuck struct {
-	reason StuckReason
-	err    error
-}
-
-func (e *stuck) Error() string { return e.err.Error() }
-func (e *stuck) Unwrap() error { return e.err }
 
 // worker owns one partition from its assignment until it is given back: its open
 // range, the one range in flight, and its window.
@@ -87,15 +57,6 @@ type worker struct {
 	ending   ending
 
 	stats windowStats
-}
-
-// forcedSpan says where the next range ends: exactly at last, or not behind it.
-type forcedSpan struct {
-	last    int64
-	exact   bool
-	plan    bool // it is an open plan; else the ledger says so
-	epoch   int64
-	refused []int64
 }
 
 // mark is a place in a partition: the offset of the next record, and when the
@@ -147,15 +108,6 @@ func (w *worker) deliver(b Batch) {
 		w.sink.deps.Source.Pause(w.partition)
 	}
 	w.signal()
-}
-
-// complete reports whether the next range has all its records: those of the span
-// that it has to be, or as many as the gates let through.
-func (w *worker) complete() bool {
-	if f := w.forced; f != nil && f.exact {
-		return w.open.next > f.last
-	}
-	return w.sink.gates.full(&w.open)
 }
 
 // hurry has what is open frozen before a gate is reached, to free memory.
@@ -225,143 +177,6 @@ func (w *worker) run(ctx context.Context) {
 	w.rangesFrom(ctx)
 }
 
-func (w *worker) rangesFrom(ctx context.Context) {
-	timer := time.NewTimer(w.sink.gates.wait)
-	defer timer.Stop()
-	for {
-		due, wait, over := w.next(time.Now())
-		switch err := w.exhausted(); {
-		case over:
-			return
-		case err != nil:
-			w.giveUp(ctx, w.missing(ctx, err))
-			return
-		case due:
-			if err := w.turn(ctx); err != nil {
-				w.giveUp(ctx, err)
-				return
-			}
-			continue
-		}
-		timer.Reset(wait)
-		select {
-		case <-w.wake:
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// next reports whether the next range is due, else how long there is to wait at
-// most. over means that there is nothing left to do.
-func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ending == halted || w.ending == draining && len(w.open.records) == 0 {
-		return false, 0, true
-	}
-	if f := w.forced; f != nil && f.exact {
-		// Half of it must not be stored. What is there of it when draining is read
-		// again.
-		done := w.complete()
-		return done, w.sink.gates.wait, !done && w.ending == draining
-	}
-	if len(w.open.records) == 0 {
-		return false, w.sink.gates.wait, false
-	}
-	wait = w.sink.gates.due(&w.open, now)
-	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false
-}
-
-// exhausted returns why nothing comes any more, once what is in hand is settled,
-// or cannot be because the rest of its range is gone.
-func (w *worker) exhausted() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.lost == nil || w.ending != running {
-		return nil
-	}
-	if f := w.forced; f != nil && f.exact {
-		if w.complete() {
-			return nil
-		}
-		return w.lost
-	}
-	if len(w.open.records) > 0 {
-		return nil
-	}
-	return w.lost
-}
-
-// turn waits for a builder, then freezes the next range and settles it. The range
-// goes on growing, up to the gates for size, for as long as it has to wait: the
-// busier the server, the larger the inserts.
-func (w *worker) turn(ctx context.Context) error {
-	if err := w.pace(ctx); err != nil {
-		return err
-	}
-	b, err := w.sink.builders.acquire(ctx, w.halt)
-	if err != nil {
-		return err
-	}
-	r := w.freeze()
-	if err := w.settle(ctx, r, b); err != nil {
-		return err
-	}
-	return w.recut(ctx)
-}
-
-// cut returns how many records the next range has, its last offset, and what it
-// has to be, if anything.
-func (w *worker) cut() (n int, last int64, f *forcedSpan) {
-	f = w.forced
-	if f != nil && f.exact {
-		return w.open.upTo(f.last), f.last, f
-	}
-	n = w.sink.gates.cut(w.open.records)
-	if f != nil && w.open.next > f.last && w.open.upTo(f.last) <= n {
-		return w.open.upTo(f.last), f.last, f
-	}
-	return n, w.open.records[n-1].Offset, f
-}
-
-// freeze cuts the next range off. There are records, or the span it has to be.
-func (w *worker) freeze() *frozen {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.flush = false
-	n, last, f := w.cut()
-	r := w.open.freeze(n, last, w.sink.records.get)
-	r.epoch = w.epoch
-	if f != nil && f.exact {
-		r.planned, r.epoch, r.refused = f.plan, f.epoch, f.refused
-	}
-	r.floor = w.window.Floor()
-	w.forced = nil
-	w.inFlight = 1
-	if len(r.records) > 0 {
-		w.inFlight = r.records[0].ReceivedAt
-	}
-	if w.paused && !w.complete() {
-		w.paused = false
-		w.sink.deps.Source.Resume(w.partition)
-	}
-	return r
-}
-
-// landed is told that no range is in flight any more. The plan of one that was not
-// settled is still open.
-func (w *worker) landed(settled bool) {
-	w.mu.Lock()
-	w.inFlight = 0
-	if settled {
-		w.planned = time.Time{}
-	}
-	w.mu.Unlock()
-	w.measure()
-}
-
 // measure tells metrics about the window.
 func (w *worker) measure() {
 	w.stats.keys.Store(int64(w.window.Len()))
@@ -385,71 +200,10 @@ func (w *worker) drop() {
 	}
 }
 
-// giveUp is told why the range in flight was not settled, or the partition not
-// taken over. A partition that is stuck stays with this worker until somebody else
-// is to have it.
-func (w *worker) giveUp(ctx context.Context, err error) {
-	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
-	if errors.Is(err, errMissed) {
-		w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
-		w.sink.metrics.missed.Inc()
-		w.sink.deps.Source.Rewind(w.partition)
-		return
-	}
-	if errors.Is(err, ErrFenced) {
-		w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
-		w.sink.metrics.fenced.Inc()
-		w.sink.deps.Source.Rewind(w.partition)
-		return
-	}
-	var s *stuck
-	if !errors.As(err, &s) {
-		return // asked to end
-	}
-	w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition stands still until somebody does something about it",
-		append(where, slog.String("reason", string(s.reason)))...)
-	w.stand(ctx, s.reason)
-}
-
-// stand keeps a stuck partition, without anything of it in hand.
-func (w *worker) stand(ctx context.Context, why StuckReason) {
-	w.mu.Lock()
-	w.stuck = why
-	w.sink.budget.give(w.open.bytes)
-	w.sink.records.put(w.open.records)
-	w.open = open{first: w.open.first, next: w.open.next}
-	if !w.paused {
-		w.paused = true
-		w.sink.deps.Source.Pause(w.partition)
-	}
-	w.mu.Unlock()
-	for {
-		select {
-		case <-w.halt:
-			return
-		case <-ctx.Done():
-			return
-		case <-w.wake:
-			if w.isEnding() {
-				return
-			}
-		}
-	}
-}
-
 func (w *worker) isEnding() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ending != running
-}
-
-// gone is told that the log does not hold what comes next. What is in hand is
-// settled first.
-func (w *worker) gone(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lost = err
-	w.signal()
 }
 
 // lag returns how many records up to the end of the log, as it was at the latest
@@ -492,23 +246,6 @@ func (w *worker) untilItEnds(ctx context.Context) (context.Context, context.Canc
 		}
 	}()
 	return ctx, cancel
-}
-
-// pace waits until the next range may be stored. What is in hand at the end is
-// not held up.
-func (w *worker) pace(ctx context.Context) error {
-	if w.sink.deps.Pacer == nil {
-		return nil
-	}
-	w.mu.Lock()
-	n := min(len(w.open.records), w.sink.gates.rows)
-	w.mu.Unlock()
-	ctx, cancel := w.untilItEnds(ctx)
-	defer cancel()
-	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
-		return fmt.Errorf("waiting for its turn: %w", err)
-	}
-	return nil
 }
 
 func (w *worker) isHalted() bool {

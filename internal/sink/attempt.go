@@ -1,0 +1,111 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// The steps, as metrics and logs name them.
+const (
+	stepRestore    = "restore"
+	stepRebuild    = "rebuild"
+	stepPlan       = "plan"
+	stepDeadLetter = "dead_letter"
+	stepInsert     = "insert"
+	stepProbe      = "probe"
+	stepFetch      = "fetch"
+	stepLedger     = "ledger"
+	stepCommit     = "commit"
+)
+
+// attempt is the settling of one range. It holds one of the few builders while
+// something is under way, and none while it waits to try again.
+type attempt struct {
+	worker   *worker
+	builder  *builder
+	patience time.Duration // for one try; 0: the insert timeout
+}
+
+// until runs a step with a deadline until it succeeds. It ends early, with an
+// error, when the step says that the session is over or the worker has to end.
+// What was inserted may still be recorded and committed by a worker that is
+// halted.
+func (a *attempt) until(ctx context.Context, step string, do func(context.Context) error) error {
+	s := a.worker.sink
+	patience := a.patience
+	if patience == 0 {
+		patience = s.cfg.InsertTimeout
+	}
+	for failures := 0; ; {
+		if a.worker.isHalted() && (step != stepCommit && step != stepLedger || failures > 0) {
+			return errHalted
+		}
+		err := withTimeout(ctx, patience, do)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrFenced):
+			return err
+		}
+		failures++
+		a.tell(ctx, step, failures, err)
+		if err := a.pause(ctx, backoff(failures)); err != nil {
+			return err
+		}
+	}
+}
+
+// tell counts a failure and logs it: the first few, then every tenth, unless
+// somebody has to do something about it.
+func (a *attempt) tell(ctx context.Context, step string, failures int, err error) {
+	s, p, class := a.worker.sink, a.worker.partition, classOf(err)
+	s.metrics.retries.WithLabelValues(step, string(class)).Inc()
+	level := slog.LevelWarn
+	if class.needsOperator() {
+		level = slog.LevelError
+	}
+	if level < slog.LevelError && failures > 3 && failures%10 != 0 {
+		return
+	}
+	s.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step), slog.String("class", string(class)),
+		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Int("failures", failures), slog.Any("error", err))
+}
+
+// pause waits before the next attempt, without a builder: others may have more
+// luck meanwhile.
+func (a *attempt) pause(ctx context.Context, d time.Duration) error {
+	held := a.builder != nil
+	a.release()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-a.worker.halt:
+		return errHalted
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !held {
+		return nil
+	}
+	var err error
+	a.builder, err = a.worker.sink.builders.acquire(ctx, a.worker.halt)
+	return err
+}
+
+func (a *attempt) release() {
+	if a.builder != nil {
+		a.worker.sink.builders.release(a.builder)
+		a.builder = nil
+	}
+}
+
+func withTimeout(ctx context.Context, d time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return do(ctx)
+}

@@ -1,0 +1,116 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+)
+
+// StuckReason says why a partition that is owned stands still until somebody does
+// something about it. Values are labels of a metric, and headings of the runbook.
+type StuckReason string
+
+// The reasons.
+const (
+	// StuckRetention: the log does not hold what comes next any more.
+	StuckRetention StuckReason = "retention"
+	// StuckOffset: nothing is committed, yet the ledger shows that records were
+	// stored.
+	StuckOffset StuckReason = "offset_missing"
+	// StuckTopic: the offset was committed for a topic that was made anew.
+	StuckTopic StuckReason = "topic_changed"
+	// StuckMetadata: what is committed beside the offset cannot be read.
+	StuckMetadata StuckReason = "metadata"
+	// StuckDeadLetters: more records become dead letters than the limit allows.
+	StuckDeadLetters StuckReason = "dead_letters"
+)
+
+// stuck is the error of a partition that cannot go on by itself.
+type stuck struct {
+	reason StuckReason
+	err    error
+}
+
+func (e *stuck) Error() string { return e.err.Error() }
+func (e *stuck) Unwrap() error { return e.err }
+
+// exhausted returns why nothing comes any more, once what is in hand is settled,
+// or cannot be because the rest of its range is gone.
+func (w *worker) exhausted() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost == nil || w.ending != running {
+		return nil
+	}
+	if f := w.forced; f != nil && f.exact {
+		if w.complete() {
+			return nil
+		}
+		return w.lost
+	}
+	if len(w.open.records) > 0 {
+		return nil
+	}
+	return w.lost
+}
+
+// giveUp is told why the range in flight was not settled, or the partition not
+// taken over. A partition that is stuck stays with this worker until somebody else
+// is to have it.
+func (w *worker) giveUp(ctx context.Context, err error) {
+	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
+	if errors.Is(err, errMissed) {
+		w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
+		w.sink.metrics.missed.Inc()
+		w.sink.deps.Source.Rewind(w.partition)
+		return
+	}
+	if errors.Is(err, ErrFenced) {
+		w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
+		w.sink.metrics.fenced.Inc()
+		w.sink.deps.Source.Rewind(w.partition)
+		return
+	}
+	var s *stuck
+	if !errors.As(err, &s) {
+		return // asked to end
+	}
+	w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition stands still until somebody does something about it",
+		append(where, slog.String("reason", string(s.reason)))...)
+	w.stand(ctx, s.reason)
+}
+
+// stand keeps a stuck partition, without anything of it in hand.
+func (w *worker) stand(ctx context.Context, why StuckReason) {
+	w.mu.Lock()
+	w.stuck = why
+	w.sink.budget.give(w.open.bytes)
+	w.sink.records.put(w.open.records)
+	w.open = open{first: w.open.first, next: w.open.next}
+	if !w.paused {
+		w.paused = true
+		w.sink.deps.Source.Pause(w.partition)
+	}
+	w.mu.Unlock()
+	for {
+		select {
+		case <-w.halt:
+			return
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+			if w.isEnding() {
+				return
+			}
+		}
+	}
+}
+
+// gone is told that the log does not hold what comes next. What is in hand is
+// settled first.
+func (w *worker) gone(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = err
+	w.signal()
+}

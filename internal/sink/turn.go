@@ -1,0 +1,159 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// forcedSpan says where the next range ends: exactly at last, or not behind it.
+type forcedSpan struct {
+	last    int64
+	exact   bool
+	plan    bool // it is an open plan; else the ledger says so
+	epoch   int64
+	refused []int64
+}
+
+// complete reports whether the next range has all its records: those of the span
+// that it has to be, or as many as the gates let through.
+func (w *worker) complete() bool {
+	if f := w.forced; f != nil && f.exact {
+		return w.open.next > f.last
+	}
+	return w.sink.gates.full(&w.open)
+}
+
+func (w *worker) rangesFrom(ctx context.Context) {
+	timer := time.NewTimer(w.sink.gates.wait)
+	defer timer.Stop()
+	for {
+		due, wait, over := w.next(time.Now())
+		switch err := w.exhausted(); {
+		case over:
+			return
+		case err != nil:
+			w.giveUp(ctx, w.missing(ctx, err))
+			return
+		case due:
+			if err := w.turn(ctx); err != nil {
+				w.giveUp(ctx, err)
+				return
+			}
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// next reports whether the next range is due, else how long there is to wait at
+// most. over means that there is nothing left to do.
+func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending == halted || w.ending == draining && len(w.open.records) == 0 {
+		return false, 0, true
+	}
+	if f := w.forced; f != nil && f.exact {
+		// Half of it must not be stored. What is there of it when draining is read
+		// again.
+		done := w.complete()
+		return done, w.sink.gates.wait, !done && w.ending == draining
+	}
+	if len(w.open.records) == 0 {
+		return false, w.sink.gates.wait, false
+	}
+	wait = w.sink.gates.due(&w.open, now)
+	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false
+}
+
+// turn waits for a builder, then freezes the next range and settles it. The range
+// goes on growing, up to the gates for size, for as long as it has to wait: the
+// busier the server, the larger the inserts.
+func (w *worker) turn(ctx context.Context) error {
+	if err := w.pace(ctx); err != nil {
+		return err
+	}
+	b, err := w.sink.builders.acquire(ctx, w.halt)
+	if err != nil {
+		return err
+	}
+	r := w.freeze()
+	if err := w.settle(ctx, r, b); err != nil {
+		return err
+	}
+	return w.recut(ctx)
+}
+
+// cut returns how many records the next range has, its last offset, and what it
+// has to be, if anything.
+func (w *worker) cut() (n int, last int64, f *forcedSpan) {
+	f = w.forced
+	if f != nil && f.exact {
+		return w.open.upTo(f.last), f.last, f
+	}
+	n = w.sink.gates.cut(w.open.records)
+	if f != nil && w.open.next > f.last && w.open.upTo(f.last) <= n {
+		return w.open.upTo(f.last), f.last, f
+	}
+	return n, w.open.records[n-1].Offset, f
+}
+
+// freeze cuts the next range off. There are records, or the span it has to be.
+func (w *worker) freeze() *frozen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush = false
+	n, last, f := w.cut()
+	r := w.open.freeze(n, last, w.sink.records.get)
+	r.epoch = w.epoch
+	if f != nil && f.exact {
+		r.planned, r.epoch, r.refused = f.plan, f.epoch, f.refused
+	}
+	r.floor = w.window.Floor()
+	w.forced = nil
+	w.inFlight = 1
+	if len(r.records) > 0 {
+		w.inFlight = r.records[0].ReceivedAt
+	}
+	if w.paused && !w.complete() {
+		w.paused = false
+		w.sink.deps.Source.Resume(w.partition)
+	}
+	return r
+}
+
+// landed is told that no range is in flight any more. The plan of one that was not
+// settled is still open.
+func (w *worker) landed(settled bool) {
+	w.mu.Lock()
+	w.inFlight = 0
+	if settled {
+		w.planned = time.Time{}
+	}
+	w.mu.Unlock()
+	w.measure()
+}
+
+// pace waits until the next range may be stored. What is in hand at the end is
+// not held up.
+func (w *worker) pace(ctx context.Context) error {
+	if w.sink.deps.Pacer == nil {
+		return nil
+	}
+	w.mu.Lock()
+	n := min(len(w.open.records), w.sink.gates.rows)
+	w.mu.Unlock()
+	ctx, cancel := w.untilItEnds(ctx)
+	defer cancel()
+	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
+		return fmt.Errorf("waiting for its turn: %w", err)
+	}
+	return nil
+}
