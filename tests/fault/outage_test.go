@@ -128,7 +128,7 @@ func (s *stage) ownServer() (server *chserver.Server, dir string) {
 	if err := clickhouse.Migrate(s.t.Context(), s.clickhouse); err != nil {
 		s.t.Fatal(err)
 	}
-	s.exec("SYSTEM STOP MERGES default.events")
+	s.keepRows()
 	s.proxy = faultproxy.Start(s.t, server.Addr())
 	s.settings.ClickHouse.Addr, s.settings.ClickHouse.Database = []string{s.proxy.Addr()}, "default"
 	return server, dir

@@ -80,14 +80,14 @@ func newStage(t *testing.T, seed uint64, onKafka bool) *stage {
 	} else {
 		s.fake, s.settings.Kafka = kafkatest.Cluster(t, kfake.GroupMinSessionTimeout(session))
 	}
-	if err := clickhouse.Migrate(t.Context(), s.clickhouse); err != nil {
-		t.Fatal(err)
-	}
+	// The embedded server may fall over a connection that another test has cut, and
+	// is then started again.
+	testkit.Eventually(t, patience, func() error { return clickhouse.Migrate(t.Context(), s.clickhouse) })
 	if _, err := kafka.EnsureTopics(t.Context(), s.settings.Kafka); err != nil {
 		t.Fatal(err)
 	}
 	// A merge would hide rows that were stored twice.
-	s.exec("SYSTEM STOP MERGES " + s.clickhouse.Database + ".events")
+	s.keepRows()
 	s.proxy = faultproxy.Start(t, s.clickhouse.Addr[0])
 	s.settings.ClickHouse = s.clickhouse
 	s.settings.ClickHouse.Addr = []string{s.proxy.Addr()}
@@ -111,6 +111,16 @@ func newStage(t *testing.T, seed uint64, onKafka bool) *stage {
 	s.admin = kadm.NewClient(s.client)
 	s.offsets = startWatch(t, s)
 	return s
+}
+
+// keepRows keeps the rows of the base table as they were inserted, also after the
+// server has started again.
+func (s *stage) keepRows() {
+	s.t.Helper()
+	testkit.Eventually(s.t, patience, func() error {
+		return execute(s.t.Context(), s.clickhouse,
+			"ALTER TABLE events MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1")
+	})
 }
 
 // topic is the name of the live topic on the broker.

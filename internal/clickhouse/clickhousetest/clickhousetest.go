@@ -32,7 +32,10 @@ import (
 // envLibrary is the setting of the same name; a test run has no other settings.
 const envLibrary = "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"
 
-const dropTimeout = 30 * time.Second
+const (
+	dropTimeout = 30 * time.Second
+	retryEvery  = 100 * time.Millisecond
+)
 
 // shared is the server of this test binary.
 var shared struct {
@@ -60,7 +63,7 @@ func Database(tb testing.TB) config.ClickHouse {
 	tb.Helper()
 	addr := Server(tb).Addr()
 	name := "test_" + strings.ToLower(ulid.Make().String())
-	exec(tb, addr, "CREATE DATABASE "+name)
+	exec(tb, addr, "CREATE DATABASE IF NOT EXISTS "+name)
 	tb.Cleanup(func() { exec(tb, addr, "DROP DATABASE IF EXISTS "+name+" SYNC") })
 
 	cfg := config.Default().ClickHouse
@@ -106,18 +109,31 @@ func stop() error {
 	return errors.Join(err, os.RemoveAll(shared.dir))
 }
 
-// exec runs one statement outside of any database.
+// exec runs one statement outside of any database. It waits for a server that is
+// just starting again, because a test has made it fall over.
 func exec(tb testing.TB, addr, statement string) {
 	tb.Helper()
 	// A test's own context has ended when its cleanup runs.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), dropTimeout)
 	defer cancel()
+	for {
+		err := run(ctx, addr, statement)
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(retryEvery):
+		case <-ctx.Done():
+			tb.Fatalf("running %q: %v", statement, err)
+		}
+	}
+}
+
+func run(ctx context.Context, addr, statement string) error {
 	client, err := ch.Dial(ctx, ch.Options{Address: addr, ClientName: "clickhousetest"})
 	if err != nil {
-		tb.Fatalf("connecting to ClickHouse: %v", err)
+		return err
 	}
 	defer client.Close()
-	if err := client.Do(ctx, ch.Query{Body: statement}); err != nil {
-		tb.Fatalf("running %q: %v", statement, err)
-	}
+	return client.Do(ctx, ch.Query{Body: statement})
 }
