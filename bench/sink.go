@@ -270,8 +270,8 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	}
 	t, ready := telemetry.Discard(), &lifecycle.Readiness{}
 	build := appsink.Alone
-	if j.Blind {
-		build = blind
+	if j.Blind || j.Null {
+		build = j.built
 	}
 	list, err := build(ctx, s, t, ready)
 	if err != nil {
@@ -285,8 +285,9 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	return r, nil
 }
 
-func blind(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	return appsink.Build(ctx, s, t, r, sink.Testing{WithoutWindow: true})
+// built is the daemon without a window, or on tables that keep nothing.
+func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	return appsink.Build(ctx, s, t, r, sink.Testing{WithoutWindow: j.Blind, AnyServer: j.Null})
 }
 
 // watch looks until it is done, then stops the sink.

@@ -32,6 +32,9 @@ type Testing struct {
 	WithoutWindow bool
 	// WithoutToken inserts without a token.
 	WithoutToken bool
+	// AnyServer starts on a server that does not keep what exactly once needs, such
+	// as one whose tables keep nothing.
+	AnyServer bool
 }
 
 func (t *Testing) reached(at Point, p Partition) {
