@@ -222,7 +222,7 @@ func Default() Settings {
 		Sink: Sink{
 			Group: "millrace-sink", MaxRows: 100_000, MaxBytes: 64 << 20, MaxWait: time.Second,
 			InsertTimeout: 25 * time.Second, Session: 20 * time.Second, Rebalance: 60 * time.Second,
-			MaxMemory: 160 << 20, Connections: 2,
+			MaxMemory: 160 << 20, Connections: 3,
 			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,
 			DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
 			ReconcileInterval: time.Minute, ReconcilePairs: 2000,
