@@ -87,6 +87,7 @@ func TestEachLockAloneStopsItsFaultAndNothingElseDoes(t *testing.T) {
 			tr := trial{fault: "F26 one lock alone", point: l.lock, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 				l.run(s, true)
 				v := &s.verdict
+				v.partly = true
 				v.Acked, v.Base = s.acked.unique(), l.rows(s, true)
 				v.Doubled = v.Base - v.Acked
 				if v.Base != v.Acked {

@@ -119,9 +119,10 @@ func (tr *trial) run(t *testing.T) {
 					if !tr.alone {
 						t.Parallel()
 					}
-					s := newStage(t, seed, b.kind == kafkaOnly)
+					var s *stage
+					t.Cleanup(func() { outcomes.add(tr, b.name, s, t.Failed()) })
+					s = newStage(t, seed, b.kind == kafkaOnly)
 					tr.body(t, s)
-					outcomes.add(tr, b.name, s, t.Failed())
 				})
 			}
 		})

@@ -183,7 +183,7 @@ func TestWhileClickHouseIsAwayTheSinkKeepsItsPartitionsAndItsBudget(t *testing.T
 	tr := trial{fault: "F8 ClickHouse away", point: "under load", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 		away, rate := 5*time.Second, 100
 		if s.seed == 1 && thorough() {
-			away, rate = *outageFlag, 400
+			away, rate = *outageFlag, 100
 		}
 		k := &s.settings.Sink
 		k.Session, k.Rebalance, k.InsertTimeout = 10*time.Second, 30*time.Second, 5*time.Second

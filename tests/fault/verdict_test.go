@@ -32,6 +32,7 @@ type verdict struct {
 	Duplicates  int // of the ledger
 	Skipped     int // of the ledger
 	notes       []string
+	partly      bool // what is 0 was not counted
 }
 
 // exactly says what of a verdict is not as it should be when so many records
