@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,11 +15,18 @@ import (
 
 // server has so many parts, or cannot be asked.
 type server struct {
-	parts int
+	parts atomic.Int64
 	err   error
 }
 
-func (s *server) PartPressure(context.Context) (int, error) { return s.parts, s.err }
+// with returns a server of so many parts.
+func with(parts int, err error) *server {
+	s := &server{err: err}
+	s.parts.Store(int64(parts))
+	return s
+}
+
+func (s *server) PartPressure(context.Context) (int, error) { return int(s.parts.Load()), s.err }
 
 func paced(t *testing.T, s *server, rate int) *pacer {
 	t.Helper()
@@ -30,7 +38,7 @@ func paced(t *testing.T, s *server, rate int) *pacer {
 func TestBackfillKeepsToItsRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, begin := paced(t, &server{}, 1000), time.Now()
+		p, begin := paced(t, with(0, nil), 1000), time.Now()
 		for range 11 {
 			if err := p.Pace(t.Context(), 1000); err != nil {
 				t.Fatal(err)
@@ -46,7 +54,7 @@ func TestBackfillKeepsToItsRate(t *testing.T) {
 func TestARangeBeyondTheRateIsLetThrough(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := paced(t, &server{}, 10)
+		p := paced(t, with(0, nil), 10)
 		if err := p.Pace(t.Context(), 1000); err != nil {
 			t.Error(err)
 		}
@@ -68,7 +76,7 @@ func TestBackfillWaitsForMerges(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &server{parts: tc.parts, err: tc.err}
+				s := with(tc.parts, tc.err)
 				type end struct {
 					took time.Duration
 					err  error
@@ -79,7 +87,7 @@ func TestBackfillWaitsForMerges(t *testing.T) {
 					done <- end{time.Since(begin), err}
 				}()
 				time.Sleep(9 * time.Second) //nolint:forbidigo // fake time
-				s.parts = 99
+				s.parts.Store(99)
 				got := <-done
 				if got.err != nil || got.took > 9*time.Second != tc.waits {
 					t.Errorf("went on after %s, %v", got.took, got.err)
@@ -92,7 +100,7 @@ func TestBackfillWaitsForMerges(t *testing.T) {
 func TestAWaitForMergesEndsWithItsPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := paced(t, &server{parts: 1000}, 1000)
+		p := paced(t, with(1000, nil), 1000)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- p.Pace(ctx, 1) }()
