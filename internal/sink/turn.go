@@ -144,7 +144,7 @@ func (w *worker) landed(settled bool) {
 // pace waits until the next range may be stored. What is in hand at the end is
 // not held up.
 func (w *worker) pace(ctx context.Context) error {
-	if w.sink.deps.Pacer == nil {
+	if w.sink.deps.Pacer == nil || w.isEnding() {
 		return nil
 	}
 	w.mu.Lock()
