@@ -270,13 +270,19 @@ func dial(ctx context.Context, addr string) error {
 	return client.Close()
 }
 
+// pid returns the child's process id. A file that is empty is just being written.
 func pid(t *testing.T, dir string) int {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	var text string
+	eventually(t, "the process id is written", func() bool {
+		data, err := os.ReadFile(filepath.Join(dir, "pid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = strings.TrimSpace(string(data))
+		return text != ""
+	})
+	n, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/control"
+)
+
+type auditRow struct {
+	bun.BaseModel `bun:"table:audit_entries,alias:a"`
+
+	ID             string  `bun:"id,pk"`
+	At             instant `bun:"at"`
+	OrganizationID string  `bun:"organization_id"`
+	ActorType      string  `bun:"actor_type"`
+	ActorID        string  `bun:"actor_id"`
+	ActorName      string  `bun:"actor_name"`
+	Action         string  `bun:"action"`
+	ResourceType   string  `bun:"resource_type"`
+	ResourceID     string  `bun:"resource_id"`
+	ResourceName   string  `bun:"resource_name"`
+	Changes        string  `bun:"changes"` // JSON object
+	IP             string  `bun:"ip"`
+	UserAgent      string  `bun:"user_agent"`
+	RequestID      string  `bun:"request_id"`
+}
+
+type outboxRow struct {
+	bun.BaseModel `bun:"table:outbox,alias:o"`
+
+	Seq            int64   `bun:"seq,pk,autoincrement"`
+	Kind           string  `bun:"kind"`
+	ID             string  `bun:"id"`
+	OrganizationID string  `bun:"organization_id"`
+	Version        int64   `bun:"version"`
+	Refs           list    `bun:"refs"`
+	State          string  `bun:"state"`
+	CreatedAt      instant `bun:"created_at"`
+}
+
+var errNoTransaction = errors.New("a change and its journal belong into one transaction")
+
+// Record remembers a change. It works only inside InTx, next to the change.
+func (s *Store) Record(ctx context.Context, e audit.Entry) error {
+	if !s.inTx() {
+		return errNoTransaction
+	}
+	changes := []byte("{}")
+	if len(e.Changes) > 0 {
+		var err error
+		if changes, err = json.Marshal(e.Changes); err != nil {
+			return fmt.Errorf("writing down what changed: %w", err)
+		}
+	}
+	row := auditRow{
+		ID: e.ID, At: at(e.At), OrganizationID: e.OrganizationID,
+		ActorType: string(e.By.Actor.Type), ActorID: e.By.Actor.ID, ActorName: e.By.Actor.Name,
+		Action: e.Action, ResourceType: e.ResourceType, ResourceID: e.ResourceID, ResourceName: e.ResourceName,
+		Changes: string(changes), IP: e.By.IP, UserAgent: e.By.UserAgent, RequestID: e.By.RequestID,
+	}
+	if _, err := s.write.NewInsert().Model(&row).Exec(ctx); err != nil {
+		return fmt.Errorf("adding the audit entry of %s: %w", e.Action, err)
+	}
+	return nil
+}
+
+// Announce puts news of a change into the outbox, from where they are published
+// after the commit. It works only inside InTx, next to the change.
+func (s *Store) Announce(ctx context.Context, c control.Change) error {
+	if !s.inTx() {
+		return errNoTransaction
+	}
+	row := outboxRow{
+		Kind: string(c.Kind), ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version,
+		Refs: c.Refs, State: c.State, CreatedAt: at(c.At),
+	}
+	if _, err := s.write.NewInsert().Model(&row).Exec(ctx); err != nil {
+		return fmt.Errorf("announcing the change of %s %s: %w", c.Kind, c.ID, err)
+	}
+	return nil
+}
+
+// inTx reports whether the store is the one that InTx hands out.
+func (s *Store) inTx() bool {
+	_, outside := s.write.(*bun.DB)
+	return !outside
+}

@@ -1,0 +1,48 @@
+-- What was changed, by whom, and what other processes have yet to hear of it.
+-- Both are written in the transaction of the change itself.
+
+-- +goose Up
+-- An entry outlives what it is about, so nothing here refers to other tables.
+CREATE TABLE audit_entries (
+    id              TEXT PRIMARY KEY,
+    at              INTEGER NOT NULL,
+    organization_id TEXT NOT NULL,
+    actor_type      TEXT NOT NULL CHECK (actor_type IN ('user', 'apiKey', 'operator', 'system')),
+    actor_id        TEXT NOT NULL,
+    actor_name      TEXT NOT NULL,
+    action          TEXT NOT NULL,
+    resource_type   TEXT NOT NULL,
+    resource_id     TEXT NOT NULL,
+    resource_name   TEXT NOT NULL,
+    changes         TEXT NOT NULL DEFAULT '{}' CHECK (json_type(changes) = 'object'),
+    ip              TEXT NOT NULL,
+    user_agent      TEXT NOT NULL,
+    request_id      TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX audit_entries_organization_id ON audit_entries (organization_id, id);
+CREATE INDEX audit_entries_resource ON audit_entries (organization_id, resource_type, resource_id, id);
+
+-- +goose StatementBegin
+CREATE TRIGGER audit_entries_stay_as_they_are BEFORE UPDATE ON audit_entries BEGIN
+    SELECT RAISE(ABORT, 'audit entries are never changed');
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER audit_entries_stay BEFORE DELETE ON audit_entries BEGIN
+    SELECT RAISE(ABORT, 'audit entries are never changed');
+END;
+-- +goose StatementEnd
+
+-- A row stays until Kafka has acknowledged its message.
+CREATE TABLE outbox (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind            TEXT NOT NULL,
+    id              TEXT NOT NULL,
+    organization_id TEXT NOT NULL,
+    version         INTEGER NOT NULL,
+    refs            TEXT NOT NULL DEFAULT '[]' CHECK (json_type(refs) = 'array'),
+    state           TEXT NOT NULL DEFAULT '',
+    created_at      INTEGER NOT NULL
+) STRICT;
