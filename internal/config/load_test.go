@@ -118,12 +118,9 @@ func sample(t *testing.T, f *Field) string {
 		return f.rules.high
 	case f.Type == "boolean":
 		return "true"
-	case f.rules.form == "lane":
-		return "backfill,live"
-	case f.Type == "list":
-		return "a:1,b:2"
 	}
 	return map[string]string{
+		"address": "a:1,b:2", "lane": "backfill,live", "network": "10.0.0.0/8,::1", "origin": "https://x:1",
 		"listen": "127.0.0.1:7777", "loopback": "[::1]:7777", "endpoint": "http://x:1", "store": "sqlite:x.db",
 		"topic": "x", "identifier": "x", "prefix": "x", "text": "x", "path": "x",
 	}[f.rules.form]

@@ -46,6 +46,8 @@ var forms = map[string]form{
 	"loopback":   {"host:port with a loopback host such as 127.0.0.1", isLoopback},
 	"address":    {"host:port with a port of 1 to 65535", isAddress},
 	"endpoint":   {"a URL that begins with http:// or https:// and names a host", isEndpoint},
+	"origin":     {"http:// or https:// and a host, with a port where it needs one and nothing after it", isOrigin},
+	"network":    {"an address such as 10.0.0.7 or a range such as 10.0.0.0/8, and not every address there is", isNetwork},
 	"store":      {"sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", isStoreURL},
 	"topic":      {"up to 64 letters, digits, dots, underscores and hyphens", regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`).MatchString},
 	"identifier": {"a letter or underscore followed by up to 63 letters, digits and underscores", regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString},

@@ -13,6 +13,7 @@ type Settings struct {
 	Query      Query      `koanf:"query"`
 	Ingest     Ingest     `koanf:"ingest"`
 	Link       Link       `koanf:"link"`
+	Proxy      Proxy      `koanf:"proxy"`
 	Admin      Admin      `koanf:"admin"`
 	Embedded   Embedded   `koanf:"embedded"`
 	Kafka      Kafka      `koanf:"kafka"`
@@ -36,6 +37,8 @@ type Data struct {
 type Query struct {
 	Listen   string        `koanf:"listen" form:"listen" help:"Address of the query host, host:port."`
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
+
+	PublicURL string `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the query host, for cookies, mails and discovery; empty means query.listen over http."`
 }
 
 // Ingest configures the ingestion host.
@@ -43,12 +46,20 @@ type Ingest struct {
 	Listen      string        `koanf:"listen" form:"listen" help:"Address of the ingestion host, host:port."`
 	Deadline    time.Duration `koanf:"deadline" range:"100ms..1m" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
 	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time; one more is answered 503 with Retry-After."`
+	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the ingestion host, for snippets and discovery; empty means ingest.listen over http."`
 }
 
 // Link is the place of the short-link host's settings, so that a file that names
 // them serves this version too.
 type Link struct {
-	Listen string `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; without effect, since this version has none."`
+	Listen    string `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; without effect, since this version has none."`
+	PublicURL string `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which visitors reach the short-link host; empty means link.listen over http. Without effect, as link.listen."`
+}
+
+// Proxy says which peers may tell for whom they speak.
+type Proxy struct {
+	Trusted []string `koanf:"trusted" form:"network" empty:"ok" help:"Addresses and CIDR ranges of the load balancers and reverse proxies in front of the hosts, comma-separated: only from these is proxy.header believed. Empty takes every caller's address from its connection."`
+	Header  string   `koanf:"header" oneof:"x-forwarded-for forwarded" help:"The header to which every trusted proxy appends its peer's address, x-forwarded-for or forwarded (RFC 7239); the other one is never read, since a proxy passes on what callers write there."`
 }
 
 // Admin configures the private listener for metrics, health and profiles.
@@ -134,6 +145,9 @@ func (s Settings) WithoutEffect() []string {
 	if s.Link.Listen != "" {
 		keys = append(keys, "link.listen")
 	}
+	if s.Link.PublicURL != "" {
+		keys = append(keys, "link.public_url")
+	}
 	if s.Redis.URL != "" {
 		keys = append(keys, "redis.url")
 	}
@@ -209,6 +223,7 @@ func Default() Settings {
 		Data:   Data{Dir: "./data"},
 		Query:  Query{Listen: "127.0.0.1:8080", Deadline: 30 * time.Second},
 		Ingest: Ingest{Listen: "127.0.0.1:8081", Deadline: 5 * time.Second, MaxInFlight: 16384},
+		Proxy:  Proxy{Header: "x-forwarded-for"},
 		Admin:  Admin{Listen: "127.0.0.1:9464"},
 		Embedded: Embedded{
 			Kafka: EmbeddedKafka{Listen: "127.0.0.1:9092"},

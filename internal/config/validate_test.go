@@ -96,6 +96,18 @@ func TestFormsOfTexts(t *testing.T) {
 			[]string{"http://127.0.0.1:4318", "https://collector/v1/traces"},
 			[]string{"127.0.0.1:4318", "ftp://h", "http://", "http:/h", "://"},
 		},
+		"origin": {
+			[]string{"https://api.example.com", "http://127.0.0.1:8080", "https://[2001:db8::1]", "https://xn--bcher-kva.example:8443", "http://localhost"},
+			[]string{
+				"https://api.example.com/", "https://api.example.com/v1", "https://API.example.com", "https://api.example.com:443", "http://h:80",
+				"https://u@h", "https://h?", "https://h#", "https://h:", "https://h:0", "https://h:65536", "https://h:080", "ftp://h", "https://", "h",
+				"https://b\u00fccher.example", "https://a b", "https://.h", "HTTPS://h", "https://[fe80::1%25eth0]",
+			},
+		},
+		"network": {
+			[]string{"10.0.0.7", "10.0.0.0/8", "10.1.2.3/8", "::1", "fd00::/8", "0.0.0.0/1", "192.0.2.1/32"},
+			[]string{"0.0.0.0/0", "::/0", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "fe80::1%eth0", "10.0.0.0/33", "10.0.0", "proxy.internal", "10.0.0.1:80", ""},
+		},
 		"store": {
 			[]string{"sqlite:x.db", "sqlite:/var/lib/x.db", "sqlite::memory:", "postgres://u:p@h/d", "postgresql://h:5432/d?sslmode=disable"},
 			[]string{"sqlite:", "x.db", "postgres://h", "postgres://h/", "postgres:///d", "mysql://h/d", "postgres://h:x/d"},
@@ -201,8 +213,8 @@ func TestSettingsWithoutEffectAreNamedWhereTheyAreSet(t *testing.T) {
 	if got := s.WithoutEffect(); got != nil {
 		t.Errorf("of the defaults: %q", got)
 	}
-	s.Link.Listen, s.Redis.URL = "127.0.0.1:8082", "redis://127.0.0.1:6379"
-	if diff := cmp.Diff([]string{"link.listen", "redis.url"}, s.WithoutEffect()); diff != "" {
+	s.Link.Listen, s.Link.PublicURL, s.Redis.URL = "127.0.0.1:8082", "https://go.example.com", "redis://127.0.0.1:6379"
+	if diff := cmp.Diff([]string{"link.listen", "link.public_url", "redis.url"}, s.WithoutEffect()); diff != "" {
 		t.Errorf("WithoutEffect() (-want +got):\n%s", diff)
 	}
 }

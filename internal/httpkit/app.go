@@ -27,6 +27,8 @@ type Config struct {
 	MaxInFlight int
 	// AccessLog logs one line per request.
 	AccessLog bool
+	// Proxies are the peers that may tell for whom they speak.
+	Proxies Proxies
 }
 
 // Deps are the parts a host needs; all but Tracer are required.

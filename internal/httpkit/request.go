@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -27,7 +28,8 @@ type request struct {
 	start    time.Time
 	ctx      *requestContext
 	route    *fiber.Route
-	consumed bool // the body's end was read, or the connection will be closed
+	addr     netip.Addr // of the caller, once somebody asked
+	consumed bool       // the body's end was read, or the connection will be closed
 	raw      buffer
 	inflated buffer
 }
@@ -44,7 +46,7 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 
 func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r := requests.Get().(*request) // the pool holds nothing else
-	r.kit, r.start, r.route, r.consumed = k, start, nil, false
+	r.kit, r.start, r.route, r.addr, r.consumed = k, start, nil, netip.Addr{}, false
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)
 	return r

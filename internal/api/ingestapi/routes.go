@@ -23,6 +23,8 @@ type Config struct {
 	MaxInFlight int
 	// AccessLog logs one line per request.
 	AccessLog bool
+	// Proxies are the peers that may tell for whom they speak.
+	Proxies httpkit.Proxies
 }
 
 // Tracker accepts events; *ingest.Acceptor is one.
@@ -55,7 +57,7 @@ var Routes = []Route{
 // New returns the ingestion host's app.
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, AccessLog: cfg.AccessLog,
+		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{tracker: deps.Tracker}
 	for _, r := range Routes {

@@ -21,6 +21,8 @@ type Config struct {
 	Deadline time.Duration
 	// AccessLog logs one line per request.
 	AccessLog bool
+	// Proxies are the peers that may tell for whom they speak.
+	Proxies httpkit.Proxies
 }
 
 // Access recognises callers; *auth.Authenticator is one.
@@ -81,7 +83,7 @@ type handlers struct {
 // New returns the query host's app.
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog,
+		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{access: deps.Access, executor: deps.Executor, now: deps.Now}
 	if h.now == nil {

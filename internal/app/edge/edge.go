@@ -38,8 +38,9 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		auth.Deps{Keys: db, Websites: db, Metrics: t.Registry},
 	)
 	salts := ingest.NewSalts(db, t.Log, nil)
+	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app := ingestapi.New(
-		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access},
+		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access, Proxies: proxies},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
 			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry}),

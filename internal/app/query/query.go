@@ -45,8 +45,9 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner,
 	})
+	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app := queryapi.New(
-		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access},
+		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies},
 		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine},
 	)
 	r.AddCheck("query: clickhouse", runner.Ping)

@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"github.com/millrace/millrace/internal/buildinfo"
+	"github.com/millrace/millrace/internal/config"
 )
 
 // console is what a person at the terminal reads.
@@ -76,5 +77,5 @@ func metricsURL(listen string) string {
 	if listen == "" {
 		return ""
 	}
-	return baseURL(listen)
+	return config.ListenURL(listen)
 }

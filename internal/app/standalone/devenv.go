@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,20 +86,8 @@ func (e *devEnv) write(path string) (err error) {
 
 // fillAddresses adds where to reach what runs.
 func (e *devEnv) fillAddresses(s config.Settings) {
-	e.BaseURL = baseURL(s.Query.Listen)
-	e.IngestURL = baseURL(s.Ingest.Listen)
+	e.BaseURL = config.ListenURL(s.Query.Listen)
+	e.IngestURL = config.ListenURL(s.Ingest.Listen)
 	e.KafkaBrokers = strings.Join(s.Kafka.Brokers, ",")
 	e.ClickHouseAddr = strings.Join(s.ClickHouse.Addr, ",")
-}
-
-// baseURL is the URL of a listener as this machine reaches it.
-func baseURL(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return "http://" + listen
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }

@@ -489,19 +489,3 @@ func TestEveryLineOfDevEnvIsAField(t *testing.T) {
 		t.Errorf("(-written +read):\n%s", diff)
 	}
 }
-
-func TestBaseURLIsOneThatThisMachineReaches(t *testing.T) {
-	t.Parallel()
-	for listen, want := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080",
-		":8080":          "http://127.0.0.1:8080",
-		"0.0.0.0:8080":   "http://127.0.0.1:8080",
-		"[::]:8080":      "http://127.0.0.1:8080",
-		"[::1]:8080":     "http://[::1]:8080",
-		"host:8080":      "http://host:8080",
-	} {
-		if got := baseURL(listen); got != want {
-			t.Errorf("baseURL(%q) = %q, want %q", listen, got, want)
-		}
-	}
-}

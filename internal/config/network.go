@@ -1,0 +1,108 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// BaseURL returns where callers reach the query host: query.public_url, else the
+// address it listens on. It has no slash at its end.
+func (q Query) BaseURL() string { return baseURL(q.PublicURL, q.Listen) }
+
+// BaseURL returns where callers reach the ingestion host, as Query's does.
+func (i Ingest) BaseURL() string { return baseURL(i.PublicURL, i.Listen) }
+
+// BaseURL returns where visitors reach the short-link host, as Query's does; it is
+// empty when there is neither a public address nor a listener.
+func (l Link) BaseURL() string {
+	if l.Listen == "" {
+		return l.PublicURL
+	}
+	return baseURL(l.PublicURL, l.Listen)
+}
+
+func baseURL(public, listen string) string {
+	if public != "" {
+		return public
+	}
+	return ListenURL(listen)
+}
+
+// ListenURL returns the URL of a listener as this machine reaches it, over http:
+// one that listens everywhere is on the loopback too.
+func ListenURL(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// Networks returns the trusted proxies as ranges; a single address is a range of
+// one. What Validate refuses is left out.
+func (p Proxy) Networks() []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range p.Trusted {
+		if n, ok := parseNetwork(text); ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// parseNetwork reads an address or a range. It refuses the range of all addresses,
+// behind which every caller could name itself, and IPv4 written as IPv6, which
+// would match nothing.
+func parseNetwork(s string) (netip.Prefix, bool) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), a.Zone() == "" && !a.Is4In6()
+	}
+	n, err := netip.ParsePrefix(s)
+	return n.Masked(), err == nil && n.Bits() > 0 && !n.Addr().Is4In6()
+}
+
+func isNetwork(s string) bool {
+	_, ok := parseNetwork(s)
+	return ok
+}
+
+// isOrigin reports whether s is written as a browser writes an origin: lower case,
+// without a path, and without the port that its scheme has anyway. Cookies,
+// Origin headers and links are compared with it byte by byte.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || defaultPorts[u.Scheme] == "" || s != u.Scheme+"://"+u.Host || strings.HasSuffix(s, ":") {
+		return false
+	}
+	return isHost(u.Hostname()) && u.Port() != defaultPorts[u.Scheme] && (u.Port() == "" || isPort(u.Port()))
+}
+
+// isPort reports whether s is a port as one writes it, without leading zeros.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0 && s == strconv.FormatUint(n, 10)
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// isHost reports whether s is an address, or a name in ASCII as it stands in a
+// Host header.
+func isHost(s string) bool {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return a.Zone() == ""
+	}
+	for _, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '.':
+		default:
+			return false
+		}
+	}
+	return s != "" && s[0] != '.' && s[0] != '-'
+}
