@@ -10,7 +10,7 @@ var ranks = map[string]int{
 	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0, "internal/suggest": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
-	"internal/control": 1,
+	"internal/control": 1, "internal/label": 1,
 
 	"internal/org": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,

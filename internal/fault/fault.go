@@ -55,6 +55,14 @@ func New(code Code) *Error { return &Error{Code: code} }
 // only the log sees.
 func Wrap(code Code, cause error) *Error { return &Error{Code: code, Err: cause} }
 
+// Invalid returns a Validation error about one field of a request that is no
+// batch; the message says the rule in a sentence.
+func Invalid(field, rule, message string) *Error {
+	return &Error{Code: Validation, Message: message, Details: []Detail{
+		{Index: NoIndex, Field: field, Rule: rule, Message: message},
+	}}
+}
+
 // Error renders the error for logs: the code, what the caller reads, the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
