@@ -48,6 +48,9 @@ var edges = map[string][]string{
 	// Files are taken in as requests are.
 	"internal/bulk": {"internal/ingest"},
 	"internal/api":  {"internal/httpkit"},
+	// The registry, the operations in it, and the host that serves both.
+	"internal/api/management": {"internal/api/rpc"},
+	"internal/api/queryapi":   {"internal/api/management", "internal/api/rpc"},
 
 	"internal/app/edge":       {"internal/app/daemon"},
 	"internal/app/sink":       {"internal/app/daemon"},
@@ -85,6 +88,7 @@ var technologies = []technology{
 	{lib: "github.com/twmb/franz-go", rooms: []string{"internal/kafka", "internal/embedded"}},
 	{lib: "github.com/ClickHouse/ch-go", rooms: []string{"internal/clickhouse", "internal/embedded"}},
 	{lib: "github.com/ebitengine/purego", rooms: []string{"internal/embedded"}},
+	{lib: "github.com/danielgtaylor/huma", rooms: []string{"internal/api"}},
 	{lib: "database/sql", rooms: []string{"internal/store"}},
 	{lib: "github.com/uptrace/bun", rooms: []string{"internal/store"}},
 	{lib: "github.com/jackc/pgx", rooms: []string{"internal/store"}},

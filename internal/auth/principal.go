@@ -3,6 +3,8 @@
 // that they need and ask.
 package auth
 
+import "github.com/millrace/millrace/internal/org"
+
 // Kind is how a caller proved who it is.
 type Kind uint8
 
@@ -10,6 +12,7 @@ type Kind uint8
 const (
 	KindAnonymous Kind = iota // no credential: a client id, or nothing
 	KindKey                   // an API key
+	KindSession               // a signed-in person, by the session's cookie
 )
 
 // Principal is a caller after authentication. The zero value is anonymous and
@@ -18,7 +21,12 @@ type Principal struct {
 	Kind           Kind
 	OrganizationID string
 	KeyID          string
-	Scopes         ScopeSet
+	UserID         string   // of a session
+	SessionID      string   // of a session
+	Role           org.Role // of a session, in the organization
+	// Name is how the audit calls the caller: a key's name, a person's address.
+	Name   string
+	Scopes ScopeSet
 	// WebsiteID limits the principal to one website; empty means all websites of
 	// the organization.
 	WebsiteID string

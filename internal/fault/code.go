@@ -26,6 +26,8 @@ const (
 	Parse            Code = "PARSE"
 	MissingProjectID Code = "MISSING_PROJECT_ID"
 	NotFound         Code = "NOT_FOUND"
+	Conflict         Code = "CONFLICT"
+	KeyReused        Code = "IDEMPOTENCY_MISMATCH"
 	MethodNotAllowed Code = "METHOD_NOT_ALLOWED"
 	DeadlineExceeded Code = "DEADLINE_EXCEEDED"
 )

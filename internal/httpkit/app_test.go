@@ -49,7 +49,6 @@ func TestARequestIDIsReusedWhenItIsAPlainTokenAndMadeOtherwise(t *testing.T) {
 		strings.Repeat("a", 129): false,
 		"a b":                    false,
 		`a"b`:                    false,
-		"a\x7fb":                 false,
 		"é":                      false,
 	} {
 		resp := do(t, app, "GET", "/nowhere", map[string]string{"x-request-id": given}, "")

@@ -128,6 +128,16 @@ var Codes = []Row{
 		Meaning: "No such route or resource.",
 	},
 	{
+		Code: fault.Conflict, Status: 409, Message: "The record has changed in the meantime",
+		Fix:     "Read the record again and repeat the change on what it is now.",
+		Meaning: "The change does not fit what is stored: a name that is taken, a version that is past, a key that is revoked, the same call still running.",
+	},
+	{
+		Code: fault.KeyReused, Status: 422, Message: "This Idempotency-Key was used for another request",
+		Fix:     "Use a fresh Idempotency-Key for each new request.",
+		Meaning: "The Idempotency-Key belongs to a call of another operation or with another body.",
+	},
+	{
 		Code: fault.MethodNotAllowed, Status: 405, Message: "Method not allowed",
 		Meaning: "The route exists with another method.",
 	},

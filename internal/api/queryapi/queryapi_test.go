@@ -74,13 +74,18 @@ func (runner) Run(_ context.Context, s *analytics.Statement) (*analytics.Table, 
 	return &analytics.Table{Rows: 1, Columns: []analytics.Values{{Name: "owner", Strings: []string{s.Params[0].Text}}}}, nil
 }
 
-func newApp() *fiber.App {
+func newApp(t *testing.T) *fiber.App {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
-	return New(Config{}, Deps{
+	app, err := New(Config{}, Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Executor: engine,
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app
 }
 
 // reply is an answer without its body.
@@ -100,7 +105,7 @@ func call(t *testing.T, method, target, key, body string, headers ...string) (*r
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := newApp().Test(req, -1)
+	resp, err := newApp(t).Test(req, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

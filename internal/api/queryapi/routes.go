@@ -10,7 +10,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/buildinfo"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -23,6 +26,8 @@ type Config struct {
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
 	Proxies httpkit.Proxies
+	// Site is how browsers reach the host.
+	Site httpkit.Site
 }
 
 // Access recognises callers; *auth.Authenticator is one.
@@ -36,13 +41,20 @@ type Executor interface {
 	Execute(ctx context.Context, plans []analytics.Plan) [][]analytics.Result
 }
 
-// Deps are the parts the host needs; all but Tracer and Now are required.
+// Deps are the parts the host needs; Log, Metrics, Access and Executor are
+// required.
 type Deps struct {
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	Tracer   trace.Tracer
 	Access   Access
 	Executor Executor
+	// Sessions recognises signed-in people; nil when nobody can sign in.
+	Sessions auth.Sessions
+	// Management is what the management operations need.
+	Management management.Deps
+	// Limit admits management calls by rate; nil admits all.
+	Limit rpc.Limiter
 	// Now tells what "today" is; nil means time.Now.
 	Now func() time.Time
 }
@@ -81,7 +93,7 @@ type handlers struct {
 }
 
 // New returns the query host's app.
-func New(cfg Config, deps Deps) *fiber.App {
+func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
@@ -92,7 +104,26 @@ func New(cfg Config, deps Deps) *fiber.App {
 	for _, r := range Routes {
 		app.Add(r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
 	}
-	return app
+	resources := management.Resources(deps.Management)
+	doc, err := Describe(&cfg.Site, resources)
+	if err != nil {
+		return nil, err
+	}
+	rpc.Mount(app, doc, resources, rpc.Deps{
+		Gate:  &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site},
+		Limit: deps.Limit,
+	})
+	return app, nil
+}
+
+// Describe returns the OpenAPI document of the host with its table of
+// management operations.
+func Describe(site *httpkit.Site, resources []rpc.Resource) (*rpc.Document, error) {
+	return rpc.Describe(rpc.Info{
+		Title: "Millrace", Version: buildinfo.Version(),
+		Description: "Queries and management of a Millrace installation.",
+		Server:      site.PublicURL, CookieName: site.CookieName(),
+	}, resources)
 }
 
 // serve authenticates the caller and checks the route's scope.

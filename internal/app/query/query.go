@@ -46,10 +46,15 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner,
 	})
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
-	app := queryapi.New(
-		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies},
+	app, err := queryapi.New(
+		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL}},
 		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine},
 	)
+	if err != nil {
+		runner.Close()
+		access.Close()
+		return nil, errors.Join(err, db.Close())
+	}
 	r.AddCheck("query: clickhouse", runner.Ping)
 	r.AddCheck("query: metadata store", db.Ping)
 

@@ -1,0 +1,15 @@
+package management
+
+import "github.com/millrace/millrace/internal/api/rpc"
+
+// Deps are what the resources need. The zero value is enough to read the table.
+type Deps struct {
+	Sessions Sessions
+}
+
+// Resources returns the table of all operations.
+func Resources(deps Deps) []rpc.Resource {
+	return []rpc.Resource{
+		deps.Sessions.Resource(),
+	}
+}

@@ -1,0 +1,66 @@
+package rpc
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// Call is one call of an operation, from a caller whom its class admits.
+type Call struct {
+	// Principal is the caller, in the organization of this call: a key's own, or
+	// for a session the body's organizationId, else the user's first one. It is
+	// anonymous for public operations without a credential.
+	Principal auth.Principal
+	// User and Places are the person of a session and the organizations that they
+	// belong to, oldest place first; nil for other callers.
+	User   *org.User
+	Places []org.Member
+	// By is the caller as the audit remembers it; the store's mutating methods
+	// take it.
+	By audit.By
+	// Client is the caller's address.
+	Client    netip.Addr
+	RequestID string
+	// SessionToken is the cookie's value as it was sent; empty without one.
+	SessionToken string
+
+	cookie *cookie // to set with the answer; nil for none
+}
+
+// cookie is a session's cookie to be set, or removed when the token is empty.
+type cookie struct {
+	token    string
+	lifetime time.Duration
+}
+
+// OrganizationID is the organization that the call acts in.
+func (c *Call) OrganizationID() string { return c.Principal.OrganizationID }
+
+// StartSession has the answer set the session's cookie, for as long as the
+// session may last at most. A failure sets none.
+func (c *Call) StartSession(token string, lifetime time.Duration) {
+	c.cookie = &cookie{token, lifetime}
+}
+
+// EndSession has the answer remove the session's cookie.
+func (c *Call) EndSession() { c.cookie = &cookie{} }
+
+// InOrganization is embedded by the inputs of all operations that act in an
+// organization.
+type InOrganization struct {
+	OrganizationID string `json:"organizationId,omitempty" maxLength:"30" doc:"The organization to act in; needed only by sessions of people who belong to several. Without it the first one is meant."`
+}
+
+// ID names a record in an input.
+type ID struct {
+	ID string `json:"id" minLength:"1" maxLength:"64" doc:"The record's id."`
+}
+
+// Version is embedded by the inputs of updates.
+type Version struct {
+	Version int64 `json:"version,omitempty" minimum:"1" maximum:"9007199254740991" doc:"The version that the change is based on; when the record has another one by now the answer is 409. Without it the change is made whatever the version."`
+}

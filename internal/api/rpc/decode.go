@@ -1,0 +1,82 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// decode reads a body as a JSON object; an empty one is an empty object. Numbers
+// become float64, which holds every integer that a schema allows.
+func decode(body []byte) (map[string]any, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return map[string]any{}, nil
+	}
+	if !utf8.Valid(body) {
+		return nil, &fault.Error{Code: fault.Parse, Message: "Request body is not valid UTF-8"}
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return nil, fault.Wrap(fault.Parse, err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, &fault.Error{Code: fault.Validation, Message: "The body must be a JSON object, not " + kindOf(v)}
+	}
+	return object, nil
+}
+
+// check holds a decoded body against the schema of an input, and returns it in
+// the one form that handlers and Idempotency-Key see: each name once, in order.
+// What does not fit is a Validation fault with all that is wrong.
+func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
+	var details []fault.Detail
+	if err := schema.Validate(object); err != nil {
+		ve, ok := errors.AsType[*jsonschema.ValidationError](err)
+		if !ok {
+			return nil, err
+		}
+		details = problems(schema, object, ve)
+	}
+	details = append(details, nul("", object)...)
+	if len(details) == 0 {
+		return json.Marshal(object)
+	}
+	if len(details) > maxDetails {
+		details = details[:maxDetails]
+	}
+	first := details[0].Message
+	if s := details[0].Suggestion; s != "" {
+		first += ". " + s
+	}
+	return nil, &fault.Error{Code: fault.Validation, Message: first, Details: details}
+}
+
+// maxDetails is how many problems of a body are told.
+const maxDetails = 20
+
+// nul finds texts with the character that PostgreSQL cannot store.
+func nul(path string, v any) []fault.Detail {
+	var found []fault.Detail
+	switch v := v.(type) {
+	case string:
+		if strings.ContainsRune(v, 0) {
+			found = append(found, detail(path, "nul", path+" must not contain the character U+0000"))
+		}
+	case []any:
+		for i, item := range v {
+			found = append(found, nul(index(path, i), item)...)
+		}
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			found = append(found, nul(member(path, name), v[name])...)
+		}
+	}
+	return found
+}

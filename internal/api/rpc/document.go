@@ -1,0 +1,148 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millrace/millrace/internal/auth"
+)
+
+// schemas is where a document keeps the types that it names.
+const schemas = "#/components/schemas/"
+
+// documentURL stands for the document while its schemas are compiled.
+const documentURL = "file:///openapi.json"
+
+// Document is the OpenAPI 3.1 description of a table of resources, and the
+// schemas in it made ready to check bodies.
+type Document struct {
+	Text []byte // JSON
+
+	api    *huma.OpenAPI
+	inputs map[string]*jsonschema.Schema // by path
+}
+
+// arraysAreNeverNull sets huma's only switch for it, which is a variable.
+var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
+
+// Describe makes the document of a table. It fails for a table with two
+// operations of one name and for types that have no schema.
+func Describe(info Info, resources []Resource) (doc *Document, err error) {
+	arraysAreNeverNull()
+	defer func() { // huma panics about types that it cannot describe
+		if p := recover(); p != nil {
+			err = fmt.Errorf("describing the operations: %v", p)
+		}
+	}()
+	doc = &Document{api: info.openapi(), inputs: map[string]*jsonschema.Schema{}}
+	for i := range resources {
+		for j := range resources[i].Operations {
+			doc.api.AddOperation(describe(doc.api.Components.Schemas, &resources[i], &resources[i].Operations[j]))
+		}
+		doc.api.Tags = append(doc.api.Tags, &huma.Tag{Name: resources[i].Name, Description: resources[i].Summary})
+	}
+	if doc.Text, err = json.Marshal(doc.api); err != nil {
+		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
+	}
+	if err := doc.compile(); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// compile makes the schemas of the inputs ready.
+func (d *Document) compile() error {
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.Text))
+	if err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(documentURL, parsed); err != nil {
+		return err
+	}
+	for path, item := range d.api.Paths {
+		if item.Post == nil || item.Post.RequestBody == nil {
+			continue
+		}
+		ref := item.Post.RequestBody.Content["application/json"].Schema.Ref
+		if d.inputs[path], err = c.Compile(documentURL + ref); err != nil {
+			return fmt.Errorf("compiling the input of %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// describe is what the document says about an operation.
+func describe(r huma.Registry, res *Resource, o *Operation) *huma.Operation {
+	op := &huma.Operation{
+		Method: http.MethodPost, Path: Path(res.Name, o.Name), OperationID: res.Name + "." + o.Name,
+		Tags: []string{res.Name}, Summary: o.Summary, Description: o.Detail,
+		RequestBody: &huma.RequestBody{Content: jsonContent(r.Schema(o.in, true, ""))},
+		Responses:   map[string]*huma.Response{},
+		Security:    security(o.Class.Row()),
+	}
+	if o.Creates {
+		op.Parameters = []*huma.Param{{Ref: "#/components/parameters/IdempotencyKey"}}
+	}
+	op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Done.", Content: jsonContent(answerSchema(r, o))}
+	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/Error"}
+	return op
+}
+
+// security says which credentials an operation takes.
+func security(row *auth.ClassRow) []map[string][]string {
+	if row == nil || row.Class == auth.Public {
+		return []map[string][]string{{}}
+	}
+	all := []map[string][]string{{"session": {}}}
+	if len(row.Scopes) > 0 {
+		scopes := make([]string, len(row.Scopes))
+		for i, s := range row.Scopes {
+			scopes[i] = string(s)
+		}
+		all = append(all, map[string][]string{"key": scopes}, map[string][]string{"bearer": scopes})
+	}
+	return all
+}
+
+// answerSchema is the envelope around an operation's output.
+func answerSchema(r huma.Registry, o *Operation) *huma.Schema {
+	s := &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: false,
+		Required: []string{"success", "data", "requestId"},
+		Properties: map[string]*huma.Schema{
+			"success":   {Type: huma.TypeBoolean, Enum: []any{true}},
+			"requestId": {Type: huma.TypeString},
+		},
+	}
+	if item, ok := itemOf(o.out); ok {
+		s.Properties["data"] = &huma.Schema{Type: huma.TypeArray, Items: r.Schema(item, true, "")}
+		s.Properties["pagination"] = r.Schema(reflect.TypeFor[pagination](), true, "")
+		s.Required = append(s.Required, "pagination")
+		return s
+	}
+	s.Properties["data"] = r.Schema(o.out, true, "")
+	return s
+}
+
+// itemOf returns the record type of a list.
+func itemOf(out reflect.Type) (reflect.Type, bool) {
+	if !reflect.PointerTo(out).Implements(reflect.TypeFor[page]()) {
+		return nil, false
+	}
+	f, _ := out.FieldByName("Items")
+	return f.Type.Elem(), true
+}
+
+func jsonContent(s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: s}}
+}

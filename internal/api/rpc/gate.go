@@ -1,0 +1,95 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// Keys recognises API keys; *auth.Authenticator is one.
+type Keys interface {
+	Key(ctx context.Context, secret []byte) (auth.Principal, error)
+}
+
+// Gate finds out who calls.
+type Gate struct {
+	Keys     Keys
+	Sessions auth.Sessions // nil when nobody can sign in
+	Site     *httpkit.Site
+}
+
+// Caller is who sent a request: nobody, a key, or a person with their places.
+type Caller struct {
+	// Principal is final for a key and for nobody. A person is in their first
+	// organization; see In.
+	Principal auth.Principal
+	Token     string // of the session
+	User      *org.User
+	Places    []org.Member
+}
+
+// Identify returns who sent the request. A key wins over a cookie; a credential
+// that is sent and not good is refused, never overlooked, except that a cookie
+// of a session that has ended counts as none where nobody needs one. What no key
+// vouches for must come from a page of our own, or from no page.
+func (g *Gate) Identify(c *fiber.Ctx) (*Caller, error) {
+	if secret := httpkit.Credential(c); secret != nil {
+		p, err := g.Keys.Key(c.UserContext(), secret)
+		return &Caller{Principal: p}, err
+	}
+	if err := g.Site.CheckOrigin(c); err != nil {
+		return nil, err
+	}
+	caller := &Caller{Token: g.Site.SessionToken(c)}
+	if caller.Token == "" || g.Sessions == nil {
+		return caller, nil
+	}
+	id, user, places, err := g.Sessions.SignedIn(c.UserContext(), caller.Token)
+	if fault.Is(err, fault.AuthRequired) {
+		return caller, nil // as nobody, who may sign in again
+	}
+	if err != nil {
+		return nil, err
+	}
+	caller.User, caller.Places = user, places
+	caller.Principal, err = auth.Enter(id, user, places, "")
+	return caller, err
+}
+
+// In returns the principal in an organization, empty for the own or first one.
+// One that the caller has no place in is org.ErrNotFound.
+func (c *Caller) In(organizationID string) (auth.Principal, error) {
+	switch {
+	case organizationID == "":
+		return c.Principal, nil
+	case c.Principal.Kind == auth.KindSession:
+		return auth.Enter(c.Principal.SessionID, c.User, c.Places, organizationID)
+	case organizationID != c.Principal.OrganizationID:
+		return auth.Principal{}, org.ErrNotFound
+	default:
+		return c.Principal, nil
+	}
+}
+
+// errNoOrganization is what someone learns who belongs to none.
+var errNoOrganization = errors.New("the person belongs to no organization")
+
+// enter is In for an operation's class and the body's organizationId, which may
+// be anything yet.
+func (c *Caller) enter(class auth.Class, organizationID any) (auth.Principal, error) {
+	if row := class.Row(); row == nil || row.Role == "" {
+		return c.Principal, nil
+	}
+	named, _ := organizationID.(string) // another type is for the schema to refuse
+	p, err := c.In(named)
+	if err == nil && p.Kind == auth.KindSession && p.OrganizationID == "" {
+		err = &fault.Error{Code: fault.AccessDenied, Message: "You belong to no organization yet", Err: errNoOrganization}
+	}
+	return p, err
+}

@@ -1,0 +1,87 @@
+package rpc
+
+import (
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+// Info is what a document says about the whole host.
+type Info struct {
+	Title, Version, Description string
+	// Server is the public URL of the host; empty means that the document's own
+	// address tells.
+	Server string
+	// CookieName is the name of the session's cookie.
+	CookieName string
+}
+
+func (i Info) openapi() *huma.OpenAPI {
+	api := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: i.Title, Version: i.Version, Description: i.Description,
+		},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry(schemas, huma.DefaultSchemaNamer),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"key":     {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key."},
+				"bearer":  {Type: "http", Scheme: "bearer", Description: "The same API key as a Bearer token."},
+				"session": {Type: "apiKey", In: "cookie", Name: i.CookieName, Description: "The cookie that session/signIn sets."},
+			},
+			Parameters: map[string]*huma.Param{"IdempotencyKey": {
+				Name: headerIdempotencyKey, In: "header",
+				Description: "A name for this call, chosen by the caller. A second call with the same name and body within 24 hours is not made again: it gets the first one's answer.",
+				Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey)},
+			}},
+			Responses: map[string]*huma.Response{"Error": {
+				Description: "The call failed; `code` says why.", Content: jsonContent(errorSchema()),
+			}},
+		},
+	}
+	if i.Server != "" {
+		api.Servers = []*huma.Server{{URL: i.Server}}
+	}
+	return api
+}
+
+const (
+	headerIdempotencyKey = "Idempotency-Key"
+	// maxIdempotencyKey is its length in bytes.
+	maxIdempotencyKey = 255
+)
+
+// errorSchema is the error body of specification 7.1, as httpkit writes it.
+func errorSchema() *huma.Schema {
+	text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
+	codes := make([]any, 0, len(httpkit.Codes))
+	for _, row := range httpkit.Codes {
+		codes = append(codes, string(row.Code))
+	}
+	number := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger, Description: doc} }
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: false,
+		Required: []string{"success", "error", "code", "requestId"},
+		Properties: map[string]*huma.Schema{
+			"success":   {Type: huma.TypeBoolean, Enum: []any{false}},
+			"error":     text("What went wrong, for people."),
+			"code":      {Type: huma.TypeString, Enum: codes},
+			"requestId": text("The request's id, as in the header X-Request-ID."),
+			"details": {
+				Type: huma.TypeArray, Description: "The single problems of a refused body (" + string(fault.Validation) + ").",
+				Items: &huma.Schema{
+					Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"field", "message"},
+					Properties: map[string]*huma.Schema{
+						"field": text("The path of the field, such as settings.allowedOrigins[2]."), "message": text("The rule that it breaks."),
+						"suggestion": text("What may have been meant."),
+					},
+				},
+			},
+			"limit":      number("Requests allowed in the window (" + string(fault.RateLimited) + ")."),
+			"remaining":  number("Requests left in the window."),
+			"reset":      number("When the window has room again, in Unix milliseconds."),
+			"retryAfter": number("Seconds to wait."),
+		},
+	}
+}

@@ -1,0 +1,102 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Resource is a family of operations, such as "websites".
+type Resource struct {
+	Name       string // in camelCase, as in the path
+	Summary    string // a sentence for the reference
+	Operations []Operation
+	// Failures are the errors of the domain that callers may see, and how.
+	Failures []Failure
+}
+
+// Failure says how one error of a domain looks on the wire. What is in no table
+// and is no *fault.Error is an internal error.
+type Failure struct {
+	Err     error
+	Code    fault.Code
+	Message string // empty means the code's own
+}
+
+// Family is a family of rate limits: all operations of one share a window.
+type Family string
+
+// The families of management operations.
+const (
+	// Management is every operation of a caller who is known.
+	Management Family = "management"
+	// SignIn is what takes a password or a mailed token; it is counted per client.
+	SignIn Family = "sign_in"
+)
+
+// Spec is what an operation declares. Only Name, Summary and Class are required.
+type Spec struct {
+	Name    string // in camelCase, as in the path
+	Summary string // one line, beginning with a verb
+	Detail  string // more for the reference; may be empty
+	// Class says who may call the operation; see auth.Classes.
+	Class auth.Class
+	// Limit is the family of rate limits; empty means Management.
+	Limit Family
+	// Audit is the action under which the store remembers the change; empty for
+	// operations that change nothing worth remembering.
+	Audit string
+	// Creates is set for an operation that makes a record: it answers 201 and
+	// takes an Idempotency-Key.
+	Creates bool
+	// Secret is set where the answer holds a secret that is shown once: such an
+	// answer is not kept for a repeated Idempotency-Key.
+	Secret bool
+}
+
+// Operation is one row of the registry. Op makes it.
+type Operation struct {
+	Spec
+
+	in, out reflect.Type
+	// run decodes a body that the schema has passed and calls the handler.
+	run func(ctx context.Context, call *Call, body []byte) (any, error)
+}
+
+// Op binds a handler to its row. In and Out are structs whose fields carry json
+// tags and, for In, huma's tags with a bound for every text, list and number. A
+// list answers with *List[Record].
+func Op[In, Out any](spec Spec, handle func(context.Context, *Call, *In) (*Out, error)) Operation {
+	if spec.Limit == "" {
+		spec.Limit = Management
+	}
+	return Operation{
+		Spec: spec, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
+		run: func(ctx context.Context, call *Call, body []byte) (any, error) {
+			in := new(In)
+			if err := json.Unmarshal(body, in); err != nil {
+				return nil, fault.Wrap(fault.Internal, fmt.Errorf("decoding a body that fits the schema: %w", err))
+			}
+			return handle(ctx, call, in)
+		},
+	}
+}
+
+// Status is the status of a successful answer.
+func (o *Operation) Status() int {
+	if o.Creates {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// Path returns where an operation of a resource is served.
+func Path(resource, operation string) string { return "/rpc/" + resource + "/" + operation }
+
+// Empty is the input or output of operations that need none.
+type Empty struct{}

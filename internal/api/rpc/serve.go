@@ -1,0 +1,190 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humafiber"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// Limiter admits calls by rate. It returns what to call when the answer is
+// ready, or the fault with which the call is refused.
+type Limiter func(c *fiber.Ctx, family Family, p auth.Principal) (done func(), err error)
+
+// Deps are what serving needs. Limit may be nil, which admits every call.
+type Deps struct {
+	Gate  *Gate
+	Limit Limiter
+}
+
+// server serves one table.
+type server struct {
+	deps Deps
+	doc  *Document
+}
+
+// endpoint is an operation where it is served.
+type endpoint struct {
+	*server
+	resource  *Resource
+	operation *Operation
+	path      string
+}
+
+// Mount serves every operation of a table, as the document describes it, on the
+// app.
+func Mount(app *fiber.App, doc *Document, resources []Resource, deps Deps) {
+	s := &server{deps: deps, doc: doc}
+	adapter := humafiber.New(app, huma.Config{OpenAPI: doc.api}).Adapter()
+	for i := range resources {
+		for j := range resources[i].Operations {
+			e := &endpoint{server: s, resource: &resources[i], operation: &resources[i].Operations[j]}
+			e.path = Path(e.resource.Name, e.operation.Name)
+			adapter.Handle(doc.api.Paths[e.path].Post, func(hc huma.Context) {
+				c := humafiber.Unwrap(hc)
+				if err := e.serve(c); err != nil {
+					// The adapter has no way to return an error; this is where fiber
+					// would take it.
+					_ = app.Config().ErrorHandler(c, err)
+				}
+			})
+		}
+	}
+}
+
+// serve does one call: who, may they, how often, what, do it, answer.
+func (e *endpoint) serve(c *fiber.Ctx) error {
+	caller, err := e.deps.Gate.Identify(c)
+	if err != nil {
+		return err
+	}
+	if err := e.mayTry(caller); err != nil {
+		return err
+	}
+	if e.deps.Limit != nil {
+		done, err := e.deps.Limit(c, e.operation.Limit, caller.Principal)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	body, err := httpkit.Body(c)
+	if err != nil {
+		return err
+	}
+	object, err := decode(body)
+	if err != nil {
+		return err
+	}
+	call, err := e.call(c, caller, object)
+	if err != nil {
+		return err
+	}
+	input, err := check(e.doc.inputs[e.path], object)
+	if err != nil {
+		return err
+	}
+	out, err := e.operation.run(c.UserContext(), call, input)
+	if err != nil {
+		return e.seen(err)
+	}
+	return e.answer(c, call, out)
+}
+
+// mayTry refuses, before a body is read, whom no body could admit.
+func (e *endpoint) mayTry(caller *Caller) error {
+	if caller.Principal.Kind == auth.KindSession {
+		return nil // the body may name the organization
+	}
+	return auth.Admit(caller.Principal, e.operation.Class)
+}
+
+// call puts the caller into the organization that the body names.
+func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*Call, error) {
+	p, err := caller.enter(e.operation.Class, object["organizationId"])
+	if errors.Is(err, org.ErrNotFound) {
+		return nil, &fault.Error{Code: fault.NotFound, Message: "Organization not found", Err: err}
+	}
+	if err == nil {
+		err = auth.Admit(p, e.operation.Class)
+	}
+	if err != nil {
+		return nil, err
+	}
+	call := &Call{
+		Principal: p, User: caller.User, Places: caller.Places,
+		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c), SessionToken: caller.Token,
+	}
+	call.By = audit.By{Actor: actorOf(p), UserAgent: c.Get(fiber.HeaderUserAgent), RequestID: call.RequestID}
+	if call.Client.IsValid() {
+		call.By.IP = call.Client.String()
+	}
+	return call, nil
+}
+
+func actorOf(p auth.Principal) audit.Actor {
+	switch p.Kind {
+	case auth.KindKey:
+		return audit.Actor{Type: audit.APIKey, ID: p.KeyID, Name: p.Name}
+	case auth.KindSession:
+		return audit.Actor{Type: audit.User, ID: p.UserID, Name: p.Name}
+	default:
+		return audit.Actor{Type: audit.System}
+	}
+}
+
+// seen turns an error of the domain into what callers see of it.
+func (e *endpoint) seen(err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	for _, f := range e.resource.Failures {
+		if errors.Is(err, f.Err) {
+			return &fault.Error{Code: f.Code, Message: f.Message, Err: err}
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.Wrap(fault.DeadlineExceeded, err)
+	}
+	return err
+}
+
+// answer is the body of a success.
+type answer struct {
+	Success    bool        `json:"success"`
+	Data       any         `json:"data"`
+	Pagination *pagination `json:"pagination,omitempty"`
+	RequestID  string      `json:"requestId"`
+}
+
+func (e *endpoint) answer(c *fiber.Ctx, call *Call, out any) error {
+	a := answer{Success: true, Data: out, RequestID: call.RequestID}
+	if list, ok := out.(page); ok {
+		next, err := cursor(list.next())
+		if err != nil {
+			return err
+		}
+		a.Data, a.Pagination = list.items(), &pagination{NextCursor: next, HasMore: next != nil, Limit: list.limit()}
+	}
+	text, err := json.Marshal(&a)
+	if err != nil {
+		return err
+	}
+	if call.cookie != nil {
+		e.deps.Gate.Site.SetSession(c, call.cookie.token, call.cookie.lifetime)
+	}
+	c.Status(e.operation.Status())
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
+	c.Context().Response.SetBodyRaw(text)
+	return nil
+}

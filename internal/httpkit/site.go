@@ -1,0 +1,90 @@
+package httpkit
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Names of the session's cookie. The prefix makes browsers refuse a cookie that
+// another host or a plain connection set; it needs https, so a host that is
+// reached by plain http, on loopback, does without.
+const (
+	plainCookie  = "millrace_session"
+	secureCookie = "__Host-" + plainCookie
+)
+
+// Site is how browsers reach the query host. The zero value is a host without a
+// name, reached by plain http.
+type Site struct {
+	// PublicURL is the host's own origin, such as https://api.example.com; empty
+	// means that the host is whatever the Host header says.
+	PublicURL string
+	// Origins are other origins whose pages may call with the session's cookie.
+	Origins []string
+}
+
+// Secure reports whether browsers reach the host by https.
+func (s *Site) Secure() bool { return strings.HasPrefix(s.PublicURL, "https://") }
+
+// CookieName is the name of the session's cookie.
+func (s *Site) CookieName() string {
+	if s.Secure() {
+		return secureCookie
+	}
+	return plainCookie
+}
+
+// SessionToken returns the token in the session's cookie; empty without one. It
+// is never logged.
+func (s *Site) SessionToken(c *fiber.Ctx) string {
+	return string(c.Context().Request.Header.Cookie(s.CookieName()))
+}
+
+// SetSession has the answer set the session's cookie for a time, or remove it
+// when token is empty.
+func (s *Site) SetSession(c *fiber.Ctx, token string, lifetime time.Duration) {
+	maxAge := int(lifetime / time.Second)
+	if token == "" {
+		maxAge = -1
+	}
+	cookie := http.Cookie{ //nolint:gosec // Secure wherever the host is reached by https
+		Name: s.CookieName(), Value: token, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, Secure: s.Secure(), SameSite: http.SameSiteLaxMode,
+	}
+	c.Append(fiber.HeaderSetCookie, cookie.String())
+}
+
+// CheckOrigin refuses a request that another site's page may have made a browser
+// send, with the cookies that the browser has for this host; nil for all others.
+// Browsers say where a POST comes from, in Sec-Fetch-Site and in Origin; a
+// request that says neither comes from no page.
+func (s *Site) CheckOrigin(c *fiber.Ctx) error {
+	h := &c.Context().Request.Header
+	origin := string(h.Peek(fiber.HeaderOrigin))
+	if origin != "" && s.own(c, origin) {
+		return nil
+	}
+	switch string(h.Peek("Sec-Fetch-Site")) {
+	case "same-origin", "none":
+		return nil
+	case "":
+		if origin == "" {
+			return nil
+		}
+	}
+	return &fault.Error{Code: fault.Forbidden, Message: "This origin may not call with a session; add it to the host's own origins"}
+}
+
+// own reports whether an origin is the host's or one that the operator named.
+func (s *Site) own(c *fiber.Ctx, origin string) bool {
+	if s.PublicURL != "" {
+		return origin == s.PublicURL || slices.Contains(s.Origins, origin)
+	}
+	return origin == "http://"+string(c.Context().Host()) || slices.Contains(s.Origins, origin)
+}
