@@ -36,6 +36,8 @@ const (
 // the room stands in apart.
 var edges = map[string][]string{
 	"internal/telemetry": {"internal/config", "internal/lifecycle"},
+	// News are published as records, by whoever holds the lease.
+	"internal/control": {"internal/lease", "internal/record"},
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/website"},
 	"internal/analytics": {"internal/website"},

@@ -41,6 +41,7 @@ type outboxRow struct {
 	Version        int64   `bun:"version"`
 	Refs           list    `bun:"refs"`
 	State          string  `bun:"state"`
+	Gone           bool    `bun:"gone"`
 	CreatedAt      instant `bun:"created_at"`
 }
 
@@ -78,7 +79,7 @@ func (s *Store) Announce(ctx context.Context, c control.Change) error {
 	}
 	row := outboxRow{
 		Kind: string(c.Kind), ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version,
-		Refs: c.Refs, State: c.State, CreatedAt: at(c.At),
+		Refs: c.Refs, State: c.State, Gone: c.Gone, CreatedAt: at(c.At),
 	}
 	if _, err := s.write.NewInsert().Model(&row).Exec(ctx); err != nil {
 		return fmt.Errorf("announcing the change of %s %s: %w", c.Kind, c.ID, err)

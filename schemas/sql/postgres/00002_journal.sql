@@ -43,5 +43,24 @@ CREATE TABLE outbox (
     version         BIGINT NOT NULL,
     refs            JSONB NOT NULL DEFAULT '[]' CHECK (jsonb_typeof(refs) = 'array'),
     state           TEXT NOT NULL DEFAULT '',
+    gone            BOOLEAN NOT NULL DEFAULT FALSE,
     created_at      BIGINT NOT NULL
+);
+
+-- What the outbox has come to. Its one row goes back in time with the whole
+-- store, which is how a restored backup is noticed.
+CREATE TABLE control_head (
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    epoch   BIGINT NOT NULL,
+    relayed BIGINT NOT NULL
+);
+
+INSERT INTO control_head (one, epoch, relayed) VALUES (1, 1, 0);
+
+-- Work that one process does for all. A holder counts beat up; whoever sees it
+-- stand still may take over, so that no two clocks are compared.
+CREATE TABLE leases (
+    name   TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    beat   BIGINT NOT NULL
 );

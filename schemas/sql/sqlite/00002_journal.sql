@@ -44,5 +44,24 @@ CREATE TABLE outbox (
     version         INTEGER NOT NULL,
     refs            TEXT NOT NULL DEFAULT '[]' CHECK (json_type(refs) = 'array'),
     state           TEXT NOT NULL DEFAULT '',
+    gone            INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1)),
     created_at      INTEGER NOT NULL
+) STRICT;
+
+-- What the outbox has come to. Its one row goes back in time with the whole
+-- store, which is how a restored backup is noticed.
+CREATE TABLE control_head (
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    epoch   INTEGER NOT NULL,
+    relayed INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO control_head (one, epoch, relayed) VALUES (1, 1, 0);
+
+-- Work that one process does for all. A holder counts beat up; whoever sees it
+-- stand still may take over, so that no two clocks are compared.
+CREATE TABLE leases (
+    name   TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    beat   INTEGER NOT NULL
 ) STRICT;
