@@ -38,7 +38,8 @@ type Query struct {
 	Listen   string        `koanf:"listen" form:"listen" help:"Address of the query host, host:port."`
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
 
-	PublicURL string `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the query host, for cookies, mails and discovery; empty means query.listen over http."`
+	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the query host, for cookies, mails and discovery; empty means query.listen over http."`
+	Origins   []string `koanf:"origins" form:"origin" empty:"ok" help:"Your own origins, such as https://app.example.com, whose pages may call the query host with a signed-in person's cookie; comma-separated. Pages of query.public_url always may, other pages never."`
 }
 
 // Ingest configures the ingestion host.

@@ -29,6 +29,8 @@ type Config struct {
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
 	Proxies Proxies
+	// Site is how browsers reach the host.
+	Site Site
 }
 
 // Deps are the parts a host needs; all but Tracer are required.
@@ -128,7 +130,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	switch {
 	case n > int64(k.cfg.MaxInFlight):
 		k.fail(rc, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: time.Second})
-	case k.cfg.Host == Ingestion && cors(rc):
+	case k.cfg.Host == Ingestion && cors(rc), k.cfg.Host == Query && k.cfg.Site.cors(rc):
 	case !knownMethod(rc.Method()):
 		k.fail(rc, fault.New(fault.MethodNotAllowed))
 	default:

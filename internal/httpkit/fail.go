@@ -41,7 +41,7 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((after+time.Second-1)/time.Second)))
 	}
 	if f.status == http.StatusUnauthorized {
-		h.Set(fiber.HeaderWWWAuthenticate, challenge(rc))
+		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL, rc))
 	}
 	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))
 }
@@ -97,8 +97,12 @@ func (f failure) retryAfter() time.Duration {
 }
 
 // challenge is the WWW-Authenticate header of RFC 9728: it names the document
-// that says how to sign in, on the host that was asked.
-func challenge(rc *fasthttp.RequestCtx) string {
+// that says how to sign in, on the host's public address, or on the host that was
+// asked where it has none.
+func challenge(public string, rc *fasthttp.RequestCtx) string {
+	if public != "" {
+		return challengeOf(public)
+	}
 	host := rc.Host()
 	for _, c := range host {
 		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
@@ -113,7 +117,11 @@ func challenge(rc *fasthttp.RequestCtx) string {
 	if rc.IsTLS() || string(rc.Request.Header.Peek(fiber.HeaderXForwardedProto)) == "https" {
 		scheme = "https"
 	}
-	return `Bearer resource_metadata="` + scheme + `://` + string(host) + `/.well-known/oauth-protected-resource"`
+	return challengeOf(scheme + "://" + string(host))
+}
+
+func challengeOf(origin string) string {
+	return `Bearer resource_metadata="` + origin + `/.well-known/oauth-protected-resource"`
 }
 
 // logFailure logs a fault of the server, once. Callers' own faults are for their

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/fault"
 )
@@ -23,7 +24,7 @@ const (
 // name, reached by plain http.
 type Site struct {
 	// PublicURL is the host's own origin, such as https://api.example.com; empty
-	// means that the host is whatever the Host header says.
+	// means that it is whatever host was asked, by http.
 	PublicURL string
 	// Origins are other origins whose pages may call with the session's cookie.
 	Origins []string
@@ -62,29 +63,65 @@ func (s *Site) SetSession(c *fiber.Ctx, token string, lifetime time.Duration) {
 
 // CheckOrigin refuses a request that another site's page may have made a browser
 // send, with the cookies that the browser has for this host; nil for all others.
-// Browsers say where a POST comes from, in Sec-Fetch-Site and in Origin; a
-// request that says neither comes from no page.
+// Browsers say where a POST comes from, in Sec-Fetch-Site, and old ones in
+// Origin; a request that says neither comes from no page.
 func (s *Site) CheckOrigin(c *fiber.Ctx) error {
 	h := &c.Context().Request.Header
 	origin := string(h.Peek(fiber.HeaderOrigin))
-	if origin != "" && s.own(c, origin) {
+	if s.own(origin) {
 		return nil
 	}
 	switch string(h.Peek("Sec-Fetch-Site")) {
 	case "same-origin", "none":
 		return nil
 	case "":
-		if origin == "" {
+		if origin == "" || origin == s.scheme()+string(c.Context().Host()) {
 			return nil
 		}
 	}
-	return &fault.Error{Code: fault.Forbidden, Message: "This origin may not call with a session; add it to the host's own origins"}
+	return &fault.Error{Code: fault.Forbidden, Message: "Pages of this origin may not call with a session"}
 }
 
 // own reports whether an origin is the host's or one that the operator named.
-func (s *Site) own(c *fiber.Ctx, origin string) bool {
-	if s.PublicURL != "" {
-		return origin == s.PublicURL || slices.Contains(s.Origins, origin)
+func (s *Site) own(origin string) bool {
+	return origin != "" && (origin == s.PublicURL || slices.Contains(s.Origins, origin))
+}
+
+func (s *Site) scheme() string {
+	if s.Secure() {
+		return "https://"
 	}
-	return origin == "http://"+string(c.Context().Host()) || slices.Contains(s.Origins, origin)
+	return "http://"
+}
+
+// The answers to browsers on the query host.
+const (
+	siteMethods = "GET, POST, OPTIONS"
+	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key"
+	siteExposed = "X-Request-ID, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotency-Replayed"
+)
+
+// cors lets pages of the operator's own origins read answers that were asked for
+// with the session's cookie, and no other page anything. It reports whether the
+// request was a preflight, which is answered with headers alone.
+func (s *Site) cors(rc *fasthttp.RequestCtx) (preflight bool) {
+	out := &rc.Response.Header
+	if len(s.Origins) > 0 {
+		out.Set(fiber.HeaderVary, fiber.HeaderOrigin)
+	}
+	origin := string(rc.Request.Header.Peek(fiber.HeaderOrigin))
+	if !s.own(origin) {
+		return false
+	}
+	out.Set(fiber.HeaderAccessControlAllowOrigin, origin)
+	out.Set(fiber.HeaderAccessControlAllowCredentials, "true")
+	out.Set(fiber.HeaderAccessControlExposeHeaders, siteExposed)
+	if string(rc.Method()) != fasthttp.MethodOptions {
+		return false
+	}
+	out.Set(fiber.HeaderAccessControlAllowMethods, siteMethods)
+	out.Set(fiber.HeaderAccessControlAllowHeaders, siteHeaders)
+	out.Set(fiber.HeaderAccessControlMaxAge, corsMaxAge)
+	rc.SetStatusCode(fasthttp.StatusNoContent)
+	return true
 }

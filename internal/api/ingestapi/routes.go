@@ -25,6 +25,8 @@ type Config struct {
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
 	Proxies httpkit.Proxies
+	// Site is how callers reach the host.
+	Site httpkit.Site
 }
 
 // Tracker accepts events; *ingest.Acceptor is one.
@@ -57,7 +59,7 @@ var Routes = []Route{
 // New returns the ingestion host's app.
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies,
+		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{tracker: deps.Tracker}
 	for _, r := range Routes {

@@ -7,7 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/httpkit"
 )
 
@@ -16,8 +16,8 @@ import (
 const failedText = "Query execution failed"
 
 // query serves POST /v1/query.
-func (h *handlers) query(c *fiber.Ctx, p auth.Principal) error {
-	subject, err := h.subject(c, p)
+func (h *handlers) query(c *fiber.Ctx, caller *rpc.Caller) error {
+	subject, err := h.subject(c, caller)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func newApp(t *testing.T) *fiber.App {
 	log := slog.New(slog.DiscardHandler)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
 	app, err := New(Config{}, Deps{
-		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Executor: engine,
+		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine,
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	})
 	if err != nil {

@@ -66,7 +66,7 @@ type Route struct {
 	Scope        auth.Scope
 	// Help says what the route is for.
 	Help   string
-	handle func(*handlers, *fiber.Ctx, auth.Principal) error
+	handle func(*handlers, *fiber.Ctx, *rpc.Caller) error
 }
 
 // Routes is the table of the host's routes.
@@ -87,6 +87,7 @@ var Routes = []Route{
 
 // handlers serves the routes.
 type handlers struct {
+	gate     *rpc.Gate
 	access   Access
 	executor Executor
 	now      func() time.Time
@@ -95,9 +96,10 @@ type handlers struct {
 // New returns the query host's app.
 func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies,
+		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
-	h := &handlers{access: deps.Access, executor: deps.Executor, now: deps.Now}
+	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site}
+	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, now: deps.Now}
 	if h.now == nil {
 		h.now = time.Now
 	}
@@ -110,8 +112,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	rpc.Mount(app, doc, resources, rpc.Deps{
-		Gate:  &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site},
-		Limit: deps.Limit,
+		Gate: gate, Limit: deps.Limit,
 	})
 	return app, nil
 }
@@ -129,20 +130,20 @@ func Describe(site *httpkit.Site, resources []rpc.Resource) (*rpc.Document, erro
 // serve authenticates the caller and checks the route's scope.
 func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 	if r.Public {
-		return r.handle(h, c, auth.Principal{})
+		return r.handle(h, c, &rpc.Caller{})
 	}
-	p, err := h.authenticate(c)
+	caller, err := h.authenticate(c)
 	if err != nil {
 		return err
 	}
-	if err := require(p, r.Scope); err != nil {
+	if err := require(caller.Principal, r.Scope); err != nil {
 		return err
 	}
-	return r.handle(h, c, p)
+	return r.handle(h, c, caller)
 }
 
 // health serves GET /health.
-func (*handlers) health(c *fiber.Ctx, _ auth.Principal) error {
+func (*handlers) health(c *fiber.Ctx, _ *rpc.Caller) error {
 	return answer(c, []byte(`{"status":"ok"}`))
 }
 

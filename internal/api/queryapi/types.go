@@ -7,7 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/httpkit"
 )
 
@@ -75,7 +75,7 @@ func (c configs) MarshalJSON() ([]byte, error) {
 }
 
 // types serves GET /v1/query/types.
-func (*handlers) types(c *fiber.Ctx, _ auth.Principal) error {
+func (*handlers) types(c *fiber.Ctx, _ *rpc.Caller) error {
 	body := typesBody{Success: true, RequestID: httpkit.RequestID(c), Presets: analytics.PresetNames()}
 	withMeta := c.QueryBool("include_meta")
 	for i := range analytics.Catalog {

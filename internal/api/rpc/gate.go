@@ -34,25 +34,28 @@ type Caller struct {
 	Places    []org.Member
 }
 
-// Identify returns who sent the request. A key wins over a cookie; a credential
-// that is sent and not good is refused, never overlooked, except that a cookie
-// of a session that has ended counts as none where nobody needs one. What no key
-// vouches for must come from a page of our own, or from no page.
+// Identify returns who sent the request. A key wins over a cookie; a key that is
+// sent and not good is refused, never overlooked, while the cookie of a session
+// that has ended counts as none, so that its owner may sign in again. What a
+// cookie alone vouches for, and what may change something, must come from a page
+// of our own, or from no page.
 func (g *Gate) Identify(c *fiber.Ctx) (*Caller, error) {
 	if secret := httpkit.Credential(c); secret != nil {
 		p, err := g.Keys.Key(c.UserContext(), secret)
 		return &Caller{Principal: p}, err
 	}
-	if err := g.Site.CheckOrigin(c); err != nil {
-		return nil, err
-	}
 	caller := &Caller{Token: g.Site.SessionToken(c)}
 	if caller.Token == "" || g.Sessions == nil {
 		return caller, nil
 	}
+	if c.Method() != fiber.MethodGet {
+		if err := g.Site.CheckOrigin(c); err != nil {
+			return nil, err
+		}
+	}
 	id, user, places, err := g.Sessions.SignedIn(c.UserContext(), caller.Token)
 	if fault.Is(err, fault.AuthRequired) {
-		return caller, nil // as nobody, who may sign in again
+		return caller, nil
 	}
 	if err != nil {
 		return nil, err

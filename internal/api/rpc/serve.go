@@ -67,7 +67,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := e.mayTry(caller); err != nil {
+	if err := e.mayTry(c, caller); err != nil {
 		return err
 	}
 	if e.deps.Limit != nil {
@@ -101,11 +101,16 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 }
 
 // mayTry refuses, before a body is read, whom no body could admit.
-func (e *endpoint) mayTry(caller *Caller) error {
-	if caller.Principal.Kind == auth.KindSession {
+func (e *endpoint) mayTry(c *fiber.Ctx, caller *Caller) error {
+	switch {
+	case caller.Principal.Kind == auth.KindSession:
 		return nil // the body may name the organization
+	case e.operation.Class == auth.Public && caller.Principal.Kind == auth.KindAnonymous:
+		// Another site's page must not sign its visitors in as somebody else.
+		return e.deps.Gate.Site.CheckOrigin(c)
+	default:
+		return auth.Admit(caller.Principal, e.operation.Class)
 	}
-	return auth.Admit(caller.Principal, e.operation.Class)
 }
 
 // call puts the caller into the organization that the body names.

@@ -40,7 +40,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	salts := ingest.NewSalts(db, t.Log, nil)
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app := ingestapi.New(
-		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access, Proxies: proxies},
+		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Ingest.PublicURL}},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
 			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry}),

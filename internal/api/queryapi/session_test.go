@@ -1,0 +1,71 @@
+package queryapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// people are the sessions of these tests by their token: the organizations of
+// the person, in order.
+var people = map[string][]org.Member{
+	"ann":    {{OrganizationID: "org_1", Role: org.RoleOwner}, {OrganizationID: "org_2", Role: org.RoleViewer}},
+	"viewer": {{OrganizationID: "org_1", Role: org.RoleViewer}},
+	"nobody": {},
+}
+
+func (access) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
+	places, ok := people[token]
+	if !ok {
+		return "", nil, nil, fault.New(fault.AuthRequired)
+	}
+	return "ses_" + token, &org.User{ID: "usr_" + token, Email: token + "@example.com"}, places, nil
+}
+
+var _ auth.Sessions = access{}
+
+func TestASignedInPersonMayAskAboutTheirOrganizations(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, person, query string
+		status              int
+		contains            string
+	}{
+		{"a website of the first organization", "ann", "?website_id=web_1", 200, `"owner":"web_1"`},
+		{"a website of the second organization", "ann", "?website_id=web_9", 200, `"owner":"web_9"`},
+		{"a viewer", "viewer", "?website_id=web_1", 200, `"owner":"web_1"`},
+		{"nothing", "ann", "", 200, `"owner":"org_1"`},
+		{"the second organization", "ann", "?organization_id=org_2", 200, `"owner":"org_2"`},
+		{"another organization", "viewer", "?organization_id=org_2", 403, "Access denied to this organization"},
+		{"a website of another organization", "viewer", "?website_id=web_9", 403, "Access denied to this website"},
+		{"a website of nobody", "ann", "?website_id=web_orphan", 403, "Access denied to this website"},
+		{"no such website", "ann", "?website_id=web_0", 403, "Access denied to this website"},
+		{"someone without an organization", "nobody", "", 403, `"FORBIDDEN"`},
+		{"a session that ended", "old", "?website_id=web_1", 401, `"AUTH_REQUIRED"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			resp, body := call(t, http.MethodPost, "/v1/query"+tc.query, "", summary, "Cookie", "millrace_session="+tc.person)
+			if resp.StatusCode != tc.status || !strings.Contains(body, tc.contains) {
+				t.Errorf("%d %s\nwant %d %s", resp.StatusCode, body, tc.status, tc.contains)
+			}
+		})
+	}
+}
+
+func TestAnotherSitesPageMayNotAskWithACookie(t *testing.T) {
+	t.Parallel()
+	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "", summary, "Cookie", "millrace_session=ann", "Origin", "https://evil.example")
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	resp, body = call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", summary, "Origin", "https://evil.example")
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("with a key: %d %s", resp.StatusCode, body)
+	}
+}
