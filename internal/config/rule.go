@@ -49,6 +49,7 @@ var forms = map[string]form{
 	"origin":     {"http:// or https:// and a host, with a port where it needs one and nothing after it", isOrigin},
 	"network":    {"an address such as 10.0.0.7 or a range such as 10.0.0.0/8, and not every address there is", isNetwork},
 	"store":      {"sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", isStoreURL},
+	"redis":      {"redis://HOST:PORT, or rediss:// for TLS", isRedisURL},
 	"topic":      {"up to 64 letters, digits, dots, underscores and hyphens", regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`).MatchString},
 	"identifier": {"a letter or underscore followed by up to 63 letters, digits and underscores", regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString},
 	"prefix":     {"a lower-case letter followed by up to 15 lower-case letters and digits", regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString},
@@ -188,4 +189,9 @@ func isStoreURL(s string) bool {
 	}
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Host != "" && strings.Trim(u.Path, "/") != ""
+}
+
+func isRedisURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "redis" || u.Scheme == "rediss") && u.Host != ""
 }

@@ -14,6 +14,7 @@ type Settings struct {
 	Ingest     Ingest     `koanf:"ingest"`
 	Link       Link       `koanf:"link"`
 	Proxy      Proxy      `koanf:"proxy"`
+	Limits     Limits     `koanf:"limits"`
 	Admin      Admin      `koanf:"admin"`
 	Embedded   Embedded   `koanf:"embedded"`
 	Kafka      Kafka      `koanf:"kafka"`
@@ -61,6 +62,26 @@ type Link struct {
 type Proxy struct {
 	Trusted []string `koanf:"trusted" form:"network" empty:"ok" help:"Addresses and CIDR ranges of the load balancers and reverse proxies in front of the hosts, comma-separated: only from these is proxy.header believed. Empty takes every caller's address from its connection."`
 	Header  string   `koanf:"header" oneof:"x-forwarded-for forwarded" help:"The header to which every trusted proxy appends its peer's address, x-forwarded-for or forwarded (RFC 7239); the other one is never read, since a proxy passes on what callers write there."`
+}
+
+// Limits bounds how often callers may ask. Which routes each figure is for, and who
+// counts as one caller, stands in package ratelimit.
+type Limits struct {
+	Enabled bool          `koanf:"enabled" help:"Limit what callers may ask for. false, which is told in the log, is for load tests."`
+	Window  time.Duration `koanf:"window" range:"1s..1h" help:"The time within which requests are counted against the figures below."`
+	Track   int           `koanf:"track" range:"1..1000000" help:"Requests of one API key, or of one address to one website, to the ingestion host per window."`
+	Query   int           `koanf:"query" range:"1..1000000" help:"Requests of one API key or user to /v1/query per window."`
+	Compile int           `koanf:"compile" range:"1..1000000" help:"Requests of one API key or user to /v1/query/compile per window."`
+	Manage  int           `koanf:"manage" range:"1..1000000" help:"Requests of one API key or user to every other route of the query host per window."`
+
+	QueryAnonymous   int `koanf:"query_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query per window."`
+	CompileAnonymous int `koanf:"compile_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query/compile per window."`
+	ManageAnonymous  int `koanf:"manage_anonymous" range:"1..1000000" help:"Requests of one address without a credential to the other limited routes of the query host per window."`
+
+	Key         int `koanf:"key" range:"1..100000" help:"Requests of an API key whose own limit is enabled without a figure, to all routes of both hosts together, per window."`
+	Concurrency int `koanf:"concurrency" range:"1..10000" help:"Requests of one API key that may be under way at the same time, on both hosts together."`
+	IPv6Prefix  int `koanf:"ipv6_prefix" range:"32..128" help:"Leading bits of an IPv6 address that stand for one caller: who has an address usually has all of a /64."`
+	Memory      int `koanf:"memory" range:"1048576..17179869184" help:"Bytes of counted requests held at most; beyond it callers who asked least recently are forgotten."`
 }
 
 // Admin configures the private listener for metrics, health and profiles.
@@ -134,9 +155,11 @@ type Store struct {
 	URL Secret `koanf:"url" form:"store" empty:"ok" help:"Metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE; empty in standalone mode means a SQLite file in the data folder."`
 }
 
-// Redis is the place of the shared limits' settings, as Link is of short links'.
+// Redis configures the server through which several processes limit callers
+// together.
 type Redis struct {
-	URL Secret `koanf:"url" form:"text" empty:"ok" help:"Redis for limits that several hosts share, redis://HOST:PORT; without effect, since this version has no such limits."`
+	URL     Secret        `koanf:"url" form:"redis" empty:"ok" help:"Redis or Valkey in which all processes count requests together, redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss: for TLS; empty means that each process counts by itself."`
+	Timeout time.Duration `koanf:"timeout" range:"1ms..5s" help:"Longest wait for one answer of Redis; then the process decides by itself."`
 }
 
 // WithoutEffect returns the keys that are set and that this version does nothing
@@ -148,9 +171,6 @@ func (s Settings) WithoutEffect() []string {
 	}
 	if s.Link.PublicURL != "" {
 		keys = append(keys, "link.public_url")
-	}
-	if s.Redis.URL != "" {
-		keys = append(keys, "redis.url")
 	}
 	return keys
 }
@@ -225,7 +245,11 @@ func Default() Settings {
 		Query:  Query{Listen: "127.0.0.1:8080", Deadline: 30 * time.Second},
 		Ingest: Ingest{Listen: "127.0.0.1:8081", Deadline: 5 * time.Second, MaxInFlight: 16384},
 		Proxy:  Proxy{Header: "x-forwarded-for"},
-		Admin:  Admin{Listen: "127.0.0.1:9464"},
+		Limits: Limits{
+			Enabled: true, Window: time.Minute, Track: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
+			Manage: 600, ManageAnonymous: 120, Key: 300, Concurrency: 20, IPv6Prefix: 64, Memory: 128 << 20,
+		},
+		Admin: Admin{Listen: "127.0.0.1:9464"},
 		Embedded: Embedded{
 			Kafka: EmbeddedKafka{Listen: "127.0.0.1:9092"},
 			ClickHouse: EmbeddedClickHouse{
@@ -243,6 +267,7 @@ func Default() Settings {
 			DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
 			ReconcileInterval: time.Minute, ReconcilePairs: 2000,
 		},
+		Redis:    Redis{Timeout: 250 * time.Millisecond},
 		Key:      Key{Prefix: "mlr"},
 		Lookup:   Lookup{Fresh: 5 * time.Second, Stale: 10 * time.Minute},
 		Log:      Log{Level: "info", Format: "json"},

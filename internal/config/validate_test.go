@@ -112,6 +112,10 @@ func TestFormsOfTexts(t *testing.T) {
 			[]string{"sqlite:x.db", "sqlite:/var/lib/x.db", "sqlite::memory:", "postgres://u:p@h/d", "postgresql://h:5432/d?sslmode=disable"},
 			[]string{"sqlite:", "x.db", "postgres://h", "postgres://h/", "postgres:///d", "mysql://h/d", "postgres://h:x/d"},
 		},
+		"redis": {
+			[]string{"redis://127.0.0.1:6379", "rediss://u:p@h:6380/1", "redis://h"},
+			[]string{"127.0.0.1:6379", "redis://", "http://h", "redis:h:x"},
+		},
 		"topic":      {[]string{"dev.", "a-b_c.D9", strings.Repeat("x", 64)}, []string{"a/b", "a b", "ä", strings.Repeat("x", 65)}},
 		"identifier": {[]string{"millrace", "_a9", strings.Repeat("x", 64)}, []string{"9a", "a-b", "a.b", "a`b", strings.Repeat("x", 65)}},
 		"prefix":     {[]string{"mlr", "a", "a2345678901234_"[:14]}, []string{"A", "9a", "a_b", "", strings.Repeat("a", 17)}},
@@ -213,8 +217,8 @@ func TestSettingsWithoutEffectAreNamedWhereTheyAreSet(t *testing.T) {
 	if got := s.WithoutEffect(); got != nil {
 		t.Errorf("of the defaults: %q", got)
 	}
-	s.Link.Listen, s.Link.PublicURL, s.Redis.URL = "127.0.0.1:8082", "https://go.example.com", "redis://127.0.0.1:6379"
-	if diff := cmp.Diff([]string{"link.listen", "link.public_url", "redis.url"}, s.WithoutEffect()); diff != "" {
+	s.Link.Listen, s.Link.PublicURL = "127.0.0.1:8082", "https://go.example.com"
+	if diff := cmp.Diff([]string{"link.listen", "link.public_url"}, s.WithoutEffect()); diff != "" {
 		t.Errorf("WithoutEffect() (-want +got):\n%s", diff)
 	}
 }

@@ -25,6 +25,8 @@ type Error struct {
 	Details []Detail
 	// RetryAfter, when positive, is sent as the Retry-After header.
 	RetryAfter time.Duration
+	// Rate says which limit a RateLimited error is about; nil for none.
+	Rate *Rate
 	// Err is the cause. It is logged and never shown.
 	Err error
 }
@@ -43,6 +45,13 @@ type Detail struct {
 	Message string
 	// Suggestion is what the caller may have meant; empty when unknown.
 	Suggestion string
+}
+
+// Rate is a limit that is used up.
+type Rate struct {
+	Limit     int       // requests per window, or under way at the same time
+	Remaining int       // how many of them are left
+	Reset     time.Time // when the next one will be admitted
 }
 
 // NoIndex is the Index of a Detail that does not belong to one event of a batch.

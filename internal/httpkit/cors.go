@@ -7,7 +7,7 @@ import "github.com/valyala/fasthttp"
 const (
 	corsMethods = "POST, GET, OPTIONS, PUT, DELETE"
 	corsHeaders = "Content-Type, Content-Encoding, Authorization, X-Requested-With, X-Api-Key, X-Request-ID"
-	corsExposed = "X-Request-ID, Retry-After"
+	corsExposed = "X-Request-ID, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset"
 	corsMaxAge  = "86400" // seconds
 )
 

@@ -58,6 +58,7 @@ func appendIngestionBody(dst []byte, f failure, requestID []byte) []byte {
 	if f.row.Fix != "" {
 		dst = appendString(append(dst, `,"fix":`...), f.row.Fix)
 	}
+	dst = appendRate(dst, f)
 	for i, d := range f.Details {
 		if i == 0 {
 			dst = append(dst, `,"errors":[`...)
@@ -84,6 +85,7 @@ func appendQueryBody(dst []byte, f failure, requestID []byte) []byte {
 	dst = appendString(append(dst, `{"success":false,"error":`...), f.message(Query))
 	dst = appendString(append(dst, `,"code":`...), string(f.row.Code))
 	dst = append(append(append(dst, `,"requestId":"`...), requestID...), '"')
+	dst = appendRate(dst, f)
 	for i, d := range f.Details {
 		if i == 0 {
 			dst = append(dst, `,"details":[`...)
@@ -101,6 +103,18 @@ func appendQueryBody(dst []byte, f failure, requestID []byte) []byte {
 		dst = append(dst, ']')
 	}
 	return append(dst, '}')
+}
+
+// appendRate appends the members that say which limit is used up, on both hosts the
+// same.
+func appendRate(dst []byte, f failure) []byte {
+	if f.Rate == nil {
+		return dst
+	}
+	dst = strconv.AppendInt(append(dst, `,"limit":`...), int64(f.Rate.Limit), 10)
+	dst = strconv.AppendInt(append(dst, `,"remaining":`...), int64(f.Rate.Remaining), 10)
+	dst = strconv.AppendInt(append(dst, `,"reset":`...), f.Rate.Reset.UnixMilli(), 10)
+	return strconv.AppendInt(append(dst, `,"retryAfter":`...), int64(f.retryAfterSeconds()), 10)
 }
 
 // appendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.

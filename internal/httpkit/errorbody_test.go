@@ -7,13 +7,16 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/fault"
 )
@@ -108,9 +111,34 @@ func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 				if row.Code == fault.Validation || row.Code == fault.PayloadTooLarge {
 					f.Details = details
 				}
+				if row.Code == fault.RateLimited {
+					f.RetryAfter = 1500 * time.Millisecond
+					f.Rate = &fault.Rate{Limit: 600, Reset: time.UnixMilli(1_790_000_000_123)}
+				}
 				golden(t, filepath.Join(host.String(), string(row.Code)+".json"),
 					errorBody(host, resolve(f), []byte("2c1f0b6e-0000-4000-8000-000000000000")))
 			})
+		}
+	}
+}
+
+func TestA429SaysInItsHeaderWhenToAskAgain(t *testing.T) {
+	t.Parallel()
+	for _, host := range []Host{Ingestion, Query} {
+		app := New(Config{Host: host}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+		app.Get("/", func(*fiber.Ctx) error {
+			return &fault.Error{Code: fault.RateLimited, RetryAfter: 59_001 * time.Millisecond, Rate: &fault.Rate{Limit: 120, Remaining: 0, Reset: time.UnixMilli(1_790_000_000_123)}}
+		})
+		resp := do(t, app, "GET", "/", nil, "")
+		for name, want := range map[string]string{
+			"Retry-After": "60", "X-RateLimit-Limit": "120", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1790000000123",
+		} {
+			if got := resp.header.Get(name); resp.status != 429 || got != want {
+				t.Errorf("%s host: %d, %s %q, want 429 and %q", host, resp.status, name, got, want)
+			}
+		}
+		if resp.header.Get("X-Request-ID") == "" {
+			t.Errorf("%s host: no request id", host)
 		}
 	}
 }

@@ -16,6 +16,13 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 )
 
+// The headers of an answer that a limit made.
+const (
+	headerRateLimit     = "X-RateLimit-Limit"
+	headerRateRemaining = "X-RateLimit-Remaining"
+	headerRateReset     = "X-RateLimit-Reset" // Unix milliseconds
+)
+
 // fail answers a request with an error. It is the only place that writes an
 // error body, and the only one that logs what went wrong.
 func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
@@ -37,8 +44,13 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 	h := &rc.Response.Header
 	h.SetCanonical(canonicalRequestID, r.ctx.id)
 	h.SetContentType(fiber.MIMEApplicationJSON)
-	if after := f.retryAfter(); after > 0 {
-		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((after+time.Second-1)/time.Second)))
+	if after := f.retryAfterSeconds(); after > 0 {
+		h.Set(fiber.HeaderRetryAfter, strconv.Itoa(after))
+	}
+	if f.Rate != nil {
+		h.Set(headerRateLimit, strconv.Itoa(f.Rate.Limit))
+		h.Set(headerRateRemaining, strconv.Itoa(f.Rate.Remaining))
+		h.Set(headerRateReset, strconv.FormatInt(f.Rate.Reset.UnixMilli(), 10))
 	}
 	if f.status == http.StatusUnauthorized {
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL, rc))
@@ -89,11 +101,14 @@ func isNoRoute(err error) bool {
 	return ok && (fe.Code == http.StatusNotFound || fe.Code == http.StatusMethodNotAllowed)
 }
 
-func (f failure) retryAfter() time.Duration {
-	if f.RetryAfter > 0 {
-		return f.RetryAfter
+// retryAfterSeconds is the Retry-After header, rounded up: who waits as long is
+// never early. 0 means none.
+func (f failure) retryAfterSeconds() int {
+	after := f.RetryAfter
+	if after <= 0 {
+		after = f.row.RetryAfter
 	}
-	return f.row.RetryAfter
+	return int((after + time.Second - 1) / time.Second)
 }
 
 // challenge is the WWW-Authenticate header of RFC 9728: it names the document

@@ -1,0 +1,69 @@
+package ratelimit
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/config"
+)
+
+// Limit is a number of requests within any stretch of time of a length. The zero
+// value is no limit.
+type Limit struct {
+	Requests int
+	Window   time.Duration
+}
+
+// Family is a group of routes that are counted together.
+type Family uint8
+
+// The families.
+const (
+	Track Family = iota
+	Query
+	Compile
+	Manage
+	families = iota
+)
+
+// String returns the family's name, as it stands in metrics.
+func (f Family) String() string { return Families[f].Name }
+
+// Row is what one family's limit is.
+type Row struct {
+	Name string
+	// Covers says for which routes it is, for the reference.
+	Covers string
+	// Known and Anonymous are the keys of the settings that hold the figures: for
+	// callers with a credential, and for those without.
+	Known, Anonymous string
+
+	known, anonymous func(*config.Limits) int
+}
+
+// Families is the table of the families, in the order of their constants.
+var Families = [families]Row{
+	Track: {
+		Name: "track", Covers: "every route of the ingestion host that takes events",
+		Known: "limits.track", Anonymous: "limits.track",
+		known:     func(l *config.Limits) int { return l.Track },
+		anonymous: func(l *config.Limits) int { return l.Track },
+	},
+	Query: {
+		Name: "query", Covers: "`POST /v1/query`",
+		Known: "limits.query", Anonymous: "limits.query_anonymous",
+		known:     func(l *config.Limits) int { return l.Query },
+		anonymous: func(l *config.Limits) int { return l.QueryAnonymous },
+	},
+	Compile: {
+		Name: "compile", Covers: "`POST /v1/query/compile`",
+		Known: "limits.compile", Anonymous: "limits.compile_anonymous",
+		known:     func(l *config.Limits) int { return l.Compile },
+		anonymous: func(l *config.Limits) int { return l.CompileAnonymous },
+	},
+	Manage: {
+		Name: "manage", Covers: "every other route of the query host but `/health`, `GET /v1/query/types` and documents",
+		Known: "limits.manage", Anonymous: "limits.manage_anonymous",
+		known:     func(l *config.Limits) int { return l.Manage },
+		anonymous: func(l *config.Limits) int { return l.ManageAnonymous },
+	},
+}

@@ -1,0 +1,206 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// Shared settles requests for several processes. An error means that it could not
+// be asked, whether or not it has counted the request.
+type Shared interface {
+	// Settle counts a request against all of its windows and gives it a place, or
+	// does neither.
+	Settle(ctx context.Context, q Question) (Verdict, error)
+	// Release gives a place back.
+	Release(ctx context.Context, account, lease string) error
+	// Ping reports whether it can be asked.
+	Ping(ctx context.Context) error
+}
+
+// Question is what a Shared needs to know of a request.
+type Question struct {
+	Account string // who is counted
+	Windows []NamedLimit
+	// Places is how many requests of the account may be under way; 0 for any
+	// number, and then there is no lease.
+	Places   int
+	Lease    string        // names this request's place
+	LeaseFor time.Duration // after which a place is free whatever has become of its request
+}
+
+// NamedLimit is one window of an account.
+type NamedLimit struct {
+	Name string
+	Limit
+}
+
+// Verdict is the answer to a Question.
+type Verdict struct {
+	// Refused says what stood against the request: the index of a window, or
+	// len(Windows) for the places; Admitted when nothing did.
+	Refused int
+	// Wait is how long until the window has room.
+	Wait time.Duration
+}
+
+// Admitted is the Verdict.Refused of a request that was counted.
+const Admitted = -1
+
+// Times of settlers that fail.
+const (
+	breakerTrips = 3 // questions failed one after the other
+	retryPause   = 250 * time.Millisecond
+	// defaultLease is longer than a request takes that nobody gives another limit.
+	defaultLease = time.Minute
+)
+
+// sharing asks other processes. Once they have failed to answer a few times,
+// nobody asks any more until Limiter.Run has found them back, so that no request
+// pays for finding out.
+type sharing struct {
+	with     Shared
+	metrics  *metrics
+	leaseFor time.Duration
+	process  string // tells leases of this process from others'
+	leases   atomic.Uint64
+	breaker  *gobreaker.CircuitBreaker[Verdict]
+}
+
+func newSharing(deps Deps, m *metrics) *sharing {
+	s := &sharing{
+		with: deps.Shared, metrics: m, leaseFor: deps.LeaseFor,
+		process: strconv.FormatUint(rand.Uint64(), 36) + "-", //nolint:gosec // a name, no secret
+	}
+	if s.leaseFor <= 0 {
+		s.leaseFor = defaultLease
+	}
+	m.up.Set(1)
+	s.breaker = gobreaker.NewCircuitBreaker[Verdict](gobreaker.Settings{
+		Name: "shared limits", Timeout: retryPause,
+		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerTrips },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			switch {
+			case to == gobreaker.StateClosed:
+				m.up.Set(1)
+				deps.Log.LogAttrs(context.Background(), slog.LevelInfo, "limits are shared with other processes again")
+			case from == gobreaker.StateClosed:
+				m.up.Set(0)
+				deps.Log.LogAttrs(context.Background(), slog.LevelWarn, "limits are not shared with other processes: Redis does not answer")
+			}
+		},
+	})
+	return s
+}
+
+func (s *sharing) up() bool { return s.breaker.State() == gobreaker.StateClosed }
+
+// settle asks about a request.
+func (s *sharing) settle(ctx context.Context, q Question) (Verdict, error) {
+	start := time.Now()
+	v, err := s.breaker.Execute(func() (Verdict, error) { return s.with.Settle(ctx, q) })
+	s.metrics.seconds.Observe(time.Since(start).Seconds())
+	if err == nil && v.Refused > len(q.Windows) {
+		err = fmt.Errorf("settling a request: window %d of %d", v.Refused, len(q.Windows))
+	}
+	return v, err
+}
+
+// release gives a place back. What cannot be told is freed by Question.LeaseFor.
+func (s *sharing) release(ctx context.Context, who Identity, lease string) {
+	if !s.up() {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, _ = s.breaker.Execute(func() (Verdict, error) {
+		return Verdict{}, s.with.Release(ctx, who.name(), lease)
+	})
+}
+
+// admitShared decides together with other processes. What this process can tell
+// by itself costs no question: its own admissions are never more than everybody's,
+// and what the others have once refused for a while stays refused.
+func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) {
+	if !l.shared.up() {
+		l.metrics.local.Inc()
+		return l.admit(r, settle)
+	}
+	asked := l.now()
+	if _, refused := l.admit(r, look); refused != nil {
+		return Lease{}, refused
+	}
+	q := l.question(r)
+	v, err := l.shared.settle(ctx, q)
+	switch {
+	case err != nil:
+		l.metrics.local.Inc()
+		return l.admit(r, settle)
+	case v.Refused == Admitted:
+		lease, _ := l.admit(r, note)
+		if lease.account != nil {
+			lease.shared = q.Lease
+		}
+		return lease, nil
+	case v.Refused == len(q.Windows):
+		return Lease{}, &Refusal{Concurrent: true, Limit: q.Places, Wait: concurrencyWait}
+	}
+	l.block(r, v.Refused, asked+int64(v.Wait))
+	return Lease{}, &Refusal{Limit: q.Windows[v.Refused].Requests, Wait: v.Wait}
+}
+
+// question is the request as others see it. Windows are in the order of a claim.
+func (l *Limiter) question(r Request) Question {
+	q := Question{
+		Account: r.Who.name(), Places: l.placesOf(r.Who),
+		Windows: append(make([]NamedLimit, 0, 2), NamedLimit{r.Family.String(), l.limit(r)}),
+	}
+	if r.Custom.Requests > 0 {
+		q.Windows = append(q.Windows, NamedLimit{"all", r.Custom})
+	}
+	if q.Places > 0 {
+		q.Lease = l.shared.process + strconv.FormatUint(l.shared.leases.Add(1), 36)
+		q.LeaseFor = l.shared.leaseFor
+	}
+	return q
+}
+
+// Run finds out when other processes can be asked again, until ctx ends. Without
+// it they never are, once they have failed.
+func (l *Limiter) Run(ctx context.Context) error {
+	if l.shared == nil {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(retryPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if !l.shared.up() {
+			_, _ = l.shared.breaker.Execute(func() (Verdict, error) {
+				return Verdict{}, l.shared.with.Ping(ctx)
+			})
+		}
+	}
+}
+
+// Detail says in a sentence what an operator should know about the limiter; empty
+// when there is nothing.
+func (l *Limiter) Detail() string {
+	switch {
+	case l.off:
+		return "limits.enabled is false: nobody is limited"
+	case l.shared != nil && !l.shared.up():
+		return "Redis does not answer: this process limits by itself"
+	}
+	return ""
+}
