@@ -83,7 +83,7 @@ func (d directory) KeyByHash(_ context.Context, hash [apikey.HashLen]byte) (*api
 
 // WebsiteByID implements auth.WebsiteStore.
 func (directory) WebsiteByID(_ context.Context, id string) (*website.Website, error) {
-	return &website.Website{ID: id, OrganizationID: benchOrganization, ClientID: id, AnonymizeVisitorIDs: "true"}, nil
+	return &website.Website{ID: id, OrganizationID: benchOrganization, ClientID: id, Settings: website.Settings{AnonymizeVisitorIDs: "true"}}, nil
 }
 
 // WebsiteByClientID implements auth.WebsiteStore.

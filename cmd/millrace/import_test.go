@@ -224,7 +224,7 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.db.CreateWebsite(t.Context(), foreign); err != nil {
+	if err := p.db.CreateWebsite(t.Context(), foreign, byOperator); err != nil {
 		t.Fatal(err)
 	}
 	own := []string{"--organization", p.website.OrganizationID}

@@ -113,7 +113,7 @@ func seeded(t *testing.T) (flag string, db *store.Store, w *website.Website) {
 	if w, err = website.New(o.ID, "Shop", "shop.example", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateWebsite(t.Context(), w); err != nil {
+	if err := db.CreateWebsite(t.Context(), w, byOperator); err != nil {
 		t.Fatal(err)
 	}
 	return "--store.url=" + url, db, w
@@ -187,11 +187,11 @@ func TestKeyCommandsSayWhatIsWrong(t *testing.T) {
 		{[]string{"create", "--name", "x", "--scope", "all"}, second.ID + " (Second)"},
 		{[]string{"create", "--name", "x", "--scope", "read:everything"}, `--scope: unknown scope "read:everything"; the scopes are read:data,`},
 		{[]string{"create", "--name", "x", "--organization", second.ID}, "at least one scope"},
-		{[]string{"create", "--scope", "all", "--organization", second.ID}, "a key's name"},
+		{[]string{"create", "--scope", "all", "--organization", second.ID}, "name must have 1 to 100 characters"},
 		{[]string{"create", "--name", "x", "--scope", "all", "--organization", "org_x"}, "--organization org_x: organization not found"},
 		{[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--website", "web_x"}, "website not found"},
 		{[]string{"create", "--name", "x", "--scope", "all", "--expires", "soon"}, `--expires: "soon" is neither a duration such as 720h nor a time`},
-		{[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--expires", "-1h"}, "expiry lies in the future"},
+		{[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--expires", "-1h"}, "expiresAt must lie in the future"},
 		{[]string{"revoke", "key_x"}, "key_x: API key not found"},
 	} {
 		_, _, err := millrace(t, append([]string{"keys", url}, tt.args...)...)

@@ -1,149 +1,157 @@
-// Package apikey holds API keys: their secret's format and what makes one valid.
+// Package apikey holds API keys: their secret's format, what makes one valid,
+// and the rules by which they are made, changed and ended.
 //
 // A secret is a prefix, an underscore, 42 random characters and a checksum of 6,
 // so that scanners find leaked ones and a mistyped one is refused without a
 // lookup. Only its SHA-256 is kept: the random part carries 250 bits, which
-// nobody guesses, so no slow hash is needed. The package neither reads keys nor
-// knows what a scope allows; those are jobs of store and auth.
+// nobody guesses, so no slow hash is needed.
+//
+// The package promises that a revoked or deleted key never comes back, that of
+// two changes made at once one fails, and that every change names who made it.
+// It neither reads keys nor knows what a scope allows nor who may manage keys;
+// those are jobs of store and auth.
 package apikey
 
 import (
 	"errors"
-	"fmt"
+	"net/netip"
 	"time"
-	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/cidr"
 )
 
-// Errors of stores.
+// Errors of stores and of the service.
 var (
 	// ErrNotFound says that there is no such key.
 	ErrNotFound = errors.New("API key not found")
 	// ErrRevoked says that the key was revoked, which is final.
 	ErrRevoked = errors.New("API key is revoked")
+	// ErrDeleted says that the key was deleted, which is final too.
+	ErrDeleted = errors.New("API key is deleted")
+	// ErrChanged says that the key is not any more what the change was made on.
+	ErrChanged = errors.New("API key was changed in the meantime")
 )
 
-// Limits of a key's settings.
-const (
-	MaxNameLen = 100            // code points
-	MaxGrace   = 24 * time.Hour // of the old secret after a rotation
-)
-
-// Key is one API key. Times are UTC; a zero time means never.
+// Key is one API key. Times are UTC; a zero time means never. A Key that was read
+// is shared and must not be changed.
 type Key struct {
 	ID             string // "key_" + ULID
 	OrganizationID string // empty when the organization is gone: the key is refused
 	// WebsiteID limits the key to one website; empty means every website of the
 	// organization.
 	WebsiteID string
-	Name      string // 1 to MaxNameLen code points
-	Start     string // the secret's prefix and first characters, for lists
-	Hash      [HashLen]byte
+	// Version is 1 at first and one more with every change.
+	Version int64
+	Name    string // 1 to MaxNameLen code points
+	Start   string // the secret's prefix and first characters, for lists
+	Hash    [HashLen]byte
 	// OldHash is the secret's hash before the last rotation; it is accepted until
 	// OldHashUntil. Zero when the old secret died at once.
 	OldHash      [HashLen]byte
 	OldHashUntil time.Time
 	Scopes       []string // names of auth.Scopes
-	ExpiresAt    time.Time
-	RevokedAt    time.Time
-	RotatedAt    time.Time
-	CreatedAt    time.Time
+	RateLimit    RateLimit
+	// IPAllow, where not empty, are the only addresses from which the key is
+	// accepted, on every host.
+	IPAllow []netip.Prefix
+	// IdleExpiryDays is after how many days without use the key expires; 0 means
+	// never.
+	IdleExpiryDays int
+	Tags           []string
+	ExpiresAt      time.Time
+	RevokedAt      time.Time
+	DeletedAt      time.Time
+	RotatedAt      time.Time
+	// LastUsedAt is exact to the minute and known a minute late.
+	LastUsedAt time.Time
+	CreatedAt  time.Time
+	UpdatedAt  time.Time // of the last change; uses are none
+	CreatedBy  string    // id of who made the key; empty for the operator's command
 }
 
-// Spec is what a caller chooses about a new key.
-type Spec struct {
-	OrganizationID string
-	WebsiteID      string // empty for a global key
-	Name           string
-	Scopes         []string  // at least one
-	ExpiresAt      time.Time // zero for a key that does not expire
+// RateLimit is a key's own limit, over all endpoints together. It comes on top of
+// the endpoints' own limits and lifts none.
+type RateLimit struct {
+	Enabled bool
+	Limit   int           // requests in a window
+	Window  time.Duration // whole seconds
 }
 
-// New makes a key and its secret. The secret is to be shown once and is kept
-// nowhere. The caller has checked the scopes' names.
-func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err error) {
-	if err := spec.validate(now); err != nil {
-		return nil, "", err
+// Status is what became of a key.
+type Status string
+
+// The statuses.
+const (
+	Active  Status = "active"
+	Revoked Status = "revoked"
+	Expired Status = "expired" // at its date, or for want of use
+)
+
+// Status returns what the key is at now. A revoked key stays revoked when it
+// expires too.
+func (k *Key) Status(now time.Time) Status {
+	switch {
+	case reached(k.RevokedAt, now), reached(k.DeletedAt, now):
+		return Revoked
+	case reached(k.ExpiresAt, now), k.Idle(now):
+		return Expired
+	default:
+		return Active
 	}
-	secret, err = Generate(prefix)
-	if err != nil {
-		return nil, "", err
-	}
-	return &Key{
-		ID:             id.New("key"),
-		OrganizationID: spec.OrganizationID,
-		WebsiteID:      spec.WebsiteID,
-		Name:           spec.Name,
-		Start:          Start(secret),
-		Hash:           HashOf([]byte(secret)),
-		Scopes:         spec.Scopes,
-		ExpiresAt:      spec.ExpiresAt,
-		CreatedAt:      now,
-	}, secret, nil
 }
 
-func (s Spec) validate(now time.Time) error {
-	var errs []error
-	if s.OrganizationID == "" {
-		errs = append(errs, errors.New("a key needs an organization"))
-	}
-	if n := utf8.RuneCountInString(s.Name); n < 1 || n > MaxNameLen {
-		errs = append(errs, fmt.Errorf("a key's name has 1 to %d characters, not %d", MaxNameLen, n))
-	}
-	if len(s.Scopes) == 0 {
-		errs = append(errs, errors.New("a key needs at least one scope"))
-	}
-	if !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
-		errs = append(errs, errors.New("a key's expiry lies in the future"))
-	}
-	return errors.Join(errs...)
-}
-
-// Active reports whether the key is neither revoked nor expired at now. The
+// Active reports whether the key is neither ended nor expired at now. The
 // instant of expiry is already too late.
-func (k *Key) Active(now time.Time) bool {
-	revoked := !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt)
-	expired := !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
-	return !revoked && !expired
+func (k *Key) Active(now time.Time) bool { return k.Status(now) == Active }
+
+// Idle reports whether the key has expired for want of use. LastUsedAt may be
+// known late: see Usage.
+func (k *Key) Idle(now time.Time) bool { return reached(k.IdleAt(), now) }
+
+// IdleAt is when the key expires for want of use; zero means never.
+func (k *Key) IdleAt() time.Time {
+	if k.IdleExpiryDays == 0 {
+		return time.Time{}
+	}
+	from := k.CreatedAt
+	for _, t := range []time.Time{k.RotatedAt, k.LastUsedAt} {
+		if t.After(from) {
+			from = t
+		}
+	}
+	return from.AddDate(0, 0, k.IdleExpiryDays)
 }
+
+func reached(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
 // Accepts reports whether the key is active at now and hash is its secret's, or
-// its old secret's within the grace of a rotation.
+// its old secret's within the grace of a rotation. From where the secret came is
+// for AllowsAddr to judge.
 func (k *Key) Accepts(hash [HashLen]byte, now time.Time) bool {
 	current := hash == k.Hash
 	old := hash == k.OldHash && now.Before(k.OldHashUntil)
 	return (current || old) && k.Active(now)
 }
 
-// Rotation replaces a key's secret.
-type Rotation struct {
-	Start string
-	Hash  [HashLen]byte
-	At    time.Time
-	// OldUntil is how long the old secret is still accepted; at or before At it
-	// dies at once.
-	OldUntil time.Time
+// AllowsAddr reports whether the key may be used from an address. Where the
+// address is not known, the zero Addr, only a key without a list may be.
+func (k *Key) AllowsAddr(addr netip.Addr) bool {
+	return len(k.IPAllow) == 0 || cidr.Contains(k.IPAllow, addr)
 }
 
-// NewRotation makes a new secret for a key. The old one is accepted for grace,
-// 0 to MaxGrace, after now.
-func NewRotation(prefix string, grace time.Duration, now time.Time) (r Rotation, secret string, err error) {
-	if grace < 0 || grace > MaxGrace {
-		return Rotation{}, "", fmt.Errorf("a rotation's grace is 0 to %s, not %s", MaxGrace, grace)
-	}
-	secret, err = Generate(prefix)
-	if err != nil {
-		return Rotation{}, "", err
-	}
-	return Rotation{
-		Start: Start(secret), Hash: HashOf([]byte(secret)), At: now, OldUntil: now.Add(grace),
-	}, secret, nil
-}
-
-// Filter selects keys for a list, ordered by id, which is the order of creation.
+// Filter selects keys for a list. Deleted ones are in none.
 type Filter struct {
 	OrganizationID string // required
-	After          string // only ids after this one; empty for the first page
-	Limit          int    // most keys returned; 0 means 1000
+	WebsiteID      string // only keys limited to this website; empty for all
+	Tag            string // only keys with this tag; empty for all
+	// Search selects by a part of the name, whatever its case, or by the start of
+	// the secret; empty for all.
+	Search string
+	// Status selects by status at Now; empty for all.
+	Status Status
+	Now    time.Time
+	// Newest lists the latest first; otherwise the order is that of creation.
+	Newest bool
+	After  string // only ids after this one in the list's order; empty for the first page
+	Limit  int    // most keys returned; 0 means 1000
 }

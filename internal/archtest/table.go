@@ -8,6 +8,7 @@ const Module = "github.com/millrace/millrace"
 // stands in edges.
 var ranks = map[string]int{
 	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0, "internal/suggest": 0,
+	"internal/cidr": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
 	"internal/control": 1, "internal/label": 1,
@@ -39,6 +40,9 @@ var edges = map[string][]string{
 	"internal/telemetry": {"internal/config", "internal/lifecycle"},
 	// News are published as records, by whoever holds the lease.
 	"internal/control": {"internal/lease", "internal/record"},
+	// Changes of both are audited, and their services say how.
+	"internal/apikey":    {"internal/audit"},
+	"internal/website":   {"internal/audit"},
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/website"},
 	"internal/analytics": {"internal/website"},

@@ -42,7 +42,7 @@ var keys = map[string]auth.Principal{
 
 var websites = []*website.Website{
 	{ID: "web_1", ClientID: "client-1", OldClientID: "client-0", OldClientIDUntil: noon.Add(time.Hour), OrganizationID: "org_1"},
-	{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1", AnonymizeVisitorIDs: "false"},
+	{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1", Settings: website.Settings{AnonymizeVisitorIDs: "false"}},
 	{ID: "web_3", ClientID: "client-3", OrganizationID: "org_2"},
 	{ID: "web_4", ClientID: "client-4"},
 }

@@ -49,6 +49,7 @@ func openPostgres(url string, opts Options) (*Store, error) {
 		name:       "postgres",
 		bun:        func() schema.Dialect { return pgdialect.New() },
 		migrations: migrations.Postgres,
+		holds:      "? @> to_jsonb(?::text)",
 		violation:  postgresViolation,
 	}
 	d.migrate = func(ctx context.Context) error {

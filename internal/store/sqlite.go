@@ -47,6 +47,7 @@ func openSQLite(path string, opts Options) (*Store, error) {
 		name:       "sqlite",
 		bun:        func() schema.Dialect { return sqlitedialect.New() },
 		migrations: migrations.SQLite,
+		holds:      "EXISTS (SELECT 1 FROM json_each(?) WHERE value = ?)",
 		violation:  sqliteViolation,
 	}
 	d.migrate = func(ctx context.Context) error { return migrateSQLite(ctx, d, write) }

@@ -49,6 +49,8 @@ type dialect struct {
 	migrations fs.FS
 	// migrate opens a connection pool for migrations and runs them through it.
 	migrate func(ctx context.Context) error
+	// holds is a condition: the column of a list, named first, holds a text.
+	holds string
 	// violation says which kind of constraint err reports; noViolation for any
 	// other error.
 	violation func(err error) violation

@@ -3,89 +3,209 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/uptrace/bun"
 
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
-
-// pageLimit is the most rows of a list that names no limit.
-const pageLimit = 1000
 
 type websiteRow struct {
 	bun.BaseModel `bun:"table:websites,alias:w"`
 
 	ID                  string  `bun:"id,pk"`
 	OrganizationID      string  `bun:"organization_id,nullzero"`
+	Version             int64   `bun:"version"`
 	ClientID            string  `bun:"client_id"`
 	OldClientID         string  `bun:"old_client_id,nullzero"`
 	OldClientIDUntil    instant `bun:"old_client_id_until"`
 	Name                string  `bun:"name"`
 	Domain              string  `bun:"domain"`
+	Timezone            string  `bun:"timezone"`
 	AnonymizeVisitorIDs string  `bun:"anonymize_visitor_ids"`
 	AllowedOrigins      list    `bun:"allowed_origins"`
 	AllowedIPs          list    `bun:"allowed_ips"`
 	Public              bool    `bun:"public"`
+	Settings            string  `bun:"settings"` // websiteSettings
 	CreatedAt           instant `bun:"created_at"`
 	UpdatedAt           instant `bun:"updated_at"`
+	DeletedAt           instant `bun:"deleted_at"`
+	CreatedBy           string  `bun:"created_by"`
+	SearchText          string  `bun:"search_text"`
 }
 
-func newWebsiteRow(w *website.Website) *websiteRow {
+// websiteSettings are the settings that no query asks for, as the column holds
+// them. What is absent has the default, so that a row from before a setting means
+// what it meant.
+type websiteSettings struct {
+	ExcludedPaths         []string `json:"excludedPaths,omitempty"`
+	ExcludedIPs           []string `json:"excludedIps,omitempty"`
+	MaskPatterns          []string `json:"maskPatterns,omitempty"`
+	SessionTimeoutMinutes int      `json:"sessionTimeoutMinutes,omitempty"`
+	KeepBots              bool     `json:"keepBots,omitempty"`
+	DataRetentionDays     int      `json:"dataRetentionDays,omitempty"`
+	TrackQueryParams      []string `json:"trackQueryParams,omitempty"`
+}
+
+func newWebsiteRow(w *website.Website) (*websiteRow, error) {
+	settings, err := json.Marshal(websiteSettings{
+		ExcludedPaths: w.ExcludedPaths, ExcludedIPs: w.ExcludedIPs, MaskPatterns: w.MaskPatterns,
+		SessionTimeoutMinutes: w.SessionTimeoutMinutes, KeepBots: w.KeepBots,
+		DataRetentionDays: w.DataRetentionDays, TrackQueryParams: w.TrackQueryParams,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing down the settings of website %s: %w", w.ID, err)
+	}
 	row := &websiteRow{
-		ID: w.ID, OrganizationID: w.OrganizationID,
+		ID: w.ID, OrganizationID: w.OrganizationID, Version: max(w.Version, 1),
 		ClientID: w.ClientID, OldClientID: w.OldClientID, OldClientIDUntil: at(w.OldClientIDUntil),
-		Name: w.Name, Domain: w.Domain, AnonymizeVisitorIDs: w.AnonymizeVisitorIDs,
-		AllowedOrigins: w.AllowedOrigins, AllowedIPs: w.AllowedIPs, Public: w.Public,
-		CreatedAt: at(w.CreatedAt), UpdatedAt: at(w.UpdatedAt),
+		Name: w.Name, Domain: w.Domain, Timezone: w.Timezone, AnonymizeVisitorIDs: w.AnonymizeVisitorIDs,
+		AllowedOrigins: w.AllowedOrigins, AllowedIPs: w.AllowedIPs, Public: w.Public, Settings: string(settings),
+		CreatedAt: at(w.CreatedAt), UpdatedAt: at(w.UpdatedAt), DeletedAt: at(w.DeletedAt), CreatedBy: w.CreatedBy,
+		SearchText: strings.ToLower(w.Name) + " " + w.Domain,
 	}
 	if row.AnonymizeVisitorIDs == "" {
 		row.AnonymizeVisitorIDs = "true"
 	}
-	return row
-}
-
-func (r *websiteRow) website() *website.Website {
-	return &website.Website{
-		ID: r.ID, OrganizationID: r.OrganizationID,
-		ClientID: r.ClientID, OldClientID: r.OldClientID, OldClientIDUntil: r.OldClientIDUntil.Time,
-		Name: r.Name, Domain: r.Domain, AnonymizeVisitorIDs: r.AnonymizeVisitorIDs,
-		AllowedOrigins: r.AllowedOrigins, AllowedIPs: r.AllowedIPs, Public: r.Public,
-		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+	if row.Timezone == "" {
+		row.Timezone = "UTC"
 	}
+	return row, nil
 }
 
-// CreateWebsite adds a website. It returns website.ErrClientIDTaken when another
-// website bears the client id, and org.ErrNotFound for an organization that does
-// not exist.
-func (s *Store) CreateWebsite(ctx context.Context, w *website.Website) error {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	_, err := s.write.NewInsert().Model(newWebsiteRow(w)).Exec(ctx)
-	switch {
-	case s.dialect.violation(err) == uniqueViolation:
-		return website.ErrClientIDTaken
-	case s.dialect.violation(err) == foreignKeyViolation:
-		return org.ErrNotFound
-	case err != nil:
-		return fmt.Errorf("adding website %s: %w", w.ID, err)
+func (r *websiteRow) website() (*website.Website, error) {
+	var more websiteSettings
+	if err := json.Unmarshal([]byte(r.Settings), &more); err != nil {
+		return nil, fmt.Errorf("reading the settings of website %s: %w", r.ID, err)
+	}
+	if more.SessionTimeoutMinutes == 0 {
+		more.SessionTimeoutMinutes = website.DefaultSessionTimeout
+	}
+	return &website.Website{
+		ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version,
+		ClientID: r.ClientID, OldClientID: r.OldClientID, OldClientIDUntil: r.OldClientIDUntil.Time,
+		Name: r.Name, Domain: r.Domain, Timezone: r.Timezone, Public: r.Public,
+		Settings: website.Settings{
+			AllowedOrigins: r.AllowedOrigins, AllowedIPs: r.AllowedIPs, AnonymizeVisitorIDs: r.AnonymizeVisitorIDs,
+			ExcludedPaths: more.ExcludedPaths, ExcludedIPs: more.ExcludedIPs, MaskPatterns: more.MaskPatterns,
+			SessionTimeoutMinutes: more.SessionTimeoutMinutes, KeepBots: more.KeepBots,
+			DataRetentionDays: more.DataRetentionDays, TrackQueryParams: more.TrackQueryParams,
+		},
+		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
+	}, nil
+}
+
+// CreateWebsite adds a website, its audit entry and its news. It returns
+// website.ErrClientIDTaken when another website bears the client id,
+// website.ErrDomainTaken when another one of the organization has the domain, and
+// org.ErrNotFound for an organization that does not exist.
+func (s *Store) CreateWebsite(ctx context.Context, w *website.Website, by audit.By) error {
+	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+		if err := tx.domainFree(ctx, w); err != nil {
+			return err
+		}
+		row, err := newWebsiteRow(w)
+		if err != nil {
+			return err
+		}
+		_, err = tx.write.NewInsert().Model(row).Exec(ctx)
+		if tx.dialect.violation(err) == foreignKeyViolation {
+			return org.ErrNotFound
+		}
+		if err != nil {
+			return tx.websiteViolation(err, "adding", w)
+		}
+		return tx.journalWebsite(ctx, website.ActionCreated, nil, w, by)
+	})
+}
+
+// SaveWebsite replaces was by is, with its audit entry and its news. A website
+// that is not at was.Version any more is website.ErrChanged, and nothing is
+// written; other errors are those of CreateWebsite.
+func (s *Store) SaveWebsite(ctx context.Context, action website.Action, was, is *website.Website, by audit.By) error {
+	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+		if err := tx.domainFree(ctx, is); err != nil {
+			return err
+		}
+		row, err := newWebsiteRow(is)
+		if err != nil {
+			return err
+		}
+		res, err := tx.write.NewUpdate().Model(row).ExcludeColumn("id", "organization_id", "created_at", "created_by").
+			Where("id = ?", was.ID).Where("version = ?", was.Version).Exec(ctx)
+		if err != nil {
+			return tx.websiteViolation(err, "changing", is)
+		}
+		if err := mustTouch(res, website.ErrChanged); err != nil {
+			return err
+		}
+		return tx.journalWebsite(ctx, action, was, is, by)
+	})
+}
+
+// domainFree returns website.ErrDomainTaken when another website has the domain
+// now. Of two who ask at the same time, the index refuses one.
+func (s *Store) domainFree(ctx context.Context, w *website.Website) error {
+	if !w.DeletedAt.IsZero() {
+		return nil
+	}
+	taken, err := s.read.NewSelect().Model((*websiteRow)(nil)).Where("w.organization_id = ?", w.OrganizationID).
+		Where("w.domain = ?", w.Domain).Where("w.deleted_at IS NULL").Where("w.id <> ?", w.ID).Exists(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for the domain of website %s: %w", w.ID, err)
+	}
+	if taken {
+		return website.ErrDomainTaken
 	}
 	return nil
 }
 
-// WebsiteByID returns a website, or website.ErrNotFound.
+// websiteViolation says which unique thing was taken: the index tells its name
+// in the text of either database.
+func (s *Store) websiteViolation(err error, doing string, w *website.Website) error {
+	switch {
+	case s.dialect.violation(err) != uniqueViolation:
+		return fmt.Errorf("%s website %s: %w", doing, w.ID, err)
+	case strings.Contains(err.Error(), "domain"):
+		return website.ErrDomainTaken
+	default:
+		return website.ErrClientIDTaken
+	}
+}
+
+func (s *Store) journalWebsite(ctx context.Context, action website.Action, was, is *website.Website, by audit.By) error {
+	if err := s.Record(ctx, website.Entry(action, was, is, by)); err != nil {
+		return err
+	}
+	return s.Announce(ctx, website.News(was, is))
+}
+
+// WebsiteByID returns a website that is not deleted, or website.ErrNotFound.
 func (s *Store) WebsiteByID(ctx context.Context, id string) (*website.Website, error) {
-	return s.websiteWhere(ctx, "w.id = ?", id)
+	return s.websiteWhere(ctx, "w.id = ? AND w.deleted_at IS NULL", id)
 }
 
 // WebsiteByClientID returns the website that bears a client id, or bore it until
-// a rotation whose grace is not over; else website.ErrNotFound.
+// a rotation whose grace is not over; else, also when it is deleted,
+// website.ErrNotFound.
 func (s *Store) WebsiteByClientID(ctx context.Context, clientID string) (*website.Website, error) {
-	return s.websiteWhere(ctx, "w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)",
+	return s.websiteWhere(ctx, "(w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)) AND w.deleted_at IS NULL",
 		clientID, clientID, at(s.opts.Now()))
+}
+
+// AnyWebsite returns the website with an id, or else a client id as
+// WebsiteByClientID says, also a deleted one; else website.ErrNotFound.
+func (s *Store) AnyWebsite(ctx context.Context, ref string) (*website.Website, error) {
+	w, err := s.websiteWhere(ctx, "w.id = ?", ref)
+	if errors.Is(err, website.ErrNotFound) {
+		return s.websiteWhere(ctx, "w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)", ref, ref, at(s.opts.Now()))
+	}
+	return w, err
 }
 
 func (s *Store) websiteWhere(ctx context.Context, where string, args ...any) (*website.Website, error) {
@@ -102,59 +222,35 @@ func (s *Store) websiteWhere(ctx context.Context, where string, args ...any) (*w
 	if err != nil {
 		return nil, fmt.Errorf("reading a website: %w", err)
 	}
-	return row.website(), nil
+	return row.website()
 }
 
-// ListWebsites returns the websites that f selects, ordered by id.
+// ListWebsites returns the websites that f selects.
 func (s *Store) ListWebsites(ctx context.Context, f website.Filter) ([]*website.Website, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []websiteRow
-	q := s.read.NewSelect().Model(&rows).Where("w.organization_id = ?", f.OrganizationID).
-		Order("w.id").Limit(limit(f.Limit))
+	q := s.read.NewSelect().Model(&rows).Where("w.organization_id = ?", f.OrganizationID)
+	if f.DeletedAfter.IsZero() {
+		q = q.Where("w.deleted_at IS NULL")
+	} else {
+		q = q.Where("w.deleted_at > ?", at(f.DeletedAfter))
+	}
 	if f.ID != "" {
 		q = q.Where("w.id = ?", f.ID)
 	}
-	if f.After != "" {
-		q = q.Where("w.id > ?", f.After)
+	if f.Search != "" {
+		q = q.Where("w.search_text LIKE ? ESCAPE '!'", "%"+escapeLike(strings.ToLower(f.Search))+"%")
 	}
-	if err := q.Scan(ctx); err != nil {
+	if err := page(q, "w.id", f.Newest, f.After, f.Limit).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing websites of organization %s: %w", f.OrganizationID, err)
 	}
 	all := make([]*website.Website, len(rows))
 	for i := range rows {
-		all[i] = rows[i].website()
+		var err error
+		if all[i], err = rows[i].website(); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
-}
-
-// RotateClientID gives a website of an organization a new client id; the one
-// before is accepted until oldUntil, when that lies after now. It returns
-// website.ErrNotFound and website.ErrClientIDTaken.
-func (s *Store) RotateClientID(ctx context.Context, organizationID, id, clientID string, now, oldUntil time.Time) error {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	q := s.write.NewUpdate().Model((*websiteRow)(nil)).
-		Where("id = ?", id).Where("organization_id = ?", organizationID).
-		Set("client_id = ?", clientID).Set("updated_at = ?", at(now))
-	if oldUntil.After(now) {
-		q = q.Set("old_client_id = client_id").Set("old_client_id_until = ?", at(oldUntil))
-	} else {
-		q = q.Set("old_client_id = NULL").Set("old_client_id_until = NULL")
-	}
-	res, err := q.Exec(ctx)
-	if s.dialect.violation(err) == uniqueViolation {
-		return website.ErrClientIDTaken
-	}
-	if err != nil {
-		return fmt.Errorf("rotating the client id of website %s: %w", id, err)
-	}
-	return mustTouch(res, website.ErrNotFound)
-}
-
-func limit(n int) int64 {
-	if n <= 0 || n > pageLimit {
-		return pageLimit
-	}
-	return int64(n)
 }

@@ -13,6 +13,9 @@ import (
 // MaxDomainLen is the longest domain, in bytes of its ASCII form.
 const MaxDomainLen = 253
 
+// maxURLLen bounds the text in which a domain is looked for, in bytes.
+const maxURLLen = 2048
+
 // hosts maps names as a browser does before it writes them into Origin.
 var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
 
@@ -20,6 +23,15 @@ var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName
 // in their ASCII form, without scheme, user, port, path, trailing dot and
 // leading "www.". Addresses and single names such as "localhost" are accepted.
 func NormalizeDomain(text string) (string, error) {
+	host, err := normalHost(text)
+	return withoutWWW(host), err
+}
+
+// normalHost does all of NormalizeDomain but to cut the "www.".
+func normalHost(text string) (string, error) {
+	if len(text) > maxURLLen {
+		return "", fmt.Errorf("a domain has at most %d bytes", MaxDomainLen)
+	}
 	host := strings.TrimSpace(text)
 	if _, rest, ok := strings.Cut(host, "://"); ok {
 		host = rest
@@ -38,7 +50,7 @@ func NormalizeDomain(text string) (string, error) {
 	if err != nil || ascii == "" || len(ascii) > MaxDomainLen {
 		return "", fmt.Errorf("%q is not a domain such as example.com", text)
 	}
-	return withoutWWW(ascii), nil
+	return ascii, nil
 }
 
 // withoutWWW cuts a leading "www." where a domain is left: www.com is one itself.

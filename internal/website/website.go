@@ -1,77 +1,56 @@
-// Package website holds the sites and apps whose events are collected.
+// Package website holds the sites and apps whose events are collected, and the
+// rules by which they are made, changed and deleted.
 //
-// It promises that a domain has one written form and that a client id is told
-// apart from noise without a lookup. It does not judge origins or addresses:
-// package ingest does, with the lists kept here.
+// It promises that a domain has one written form and belongs to one website of an
+// organization, that a client id is told apart from noise without a lookup, that
+// of two changes made at once one fails, and that every change names who made
+// it. It does not judge origins, addresses and paths of events: package ingest
+// does, with the settings kept here. Who may manage websites is for auth to say.
 package website
 
 import (
 	"errors"
-	"fmt"
 	"time"
-	"unicode/utf8"
-
-	"github.com/millrace/millrace/internal/id"
 )
 
-// Errors of stores.
+// Errors of stores and of the service.
 var (
 	ErrNotFound      = errors.New("website not found")
 	ErrClientIDTaken = errors.New("another website bears this client id")
+	// ErrDomainTaken says that another website of the organization has the domain.
+	ErrDomainTaken = errors.New("another website of the organization has this domain")
+	// ErrChanged says that the website is not any more what the change was made on.
+	ErrChanged = errors.New("website was changed in the meantime")
+	// ErrNotDeleted says that there is nothing to restore.
+	ErrNotDeleted = errors.New("website is not deleted")
 )
 
-// Limits of a website's settings.
-const (
-	MaxNameLen = 100 // code points
-	MaxRefLen  = 128 // bytes of an id or a client id
-)
+// RestoreFor is how long a deleted website can be restored.
+const RestoreFor = 30 * 24 * time.Hour
 
 // Website is one source of events. Its ID is private and stable; its ClientID is
 // the public name that browsers carry. They are equal at creation, and the
-// client id can be rotated apart from the id. Times are UTC.
+// client id can be rotated apart from the id. Times are UTC. A Website that was
+// read is shared and must not be changed.
 type Website struct {
 	ID             string // "web_" + ULID
 	OrganizationID string // empty when the organization is gone: the website is not usable
-	ClientID       string
+	// Version is 1 at first and one more with every change.
+	Version  int64
+	ClientID string
 	// OldClientID is the client id before the last rotation; it is accepted
 	// until OldClientIDUntil. Empty when there is none.
 	OldClientID      string
 	OldClientIDUntil time.Time
 	Name             string
 	Domain           string // lower-case host name without "www."
-	// AnonymizeVisitorIDs is the default for events that do not say: "true",
-	// "false" or "auto". Empty means "true".
-	AnonymizeVisitorIDs string
-	// AllowedOrigins, where not empty, are the only hosts from which the client
-	// id is accepted: exact names or "*.example.com".
-	AllowedOrigins []string
-	// AllowedIPs, where not empty, are the only addresses from which the client
-	// id is accepted: addresses or CIDR ranges.
-	AllowedIPs []string
-	Public     bool // its overview may be queried without a credential
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-}
-
-// New makes a website of an organization, with the default settings and a client
-// id equal to its id. The domain is brought into its normal form.
-func New(organizationID, name, domain string, now time.Time) (*Website, error) {
-	if organizationID == "" {
-		return nil, errors.New("a website needs an organization")
-	}
-	if n := utf8.RuneCountInString(name); n < 1 || n > MaxNameLen {
-		return nil, fmt.Errorf("a website's name has 1 to %d characters, not %d", MaxNameLen, n)
-	}
-	normal, err := NormalizeDomain(domain)
-	if err != nil {
-		return nil, err
-	}
-	webID := id.New("web")
-	return &Website{
-		ID: webID, OrganizationID: organizationID, ClientID: webID,
-		Name: name, Domain: normal, AnonymizeVisitorIDs: "true",
-		CreatedAt: now, UpdatedAt: now,
-	}, nil
+	Timezone         string // IANA name, in which its days begin
+	Public           bool   // its overview may be queried without a credential
+	Settings
+	CreatedAt time.Time
+	UpdatedAt time.Time // of the last change
+	DeletedAt time.Time // zero while it exists
+	CreatedBy string    // id of who made it; empty for the operator's command
 }
 
 // AcceptsClientID reports whether clientID names the website in public at now:
@@ -89,6 +68,11 @@ func (w *Website) Accepts(ref string, now time.Time) bool {
 	return ref == w.ID || w.AcceptsClientID(ref, now)
 }
 
+// Restorable reports whether the website is deleted and not for too long.
+func (w *Website) Restorable(now time.Time) bool {
+	return !w.DeletedAt.IsZero() && now.Before(w.DeletedAt.Add(RestoreFor))
+}
+
 // PlausibleRef reports whether ref can be an id or a client id at all: 1 to
 // MaxRefLen printable ASCII characters without spaces. What is not is unknown
 // without a lookup, so that no caller fills a cache with long nonsense.
@@ -104,11 +88,18 @@ func PlausibleRef(ref string) bool {
 	return true
 }
 
-// Filter selects websites for a list, ordered by id, which is the order of
-// creation.
+// Filter selects websites for a list.
 type Filter struct {
 	OrganizationID string // required
 	ID             string // only this website, for a caller limited to it; empty for all
-	After          string // only ids after this one; empty for the first page
-	Limit          int    // most websites returned; 0 means 1000
+	// Search selects by a part of the name or the domain, whatever its case; empty
+	// for all.
+	Search string
+	// DeletedAfter, where not zero, selects the websites deleted after it instead of
+	// those that exist.
+	DeletedAfter time.Time
+	// Newest lists the latest first; otherwise the order is that of creation.
+	Newest bool
+	After  string // only ids after this one in the list's order; empty for the first page
+	Limit  int    // most websites returned; 0 means 1000
 }

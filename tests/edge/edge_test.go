@@ -20,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/app/edge"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
@@ -71,8 +72,8 @@ func newHost(t *testing.T) *host {
 	for _, step := range []func(context.Context) error{
 		db.Migrate,
 		func(ctx context.Context) error { return db.CreateOrganization(ctx, o) },
-		func(ctx context.Context) error { return db.CreateWebsite(ctx, site) },
-		func(ctx context.Context) error { return db.CreateKey(ctx, key) },
+		func(ctx context.Context) error { return db.CreateWebsite(ctx, site, audit.By{Actor: audit.Actor{Type: audit.System}}) },
+		func(ctx context.Context) error { return db.CreateKey(ctx, key, audit.By{Actor: audit.Actor{Type: audit.System}}) },
 	} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)

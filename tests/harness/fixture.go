@@ -12,6 +12,7 @@ import (
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/id"
 	"github.com/millrace/millrace/internal/org"
@@ -79,6 +80,9 @@ func Seed(tb testing.TB, url string) *Fixture {
 	return f
 }
 
+// bySeeder is how the audit calls what is seeded.
+var bySeeder = audit.By{Actor: audit.Actor{Type: audit.System, Name: "fixture"}}
+
 type seeder struct {
 	store *store.Store
 	f     *Fixture
@@ -119,7 +123,7 @@ func (s seeder) websites(ctx context.Context) error {
 		if w.clientID != "" {
 			site.ClientID = w.clientID
 		}
-		if err := s.store.CreateWebsite(ctx, site); err != nil {
+		if err := s.store.CreateWebsite(ctx, site, bySeeder); err != nil {
 			return err
 		}
 		*w.to = site.ID
@@ -154,7 +158,7 @@ func (s seeder) keys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.store.CreateKey(ctx, key); err != nil {
+		if err := s.store.CreateKey(ctx, key, bySeeder); err != nil {
 			return err
 		}
 		*k.to = secret
@@ -164,38 +168,30 @@ func (s seeder) keys(ctx context.Context) error {
 
 // deadKeys makes the keys that are refused.
 func (s seeder) deadKeys(ctx context.Context) error {
-	spec := apikey.Spec{OrganizationID: s.f.OrganizationID, Name: "dead", Scopes: auth.AllScopes().Strings()}
-	past := s.now.Add(-48 * time.Hour)
+	then := s.now.Add(-48 * time.Hour) // when they were made, and what ended them happened
+	scopes := auth.AllScopes().Strings()
+	keys := apikey.NewKeys(apikey.Config{Prefix: keyPrefix, Scopes: scopes}, s.store, func() time.Time { return then })
 	for _, k := range []struct {
-		to  *string
-		end func(k *apikey.Key) error
+		to      *string
+		expires time.Time
+		end     func(apikey.Target) error
 	}{
-		{&s.f.ExpiredKey, func(k *apikey.Key) error {
-			k.ExpiresAt = s.now.Add(-time.Hour)
-			return s.store.CreateKey(ctx, k)
+		{&s.f.ExpiredKey, then.Add(time.Hour), func(apikey.Target) error { return nil }},
+		{&s.f.RevokedKey, time.Time{}, func(t apikey.Target) error {
+			_, err := keys.Revoke(ctx, t, bySeeder)
+			return err
 		}},
-		{&s.f.RevokedKey, func(k *apikey.Key) error {
-			if err := s.store.CreateKey(ctx, k); err != nil {
-				return err
-			}
-			return s.store.RevokeKey(ctx, k.OrganizationID, k.ID, s.now.Add(-time.Hour))
-		}},
-		{&s.f.RotatedKey, func(k *apikey.Key) error {
-			if err := s.store.CreateKey(ctx, k); err != nil {
-				return err
-			}
-			r, _, err := apikey.NewRotation(keyPrefix, 0, s.now)
-			if err != nil {
-				return err
-			}
-			return s.store.RotateKey(ctx, k.OrganizationID, k.ID, r)
+		{&s.f.RotatedKey, time.Time{}, func(t apikey.Target) error {
+			_, _, err := keys.Rotate(ctx, t, 0, bySeeder)
+			return err
 		}},
 	} {
-		key, secret, err := apikey.New(keyPrefix, spec, past)
+		spec := apikey.Spec{OrganizationID: s.f.OrganizationID, Name: "dead", Scopes: scopes, ExpiresAt: k.expires}
+		key, secret, err := keys.Create(ctx, spec, bySeeder)
 		if err != nil {
 			return err
 		}
-		if err := k.end(key); err != nil {
+		if err := k.end(apikey.Target{OrganizationID: key.OrganizationID, ID: key.ID}); err != nil {
 			return err
 		}
 		*k.to = secret

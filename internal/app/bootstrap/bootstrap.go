@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
@@ -35,6 +36,9 @@ type Account struct {
 	AdminEmail     string
 	AdminPassword  string
 }
+
+// by is how the audit calls the maker of the first account.
+var by = audit.By{Actor: audit.Actor{Type: audit.System, Name: "bootstrap"}}
 
 // Run makes the first account where the store has no organization, as one
 // transaction. Otherwise it changes nothing and made is false.
@@ -84,7 +88,7 @@ func Website(ctx context.Context, tx *store.Store, organizationID string, first 
 	if err != nil {
 		return "", err
 	}
-	return w.ID, tx.CreateWebsite(ctx, w)
+	return w.ID, tx.CreateWebsite(ctx, w, by)
 }
 
 // Key makes a key for all websites of an organization, with every scope, and
@@ -96,5 +100,5 @@ func Key(ctx context.Context, tx *store.Store, keyPrefix, organizationID string,
 	if err != nil {
 		return "", err
 	}
-	return secret, tx.CreateKey(ctx, key)
+	return secret, tx.CreateKey(ctx, key, by)
 }

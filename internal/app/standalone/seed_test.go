@@ -3,11 +3,11 @@ package standalone
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
@@ -100,7 +100,8 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := db.RevokeKey(t.Context(), key.OrganizationID, key.ID, time.Now()); err != nil {
+				keys := apikey.NewKeys(apikey.Config{}, db, nil)
+				if _, err := keys.Revoke(t.Context(), apikey.Target{OrganizationID: key.OrganizationID, ID: key.ID}, audit.By{Actor: audit.Actor{Type: audit.System}}); err != nil {
 					t.Fatal(err)
 				}
 			},

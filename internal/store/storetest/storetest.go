@@ -4,7 +4,9 @@
 package storetest
 
 import (
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,8 +47,9 @@ type Fixture struct {
 	URL   string
 	Clock *Clock
 
-	tb    testing.TB
-	store *store.Store
+	tb       testing.TB
+	store    *store.Store
+	websites atomic.Int64 // made by Website
 }
 
 func newFixture(tb testing.TB, url URL) *Fixture {
@@ -104,12 +107,12 @@ func (f *Fixture) User(id, email string) *org.User {
 	return u
 }
 
-// Website adds a website of an organization.
+// Website adds a website of an organization, of a domain that no other has.
 func (f *Fixture) Website(organizationID string) *website.Website {
 	f.tb.Helper()
-	w, err := website.New(organizationID, "Shop", "example.com", f.Clock.Now())
+	w, err := website.New(organizationID, "Shop", fmt.Sprintf("shop%d.example.com", f.websites.Add(1)), f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateWebsite(f.tb.Context(), w)
+		err = f.Store().CreateWebsite(f.tb.Context(), w, somebody)
 	}
 	if err != nil {
 		f.tb.Fatal(err)
@@ -124,7 +127,7 @@ func (f *Fixture) Key(organizationID, websiteID string) *apikey.Key {
 		OrganizationID: organizationID, WebsiteID: websiteID, Name: "ci", Scopes: []string{"read:data"},
 	}, f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateKey(f.tb.Context(), k)
+		err = f.Store().CreateKey(f.tb.Context(), k, somebody)
 	}
 	if err != nil {
 		f.tb.Fatal(err)

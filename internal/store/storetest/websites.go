@@ -1,28 +1,45 @@
 package storetest
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
+
+// sites returns the rules over the fixture's store.
+func (f *Fixture) sites() *website.Websites {
+	f.tb.Helper()
+	return website.NewWebsites(f.Store(), f.Clock.Now)
+}
+
+func site(w *website.Website) website.Target {
+	return website.Target{OrganizationID: w.OrganizationID, Ref: w.ID}
+}
 
 var websiteTests = map[string]func(*testing.T, *Fixture){
 	"a website is read back by id and by client id": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		full := &website.Website{
-			ID: "web_1", OrganizationID: o.ID, ClientID: "client 1", OldClientID: "client 0", OldClientIDUntil: Start.Add(time.Hour),
-			Name: awkward, Domain: "example.com", AnonymizeVisitorIDs: "auto",
-			AllowedOrigins: []string{"*.example.com", awkward}, AllowedIPs: []string{"10.0.0.0/8", "::1"},
-			Public: true, CreatedAt: Start, UpdatedAt: Start.Add(time.Minute),
+			ID: "web_1", OrganizationID: o.ID, Version: 9, ClientID: "client 1", OldClientID: "client 0", OldClientIDUntil: Start.Add(time.Hour),
+			Name: awkward, Domain: "example.com", Timezone: "Europe/Berlin", Public: true,
+			Settings: website.Settings{
+				AllowedOrigins: []string{"*.example.com", awkward}, AllowedIPs: []string{"10.0.0.0/8", "::1"},
+				ExcludedPaths: []string{"/admin/**"}, ExcludedIPs: []string{"192.0.2.1"}, MaskPatterns: []string{"/users/*"},
+				AnonymizeVisitorIDs: "auto", SessionTimeoutMinutes: 5, KeepBots: true, DataRetentionDays: 90, TrackQueryParams: []string{"q"},
+			},
+			CreatedAt: Start, UpdatedAt: Start.Add(time.Minute), CreatedBy: "usr_1",
 		}
 		plain := &website.Website{ID: "web_2", OrganizationID: o.ID, ClientID: "web_2", Name: "n", Domain: "localhost", CreatedAt: Start, UpdatedAt: Start}
 		for _, w := range []*website.Website{full, plain} {
-			if err := s.CreateWebsite(t.Context(), w); err != nil {
+			if err := s.CreateWebsite(t.Context(), w, somebody); err != nil {
 				t.Fatal(err)
 			}
 			want := *w
@@ -30,16 +47,19 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			if !w.OldClientIDUntil.IsZero() {
 				want.OldClientIDUntil = kept(w.OldClientIDUntil)
 			}
-			if want.AnonymizeVisitorIDs == "" {
-				want.AnonymizeVisitorIDs = "true"
+			if w == plain { // what was not said has its default
+				want.Version, want.Timezone, want.AnonymizeVisitorIDs, want.SessionTimeoutMinutes = 1, "UTC", "true", 30
 			}
-			got, err := s.WebsiteByID(t.Context(), w.ID)
-			if diff := cmp.Diff(&want, got); diff != "" || err != nil {
-				t.Errorf("WebsiteByID(): %v (-want +got):\n%s", err, diff)
-			}
-			got, err = s.WebsiteByClientID(t.Context(), w.ClientID)
-			if diff := cmp.Diff(&want, got); diff != "" || err != nil {
-				t.Errorf("WebsiteByClientID(): %v (-want +got):\n%s", err, diff)
+			for name, read := range map[string]func() (*website.Website, error){
+				"WebsiteByID":       func() (*website.Website, error) { return s.WebsiteByID(t.Context(), w.ID) },
+				"WebsiteByClientID": func() (*website.Website, error) { return s.WebsiteByClientID(t.Context(), w.ClientID) },
+				"AnyWebsite by id":  func() (*website.Website, error) { return s.AnyWebsite(t.Context(), w.ID) },
+				"AnyWebsite":        func() (*website.Website, error) { return s.AnyWebsite(t.Context(), w.ClientID) },
+			} {
+				got, err := read()
+				if diff := cmp.Diff(&want, got); diff != "" || err != nil {
+					t.Errorf("%s(): %v (-want +got):\n%s", name, err, diff)
+				}
 			}
 		}
 	},
@@ -47,24 +67,85 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		s := f.Store()
 		f.Website(f.Organization().ID)
 		for _, ref := range []string{"", "web_none", "' OR 1=1 --", "%", awkward} {
-			if w, err := s.WebsiteByID(t.Context(), ref); !errors.Is(err, website.ErrNotFound) {
-				t.Errorf("WebsiteByID(%q) = %v, %v", ref, w, err)
-			}
-			if w, err := s.WebsiteByClientID(t.Context(), ref); !errors.Is(err, website.ErrNotFound) {
-				t.Errorf("WebsiteByClientID(%q) = %v, %v", ref, w, err)
+			for name, read := range map[string]func(context.Context, string) (*website.Website, error){
+				"WebsiteByID": s.WebsiteByID, "WebsiteByClientID": s.WebsiteByClientID, "AnyWebsite": s.AnyWebsite,
+			} {
+				if w, err := read(t.Context(), ref); !errors.Is(err, website.ErrNotFound) {
+					t.Errorf("%s(%q) = %v, %v", name, ref, w, err)
+				}
 			}
 		}
 	},
 	"a website needs an organization and a client id of its own": func(t *testing.T, f *Fixture) {
 		s := f.Store()
 		w := *f.Website(f.Organization().ID)
-		w.ID = "web_other"
-		if err := s.CreateWebsite(t.Context(), &w); !errors.Is(err, website.ErrClientIDTaken) {
+		w.ID, w.Domain = "web_other", "other.example"
+		if err := s.CreateWebsite(t.Context(), &w, somebody); !errors.Is(err, website.ErrClientIDTaken) {
 			t.Errorf("CreateWebsite() = %v, want %v", err, website.ErrClientIDTaken)
 		}
 		w.ClientID, w.OrganizationID = "web_other", "org_none"
-		if err := s.CreateWebsite(t.Context(), &w); !errors.Is(err, org.ErrNotFound) {
+		if err := s.CreateWebsite(t.Context(), &w, somebody); !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("CreateWebsite() = %v, want %v", err, org.ErrNotFound)
+		}
+		if n := f.count("audit_entries WHERE resource_type = 'website'"); n != 1 {
+			t.Errorf("%d entries of websites, want that of the one that was made", n)
+		}
+	},
+	"a domain belongs to one website of an organization, until that is deleted": func(t *testing.T, f *Fixture) {
+		o, foreign := f.Organization(), f.Organization()
+		sites := f.sites()
+		create := func(organizationID, domain string) (*website.Website, error) {
+			return sites.Create(t.Context(), website.Spec{OrganizationID: organizationID, Name: "n", Domain: domain}, somebody)
+		}
+		first, err := create(o.ID, "Shop.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := create(o.ID, "https://www.shop.example/"); !errors.Is(err, website.ErrDomainTaken) {
+			t.Errorf("Create() of the same domain = %v, want %v", err, website.ErrDomainTaken)
+		}
+		if _, err := create(foreign.ID, "shop.example"); err != nil {
+			t.Errorf("Create() in another organization = %v", err)
+		}
+		other, err := create(o.ID, "other.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		domain := "shop.example"
+		if _, err := sites.Update(t.Context(), site(other), website.Patch{Domain: &domain}, somebody); !errors.Is(err, website.ErrDomainTaken) {
+			t.Errorf("Update() to a domain that is taken = %v, want %v", err, website.ErrDomainTaken)
+		}
+		if _, err := sites.Delete(t.Context(), site(first), somebody); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sites.Update(t.Context(), site(other), website.Patch{Domain: &domain}, somebody); err != nil {
+			t.Errorf("Update() to a domain that is free again = %v", err)
+		}
+		if _, err := sites.Restore(t.Context(), site(first), somebody); !errors.Is(err, website.ErrDomainTaken) {
+			t.Errorf("Restore() of a website whose domain is taken = %v, want %v", err, website.ErrDomainTaken)
+		}
+	},
+	"of many who want a domain at the same time one gets it": func(t *testing.T, f *Fixture) {
+		o := f.Organization()
+		var wg sync.WaitGroup
+		results := make([]error, 8)
+		for i := range results {
+			sites := website.NewWebsites(f.Open(), f.Clock.Now) // as another process would
+			wg.Go(func() {
+				_, results[i] = sites.Create(t.Context(), website.Spec{OrganizationID: o.ID, Name: "n", Domain: "shop.example"}, somebody)
+			})
+		}
+		wg.Wait()
+		won := 0
+		for i, err := range results {
+			if err == nil {
+				won++
+			} else if !errors.Is(err, website.ErrDomainTaken) {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		if n := f.count("audit_entries WHERE action = 'website.created'"); won != 1 || n != 1 {
+			t.Errorf("%d won and %d entries, want one", won, n)
 		}
 	},
 	"a rotated client id is accepted until its grace ends": func(t *testing.T, f *Fixture) {
@@ -77,46 +158,139 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("WebsiteByClientID(%s) = %v, %v, want error %v", clientID, got, err, want)
 			}
 		}
-		if err := s.RotateClientID(t.Context(), o.ID, w.ID, "second", Start, until); err != nil {
+		second, err := f.sites().RotateClientID(t.Context(), site(w), time.Hour, somebody)
+		if err != nil {
 			t.Fatal(err)
 		}
-		expect("second", nil)
+		expect(second.ClientID, nil)
 		f.Clock.Set(until.Add(-time.Millisecond))
 		expect(w.ID, nil)
 		f.Clock.Set(until)
 		expect(w.ID, website.ErrNotFound)
-		if err := s.RotateClientID(t.Context(), o.ID, w.ID, "third", until, until); err != nil {
+		third, err := f.sites().RotateClientID(t.Context(), site(w), 0, somebody)
+		if err != nil {
 			t.Fatal(err)
 		}
-		expect("second", website.ErrNotFound)
-		expect("third", nil)
+		expect(second.ClientID, website.ErrNotFound)
+		expect(third.ClientID, nil)
 		got, err := s.WebsiteByID(t.Context(), w.ID)
 		if err != nil || got.OldClientID != "" || !got.UpdatedAt.Equal(kept(until)) {
 			t.Errorf("WebsiteByID() = %+v, %v", got, err)
 		}
 	},
-	"a client id is rotated by its organization alone, to one that is free": func(t *testing.T, f *Fixture) {
+	"a deleted website is nowhere until it is restored as it was": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
-		w, other := f.Website(o.ID), f.Website(o.ID)
-		for _, tc := range []struct {
-			organizationID, id, clientID string
-			want                         error
-		}{
-			{f.Organization().ID, w.ID, "free", website.ErrNotFound},
-			{o.ID, "web_none", "free", website.ErrNotFound},
-			{o.ID, w.ID, other.ClientID, website.ErrClientIDTaken},
-		} {
-			if err := s.RotateClientID(t.Context(), tc.organizationID, tc.id, tc.clientID, Start, Start); !errors.Is(err, tc.want) {
-				t.Errorf("RotateClientID(%s, %s) = %v, want %v", tc.id, tc.clientID, err, tc.want)
+		w, sites := f.Website(o.ID), f.sites()
+		if _, err := sites.Delete(t.Context(), site(w), somebody); err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(context.Context, string) (*website.Website, error){"WebsiteByID": s.WebsiteByID, "WebsiteByClientID": s.WebsiteByClientID} {
+			if _, err := read(t.Context(), w.ID); !errors.Is(err, website.ErrNotFound) {
+				t.Errorf("%s() of a deleted website = %v", name, err)
 			}
+		}
+		list := func(deletedAfter time.Time) (ids []string) {
+			t.Helper()
+			all, err := s.ListWebsites(t.Context(), website.Filter{OrganizationID: o.ID, DeletedAfter: deletedAfter})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range all {
+				ids = append(ids, w.ID)
+			}
+			return ids
+		}
+		if got := list(time.Time{}); got != nil {
+			t.Errorf("the list still has %v", got)
+		}
+		if diff := cmp.Diff([]string{w.ID}, list(Start.Add(-time.Hour))); diff != "" {
+			t.Errorf("deleted websites (-want +got):\n%s", diff)
+		}
+		if got := list(Start.Add(time.Hour)); got != nil {
+			t.Errorf("deleted later: %v", got)
+		}
+		if _, err := sites.Restore(t.Context(), site(w), somebody); err != nil {
+			t.Fatal(err)
+		}
+		want := *w
+		want.CreatedAt, want.UpdatedAt, want.Version = kept(w.CreatedAt), kept(Start), 3
+		got, err := s.WebsiteByClientID(t.Context(), w.ClientID)
+		if diff := cmp.Diff(&want, got); diff != "" || err != nil {
+			t.Errorf("restored: %v (-want +got):\n%s", err, diff)
+		}
+	},
+	"a website's change, its audit entry and its news are one": func(t *testing.T, f *Fixture) {
+		s, o := f.Store(), f.Organization()
+		sites := f.sites()
+		w, err := sites.Create(t.Context(), website.Spec{OrganizationID: o.ID, Name: "Shop", Domain: "shop.example"}, somebody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "Store"
+		steps := []struct {
+			action string
+			do     func() (*website.Website, error)
+			gone   bool
+		}{
+			{"website.updated", func() (*website.Website, error) {
+				return sites.Update(t.Context(), site(w), website.Patch{Name: &name}, somebody)
+			}, false},
+			{"website.published", func() (*website.Website, error) { return sites.Publish(t.Context(), site(w), true, somebody) }, false},
+			{"website.unpublished", func() (*website.Website, error) { return sites.Publish(t.Context(), site(w), false, somebody) }, false},
+			{"website.clientIdRotated", func() (*website.Website, error) {
+				return sites.RotateClientID(t.Context(), site(w), time.Hour, somebody)
+			}, false},
+			{"website.deleted", func() (*website.Website, error) { return sites.Delete(t.Context(), site(w), somebody) }, true},
+			{"website.restored", func() (*website.Website, error) { return sites.Restore(t.Context(), site(w), somebody) }, false},
+		}
+		refs := []string{w.ID}
+		want := []control.Change{{Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: 1, Refs: refs}}
+		for i, step := range steps {
+			is, err := step.do()
+			if err != nil {
+				t.Fatalf("%s: %v", step.action, err)
+			}
+			if is.ClientID != w.ID {
+				refs = []string{w.ID, is.ClientID}
+			}
+			got, err := s.AnyWebsite(t.Context(), w.ID)
+			if diff := cmp.Diff(is, got); diff != "" || err != nil || got.Version != int64(i+2) {
+				t.Errorf("%s returned what is not kept: %v (-want +got):\n%s", step.action, err, diff)
+			}
+			if n := f.count("audit_entries WHERE action = '" + step.action + "' AND actor_id = 'usr_1' AND resource_id = '" + w.ID + "'"); n != 1 {
+				t.Errorf("%d entries of %s", n, step.action)
+			}
+			want = append(want, control.Change{Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: int64(i + 2), Refs: refs, Gone: step.gone})
+		}
+		if diff := cmp.Diff(want, f.news()); diff != "" {
+			t.Errorf("news (-want +got):\n%s", diff)
+		}
+	},
+	"of two changes of a website made on one version the second fails": func(t *testing.T, f *Fixture) {
+		s, o := f.Store(), f.Organization()
+		was := f.Website(o.ID)
+		for i, want := range []error{nil, website.ErrChanged} {
+			is := *was
+			is.Version, is.Public = 2, i == 0
+			if err := s.SaveWebsite(t.Context(), website.ActionPublished, was, &is, somebody); !errors.Is(err, want) {
+				t.Errorf("SaveWebsite() the %d. time = %v, want %v", i+1, err, want)
+			}
+		}
+		if got, err := s.WebsiteByID(t.Context(), was.ID); err != nil || !got.Public || got.Version != 2 {
+			t.Errorf("the website is %+v, %v", got, err)
+		}
+		if n := len(f.news()); n != 2 {
+			t.Errorf("%d news, want 2", n)
 		}
 	},
 	"a list shows the organization's websites, page by page": func(t *testing.T, f *Fixture) {
 		s, o, foreign := f.Store(), f.Organization(), f.Organization()
-		for _, w := range []struct{ id, organizationID string }{{"web_1", o.ID}, {"web_3", o.ID}, {"web_2", o.ID}, {"web_0", foreign.ID}} {
+		for _, w := range []struct{ id, organizationID, name string }{
+			{"web_1", o.ID, "Müller"}, {"web_3", o.ID, "100%"}, {"web_2", o.ID, "n"}, {"web_0", foreign.ID, "n"},
+		} {
 			if err := s.CreateWebsite(t.Context(), &website.Website{
-				ID: w.id, OrganizationID: w.organizationID, ClientID: w.id, Name: "n", Domain: "localhost", CreatedAt: Start, UpdatedAt: Start,
-			}); err != nil {
+				ID: w.id, OrganizationID: w.organizationID, ClientID: w.id, Name: w.name, Domain: w.id + ".example", CreatedAt: Start, UpdatedAt: Start,
+			}, somebody); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -124,13 +298,18 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			filter website.Filter
 			want   []string
 		}{
-			{website.Filter{OrganizationID: o.ID}, []string{"web_1", "web_2", "web_3"}},
-			{website.Filter{OrganizationID: o.ID, Limit: 2}, []string{"web_1", "web_2"}},
-			{website.Filter{OrganizationID: o.ID, Limit: 2, After: "web_2"}, []string{"web_3"}},
-			{website.Filter{OrganizationID: o.ID, ID: "web_2"}, []string{"web_2"}},
-			{website.Filter{OrganizationID: o.ID, ID: "web_0"}, nil},
-			{website.Filter{}, nil},
+			{website.Filter{}, []string{"web_1", "web_2", "web_3"}},
+			{website.Filter{Limit: 2}, []string{"web_1", "web_2"}},
+			{website.Filter{Limit: 2, After: "web_2"}, []string{"web_3"}},
+			{website.Filter{Newest: true, Limit: 2}, []string{"web_3", "web_2"}},
+			{website.Filter{Newest: true, After: "web_2"}, []string{"web_1"}},
+			{website.Filter{ID: "web_2"}, []string{"web_2"}},
+			{website.Filter{ID: "web_0"}, nil},
+			{website.Filter{Search: "mÜLL"}, []string{"web_1"}},
+			{website.Filter{Search: "WEB_2.ex"}, []string{"web_2"}},
+			{website.Filter{Search: "%"}, []string{"web_3"}},
 		} {
+			tc.filter.OrganizationID = o.ID
 			var got []string
 			all, err := s.ListWebsites(t.Context(), tc.filter)
 			for _, w := range all {
@@ -139,6 +318,9 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("ListWebsites(%+v): %v (-want +got):\n%s", tc.filter, err, diff)
 			}
+		}
+		if all, err := s.ListWebsites(t.Context(), website.Filter{}); len(all) != 0 || err != nil {
+			t.Errorf("ListWebsites() of no organization = %d websites, %v", len(all), err)
 		}
 	},
 }

@@ -1,0 +1,42 @@
+package fault
+
+import "fmt"
+
+// MaxDetails is how many problems one refusal lists.
+const MaxDetails = 50
+
+// Refusal gathers the problems of an input, so that a caller reads all of them at
+// once. The zero value is empty and ready for use.
+type Refusal struct{ details []Detail }
+
+// Add notes a problem: the field as the caller wrote it, the rule in a short
+// stable word, and the rule in a sentence.
+func (r *Refusal) Add(field, rule, format string, args ...any) {
+	r.Append(Detail{Index: NoIndex, Field: field, Rule: rule, Message: fmt.Sprintf(format, args...)})
+}
+
+// Append notes problems that somebody else found.
+func (r *Refusal) Append(details ...Detail) {
+	r.details = append(r.details, details[:min(len(details), MaxDetails-len(r.details))]...)
+}
+
+// Merge notes the problems that err tells, a Validation error; nil tells none.
+func (r *Refusal) Merge(err error) {
+	if err != nil {
+		r.Append(Of(err).Details...)
+	}
+}
+
+// Err returns a Validation error with the problems, or nil when there are none.
+// Its message is the first problem's, so that a caller who shows nothing else
+// shows what to do.
+func (r *Refusal) Err() error {
+	if len(r.details) == 0 {
+		return nil
+	}
+	message := r.details[0].Message
+	if s := r.details[0].Suggestion; s != "" {
+		message += ". " + s
+	}
+	return &Error{Code: Validation, Message: message, Details: r.details}
+}
