@@ -16,7 +16,7 @@ var ranks = map[string]int{
 	"internal/org": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
-	"internal/verify": 2,
+	"internal/verify": 2, "internal/idempotency": 2,
 
 	"internal/kafka": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
 

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/buildinfo"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -55,6 +56,8 @@ type Deps struct {
 	Management management.Deps
 	// Limit admits management calls by rate; nil admits all.
 	Limit rpc.Limiter
+	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
+	Repeats *idempotency.Keeper
 	// Now tells what "today" is; nil means time.Now.
 	Now func() time.Time
 }
@@ -112,7 +115,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	rpc.Mount(app, doc, resources, rpc.Deps{
-		Gate: gate, Limit: deps.Limit,
+		Gate: gate, Limit: deps.Limit, Repeats: deps.Repeats, Log: deps.Log,
 	})
 	return app, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/idempotency"
 )
 
 // Info is what a document says about the whole host.
@@ -33,7 +34,7 @@ func (i Info) openapi() *huma.OpenAPI {
 			Parameters: map[string]*huma.Param{"IdempotencyKey": {
 				Name: headerIdempotencyKey, In: "header",
 				Description: "A name for this call, chosen by the caller. A second call with the same name and body within 24 hours is not made again: it gets the first one's answer.",
-				Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxIdempotencyKey)},
+				Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(idempotency.MaxKeyLen)},
 			}},
 			Responses: map[string]*huma.Response{"Error": {
 				Description: "The call failed; `code` says why.", Content: jsonContent(errorSchema()),
@@ -48,8 +49,8 @@ func (i Info) openapi() *huma.OpenAPI {
 
 const (
 	headerIdempotencyKey = "Idempotency-Key"
-	// maxIdempotencyKey is its length in bytes.
-	maxIdempotencyKey = 255
+	// headerReplayed marks the answer to a call that was made before.
+	headerReplayed = "Idempotency-Replayed"
 )
 
 // errorSchema is the error body of specification 7.1, as httpkit writes it.

@@ -54,9 +54,6 @@ type Spec struct {
 	// Creates is set for an operation that makes a record: it answers 201 and
 	// takes an Idempotency-Key.
 	Creates bool
-	// Secret is set where the answer holds a secret that is shown once: such an
-	// answer is not kept for a repeated Idempotency-Key.
-	Secret bool
 }
 
 // Operation is one row of the registry. Op makes it.

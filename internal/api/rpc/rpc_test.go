@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/org"
 )
 
@@ -117,7 +118,8 @@ func newApp(t *testing.T) *fiber.App {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	rpc.Mount(app, doc, table(), rpc.Deps{
-		Gate: &rpc.Gate{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}},
+		Gate:    &rpc.Gate{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}},
+		Repeats: idempotency.New(&memory{rows: map[string]idempotency.Row{}}, nil), Log: slog.New(slog.DiscardHandler),
 	})
 	return app
 }

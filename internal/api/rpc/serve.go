@@ -1,9 +1,11 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humafiber"
@@ -13,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/org"
 )
 
@@ -20,10 +23,14 @@ import (
 // ready, or the fault with which the call is refused.
 type Limiter func(c *fiber.Ctx, family Family, p auth.Principal) (done func(), err error)
 
-// Deps are what serving needs. Limit may be nil, which admits every call.
+// Deps are what serving needs.
 type Deps struct {
-	Gate  *Gate
+	Gate *Gate
+	// Limit admits calls by rate; nil admits every one.
 	Limit Limiter
+	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
+	Repeats *idempotency.Keeper
+	Log     *slog.Logger
 }
 
 // server serves one table.
@@ -93,11 +100,48 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if key := c.Get(headerIdempotencyKey); key != "" && e.operation.Creates && e.deps.Repeats != nil {
+		return e.once(c, call, key, input)
+	}
 	out, err := e.operation.run(c.UserContext(), call, input)
 	if err != nil {
 		return e.seen(err)
 	}
 	return e.answer(c, call, out)
+}
+
+// once makes a call unless it was made before.
+func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) error {
+	ctx := c.UserContext()
+	claim, before, err := e.deps.Repeats.Begin(ctx, &idempotency.Call{
+		Caller: string(call.By.Actor.Type) + ":" + call.By.Actor.ID, Key: key, Operation: e.path, Body: input,
+		Credential: cmp.Or(string(httpkit.Credential(c)), call.SessionToken),
+	})
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		c.Set(headerReplayed, "true")
+		return e.answer(c, call, json.RawMessage(before))
+	}
+	out, err := e.operation.run(ctx, call, input)
+	if err != nil {
+		e.note(ctx, claim.Abandon(context.WithoutCancel(ctx)))
+		return e.seen(err)
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	// The call is made whatever becomes of this; a repetition is refused then.
+	e.note(ctx, claim.Finish(context.WithoutCancel(ctx), text))
+	return e.answer(c, call, json.RawMessage(text))
+}
+
+func (e *endpoint) note(ctx context.Context, err error) {
+	if err != nil {
+		e.deps.Log.LogAttrs(ctx, slog.LevelWarn, "remembering a call", slog.String("operation", e.path), slog.Any("error", err))
+	}
 }
 
 // mayTry refuses, before a body is read, whom no body could admit.

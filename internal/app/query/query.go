@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/telemetry"
@@ -48,7 +49,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}},
-		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine},
+		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Repeats: idempotency.New(db, nil)},
 	)
 	if err != nil {
 		runner.Close()
