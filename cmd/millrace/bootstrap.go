@@ -49,7 +49,7 @@ output, and ends well: a deployment can run it every time.`,
 }
 
 func runBootstrap(cmd *cobra.Command, s config.Settings, db *store.Store, first bootstrap.First) error {
-	a, made, err := bootstrap.Run(cmd.Context(), db, s.Key.Prefix, first)
+	a, made, err := bootstrap.Run(cmd.Context(), db, operator(), s.Key.Prefix, first)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/org"
@@ -125,7 +126,7 @@ func addOrganization(t *testing.T, db *store.Store, name string) *org.Organizati
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateOrganization(t.Context(), o); err != nil {
+	if err := db.CreateOrganization(t.Context(), audit.BySystem(), o); err != nil {
 		t.Fatal(err)
 	}
 	return o

@@ -11,9 +11,9 @@ var ranks = map[string]int{
 	"internal/cidr": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
-	"internal/control": 1, "internal/label": 1,
+	"internal/control": 1, "internal/lease": 1, "internal/label": 1, "internal/token": 1,
 
-	"internal/org": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
+	"internal/org": 2, "internal/session": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
 	"internal/verify": 2, "internal/idempotency": 2,
@@ -40,9 +40,11 @@ var edges = map[string][]string{
 	"internal/telemetry": {"internal/config", "internal/lifecycle"},
 	// News are published as records, by whoever holds the lease.
 	"internal/control": {"internal/lease", "internal/record"},
-	// Changes of both are audited, and their services say how.
+	// Changes are audited, and each package says how its own are.
 	"internal/apikey":    {"internal/audit"},
 	"internal/website":   {"internal/audit"},
+	"internal/org":       {"internal/audit"},
+	"internal/session":   {"internal/audit", "internal/org"},
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/website"},
 	"internal/analytics": {"internal/website"},

@@ -42,6 +42,13 @@ type By struct {
 	RequestID string
 }
 
+// ByOperator is somebody at the millrace command; name is the account on the
+// machine.
+func ByOperator(name string) By { return By{Actor: Actor{Type: Operator, ID: name, Name: name}} }
+
+// BySystem is the service itself.
+func BySystem() By { return By{Actor: Actor{Type: System, ID: "millrace", Name: "millrace"}} }
+
 // MaxUserAgent is how many bytes of a user agent an entry keeps.
 const MaxUserAgent = 256
 

@@ -64,7 +64,22 @@ var joiners = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xe0020, Hi: 0xe007f, Stride: 1}},
 }
 
+// fillers are letters, marks and symbols that show nothing.
+var fillers = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x034f, Hi: 0x034f, Stride: 1}, // combining grapheme joiner
+		{Lo: 0x115f, Hi: 0x1160, Stride: 1}, // Hangul
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, // Khmer
+		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // Braille
+		{Lo: 0x3164, Hi: 0x3164, Stride: 1}, // Hangul
+		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1}, // Hangul
+	},
+}
+
 func allowed(r rune) bool {
+	if unicode.Is(fillers, r) {
+		return false
+	}
 	if unicode.In(r, unicode.Cf) {
 		return unicode.Is(joiners, r)
 	}

@@ -31,6 +31,7 @@ func TestALabelHasOneFormAndCanBeShownAnywhere(t *testing.T) {
 		"a\u200Bb":                 "", // nobody sees it
 		"\ufeffa":                  "",
 		"\u200d":                   "",
+		"\u3164":                   "", // a letter that shows nothing
 		"\u0301":                   "",
 		"\ue000":                   "",
 		"\U0010ffff":               "",

@@ -1,110 +1,144 @@
-// Package org holds organizations and the people in them. An organization is the
-// tenant: everything else belongs to exactly one.
+// Package org holds organizations and the people in them: accounts, their places
+// in organizations with a role each, invitations and an organization's settings.
+// An organization is the tenant: everything else belongs to exactly one.
 //
-// It promises that an e-mail address has one written form and that a password is
-// kept only as an argon2id hash. Sessions and invitations are not its business.
+// It promises that an e-mail address has one written form, that a password is
+// kept only as an argon2id hash and hashed by no more at a time than there are
+// cores, that an organization always has an owner, and that only owners make,
+// change or remove owners. Who may call an operation is package auth's to say,
+// and who is signed in package session's.
 package org
 
 import (
 	"errors"
-	"fmt"
-	"net/mail"
+	"net/url"
+	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/label"
 )
 
 // Errors of stores.
 var (
-	ErrNotFound     = errors.New("organization not found")
-	ErrUserNotFound = errors.New("user not found")
-	ErrEmailTaken   = errors.New("a user with this e-mail address exists already")
-	ErrMemberExists = errors.New("the user is a member of the organization already")
+	ErrNotFound           = errors.New("organization not found")
+	ErrUserNotFound       = errors.New("user not found")
+	ErrMemberNotFound     = errors.New("member not found")
+	ErrInvitationNotFound = errors.New("invitation not found")
+	ErrEmailTaken         = errors.New("a user with this e-mail address exists already")
+	ErrMemberExists       = errors.New("the user is a member of the organization already")
+	ErrSlugTaken          = errors.New("another organization has this slug")
+	ErrStale              = errors.New("the organization has changed in the meantime")
+	ErrLastOwner          = errors.New("an organization keeps at least one owner")
+	ErrTooManyInvitations = errors.New("the organization has as many open invitations as it may have")
+	ErrTooManyPlaces      = errors.New("the user belongs to as many organizations as a user may")
 )
 
 // Limits of organizations and users.
 const (
-	MaxNameLen  = 100 // code points
-	MaxEmailLen = 254 // bytes
+	MaxNameLen     = 100  // code points
+	MaxEmailLen    = 254  // bytes
+	MaxLogoURLLen  = 2048 // bytes
+	MaxInvitations = 100  // open ones of an organization
+	MaxPlaces      = 100  // organizations that one user belongs to
 )
 
 // Organization is one tenant.
 type Organization struct {
-	ID        string // "org_" + ULID
-	Name      string
+	ID   string // "org_" + ULID
+	Name string
+	// Slug is a short name for addresses, unlike every other organization's; empty
+	// when it has none.
+	Slug    string
+	LogoURL string // https; may be empty
+	// Timezone is the IANA time zone that new websites begin with.
+	Timezone  string
+	CreatedBy string // the user's id; empty for the operator's command
+	Version   int64  // 1 at first, and one more with every change
 	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // New makes an organization.
 func New(name string, now time.Time) (*Organization, error) {
-	if err := checkName("an organization", name); err != nil {
-		return nil, err
-	}
-	return &Organization{ID: id.New("org"), Name: name, CreatedAt: now}, nil
-}
-
-// Role is what a member may do in an organization.
-type Role string
-
-// The roles, most powerful first.
-const (
-	RoleOwner  Role = "owner"
-	RoleAdmin  Role = "admin"
-	RoleEditor Role = "editor"
-	RoleViewer Role = "viewer"
-)
-
-// User is a person who signs in.
-type User struct {
-	ID           string // "usr_" + ULID
-	Email        string // lower case
-	Name         string
-	PasswordHash string // argon2id in PHC form
-	CreatedAt    time.Time
-}
-
-// NewUser makes a user; the password is kept as its hash only. It takes the tens
-// of milliseconds of HashPassword.
-func NewUser(email, name, password string, now time.Time) (*User, error) {
-	normal, err := NormalizeEmail(email)
+	name, err := label.Clean("name", name, MaxNameLen)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkName("a user", name); err != nil {
-		return nil, err
-	}
-	hash, err := HashPassword(password)
-	if err != nil {
-		return nil, err
-	}
-	return &User{ID: id.New("usr"), Email: normal, Name: name, PasswordHash: hash, CreatedAt: now}, nil
+	return &Organization{ID: id.New("org"), Name: name, Timezone: "UTC", Version: 1, CreatedAt: now, UpdatedAt: now}, nil
 }
 
-// Member is a user's place in an organization.
-type Member struct {
-	OrganizationID string
-	UserID         string
-	Role           Role
-	CreatedAt      time.Time
+// Settings are changes of an organization; nil keeps what there is.
+type Settings struct {
+	Name     *string
+	Slug     *string // empty removes it
+	LogoURL  *string // empty removes it
+	Timezone *string
 }
 
-// NormalizeEmail returns the address in lower case, without surrounding space.
-// The part before the @ is lowered too: no mail provider tells Ann from ann, and
-// people type both.
-func NormalizeEmail(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	a, err := mail.ParseAddress(text)
-	if err != nil || a.Address != text || len(text) > MaxEmailLen {
-		return "", fmt.Errorf("%q is not an e-mail address", text)
-	}
-	return strings.ToLower(text), nil
-}
+// slugForm is 2 to 40 characters of DNS.
+var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,38}[a-z0-9]$`)
 
-func checkName(whose, name string) error {
-	if n := utf8.RuneCountInString(name); n < 1 || n > MaxNameLen {
-		return fmt.Errorf("%s's name has 1 to %d characters, not %d", whose, MaxNameLen, n)
+// Apply changes an organization, or returns a Validation fault and leaves it as
+// it is.
+func (s Settings) Apply(o *Organization) error {
+	changed := *o
+	for _, step := range []struct {
+		from *string
+		to   *string
+		read func(string) (string, error)
+	}{
+		{s.Name, &changed.Name, func(v string) (string, error) { return label.Clean("name", v, MaxNameLen) }},
+		{s.Slug, &changed.Slug, readSlug},
+		{s.LogoURL, &changed.LogoURL, readLogoURL},
+		{s.Timezone, &changed.Timezone, readTimezone},
+	} {
+		if step.from == nil {
+			continue
+		}
+		v, err := step.read(*step.from)
+		if err != nil {
+			return err
+		}
+		*step.to = v
 	}
+	*o = changed
 	return nil
+}
+
+func readSlug(text string) (string, error) {
+	if text != "" && !slugForm.MatchString(text) {
+		return "", fault.Invalid("slug", "invalid_value", "slug must have 2 to 40 lower-case letters, digits and hyphens, and begin and end with none of the latter")
+	}
+	return text, nil
+}
+
+// readLogoURL takes addresses that a page may show without warning.
+func readLogoURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > MaxLogoURLLen || strings.ContainsFunc(text, notInURL) {
+		return "", fault.Invalid("logoUrl", "invalid_value", "logoUrl must be an address that begins with https:// and has at most 2048 bytes")
+	}
+	return text, nil
+}
+
+func notInURL(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^`+"`{|}", r) }
+
+func readTimezone(text string) (string, error) {
+	// The machine's own zone has a name here that means another one elsewhere.
+	if _, err := time.LoadLocation(text); err != nil || text == "" || strings.EqualFold(text, "local") {
+		return "", fault.Invalid("defaults.timezone", "invalid_value", "defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
+	}
+	return text, nil
+}
+
+// View returns the fields that can change, by their names on the wire, for the
+// audit.
+func (o *Organization) View() map[string]any {
+	return map[string]any{"name": o.Name, "slug": o.Slug, "logoUrl": o.LogoURL, "defaults.timezone": o.Timezone}
 }

@@ -10,6 +10,9 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/millrace/millrace/internal/fault"
 )
 
 // Limits of a password. The upper one bounds the work of hashing it.
@@ -38,21 +41,35 @@ const (
 	tagLen  = 32 // bytes
 )
 
-var errNotPHC = errors.New("the stored password hash is not argon2id in PHC form")
+var (
+	errNotPHC = errors.New("the stored password hash is not argon2id in PHC form")
+	errBusy   = errors.New("too many passwords wait to be hashed")
+)
 
 var b64 = base64.RawStdEncoding
 
 // HashPassword returns the argon2id hash of a password in PHC form, with a fresh
 // salt: $argon2id$v=19$m=19456,t=2,p=1$salt$hash.
 func HashPassword(password string) (string, error) {
-	if n := utf8.RuneCountInString(password); n < MinPasswordLen || len(password) > MaxPasswordBytes {
-		return "", fmt.Errorf("a password has at least %d characters and at most %d bytes", MinPasswordLen, MaxPasswordBytes)
+	if err := checkPassword(password); err != nil {
+		return "", err
 	}
 	var salt [saltLen]byte
 	rand.Read(salt[:])
 	tag := current.tag(password, salt[:], tagLen)
 	return fmt.Sprintf("$argon2id$v=%d$%s$%s$%s", argon2.Version,
 		current, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
+}
+
+// checkPassword returns a Validation fault for a password that is too short or
+// too long. There is no other rule: what people are made to add to a password
+// they put where everybody does.
+func checkPassword(password string) error {
+	if n := utf8.RuneCountInString(password); n < MinPasswordLen || len(password) > MaxPasswordBytes || !utf8.ValidString(password) {
+		return fault.Invalid("password", "invalid_password",
+			fmt.Sprintf("password must have at least %d characters and at most %d bytes", MinPasswordLen, MaxPasswordBytes))
+	}
+	return nil
 }
 
 // VerifyPassword reports whether the password is the one that hash was made
@@ -75,8 +92,10 @@ func (p argonParams) String() string {
 	return fmt.Sprintf(costsFormat, p.memoryKiB, p.passes, p.lanes)
 }
 
+// tag hashes the password in Unicode's form NFC: keyboards differ in how they
+// write an ü.
 func (p argonParams) tag(password string, salt []byte, n int) []byte {
-	return argon2.IDKey([]byte(password), salt, p.passes, p.memoryKiB, p.lanes, uint32(n))
+	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, p.passes, p.memoryKiB, p.lanes, uint32(n))
 }
 
 func parsePHC(hash string) (p argonParams, salt, tag []byte, err error) {

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/org"
 )
 
@@ -16,22 +19,42 @@ type organizationRow struct {
 
 	ID        string  `bun:"id,pk"`
 	Name      string  `bun:"name"`
+	Slug      string  `bun:"slug,nullzero"`
+	LogoURL   string  `bun:"logo_url"`
+	Timezone  string  `bun:"timezone"`
+	CreatedBy string  `bun:"created_by"`
+	Version   int64   `bun:"version"`
 	CreatedAt instant `bun:"created_at"`
+	UpdatedAt instant `bun:"updated_at"`
+}
+
+func newOrganizationRow(o *org.Organization) *organizationRow {
+	return &organizationRow{
+		ID: o.ID, Name: o.Name, Slug: o.Slug, LogoURL: o.LogoURL, Timezone: o.Timezone,
+		CreatedBy: o.CreatedBy, Version: o.Version, CreatedAt: at(o.CreatedAt), UpdatedAt: at(o.UpdatedAt),
+	}
 }
 
 func (r *organizationRow) organization() *org.Organization {
-	return &org.Organization{ID: r.ID, Name: r.Name, CreatedAt: r.CreatedAt.Time}
+	return &org.Organization{
+		ID: r.ID, Name: r.Name, Slug: r.Slug, LogoURL: r.LogoURL, Timezone: r.Timezone,
+		CreatedBy: r.CreatedBy, Version: r.Version, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+	}
 }
 
-// CreateOrganization adds an organization.
-func (s *Store) CreateOrganization(ctx context.Context, o *org.Organization) error {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	row := organizationRow{ID: o.ID, Name: o.Name, CreatedAt: at(o.CreatedAt)}
-	if _, err := s.write.NewInsert().Model(&row).Exec(ctx); err != nil {
-		return fmt.Errorf("adding organization %s: %w", o.ID, err)
-	}
-	return nil
+// CreateOrganization adds an organization. A slug in use is org.ErrSlugTaken.
+func (s *Store) CreateOrganization(ctx context.Context, by audit.By, o *org.Organization) error {
+	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+		_, err := tx.write.NewInsert().Model(newOrganizationRow(o)).Exec(ctx)
+		switch {
+		case tx.dialect.violation(err) == uniqueViolation:
+			return org.ErrSlugTaken
+		case err != nil:
+			return fmt.Errorf("adding organization %s: %w", o.ID, err)
+		}
+		return tx.Record(ctx, audit.New(by, o.ID, "organization", "created", o.CreatedAt).
+			Of(o.ID, o.Name).With(audit.Diff(nil, o.View())))
+	})
 }
 
 // OrganizationByID returns an organization, or org.ErrNotFound.
@@ -65,17 +88,82 @@ func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, err
 	return all, nil
 }
 
-// DeleteOrganization removes an organization and its members. Its websites and
-// keys stay, without an organization: events for them and calls with them are
-// refused. A missing one is org.ErrNotFound.
-func (s *Store) DeleteOrganization(ctx context.Context, id string) error {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	res, err := s.write.NewDelete().Model((*organizationRow)(nil)).Where("id = ?", id).Exec(ctx)
+// UpdateOrganization applies a change to an organization as it is now, keeps it
+// with the next version and returns it. A change that changes nothing keeps the
+// version. It returns the error of change, org.ErrNotFound, org.ErrSlugTaken, and
+// org.ErrStale when version is neither 0 nor the organization's or when another
+// change comes in between.
+func (s *Store) UpdateOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*org.Organization) error) (*org.Organization, error) {
+	var o *org.Organization
+	err := s.InTx(ctx, func(ctx context.Context, tx *Store) (err error) {
+		if o, err = tx.OrganizationByID(ctx, id); err != nil {
+			return err
+		}
+		if version != 0 && version != o.Version {
+			return org.ErrStale
+		}
+		before := o.View()
+		if err := change(o); err != nil {
+			return err
+		}
+		if changes := audit.Diff(before, o.View()); len(changes) > 0 {
+			return tx.keepOrganization(ctx, by, o, now, changes)
+		}
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("deleting organization %s: %w", id, err)
+		return nil, err
 	}
-	return mustTouch(res, org.ErrNotFound)
+	return o, nil
+}
+
+func (s *Store) keepOrganization(ctx context.Context, by audit.By, o *org.Organization, now time.Time, changes map[string]audit.Change) error {
+	was := o.Version
+	o.Version++
+	o.UpdatedAt = at(now).Time
+	res, err := s.write.NewUpdate().Model(newOrganizationRow(o)).
+		Column("name", "slug", "logo_url", "timezone", "version", "updated_at").
+		Where("id = ?", o.ID).Where("version = ?", was).Exec(ctx)
+	if s.dialect.violation(err) == uniqueViolation {
+		return org.ErrSlugTaken
+	}
+	if err != nil {
+		return fmt.Errorf("changing organization %s: %w", o.ID, err)
+	}
+	if err := mustTouch(res, org.ErrStale); err != nil {
+		return err
+	}
+	if err := s.Record(ctx, audit.New(by, o.ID, "organization", "updated", now).Of(o.ID, o.Name).With(changes)); err != nil {
+		return err
+	}
+	return s.Announce(ctx, control.Change{
+		Kind: control.Organization, ID: o.ID, OrganizationID: o.ID, Version: o.Version, Refs: []string{o.ID}, At: now,
+	})
+}
+
+// DeleteOrganization removes an organization, its members and invitations. Its
+// websites and keys stay, without an organization: events for them and calls with
+// them are refused. A missing one is org.ErrNotFound.
+func (s *Store) DeleteOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {
+	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+		o, err := tx.OrganizationByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		res, err := tx.write.NewDelete().Model((*organizationRow)(nil)).Where("id = ?", id).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("deleting organization %s: %w", id, err)
+		}
+		if err := mustTouch(res, org.ErrNotFound); err != nil {
+			return err
+		}
+		if err := tx.Record(ctx, audit.New(by, id, "organization", "deleted", now).Of(id, o.Name)); err != nil {
+			return err
+		}
+		return tx.Announce(ctx, control.Change{
+			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, At: now,
+		})
+	})
 }
 
 // mustTouch returns missing when a statement changed no row.

@@ -20,8 +20,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/app/edge"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
@@ -71,9 +71,9 @@ func newHost(t *testing.T) *host {
 	}
 	for _, step := range []func(context.Context) error{
 		db.Migrate,
-		func(ctx context.Context) error { return db.CreateOrganization(ctx, o) },
-		func(ctx context.Context) error { return db.CreateWebsite(ctx, site, audit.By{Actor: audit.Actor{Type: audit.System}}) },
-		func(ctx context.Context) error { return db.CreateKey(ctx, key, audit.By{Actor: audit.Actor{Type: audit.System}}) },
+		func(ctx context.Context) error { return db.CreateOrganization(ctx, audit.BySystem(), o) },
+		func(ctx context.Context) error { return db.CreateWebsite(ctx, site, audit.BySystem()) },
+		func(ctx context.Context) error { return db.CreateKey(ctx, key, audit.BySystem()) },
 	} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)

@@ -94,8 +94,11 @@ func (s seeder) organizations(ctx context.Context) error {
 		name string
 		to   **org.Organization
 	}{{"Own", &s.f.organization}, {"Foreign", &s.f.foreign}, {"Gone", &s.f.orphan}} {
-		*o.to = &org.Organization{ID: id.New("org"), Name: o.name, CreatedAt: s.now}
-		if err := s.store.CreateOrganization(ctx, *o.to); err != nil {
+		var err error
+		if *o.to, err = org.New(o.name, s.now); err != nil {
+			return err
+		}
+		if err := s.store.CreateOrganization(ctx, audit.BySystem(), *o.to); err != nil {
 			return err
 		}
 	}
@@ -128,7 +131,7 @@ func (s seeder) websites(ctx context.Context) error {
 		}
 		*w.to = site.ID
 	}
-	return s.store.DeleteOrganization(ctx, s.f.orphan.ID)
+	return s.store.DeleteOrganization(ctx, audit.BySystem(), s.f.orphan.ID, s.now)
 }
 
 func (s seeder) keys(ctx context.Context) error {

@@ -37,18 +37,16 @@ type Account struct {
 	AdminPassword  string
 }
 
-// by is how the audit calls the maker of the first account.
-var by = audit.By{Actor: audit.Actor{Type: audit.System, Name: "bootstrap"}}
-
 // Run makes the first account where the store has no organization, as one
-// transaction. Otherwise it changes nothing and made is false.
-func Run(ctx context.Context, db *store.Store, keyPrefix string, first First) (a Account, made bool, err error) {
+// transaction; by is who asked for it. Otherwise it changes nothing and made is
+// false.
+func Run(ctx context.Context, db *store.Store, by audit.By, keyPrefix string, first First) (a Account, made bool, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx *store.Store) error {
 		organizations, err := tx.ListOrganizations(ctx)
 		if err != nil || len(organizations) > 0 {
 			return err
 		}
-		a, err = Create(ctx, tx, keyPrefix, first)
+		a, err = Create(ctx, tx, by, keyPrefix, first)
 		made = err == nil
 		return err
 	})
@@ -56,24 +54,28 @@ func Run(ctx context.Context, db *store.Store, keyPrefix string, first First) (a
 }
 
 // Create makes an account. Call it inside a transaction.
-func Create(ctx context.Context, tx *store.Store, keyPrefix string, first First) (Account, error) {
+func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string, first First) (Account, error) {
 	now := time.Now().UTC()
 	o, err := org.New(first.Organization, now)
 	if err != nil {
 		return Account{}, err
 	}
 	a := Account{OrganizationID: o.ID, AdminEmail: first.AdminEmail, AdminPassword: rand.Text()}
-	user, err := org.NewUser(a.AdminEmail, first.AdminName, a.AdminPassword, now)
+	hash, err := org.HashPassword(a.AdminPassword)
+	if err != nil {
+		return Account{}, err
+	}
+	user, err := org.NewUser(a.AdminEmail, first.AdminName, hash, now)
 	if err != nil {
 		return Account{}, err
 	}
 	member := org.Member{OrganizationID: o.ID, UserID: user.ID, Role: org.RoleOwner, CreatedAt: now}
 	for _, create := range []func() error{
-		func() error { return tx.CreateOrganization(ctx, o) },
-		func() error { return tx.CreateUser(ctx, user) },
-		func() error { return tx.AddMember(ctx, &member) },
-		func() (err error) { a.WebsiteID, err = Website(ctx, tx, o.ID, first); return err },
-		func() (err error) { a.APIKey, err = Key(ctx, tx, keyPrefix, o.ID, first); return err },
+		func() error { return tx.CreateOrganization(ctx, by, o) },
+		func() error { return tx.CreateUser(ctx, by, user) },
+		func() error { return tx.AddMember(ctx, by, &member) },
+		func() (err error) { a.WebsiteID, err = Website(ctx, tx, by, o.ID, first); return err },
+		func() (err error) { a.APIKey, err = Key(ctx, tx, by, keyPrefix, o.ID, first); return err },
 	} {
 		if err := create(); err != nil {
 			return Account{}, fmt.Errorf("making the first account: %w", err)
@@ -83,7 +85,7 @@ func Create(ctx context.Context, tx *store.Store, keyPrefix string, first First)
 }
 
 // Website makes the first website in an organization and returns its id.
-func Website(ctx context.Context, tx *store.Store, organizationID string, first First) (id string, err error) {
+func Website(ctx context.Context, tx *store.Store, by audit.By, organizationID string, first First) (id string, err error) {
 	w, err := website.New(organizationID, first.Website, first.Domain, time.Now().UTC())
 	if err != nil {
 		return "", err
@@ -93,7 +95,7 @@ func Website(ctx context.Context, tx *store.Store, organizationID string, first 
 
 // Key makes a key for all websites of an organization, with every scope, and
 // returns its secret.
-func Key(ctx context.Context, tx *store.Store, keyPrefix, organizationID string, first First) (secret string, err error) {
+func Key(ctx context.Context, tx *store.Store, by audit.By, keyPrefix, organizationID string, first First) (secret string, err error) {
 	key, secret, err := apikey.New(keyPrefix, apikey.Spec{
 		OrganizationID: organizationID, Name: first.KeyName, Scopes: auth.AllScopes().Strings(),
 	}, time.Now().UTC())

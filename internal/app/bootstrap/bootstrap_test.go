@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 )
@@ -24,7 +25,7 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 		Organization: "Acme", Website: "Shop", Domain: "shop.example",
 		AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
 	}
-	a, made, err := Run(ctx, db, "mlr", first)
+	a, made, err := Run(ctx, db, audit.BySystem(), "mlr", first)
 	if err != nil || !made {
 		t.Fatalf("Run() on an empty store: made %v, %v", made, err)
 	}
@@ -43,10 +44,10 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 	if good, err := org.VerifyPassword(user.PasswordHash, a.AdminPassword); !good || err != nil {
 		t.Errorf("the password is not the owner's: %v", err)
 	}
-	if again, made, err := Run(ctx, db, "mlr", first); made || err != nil || again != (Account{}) {
+	if again, made, err := Run(ctx, db, audit.BySystem(), "mlr", first); made || err != nil || again != (Account{}) {
 		t.Errorf("Run() again = %+v, made %v, %v; want nothing", again, made, err)
 	}
-	if _, made, err := Run(ctx, db, "mlr", First{Organization: ""}); made || err != nil {
+	if _, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{Organization: ""}); made || err != nil {
 		t.Errorf("Run() with bad names on a store in use: made %v, %v", made, err)
 	}
 }
@@ -62,7 +63,7 @@ func TestRunLeavesNothingWhenOnePartIsRefused(t *testing.T) {
 	if err := db.Migrate(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, made, err := Run(ctx, db, "mlr", First{
+	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{
 		Organization: "Acme", Website: "Shop", Domain: "not a domain", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
 	})
 	if err == nil || made {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/app/bootstrap"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/website"
@@ -39,7 +40,7 @@ func seed(ctx context.Context, db *store.Store, prefix string, known devEnv) (en
 			return err
 		}
 		if len(organizations) == 0 {
-			a, err := bootstrap.Create(ctx, tx, prefix, first)
+			a, err := bootstrap.Create(ctx, tx, audit.BySystem(), prefix, first)
 			env = devEnv{
 				OrganizationID: a.OrganizationID, WebsiteID: a.WebsiteID, APIKey: a.APIKey,
 				AdminEmail: a.AdminEmail, AdminPassword: a.AdminPassword,
@@ -72,7 +73,7 @@ func resume(ctx context.Context, tx *store.Store, prefix, organizationID string,
 		env.APIKey = known.APIKey
 		return env, notes, nil
 	}
-	env.APIKey, err = bootstrap.Key(ctx, tx, prefix, organizationID, first)
+	env.APIKey, err = bootstrap.Key(ctx, tx, audit.BySystem(), prefix, organizationID, first)
 	return env, append(notes, noteNewKey), err
 }
 
@@ -91,7 +92,7 @@ func knownWebsite(ctx context.Context, tx *store.Store, organizationID, id strin
 			return found[0].ID, nil
 		}
 	}
-	return bootstrap.Website(ctx, tx, organizationID, first)
+	return bootstrap.Website(ctx, tx, audit.BySystem(), organizationID, first)
 }
 
 // keyWorks reports whether a secret is an accepted key of the organization.

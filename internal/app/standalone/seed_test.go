@@ -66,7 +66,7 @@ func TestTheFirstStartMakesWhoeverSendsAndQueries(t *testing.T) {
 	if ok, err := org.VerifyPassword(user.PasswordHash, env.AdminPassword); !ok || err != nil {
 		t.Errorf("the password does not fit: %v", err)
 	}
-	members, err := db.ListMembers(t.Context(), env.OrganizationID)
+	members, err := db.ListPeople(t.Context(), env.OrganizationID, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,10 +31,8 @@ var (
 
 // change makes an organization, an entry about it and news of it, as one.
 func change(ctx context.Context, tx *store.Store, id string) error {
-	if err := tx.CreateOrganization(ctx, &org.Organization{ID: id, Name: "n", CreatedAt: Start}); err != nil {
-		return err
-	}
-	if err := tx.Record(ctx, audit.New(somebody, id, "organization", "created", Start).Of(id, "n")); err != nil {
+	o := &org.Organization{ID: id, Name: "n", CreatedAt: Start, UpdatedAt: Start}
+	if err := tx.CreateOrganization(ctx, somebody, o); err != nil {
 		return err
 	}
 	return tx.Announce(ctx, control.Change{Kind: control.Organization, ID: id, OrganizationID: id, Version: 1, At: Start})

@@ -16,11 +16,17 @@ const awkward = `O'Neil "the" \ ? $1 ?0 {x} %s -- /* '; DROP TABLE users; 日本
 var organizationTests = map[string]func(*testing.T, *Fixture){
 	"an organization is read back": func(t *testing.T, f *Fixture) {
 		s := f.Store()
-		o := &org.Organization{ID: "org_1", Name: awkward, CreatedAt: Start.In(time.FixedZone("", 3600))}
-		if err := s.CreateOrganization(t.Context(), o); err != nil {
+		there := Start.In(time.FixedZone("", 3600))
+		o := &org.Organization{
+			ID: "org_1", Name: awkward, Slug: "acme", LogoURL: "https://acme.example/logo.png", Timezone: "Europe/Berlin",
+			CreatedBy: "usr_1", Version: 7, CreatedAt: there, UpdatedAt: there,
+		}
+		if err := s.CreateOrganization(t.Context(), somebody, o); err != nil {
 			t.Fatal(err)
 		}
-		want := &org.Organization{ID: "org_1", Name: awkward, CreatedAt: kept(Start)}
+		want := new(org.Organization)
+		*want = *o
+		want.CreatedAt, want.UpdatedAt = kept(Start), kept(Start)
 		got, err := s.OrganizationByID(t.Context(), "org_1")
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("OrganizationByID(): %v (-want +got):\n%s", err, diff)
@@ -36,10 +42,10 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 	"a deleted organization leaves its websites and keys without one": func(t *testing.T, f *Fixture) {
 		s, o, u := f.Store(), f.Organization(), f.User("usr_1", "ann@example.com")
 		w, k := f.Website(o.ID), f.Key(o.ID, "")
-		if err := s.AddMember(t.Context(), &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: Start}); err != nil {
+		if err := s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: Start}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.DeleteOrganization(t.Context(), o.ID); err != nil {
+		if err := s.DeleteOrganization(t.Context(), somebody, o.ID, Start); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.WebsiteByID(t.Context(), w.ID); err != nil || got.OrganizationID != "" {
@@ -48,10 +54,10 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 		if got, err := s.KeyByHash(t.Context(), k.Hash); err != nil || got.OrganizationID != "" {
 			t.Errorf("KeyByHash() = %+v, %v, want a key without organization", got, err)
 		}
-		if got, err := s.ListMembers(t.Context(), o.ID); err != nil || len(got) != 0 {
-			t.Errorf("ListMembers() = %v, %v, want none", got, err)
+		if got, err := s.ListPeople(t.Context(), o.ID, "", 0); err != nil || len(got) != 0 {
+			t.Errorf("ListPeople() = %v, %v, want none", got, err)
 		}
-		if err := s.DeleteOrganization(t.Context(), o.ID); !errors.Is(err, org.ErrNotFound) {
+		if err := s.DeleteOrganization(t.Context(), somebody, o.ID, Start); !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("DeleteOrganization() again: %v, want %v", err, org.ErrNotFound)
 		}
 	},
@@ -59,14 +65,14 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 		s := f.Store()
 		u := f.User("usr_1", "ann@example.com")
 		want := *u
-		want.CreatedAt = kept(u.CreatedAt)
+		want.CreatedAt, want.PasswordChangedAt = kept(u.CreatedAt), kept(u.CreatedAt)
 		got, err := s.UserByEmail(t.Context(), "ann@example.com")
 		if diff := cmp.Diff(&want, got); diff != "" || err != nil {
 			t.Errorf("UserByEmail(): %v (-want +got):\n%s", err, diff)
 		}
 		other := *u
 		other.ID = "usr_2"
-		if err := s.CreateUser(t.Context(), &other); !errors.Is(err, org.ErrEmailTaken) {
+		if err := s.CreateUser(t.Context(), somebody, &other); !errors.Is(err, org.ErrEmailTaken) {
 			t.Errorf("CreateUser() = %v, want %v", err, org.ErrEmailTaken)
 		}
 		if _, err := s.UserByEmail(t.Context(), "bob@example.com"); !errors.Is(err, org.ErrUserNotFound) {
@@ -78,7 +84,7 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 		f.User("usr_1", "ann@example.com")
 		f.User("usr_2", "bob@example.com")
 		add := func(organizationID, userID string, role org.Role) error {
-			return s.AddMember(t.Context(), &org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: Start})
+			return s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: Start})
 		}
 		for _, tc := range []struct {
 			organizationID, userID string
@@ -98,13 +104,23 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 		if err := add(o.ID, "usr_1", "emperor"); err == nil {
 			t.Error("AddMember() with an unknown role succeeded")
 		}
-		want := []org.Member{
-			{OrganizationID: o.ID, UserID: "usr_1", Role: org.RoleOwner, CreatedAt: kept(Start)},
-			{OrganizationID: o.ID, UserID: "usr_2", Role: org.RoleViewer, CreatedAt: kept(Start)},
+		want := []org.Person{
+			{Member: org.Member{OrganizationID: o.ID, UserID: "usr_1", Role: org.RoleOwner, CreatedAt: kept(Start)}, Email: "ann@example.com", Name: "Ann"},
+			{Member: org.Member{OrganizationID: o.ID, UserID: "usr_2", Role: org.RoleViewer, CreatedAt: kept(Start)}, Email: "bob@example.com", Name: "Ann"},
 		}
-		got, err := s.ListMembers(t.Context(), o.ID)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("ListMembers(): %v (-want +got):\n%s", err, diff)
+		for _, page := range []struct {
+			after string
+			limit int
+			want  []org.Person
+		}{{"", 0, want}, {"", 1, want[:1]}, {"usr_1", 1, want[1:]}, {"usr_2", 1, want[:0]}} {
+			got, err := s.ListPeople(t.Context(), o.ID, page.after, page.limit)
+			if diff := cmp.Diff(page.want, got); diff != "" || err != nil {
+				t.Errorf("ListPeople(%q, %d): %v (-want +got):\n%s", page.after, page.limit, err, diff)
+			}
+		}
+		places, err := s.ListPlaces(t.Context(), "usr_2")
+		if diff := cmp.Diff([]org.Place{{Member: want[1].Member, Organization: "Acme"}}, places); diff != "" || err != nil {
+			t.Errorf("ListPlaces(): %v (-want +got):\n%s", err, diff)
 		}
 	},
 }

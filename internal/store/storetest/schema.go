@@ -73,11 +73,11 @@ var schemaTests = map[string]func(*testing.T, *Fixture){
 var transactionTests = map[string]func(*testing.T, *Fixture){
 	"a transaction keeps all or nothing": func(t *testing.T, f *Fixture) {
 		s := f.Store()
-		o := &org.Organization{ID: "org_1", Name: "Acme", CreatedAt: kept(Start)}
+		o := &org.Organization{ID: "org_1", Name: "Acme", CreatedAt: kept(Start), UpdatedAt: kept(Start)}
 		stop := errors.New("stop")
 		create := func(err error) func(context.Context, *store.Store) error {
 			return func(ctx context.Context, tx *store.Store) error {
-				if err := tx.CreateOrganization(ctx, o); err != nil {
+				if err := tx.CreateOrganization(ctx, somebody, o); err != nil {
 					return err
 				}
 				if _, err := tx.OrganizationByID(ctx, o.ID); err != nil {
@@ -104,7 +104,7 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 		stop := errors.New("stop")
 		err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
 			if err := tx.InTx(ctx, func(ctx context.Context, inner *store.Store) error {
-				return inner.DeleteOrganization(ctx, o.ID)
+				return inner.DeleteOrganization(ctx, somebody, o.ID, Start)
 			}); err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 						if _, err := tx.ListOrganizations(ctx); err != nil {
 							return err
 						}
-						return tx.CreateOrganization(ctx, &org.Organization{ID: id.New("org"), Name: "n", CreatedAt: Start})
+						return tx.CreateOrganization(ctx, somebody, &org.Organization{ID: id.New("org"), Name: "n", CreatedAt: Start, UpdatedAt: Start})
 					}); err != nil {
 						t.Errorf("InTx() = %v", err)
 					}
@@ -145,7 +145,7 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 	"readers do not wait for a writer": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
-			if err := tx.DeleteOrganization(ctx, o.ID); err != nil {
+			if err := tx.DeleteOrganization(ctx, somebody, o.ID, Start); err != nil {
 				return err
 			}
 			outside, cancel := context.WithTimeout(ctx, 2*time.Second)

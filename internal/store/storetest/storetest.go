@@ -89,7 +89,7 @@ func (f *Fixture) Organization() *org.Organization {
 	f.tb.Helper()
 	o, err := org.New("Acme", f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateOrganization(f.tb.Context(), o)
+		err = f.Store().CreateOrganization(f.tb.Context(), somebody, o)
 	}
 	if err != nil {
 		f.tb.Fatal(err)
@@ -100,8 +100,8 @@ func (f *Fixture) Organization() *org.Organization {
 // User adds a user. The password hash is none, which no store looks at.
 func (f *Fixture) User(id, email string) *org.User {
 	f.tb.Helper()
-	u := &org.User{ID: id, Email: email, Name: "Ann", PasswordHash: "$argon2id$…", CreatedAt: f.Clock.Now()}
-	if err := f.Store().CreateUser(f.tb.Context(), u); err != nil {
+	u := &org.User{ID: id, Email: email, Name: "Ann", PasswordHash: "$argon2id$…", CreatedAt: f.Clock.Now(), PasswordChangedAt: f.Clock.Now()}
+	if err := f.Store().CreateUser(f.tb.Context(), somebody, u); err != nil {
 		f.tb.Fatal(err)
 	}
 	return u

@@ -1,0 +1,79 @@
+package org
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// waitingPerCore is how many calls wait for each core at most; at 30 ms each they
+// wait about two seconds.
+const waitingPerCore = 64
+
+// Passwords hashes and verifies passwords for many callers at once: as many at a
+// time as there are cores, so that a flood of attempts takes neither the memory
+// nor more of the processor than that. Those who wait are bounded too; one more
+// is told ServiceUnavailable. It is safe for concurrent use.
+type Passwords struct {
+	running chan struct{} // one for each core
+	waiting chan struct{} // one for each caller, running or not
+	decoy   func() (string, error)
+}
+
+// NewPasswords returns one for this machine.
+func NewPasswords() *Passwords { return newPasswords(runtime.GOMAXPROCS(0)) }
+
+func newPasswords(cores int) *Passwords {
+	return &Passwords{
+		running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+waitingPerCore)),
+		decoy: sync.OnceValues(func() (string, error) { return HashPassword("a password of nobody") }),
+	}
+}
+
+// Hash is HashPassword in its turn.
+func (p *Passwords) Hash(ctx context.Context, password string) (hash string, err error) {
+	if err := checkPassword(password); err != nil {
+		return "", err // at once: it is no secret which passwords are too short
+	}
+	if turnErr := p.turn(ctx, func() { hash, err = HashPassword(password) }); turnErr != nil {
+		return "", turnErr
+	}
+	return hash, err
+}
+
+// Verify is VerifyPassword in its turn. An empty hash stands for an account that
+// does not exist: no password is its own, and finding that out takes as long as
+// for one that does.
+func (p *Passwords) Verify(ctx context.Context, hash, password string) (ok bool, err error) {
+	missing := hash == ""
+	if missing {
+		if hash, err = p.decoy(); err != nil {
+			return false, err
+		}
+	}
+	if turnErr := p.turn(ctx, func() { ok, err = VerifyPassword(hash, password) }); turnErr != nil {
+		return false, turnErr
+	}
+	return ok && !missing, err
+}
+
+// turn runs work when its turn has come, unless too many wait or ctx ends first.
+func (p *Passwords) turn(ctx context.Context, work func()) error {
+	select {
+	case p.waiting <- struct{}{}:
+	default:
+		return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 2 * time.Second, Err: errBusy}
+	}
+	defer func() { <-p.waiting }()
+	select {
+	case p.running <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.running }()
+	work()
+	return nil
+}

@@ -1,0 +1,44 @@
+package org
+
+import (
+	"slices"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Role is what a member may do in an organization.
+type Role string
+
+// The roles, most powerful first.
+const (
+	RoleOwner  Role = "owner"
+	RoleAdmin  Role = "admin"
+	RoleEditor Role = "editor"
+	RoleViewer Role = "viewer"
+)
+
+// Roles lists every role, most powerful first.
+var Roles = []Role{RoleOwner, RoleAdmin, RoleEditor, RoleViewer}
+
+// ParseRole returns the role of that name, or a Validation fault.
+func ParseRole(text string) (Role, error) {
+	if i := slices.Index(Roles, Role(text)); i >= 0 {
+		return Roles[i], nil
+	}
+	return "", fault.Invalid("role", "invalid_value", "role must be owner, admin, editor or viewer")
+}
+
+// Invites reports whether a member of the role may invite others, so that the
+// invitations of one who may not any more are withdrawn.
+func (r Role) Invites() bool { return r == RoleOwner || r == RoleAdmin }
+
+// MayChange says whether a member of the role actor may turn one of the role from
+// into one of the role to; an empty from stands for somebody who comes, an empty
+// to for somebody who goes. Only owners make, change and remove owners; anybody
+// else is told so by a Forbidden fault.
+func MayChange(actor, from, to Role) error {
+	if actor != RoleOwner && (from == RoleOwner || to == RoleOwner) {
+		return &fault.Error{Code: fault.Forbidden, Message: "Only owners may make, change or remove owners"}
+	}
+	return nil
+}

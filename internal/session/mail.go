@@ -1,0 +1,31 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// resetMail writes the mail that permits a new password.
+func resetMail(publicURL, token string, until time.Time) (subject, body string) {
+	return "Set a new Millrace password", fmt.Sprintf(`Hello,
+
+somebody asked for a new password of your account at %s.
+If it was you, set it with this token:
+
+    %s
+
+It is good until %s and for one time. If it was not you, ignore
+this mail: nothing has changed.
+`, publicURL, token, until.UTC().Format(time.RFC1123))
+}
+
+// changedMail writes the mail that tells of a new password.
+func changedMail(publicURL string, at time.Time) (subject, body string) {
+	return "Your Millrace password was changed", fmt.Sprintf(`Hello,
+
+the password of your account at %s was changed
+on %s, and every session was signed out.
+
+If it was not you, ask for a new password now and tell your operator.
+`, publicURL, at.UTC().Format(time.RFC1123))
+}

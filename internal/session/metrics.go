@@ -1,0 +1,42 @@
+package session
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// results of a sign-in.
+const (
+	resultOK       = "ok"
+	resultWrong    = "wrong" // no such account or a wrong password
+	resultReturned = "error"
+)
+
+// metrics lists everything this package exports.
+type metrics struct {
+	signIns *prometheus.CounterVec
+	refused prometheus.Counter
+	dropped prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	f := promauto.With(reg)
+	m := metrics{
+		signIns: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_session_sign_ins_total",
+			Help: "Attempts to sign in, by result: ok, wrong for an unknown account or a wrong password, error.",
+		}, []string{"result"}),
+		refused: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_session_refused_attempts_total",
+			Help: "Attempts to sign in, to sign up or to get a new password that came too soon after others.",
+		}),
+		dropped: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_session_unsent_resets_total",
+			Help: "Requests for a new password that could not be mailed.",
+		}),
+	}
+	for _, result := range []string{resultOK, resultWrong, resultReturned} {
+		m.signIns.WithLabelValues(result)
+	}
+	return m
+}
