@@ -104,8 +104,11 @@ func (k *Key) Status(now time.Time) Status {
 // instant of expiry is already too late.
 func (k *Key) Active(now time.Time) bool { return k.Status(now) == Active }
 
-// Idle reports whether the key has expired for want of use. LastUsedAt may be
-// known late: see Usage.
+// IdleSlack is how much longer than its days a key lives without use: the last
+// one may be known that late. See Usage.
+const IdleSlack = 5 * time.Minute
+
+// Idle reports whether the key has expired for want of use.
 func (k *Key) Idle(now time.Time) bool { return reached(k.IdleAt(), now) }
 
 // IdleAt is when the key expires for want of use; zero means never.
@@ -119,7 +122,7 @@ func (k *Key) IdleAt() time.Time {
 			from = t
 		}
 	}
-	return from.AddDate(0, 0, k.IdleExpiryDays)
+	return from.AddDate(0, 0, k.IdleExpiryDays).Add(IdleSlack)
 }
 
 func reached(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }

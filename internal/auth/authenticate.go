@@ -3,6 +3,9 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,12 +43,19 @@ type Config struct {
 type Deps struct {
 	Keys     KeyStore
 	Websites WebsiteStore
-	Metrics  prometheus.Registerer // nil for none
+	// Uses is told of the keys in use, once a minute each; nil for nobody.
+	Uses interface {
+		Touch(keyID string, now time.Time)
+	}
+	Metrics prometheus.Registerer // nil for none
 }
 
 // Authenticator recognises keys and websites. It is safe for concurrent use.
 type Authenticator struct {
-	prefix  string
+	prefix string
+	uses   interface {
+		Touch(keyID string, now time.Time)
+	}
 	keys    *lookup.Cache[[apikey.HashLen]byte, *credential]
 	clients *lookup.Cache[string, *website.Website] // by client id
 	refs    *lookup.Cache[string, *website.Website] // by id, else client id
@@ -55,11 +65,12 @@ type Authenticator struct {
 type credential struct {
 	key       *apikey.Key
 	principal Principal
+	used      atomic.Int64 // the Unix minute of the last use that was noted
 }
 
 // New returns an Authenticator that reads from the stores through caches.
 func New(cfg Config, deps Deps) *Authenticator {
-	a := &Authenticator{prefix: cfg.KeyPrefix}
+	a := &Authenticator{prefix: cfg.KeyPrefix, uses: deps.Uses}
 	named := func(name string) lookup.Config {
 		return lookup.Config{Name: name, Fresh: cfg.Fresh, Stale: cfg.Stale}
 	}
@@ -86,7 +97,7 @@ func loadKey(keys KeyStore) func(context.Context, [apikey.HashLen]byte) (*creden
 			return nil, err
 		}
 		return &credential{key: k, principal: Principal{
-			Kind: KindKey, OrganizationID: k.OrganizationID, KeyID: k.ID,
+			Kind: KindKey, OrganizationID: k.OrganizationID, KeyID: k.ID, Key: k, Name: k.Name,
 			Scopes: knownScopes(k.Scopes), WebsiteID: k.WebsiteID,
 		}}, nil
 	}
@@ -102,12 +113,13 @@ func loadRef(websites WebsiteStore) func(context.Context, string) (*website.Webs
 	}
 }
 
-// Key returns whom an API key stands for. A key that is malformed, unknown,
+// Key returns whom an API key stands for that came from an address. A key that is malformed, unknown,
 // expired, revoked, rotated away or without an organization is an AuthRequired
-// fault, and nothing tells these apart; a malformed one costs no lookup. When
+// fault, and nothing tells these apart; a malformed one costs no lookup. A key
+// that may not be used from the address is an IPNotAuthorized fault. When
 // the store cannot be asked and the key is not known from before, it is a
 // ServiceUnavailable fault.
-func (a *Authenticator) Key(ctx context.Context, secret []byte) (Principal, error) {
+func (a *Authenticator) Key(ctx context.Context, secret []byte, from netip.Addr) (Principal, error) {
 	if !apikey.WellFormed(a.prefix, secret) {
 		return Principal{}, fault.New(fault.AuthRequired)
 	}
@@ -125,7 +137,18 @@ func (a *Authenticator) Key(ctx context.Context, secret []byte) (Principal, erro
 	if !c.key.Accepts(hash, now) || c.key.OrganizationID == "" {
 		return Principal{}, fault.New(fault.AuthRequired)
 	}
+	if !c.key.AllowsAddr(from) {
+		return Principal{}, fault.Wrap(fault.IPNotAuthorized, fmt.Errorf("key %s is not for this address", c.key.ID))
+	}
+	a.touch(c, now)
 	return c.principal, nil
+}
+
+// touch notes the use of a key, once a minute.
+func (a *Authenticator) touch(c *credential, now time.Time) {
+	if minute := now.Unix() / 60; a.uses != nil && c.used.Load() != minute && c.used.Swap(minute) != minute {
+		a.uses.Touch(c.key.ID, now)
+	}
 }
 
 // ClientWebsite returns the website that bears a client id, for callers without

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,8 @@ const (
 	fresh  = 5 * time.Second
 	stale  = 10 * time.Minute
 )
+
+var somewhere = netip.MustParseAddr("192.0.2.1")
 
 var errDown = errors.New("the store is down")
 
@@ -115,7 +118,7 @@ func pass(d time.Duration) {
 // expectKey calls Key and compares what it said: a code, or "yes".
 func expectKey(t *testing.T, a *auth.Authenticator, when string, secret []byte, want string) {
 	t.Helper()
-	p, err := a.Key(t.Context(), secret)
+	p, err := a.Key(t.Context(), secret, somewhere)
 	synctest.Wait()
 	if got := verdict(err); got != want {
 		t.Errorf("%s: Key() = %s, want %s", when, got, want)
@@ -126,6 +129,72 @@ func expectKey(t *testing.T, a *auth.Authenticator, when string, secret []byte, 
 	if (p == auth.Principal{}) != (err != nil) {
 		t.Errorf("%s: Key() = %+v with error %v", when, p, err)
 	}
+}
+
+func TestAKeyIsAcceptedFromItsAddressesOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, a := open(t)
+		open := m.add(t, nil)
+		limited := m.add(t, func(k *apikey.Key) {
+			k.IPAllow = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}
+		})
+		for _, tc := range []struct {
+			secret []byte
+			from   string
+			want   string
+		}{
+			{open, "203.0.113.9", "yes"},
+			{open, "", "yes"},
+			{limited, "192.0.2.255", "yes"},
+			{limited, "::ffff:192.0.2.1", "yes"},
+			{limited, "2001:db8::7", "yes"},
+			{limited, "192.0.3.0", string(fault.IPNotAuthorized)},
+			{limited, "", string(fault.IPNotAuthorized)},
+		} {
+			var from netip.Addr
+			if tc.from != "" {
+				from = netip.MustParseAddr(tc.from)
+			}
+			p, err := a.Key(t.Context(), tc.secret, from)
+			if got := verdict(err); got != tc.want || (p == auth.Principal{}) != (err != nil) {
+				t.Errorf("a key from %q: %s, want %s", tc.from, got, tc.want)
+			}
+		}
+	})
+}
+
+// touches counts the uses that were noted.
+type touches struct {
+	mu   sync.Mutex
+	keys map[string][]time.Time
+}
+
+func (n *touches) Touch(keyID string, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.keys[keyID] = append(n.keys[keyID], now)
+}
+
+func TestTheUseOfAKeyIsNotedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, n := &memory{}, &touches{keys: map[string][]time.Time{}}
+		a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: time.Hour}, auth.Deps{Keys: m, Websites: m, Uses: n})
+		t.Cleanup(a.Close)
+		used := m.add(t, func(k *apikey.Key) { k.ID = "key_used" })
+		refused := m.add(t, func(k *apikey.Key) { k.RevokedAt = time.Now() })
+		elsewhere := m.add(t, func(k *apikey.Key) { k.IPAllow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
+		for range 130 { // of seconds, over three minutes of the clock
+			for _, secret := range [][]byte{used, refused, elsewhere} {
+				_, _ = a.Key(t.Context(), secret, somewhere) // only the first is accepted
+			}
+			pass(time.Second)
+		}
+		if len(n.keys) != 1 || len(n.keys["key_used"]) != 3 {
+			t.Errorf("noted %v, want three uses of one key", n.keys)
+		}
+	})
 }
 
 func TestKeyBecomesAPrincipal(t *testing.T) {
@@ -139,8 +208,12 @@ func TestKeyBecomesAPrincipal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", WebsiteID: "web_1", Scopes: scopes}
-		got, err := a.Key(t.Context(), secret)
+		want := auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Name: "ci", WebsiteID: "web_1", Scopes: scopes}
+		got, err := a.Key(t.Context(), secret, somewhere)
+		if got.Key == nil || got.Key.ID != "key_1" {
+			t.Errorf("the principal has the key %+v", got.Key)
+		}
+		got.Key = nil
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("Key(): %v (-want +got):\n%s", err, diff)
 		}
@@ -322,7 +395,7 @@ func BenchmarkKey(b *testing.B) {
 	s, ctx := []byte(secret), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := a.Key(ctx, s); err != nil {
+		if _, err := a.Key(ctx, s, somewhere); err != nil {
 			b.Fatal(err)
 		}
 	}

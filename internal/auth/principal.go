@@ -3,7 +3,10 @@
 // that they need and ask.
 package auth
 
-import "github.com/millrace/millrace/internal/org"
+import (
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/org"
+)
 
 // Kind is how a caller proved who it is.
 type Kind uint8
@@ -21,9 +24,10 @@ type Principal struct {
 	Kind           Kind
 	OrganizationID string
 	KeyID          string
-	UserID         string   // of a session
-	SessionID      string   // of a session
-	Role           org.Role // of a session, in the organization
+	Key            *apikey.Key // of a key: its limits and settings, which are shared; nil for others
+	UserID         string      // of a session
+	SessionID      string      // of a session
+	Role           org.Role    // of a session, in the organization
 	// Name is how the audit calls the caller: a key's name, a person's address.
 	Name   string
 	Scopes ScopeSet

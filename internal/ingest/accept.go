@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -17,9 +18,9 @@ import (
 // Access recognises callers and websites; *auth.Authenticator is one. Strings
 // passed to it may alias memory that is reused after the call.
 type Access interface {
-	// Key returns whom a key stands for, or an AuthRequired or ServiceUnavailable
-	// fault.
-	Key(ctx context.Context, secret []byte) (auth.Principal, error)
+	// Key returns whom a key stands for that came from an address, or an
+	// AuthRequired, IPNotAuthorized or ServiceUnavailable fault.
+	Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error)
 	// ClientWebsite finds a website by client id, or website.ErrNotFound, or a
 	// ServiceUnavailable fault.
 	ClientWebsite(ctx context.Context, clientID string) (*website.Website, error)
@@ -66,6 +67,8 @@ type Request struct {
 	Body []byte
 	// Key is the API key sent; nil for none.
 	Key []byte
+	// From is the caller's address.
+	From netip.Addr
 	// WebsiteID is the query parameter website_id; nil for none.
 	WebsiteID []byte
 	// ID is the request id.

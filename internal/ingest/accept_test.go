@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func scopes(names ...string) auth.ScopeSet {
 	return set
 }
 
-func (w *world) Key(_ context.Context, secret []byte) (auth.Principal, error) {
+func (w *world) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
 	w.asked = append(w.asked, "key")
 	if string(secret) == "down" {
 		return auth.Principal{}, &fault.Error{Code: fault.ServiceUnavailable, Err: errDown}

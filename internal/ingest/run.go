@@ -60,7 +60,7 @@ func (a *Acceptor) end(r *run) {
 // identify is step 1.
 func (r *run) identify(ctx context.Context) error {
 	if len(r.req.Key) > 0 {
-		p, err := r.deps.Access.Key(ctx, r.req.Key)
+		p, err := r.deps.Access.Key(ctx, r.req.Key, r.req.From)
 		r.principal = p
 		return err
 	}

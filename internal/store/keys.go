@@ -205,13 +205,14 @@ func withStatus(q *bun.SelectQuery, status apikey.Status, now time.Time) *bun.Se
 	if status == apikey.Revoked {
 		return q.Where("k.revoked_at IS NOT NULL")
 	}
-	const expired = "(coalesce(k.expires_at <= ?, FALSE) OR (k.idle_expiry_days > 0 AND k.idle_expiry_days * 86400000 + " +
+	slack := apikey.IdleSlack.Milliseconds()
+	const expired = "(coalesce(k.expires_at <= ?, FALSE) OR (k.idle_expiry_days > 0 AND ? + k.idle_expiry_days * 86400000 + " +
 		"CASE WHEN coalesce(k.last_used_at, 0) > coalesce(k.rotated_at, k.created_at) THEN k.last_used_at ELSE coalesce(k.rotated_at, k.created_at) END <= ?))"
 	q = q.Where("k.revoked_at IS NULL")
 	if status == apikey.Expired {
-		return q.Where(expired, at(now), at(now))
+		return q.Where(expired, at(now), slack, at(now))
 	}
-	return q.Where("NOT "+expired, at(now), at(now))
+	return q.Where("NOT "+expired, at(now), slack, at(now))
 }
 
 // TouchKeys notes when keys were last used, where that is later than what is

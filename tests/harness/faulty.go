@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -110,7 +111,7 @@ func (zeroSalt) Salt(context.Context, time.Time) ([]byte, error) { return make([
 type anybody struct{}
 
 // Key implements ingest.Access.
-func (anybody) Key(context.Context, []byte) (auth.Principal, error) {
+func (anybody) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
 	return auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", Scopes: auth.AllScopes()}, nil
 }
 
@@ -128,7 +129,7 @@ func (a anybody) Website(ctx context.Context, ref string) (*website.Website, err
 type faultyAccess struct{ anybody }
 
 // Key implements ingest.Access.
-func (faultyAccess) Key(context.Context, []byte) (auth.Principal, error) {
+func (faultyAccess) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
 	return auth.Principal{}, errDown
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ type openDoor struct{}
 
 var theWebsite = &website.Website{ID: "web_01HZXYZXYZXYZXYZXYZXYZXYZX", ClientID: "client", OrganizationID: "org_01HZXYZXYZXYZXYZXYZXYZXYZX"}
 
-func (openDoor) Key(context.Context, []byte) (auth.Principal, error) {
+func (openDoor) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
 	return auth.Principal{
 		Kind: auth.KindKey, OrganizationID: theWebsite.OrganizationID, Scopes: auth.AllScopes(), WebsiteID: theWebsite.ID,
 	}, nil

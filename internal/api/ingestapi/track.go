@@ -19,6 +19,7 @@ func (h *handlers) track(c *fiber.Ctx) error {
 	count, err := h.tracker.Track(c.UserContext(), ingest.Request{
 		Body:        body,
 		Key:         httpkit.Credential(c),
+		From:        httpkit.ClientAddr(c),
 		WebsiteID:   c.Context().QueryArgs().Peek("website_id"),
 		ID:          httpkit.RequestIDBytes(c),
 		Traceparent: httpkit.Traceparent(c),

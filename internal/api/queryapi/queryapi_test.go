@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ var websites = []website.Website{
 
 type access struct{}
 
-func (access) Key(_ context.Context, secret []byte) (auth.Principal, error) {
+func (access) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
 	if string(secret) == "store down" {
 		return auth.Principal{}, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	}

@@ -3,6 +3,7 @@ package queryapi
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -33,7 +34,7 @@ type Config struct {
 
 // Access recognises callers; *auth.Authenticator is one.
 type Access interface {
-	Key(ctx context.Context, secret []byte) (auth.Principal, error)
+	Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error)
 	Website(ctx context.Context, ref string) (*website.Website, error)
 }
 

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"net/netip"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -14,7 +15,7 @@ import (
 
 // Keys recognises API keys; *auth.Authenticator is one.
 type Keys interface {
-	Key(ctx context.Context, secret []byte) (auth.Principal, error)
+	Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error)
 }
 
 // Gate finds out who calls.
@@ -41,7 +42,7 @@ type Caller struct {
 // of our own, or from no page.
 func (g *Gate) Identify(c *fiber.Ctx) (*Caller, error) {
 	if secret := httpkit.Credential(c); secret != nil {
-		p, err := g.Keys.Key(c.UserContext(), secret)
+		p, err := g.Keys.Key(c.UserContext(), secret, httpkit.ClientAddr(c))
 		return &Caller{Principal: p}, err
 	}
 	caller := &Caller{Token: g.Site.SessionToken(c)}

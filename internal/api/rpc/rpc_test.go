@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func table() []rpc.Resource {
 // credentials recognises the keys and sessions of these tests.
 type credentials struct{}
 
-func (credentials) Key(_ context.Context, secret []byte) (auth.Principal, error) {
+func (credentials) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
 	switch string(secret) {
 	case "good":
 		return auth.Principal{Kind: auth.KindKey, KeyID: "key_1", OrganizationID: "org_1", Scopes: auth.AllScopes()}, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/httpkit"
@@ -33,9 +34,10 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	if err != nil {
 		return nil, fmt.Errorf("opening the metadata store: %w", err)
 	}
+	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
-		auth.Deps{Keys: db, Websites: db, Metrics: t.Registry},
+		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
 	salts := ingest.NewSalts(db, t.Log, nil)
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
@@ -54,6 +56,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 			access.Close()
 			return db.Close()
 		}},
+		{Name: "use of keys", Run: uses.Run},
 		{Name: "kafka topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
 		{Name: "kafka producer", Stop: producer.Close},
 		{Name: "visitor salts", Run: salts.Run},

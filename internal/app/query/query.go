@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/queryapi"
+	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
@@ -39,9 +40,10 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		runner.Close()
 		return nil, err
 	}
+	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
-		auth.Deps{Keys: db, Websites: db, Metrics: t.Registry},
+		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner,
@@ -64,6 +66,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 			access.Close()
 			return db.Close()
 		}},
+		{Name: "use of keys", Run: uses.Run},
 		{
 			Name:  "clickhouse",
 			Start: func(ctx context.Context) error { return checkSchema(ctx, s.ClickHouse, t.Log) },

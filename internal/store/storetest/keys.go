@@ -139,7 +139,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 				t.Fatal(err)
 			}
 		}
-		day := Start.Add(24 * time.Hour)
+		day := Start.Add(24*time.Hour + apikey.IdleSlack)
 		for _, tc := range []struct {
 			filter apikey.Filter
 			want   []string
