@@ -25,7 +25,8 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// PlayContract plays cases at a system, in parallel. Beside the system stand
+// PlayContract plays cases at a system, in parallel, and holds every answer also
+// against the OpenAPI document of the system. Beside the system stand
 // three ingestion hosts that something is wrong with, for the answers that a
 // healthy one never gives: INGEST_FAULTY, INGEST_NO_STORE, INGEST_NO_BROKER.
 func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
@@ -34,15 +35,30 @@ func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	vars["INGEST_FAULTY"] = faulty(t, faultyAccess{}, acknowledging{})
 	vars["INGEST_NO_STORE"] = faulty(t, auth.New(auth.Config{KeyPrefix: keyPrefix}, auth.Deps{Keys: noStore{}, Websites: noStore{}}), acknowledging{})
 	vars["INGEST_NO_BROKER"] = faulty(t, anybody{}, noBroker(t))
+	doc := document(t, vars["QUERY"])
 	for i := range cases {
 		t.Run(cases[i].Name, func(t *testing.T) {
 			t.Parallel()
 			own := apitest.Vars{"UNIQUE": cases[i].Name + time.Now().Format("150405.000000000")}
 			maps.Copy(own, vars)
-			p := apitest.Player{Client: Client, Vars: own}
+			p := apitest.Player{Client: Client, Vars: own, Document: doc}
 			p.Play(t, &cases[i])
 		})
 	}
+}
+
+// document returns what the query host says about both hosts.
+func document(t *testing.T, query string) *apitest.OpenAPI {
+	t.Helper()
+	text, _, err := get(t.Context(), query+"/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := apitest.ParseOpenAPI([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
 }
 
 // faulty serves an ingestion host of the given parts and returns its address.

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,19 +76,16 @@ func (runner) Run(_ context.Context, s *analytics.Statement) (*analytics.Table, 
 	return &analytics.Table{Rows: 1, Columns: []analytics.Values{{Name: "owner", Strings: []string{s.Params[0].Text}}}}, nil
 }
 
-func newApp(t *testing.T) *fiber.App {
-	t.Helper()
+// newApp is the app of these tests; it keeps nothing from one request to the
+// next.
+var newApp = sync.OnceValues(func() (*fiber.App, error) {
 	log := slog.New(slog.DiscardHandler)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
-	app, err := New(Config{}, Deps{
+	return New(Config{}, Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine,
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return app
-}
+})
 
 // reply is an answer without its body.
 type reply struct {
@@ -106,7 +104,11 @@ func call(t *testing.T, method, target, key, body string, headers ...string) (*r
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := newApp(t).Test(req, -1)
+	app, err := newApp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := app.Test(req, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

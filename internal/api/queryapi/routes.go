@@ -14,7 +14,6 @@ import (
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/buildinfo"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/website"
@@ -30,6 +29,8 @@ type Config struct {
 	Proxies httpkit.Proxies
 	// Site is how browsers reach the host.
 	Site httpkit.Site
+	// IngestURL is where callers reach the ingestion host.
+	IngestURL string
 }
 
 // Access recognises callers; *auth.Authenticator is one.
@@ -80,6 +81,18 @@ var Routes = []Route{
 		Help: "Answers as long as the process serves.", handle: (*handlers).health,
 	},
 	{
+		Method: fiber.MethodGet, Path: "/openapi.json", Public: true,
+		Help: "Describes both hosts, as OpenAPI 3.1.", handle: (*handlers).file,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/docs", Public: true,
+		Help: "Tells people of the management operations.", handle: (*handlers).file,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/docs/style.css", Public: true,
+		Help: "Makes that page readable.", handle: (*handlers).file,
+	},
+	{
 		Method: fiber.MethodGet, Path: "/v1/query/types", Public: true,
 		Help: "Lists the query types, with include_meta=true also what they mean.", handle: (*handlers).types,
 	},
@@ -92,6 +105,7 @@ var Routes = []Route{
 // handlers serves the routes.
 type handlers struct {
 	gate     *rpc.Gate
+	files    files
 	access   Access
 	executor Executor
 	now      func() time.Time
@@ -102,33 +116,24 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
+	resources := management.Resources(deps.Management)
+	doc, err := Describe(&cfg.Site, cfg.IngestURL, resources)
+	if err != nil {
+		return nil, err
+	}
 	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site}
 	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, now: deps.Now}
 	if h.now == nil {
 		h.now = time.Now
 	}
+	if h.files, err = newFiles(doc, resources); err != nil {
+		return nil, err
+	}
 	for _, r := range Routes {
 		app.Add(r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
 	}
-	resources := management.Resources(deps.Management)
-	doc, err := Describe(&cfg.Site, resources)
-	if err != nil {
-		return nil, err
-	}
-	rpc.Mount(app, doc, resources, rpc.Deps{
-		Gate: gate, Limit: deps.Limit, Repeats: deps.Repeats, Log: deps.Log,
-	})
+	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Limit: deps.Limit, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
-}
-
-// Describe returns the OpenAPI document of the host with its table of
-// management operations.
-func Describe(site *httpkit.Site, resources []rpc.Resource) (*rpc.Document, error) {
-	return rpc.Describe(rpc.Info{
-		Title: "Millrace", Version: buildinfo.Version(),
-		Description: "Queries and management of a Millrace installation.",
-		Server:      site.PublicURL, CookieName: site.CookieName(),
-	}, resources)
 }
 
 // serve authenticates the caller and checks the route's scope.

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millrace/millrace/internal/auth"
@@ -26,6 +28,7 @@ const documentURL = "file:///openapi.json"
 type Document struct {
 	Text []byte // JSON
 
+	info   Info
 	api    *huma.OpenAPI
 	inputs map[string]*jsonschema.Schema // by path
 }
@@ -33,16 +36,22 @@ type Document struct {
 // arraysAreNeverNull sets huma's only switch for it, which is a variable.
 var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
-// Describe makes the document of a table. It fails for a table with two
-// operations of one name and for types that have no schema.
-func Describe(info Info, resources []Resource) (doc *Document, err error) {
+// Route is what the document says about a route outside the registry.
+type Route func(huma.Registry) *huma.Operation
+
+// Describe makes the document of a table and of the routes beside it. It fails
+// for a table with two operations of one name and for types that have no schema.
+func Describe(info Info, resources []Resource, routes ...Route) (doc *Document, err error) {
 	arraysAreNeverNull()
 	defer func() { // huma panics about types that it cannot describe
 		if p := recover(); p != nil {
 			err = fmt.Errorf("describing the operations: %v", p)
 		}
 	}()
-	doc = &Document{api: info.openapi(), inputs: map[string]*jsonschema.Schema{}}
+	doc = &Document{info: info, api: info.openapi(), inputs: map[string]*jsonschema.Schema{}}
+	for _, route := range routes {
+		doc.api.AddOperation(route(doc.api.Components.Schemas))
+	}
 	for i := range resources {
 		for j := range resources[i].Operations {
 			doc.api.AddOperation(describe(doc.api.Components.Schemas, &resources[i], &resources[i].Operations[j]))
@@ -58,6 +67,9 @@ func Describe(info Info, resources []Resource) (doc *Document, err error) {
 	return doc, nil
 }
 
+// Info returns what the document was made with.
+func (d *Document) Info() Info { return d.info }
+
 // compile makes the schemas of the inputs ready.
 func (d *Document) compile() error {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.Text))
@@ -70,10 +82,10 @@ func (d *Document) compile() error {
 		return err
 	}
 	for path, item := range d.api.Paths {
-		if item.Post == nil || item.Post.RequestBody == nil {
+		if !strings.HasPrefix(path, prefix) {
 			continue
 		}
-		ref := item.Post.RequestBody.Content["application/json"].Schema.Ref
+		ref := item.Post.RequestBody.Content[fiber.MIMEApplicationJSON].Schema.Ref
 		if d.inputs[path], err = c.Compile(documentURL + ref); err != nil {
 			return fmt.Errorf("compiling the input of %s: %w", path, err)
 		}
@@ -86,14 +98,14 @@ func describe(r huma.Registry, res *Resource, o *Operation) *huma.Operation {
 	op := &huma.Operation{
 		Method: http.MethodPost, Path: Path(res.Name, o.Name), OperationID: res.Name + "." + o.Name,
 		Tags: []string{res.Name}, Summary: o.Summary, Description: o.Detail,
-		RequestBody: &huma.RequestBody{Content: jsonContent(r.Schema(o.in, true, ""))},
+		RequestBody: &huma.RequestBody{Content: JSON(r.Schema(o.in, true, ""))},
 		Responses:   map[string]*huma.Response{},
 		Security:    security(o.Class.Row()),
 	}
 	if o.Creates {
 		op.Parameters = []*huma.Param{{Ref: "#/components/parameters/IdempotencyKey"}}
 	}
-	op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Done.", Content: jsonContent(answerSchema(r, o))}
+	op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Done.", Content: JSON(answerSchema(r, o))}
 	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/Error"}
 	return op
 }
@@ -114,18 +126,34 @@ func security(row *auth.ClassRow) []map[string][]string {
 	return all
 }
 
+// Object is the schema of an object with these fields and no others.
+func Object(required []string, fields map[string]*huma.Schema) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Required: required, Properties: fields}
+}
+
+// Text is the schema of a string.
+func Text(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
+
+// Integer is the schema of a whole number.
+func Integer(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger, Description: doc} }
+
+// Boolean is the schema of a boolean that is always the same.
+func Boolean(value bool) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeBoolean, Enum: []any{value}}
+}
+
+// ListOf is the schema of an array.
+func ListOf(items *huma.Schema, doc string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: items, Description: doc}
+}
+
 // answerSchema is the envelope around an operation's output.
 func answerSchema(r huma.Registry, o *Operation) *huma.Schema {
-	s := &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: false,
-		Required: []string{"success", "data", "requestId"},
-		Properties: map[string]*huma.Schema{
-			"success":   {Type: huma.TypeBoolean, Enum: []any{true}},
-			"requestId": {Type: huma.TypeString},
-		},
-	}
+	s := Object([]string{"success", "data", "requestId"}, map[string]*huma.Schema{
+		"success": Boolean(true), "requestId": Text("The request's id, as in the header X-Request-ID."),
+	})
 	if item, ok := itemOf(o.out); ok {
-		s.Properties["data"] = &huma.Schema{Type: huma.TypeArray, Items: r.Schema(item, true, "")}
+		s.Properties["data"] = ListOf(r.Schema(item, true, ""), "")
 		s.Properties["pagination"] = r.Schema(reflect.TypeFor[pagination](), true, "")
 		s.Required = append(s.Required, "pagination")
 		return s
@@ -143,6 +171,7 @@ func itemOf(out reflect.Type) (reflect.Type, bool) {
 	return f.Type.Elem(), true
 }
 
-func jsonContent(s *huma.Schema) map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{"application/json": {Schema: s}}
+// JSON is the content of a body of a schema.
+func JSON(s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: s}}
 }

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"maps"
+
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/millrace/millrace/internal/fault"
@@ -37,7 +39,7 @@ func (i Info) openapi() *huma.OpenAPI {
 				Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(idempotency.MaxKeyLen)},
 			}},
 			Responses: map[string]*huma.Response{"Error": {
-				Description: "The call failed; `code` says why.", Content: jsonContent(errorSchema()),
+				Description: "The call failed; `code` says why.", Content: JSON(errorSchema()),
 			}},
 		},
 	}
@@ -55,34 +57,33 @@ const (
 
 // errorSchema is the error body of specification 7.1, as httpkit writes it.
 func errorSchema() *huma.Schema {
-	text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
 	codes := make([]any, 0, len(httpkit.Codes))
 	for _, row := range httpkit.Codes {
 		codes = append(codes, string(row.Code))
 	}
-	number := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger, Description: doc} }
-	return &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: false,
-		Required: []string{"success", "error", "code", "requestId"},
-		Properties: map[string]*huma.Schema{
-			"success":   {Type: huma.TypeBoolean, Enum: []any{false}},
-			"error":     text("What went wrong, for people."),
-			"code":      {Type: huma.TypeString, Enum: codes},
-			"requestId": text("The request's id, as in the header X-Request-ID."),
-			"details": {
-				Type: huma.TypeArray, Description: "The single problems of a refused body (" + string(fault.Validation) + ").",
-				Items: &huma.Schema{
-					Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"field", "message"},
-					Properties: map[string]*huma.Schema{
-						"field": text("The path of the field, such as settings.allowedOrigins[2]."), "message": text("The rule that it breaks."),
-						"suggestion": text("What may have been meant."),
-					},
-				},
-			},
-			"limit":      number("Requests allowed in the window (" + string(fault.RateLimited) + ")."),
-			"remaining":  number("Requests left in the window."),
-			"reset":      number("When the window has room again, in Unix milliseconds."),
-			"retryAfter": number("Seconds to wait."),
-		},
+	problem := Object([]string{"field", "message"}, map[string]*huma.Schema{
+		"field":      Text("The path of the field, such as settings.allowedOrigins[2]."),
+		"message":    Text("The rule that it breaks."),
+		"suggestion": Text("What may have been meant."),
+	})
+	fields := map[string]*huma.Schema{
+		"success":   Boolean(false),
+		"error":     Text("What went wrong, for people."),
+		"code":      {Type: huma.TypeString, Enum: codes},
+		"requestId": Text("The request's id, as in the header X-Request-ID."),
+		"details":   ListOf(problem, "The single problems of a refused body ("+string(fault.Validation)+")."),
+	}
+	maps.Copy(fields, RateFields())
+	return Object([]string{"success", "error", "code", "requestId"}, fields)
+}
+
+// RateFields are what an error body says more when a limit of rate is used up
+// (specification 7.4), on both hosts.
+func RateFields() map[string]*huma.Schema {
+	return map[string]*huma.Schema{
+		"limit":      Integer("Requests allowed in the window (" + string(fault.RateLimited) + ")."),
+		"remaining":  Integer("Requests left in the window."),
+		"reset":      Integer("When the window has room again, in Unix milliseconds."),
+		"retryAfter": Integer("Seconds to wait."),
 	}
 }

@@ -92,8 +92,11 @@ func (o *Operation) Status() int {
 	return http.StatusOK
 }
 
+// prefix is what the paths of all operations begin with.
+const prefix = "/rpc/"
+
 // Path returns where an operation of a resource is served.
-func Path(resource, operation string) string { return "/rpc/" + resource + "/" + operation }
+func Path(resource, operation string) string { return prefix + resource + "/" + operation }
 
 // Empty is the input or output of operations that need none.
 type Empty struct{}

@@ -50,7 +50,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	})
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app, err := queryapi.New(
-		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}},
+		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL()},
 		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Repeats: idempotency.New(db, nil)},
 	)
 	if err != nil {

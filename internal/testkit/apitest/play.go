@@ -22,6 +22,8 @@ type Player struct {
 	Client *http.Client
 	// Vars are given to every case; what a case captures stays its own.
 	Vars Vars
+	// Document is what every answer is held against besides; nil for none.
+	Document *OpenAPI
 }
 
 // Play runs one case, a subtest a step, in order; a step that fails does not keep
@@ -64,7 +66,11 @@ func (p *Player) step(ctx context.Context, s *Step, vars Vars) error {
 	if err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
-	if err := s.Response.check(resp, body, vars); err != nil {
+	err = s.Response.check(resp, body, vars)
+	if p.Document != nil {
+		err = errors.Join(err, p.Document.Check(req.Method, req.URL.Path, resp.StatusCode, resp.Header, body))
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: %w\nanswer: %d %s", s.Request.Method, s.Request.URL, err, resp.StatusCode, shorten(body))
 	}
 	return nil
