@@ -18,7 +18,7 @@ var ranks = map[string]int{
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
 	"internal/verify": 2, "internal/idempotency": 2,
 
-	"internal/kafka": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
+	"internal/kafka": adapter, "internal/mail": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
 
 	"internal/httpkit": surface, "internal/api": surface,
 
@@ -103,6 +103,7 @@ var technologies = []technology{
 	{lib: "github.com/jackc/pgx", rooms: []string{"internal/store"}},
 	{lib: "github.com/pressly/goose", rooms: []string{"internal/store"}},
 	{lib: "modernc.org/sqlite", rooms: []string{"internal/store"}},
+	{lib: "github.com/wneessen/go-mail", rooms: []string{"internal/mail"}},
 	{lib: "github.com/knadh/koanf", rooms: []string{"internal/config"}},
 	{lib: "github.com/spf13/pflag", rooms: []string{"internal/config", "cmd"}},
 	{lib: "github.com/spf13/cobra", rooms: []string{"cmd"}},

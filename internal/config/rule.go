@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"reflect"
@@ -54,6 +55,7 @@ var forms = map[string]form{
 	"identifier": {"a letter or underscore followed by up to 63 letters, digits and underscores", regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString},
 	"prefix":     {"a lower-case letter followed by up to 15 lower-case letters and digits", regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString},
 	"text":       {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
+	"mailbox":    {"an e-mail address, with a name or without", isMailbox},
 	"lane":       {"live, backfill or none", func(s string) bool { return s == "live" || s == "backfill" || s == "none" }},
 	"path":       {"a path", func(s string) bool { return !strings.ContainsRune(s, 0) }},
 }
@@ -156,6 +158,11 @@ func splitAddress(s string, lowestPort int) (host string, ok bool) {
 	}
 	n, err := strconv.Atoi(port)
 	return host, err == nil && n >= lowestPort && n <= 65535 && port[0] != '+'
+}
+
+func isMailbox(s string) bool {
+	_, err := mail.ParseAddress(s)
+	return err == nil && !strings.ContainsAny(s, "\r\n")
 }
 
 // isListen allows port 0, which lets the system choose.

@@ -24,6 +24,8 @@ type Settings struct {
 	Sink       Sink       `koanf:"sink"`
 	Key        Key        `koanf:"key"`
 	Lookup     Lookup     `koanf:"lookup"`
+	Session    Session    `koanf:"session"`
+	Mail       Mail       `koanf:"mail"`
 	Log        Log        `koanf:"log"`
 	Trace      Trace      `koanf:"trace"`
 	Shutdown   Shutdown   `koanf:"shutdown"`
@@ -217,6 +219,27 @@ type Lookup struct {
 	Stale time.Duration `koanf:"stale" range:"1s..10m" help:"Age up to which a cached key or website is still served while the metadata store is down."`
 }
 
+// Session configures signing in.
+type Session struct {
+	SignUp   string        `koanf:"sign_up" oneof:"open invite off" help:"Who may make an account: anybody (open), who has an invitation (invite), or nobody (off), for whom millrace users create makes one."`
+	Idle     time.Duration `koanf:"idle" range:"10m..2160h" help:"How long a session lasts without being used."`
+	Absolute time.Duration `koanf:"absolute" range:"1h..2400h" help:"How long a session lasts at most."`
+}
+
+// Mail configures the mails that people get.
+type Mail struct {
+	SMTP SMTP   `koanf:"smtp"`
+	From string `koanf:"from" form:"mailbox" empty:"ok" help:"Sender of mails: an address, with a name or without, such as Millrace <millrace@example.com>; needed with mail.smtp.addr."`
+}
+
+// SMTP says which server takes the mails.
+type SMTP struct {
+	Addr     string `koanf:"addr" form:"address" empty:"ok" help:"Mail server for invitations, new passwords and notices, host:port; empty sends no mail: then inviters are shown the invitation, and millrace users reset-password permits a new password."`
+	TLS      string `koanf:"tls" oneof:"starttls tls none" help:"How the connection to the mail server is encrypted: starttls demands it after connecting, tls from the beginning, none not at all."`
+	User     string `koanf:"user" form:"text" empty:"ok" help:"User at the mail server, with mail.smtp.password; empty for not signing in there."`
+	Password Secret `koanf:"password" form:"text" empty:"ok" help:"Password at the mail server, with mail.smtp.user."`
+}
+
 // Log configures the log.
 type Log struct {
 	Level  string `koanf:"level" oneof:"debug info warn error" help:"Least severe level that is logged: debug, info, warn or error."`
@@ -270,6 +293,8 @@ func Default() Settings {
 		Redis:    Redis{Timeout: 250 * time.Millisecond},
 		Key:      Key{Prefix: "mlr"},
 		Lookup:   Lookup{Fresh: 5 * time.Second, Stale: 10 * time.Minute},
+		Session:  Session{SignUp: "invite", Idle: 14 * 24 * time.Hour, Absolute: 90 * 24 * time.Hour},
+		Mail:     Mail{SMTP: SMTP{TLS: "starttls"}},
 		Log:      Log{Level: "info", Format: "json"},
 		Trace:    Trace{Ratio: 0.01},
 		Shutdown: Shutdown{Grace: 30 * time.Second},

@@ -53,12 +53,13 @@ func (s Settings) problems() []*problem {
 				formatDuration(r.low(&s)), r.says, formatDuration(high), r.why)})
 		}
 	}
-	return append(out, s.Kafka.problems()...)
+	return append(out, s.needs()...)
 }
 
-// problems finds settings that would be passed over in silence because another
-// one is missing.
-func (k Kafka) problems() []*problem {
+// needs finds settings that would be passed over in silence because another one is
+// missing.
+func (s Settings) needs() []*problem {
+	k, m := s.Kafka, s.Mail
 	var out []*problem
 	for _, need := range []struct {
 		key    string
@@ -71,6 +72,11 @@ func (k Kafka) problems() []*problem {
 		{"kafka.sasl.mechanism", k.SASL.Mechanism != "", "kafka.sasl.password", k.SASL.Password != "", "empty"},
 		{"kafka.sasl.user", k.SASL.User != "", "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
 		{"kafka.sasl.password", k.SASL.Password != "", "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
+		{"mail.smtp.addr", m.SMTP.Addr != "", "mail.from", m.From != "", "empty"},
+		{"mail.from", m.From != "", "mail.smtp.addr", m.SMTP.Addr != "", "empty"},
+		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.addr", m.SMTP.Addr != "", "empty"},
+		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.password", m.SMTP.Password != "", "empty"},
+		{"mail.smtp.password", m.SMTP.Password != "", "mail.smtp.user", m.SMTP.User != "", "empty"},
 		{"kafka.tls.ca_file", k.TLS.CAFile != "", "kafka.tls.enabled", k.TLS.Enabled, "false"},
 	} {
 		if need.is && !need.has {
@@ -123,6 +129,13 @@ var orders = []order{
 		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
 		says: "at most shutdown.grace",
 		why:  "the stop would cut accepted requests off",
+	},
+	{
+		key:  "session.idle",
+		low:  func(s *Settings) time.Duration { return s.Session.Idle },
+		high: func(s *Settings) time.Duration { return s.Session.Absolute },
+		says: "at most session.absolute",
+		why:  "no session lives to be idle for longer",
 	},
 	{
 		key:  "lookup.fresh",

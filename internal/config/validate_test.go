@@ -63,6 +63,14 @@ func TestRulesBetweenSettings(t *testing.T) {
 		{"signing in without a password", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "u", ""} }, "kafka.sasl.mechanism: needs kafka.sasl.password, which is empty"},
 		{"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" }, "kafka.sasl.password: needs kafka.sasl.mechanism, which is empty"},
 		{"a mechanism that is none", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"gssapi", "u", "p"} }, `kafka.sasl.mechanism: "gssapi" is not one of plain, `},
+		{"sessions that last as long as they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle }, ""},
+		{"sessions that end before they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle - 1 }, "session.idle: 336h must be at most session.absolute, which is 335h59m59.999999999s: "},
+		{"mail", func(s *Settings) { s.Mail = Mail{SMTP: SMTP{"h:25", "none", "u", "p"}, From: "a@b.example"} }, ""},
+		{"mail from nobody", func(s *Settings) { s.Mail.SMTP.Addr = "h:25" }, "mail.smtp.addr: needs mail.from, which is empty"},
+		{"mail to nowhere", func(s *Settings) { s.Mail.From = "a@b.example" }, "mail.from: needs mail.smtp.addr, which is empty"},
+		{"a mail user without a password", func(s *Settings) {
+			s.Mail = Mail{SMTP: SMTP{"h:25", "none", "u", ""}, From: "a@b.example"}
+		}, "mail.smtp.user: needs mail.smtp.password, which is empty"},
 		{"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" }, "kafka.tls.ca_file: needs kafka.tls.enabled, which is false"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -115,6 +123,10 @@ func TestFormsOfTexts(t *testing.T) {
 		"redis": {
 			[]string{"redis://127.0.0.1:6379", "rediss://u:p@h:6380/1", "redis://h"},
 			[]string{"127.0.0.1:6379", "redis://", "http://h", "redis:h:x"},
+		},
+		"mailbox": {
+			[]string{"millrace@example.com", "Millrace <millrace@example.com>", `"Acme, Inc." <a@b.example>`},
+			[]string{"", "millrace", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example", "<a@b.example"},
 		},
 		"topic":      {[]string{"dev.", "a-b_c.D9", strings.Repeat("x", 64)}, []string{"a/b", "a b", "ä", strings.Repeat("x", 65)}},
 		"identifier": {[]string{"millrace", "_a9", strings.Repeat("x", 64)}, []string{"9a", "a-b", "a.b", "a`b", strings.Repeat("x", 65)}},

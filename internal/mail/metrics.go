@@ -1,0 +1,27 @@
+package mail
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// What became of a mail.
+const (
+	resultSent    = "sent"
+	resultRefused = "refused" // by the server, for good
+	resultDropped = "dropped" // the server was away for too long, or too many waited
+)
+
+// metrics lists everything this package exports.
+type metrics struct{ mails *prometheus.CounterVec }
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	m := metrics{promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_mail_mails_total",
+		Help: "Mails by what became of them: sent, refused by the mail server, or dropped because it was away for too long or too many waited.",
+	}, []string{"result"})}
+	for _, result := range []string{resultSent, resultRefused, resultDropped} {
+		m.mails.WithLabelValues(result)
+	}
+	return m
+}
