@@ -3,7 +3,6 @@ package org
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/millrace/millrace/internal/audit"
@@ -53,7 +52,6 @@ type Deps struct {
 	Invitations Invitations
 	// Mail is nil where no mail can be sent.
 	Mail Mailer
-	Log  *slog.Logger
 	Now  func() time.Time // nil means time.Now
 }
 

@@ -4,12 +4,16 @@ import "github.com/millrace/millrace/internal/api/rpc"
 
 // Deps are what the resources need. The zero value is enough to read the table.
 type Deps struct {
-	Sessions Sessions
+	Sessions      Sessions
+	Passwords     Passwords
+	Organizations Organizations
 }
 
 // Resources returns the table of all operations.
 func Resources(deps Deps) []rpc.Resource {
 	return []rpc.Resource{
 		deps.Sessions.Resource(),
+		deps.Passwords.Resource(),
+		deps.Organizations.Resource(),
 	}
 }

@@ -2,26 +2,78 @@ package management
 
 import (
 	"context"
+	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/session"
 )
 
 // Sessions are the operations of signing in and out.
-type Sessions struct{}
+type Sessions struct{ Service *session.Service }
+
+// accountFailures are the errors of both resources that are about an account.
+var accountFailures = []rpc.Failure{
+	{Err: session.ErrNotFound, Code: fault.NotFound, Message: "Session not found"},
+	{Err: session.ErrPasswordChanged, Code: fault.Conflict, Message: "The password has changed in the meantime"},
+	{Err: org.ErrEmailTaken, Code: fault.Conflict, Message: "There is an account with this e-mail address already"},
+	{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
+	{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "You belong to as many organizations as anybody may"},
+}
 
 // Resource returns the rows.
 func (s *Sessions) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "session", Summary: "Signing in and out, and the sessions of the person who is signed in.",
+		Name: "session", Summary: "Signing up, in and out, and the sessions of the person who is signed in.",
+		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "get", Summary: "Say who is signed in",
+				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: rpc.SignIn, Audit: "user.created",
+				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
+					"With an invitation the person gets the place that it offers, else an organization of their own. " +
+					"The answer sets the session's cookie.",
+			}, s.signUp),
+			rpc.Op(rpc.Spec{
+				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: rpc.SignIn, Audit: "session.created",
+				Detail: "The answer sets the session's cookie; a session that the request came with ends. " +
+					"An unknown address and a wrong password get the same answer. Ten failures at once for an address, or thirty " +
+					"for a client, are answered 429 until some time has passed, whether there is an account or not.",
+			}, s.signIn),
+			rpc.Op(rpc.Spec{
+				Name: "signOut", Summary: "End the session of the cookie", Class: auth.Public, Audit: "session.ended",
+				Detail: "The answer removes the cookie. Without a session it changes nothing.",
+			}, s.signOut),
+			rpc.Op(rpc.Spec{
+				Name: "get", Summary: "Say who is signed in", Class: auth.Account,
 				Detail: "The person of the session's cookie and the organizations that they belong to.",
-				Class:  auth.Account,
 			}, s.get),
+			rpc.Op(rpc.Spec{
+				Name: "list", Summary: "List one's own sessions", Class: auth.Account,
+				Detail: "Newest first; there are at most 100, on one page.",
+			}, s.list),
+			rpc.Op(rpc.Spec{
+				Name: "end", Summary: "End one of one's own sessions", Class: auth.Account, Audit: "session.ended",
+			}, s.end),
+			rpc.Op(rpc.Spec{
+				Name: "endOthers", Summary: "End all of one's own sessions but this one", Class: auth.Account, Audit: "session.ended",
+			}, s.endOthers),
 		},
 	}
+}
+
+type signUpInput struct {
+	Email        string `json:"email" minLength:"3" maxLength:"254"`
+	Password     string `json:"password" minLength:"8" maxLength:"1024" doc:"At most 1024 bytes."`
+	Name         string `json:"name" minLength:"1" maxLength:"100" doc:"How others see the person."`
+	Organization string `json:"organization,omitempty" minLength:"1" maxLength:"100" doc:"Name of the organization that the account begins with; the person's name without it. Not looked at with an invitation."`
+	Invitation   string `json:"invitation,omitempty" minLength:"1" maxLength:"64" doc:"The token of an invitation for this e-mail address."`
+}
+
+type signInInput struct {
+	Email    string `json:"email" minLength:"1" maxLength:"254"`
+	Password string `json:"password" minLength:"1" maxLength:"1024"`
 }
 
 type sessionBody struct {
@@ -39,19 +91,113 @@ type userBody struct {
 
 type placeBody struct {
 	ID   string `json:"id" doc:"The organization's id."`
+	Name string `json:"name" doc:"The organization's name."`
 	Role string `json:"role" enum:"owner,admin,editor,viewer"`
 }
 
-func (*Sessions) get(_ context.Context, call *rpc.Call, _ *rpc.Empty) (*sessionBody, error) {
-	body := &sessionBody{
-		ID: call.Principal.SessionID,
-		User: userBody{
-			ID: call.User.ID, Email: call.User.Email, Name: call.User.Name, CreatedAt: rpc.At(call.User.CreatedAt),
-		},
-		Organizations: make([]placeBody, len(call.Places)),
+func newPlaceBody(p org.Place) placeBody {
+	return placeBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role)}
+}
+
+// callerOf is the client of a call to the session service.
+func callerOf(call *rpc.Call) session.Caller {
+	return session.Caller{Addr: call.Client, By: call.By, Token: call.SessionToken}
+}
+
+func (s *Sessions) signUp(ctx context.Context, call *rpc.Call, in *signUpInput) (*sessionBody, error) {
+	return s.opened(ctx, call)(s.Service.SignUp(ctx, callerOf(call), session.NewAccount{
+		Email: in.Email, Name: in.Name, Password: in.Password, Organization: in.Organization, Invitation: in.Invitation,
+	}))
+}
+
+func (s *Sessions) signIn(ctx context.Context, call *rpc.Call, in *signInInput) (*sessionBody, error) {
+	return s.opened(ctx, call)(s.Service.SignIn(ctx, callerOf(call), in.Email, in.Password))
+}
+
+// opened answers a call that has begun a session.
+func (s *Sessions) opened(ctx context.Context, call *rpc.Call) func(*session.Opened, error) (*sessionBody, error) {
+	return func(o *session.Opened, err error) (*sessionBody, error) {
+		if err != nil {
+			return nil, err
+		}
+		startSession(call, o)
+		return s.body(ctx, o.Session.ID, o.User)
 	}
-	for i, m := range call.Places {
-		body.Organizations[i] = placeBody{ID: m.OrganizationID, Role: string(m.Role)}
+}
+
+func startSession(call *rpc.Call, o *session.Opened) {
+	// Whole seconds, as a cookie has them: a session is as good as a cookie at least.
+	call.StartSession(o.Token, o.Session.ExpiresAt.Sub(o.Session.CreatedAt).Truncate(time.Second))
+}
+
+func (s *Sessions) body(ctx context.Context, sessionID string, u *org.User) (*sessionBody, error) {
+	places, err := s.Service.Places(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	body := &sessionBody{
+		ID:            sessionID,
+		User:          userBody{ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: rpc.At(u.CreatedAt)},
+		Organizations: make([]placeBody, len(places)),
+	}
+	for i, p := range places {
+		body.Organizations[i] = newPlaceBody(p)
 	}
 	return body, nil
+}
+
+func (s *Sessions) signOut(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*rpc.Empty, error) {
+	if err := s.Service.SignOut(ctx, callerOf(call)); err != nil {
+		return nil, err
+	}
+	call.EndSession()
+	return &rpc.Empty{}, nil
+}
+
+func (s *Sessions) get(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*sessionBody, error) {
+	return s.body(ctx, call.Principal.SessionID, call.User)
+}
+
+type sessionRecord struct {
+	ID         string    `json:"id"`
+	Current    bool      `json:"current" doc:"Whether it is the session of this call."`
+	IP         string    `json:"ip" doc:"Address of the client that signed in."`
+	UserAgent  string    `json:"userAgent" doc:"Of the client that signed in."`
+	CreatedAt  *rpc.Time `json:"createdAt"`
+	LastSeenAt *rpc.Time `json:"lastSeenAt" doc:"When it was used last, to some minutes."`
+	ExpiresAt  *rpc.Time `json:"expiresAt" doc:"When it ends, however much it is used."`
+}
+
+func (s *Sessions) list(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*rpc.List[sessionRecord], error) {
+	all, err := s.Service.List(ctx, call.Principal.UserID)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]sessionRecord, len(all))
+	for i := range all {
+		records[i] = sessionRecord{
+			ID: all[i].ID, Current: all[i].ID == call.Principal.SessionID, IP: all[i].IP, UserAgent: all[i].UserAgent,
+			CreatedAt: rpc.At(all[i].CreatedAt), LastSeenAt: rpc.At(all[i].SeenAt), ExpiresAt: rpc.At(all[i].ExpiresAt),
+		}
+	}
+	return rpc.Cut(records, session.MaxSessions, func(r sessionRecord) any { return r.ID }), nil
+}
+
+func (s *Sessions) end(ctx context.Context, call *rpc.Call, in *rpc.ID) (*rpc.Empty, error) {
+	if err := s.Service.End(ctx, call.By, call.Principal.UserID, in.ID); err != nil {
+		return nil, err
+	}
+	if in.ID == call.Principal.SessionID {
+		call.EndSession()
+	}
+	return &rpc.Empty{}, nil
+}
+
+type endedBody struct {
+	Ended int `json:"ended" doc:"How many sessions were ended."`
+}
+
+func (s *Sessions) endOthers(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*endedBody, error) {
+	n, err := s.Service.EndOthers(ctx, call.By, call.Principal.UserID, call.Principal.SessionID)
+	return &endedBody{n}, err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/analytics"
@@ -48,10 +49,19 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner,
 	})
+	people, err := newPeople(s, t, db)
+	if err != nil {
+		runner.Close()
+		access.Close()
+		return nil, errors.Join(err, db.Close())
+	}
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL()},
-		queryapi.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Repeats: idempotency.New(db, nil)},
+		queryapi.Deps{
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Repeats: idempotency.New(db, nil),
+			Sessions: people.sessions, Management: people.management(),
+		},
 	)
 	if err != nil {
 		runner.Close()
@@ -61,7 +71,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	r.AddCheck("query: clickhouse", runner.Ping)
 	r.AddCheck("query: metadata store", db.Ping)
 
-	return []lifecycle.Part{
+	return slices.Concat([]lifecycle.Part{
 		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
 			access.Close()
 			return db.Close()
@@ -75,8 +85,9 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 				return nil
 			},
 		},
+	}, people.parts, []lifecycle.Part{
 		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
-	}, nil
+	}), nil
 }
 
 // checkSchema waits until ClickHouse answers, and returns what it has to say.

@@ -1,0 +1,101 @@
+package management
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/org"
+)
+
+func (o *Organizations) invitations() []rpc.Operation {
+	return []rpc.Operation{
+		rpc.Op(rpc.Spec{
+			Name: "inviteMember", Summary: "Offer a place to whoever has an e-mail address", Class: auth.ManageMembers,
+			Audit: "invitation.created", Creates: true,
+			Detail: "The offer is mailed and good for seven days; inviting an address again replaces the invitation before. " +
+				"Where the installation sends no mail, the answer holds the token, for the inviter to pass on. Only owners invite owners.",
+		}, o.inviteMember),
+		rpc.Op(rpc.Spec{Name: "listInvitations", Summary: "List the open invitations", Class: auth.ManageMembers}, o.listInvitations),
+		rpc.Op(rpc.Spec{
+			Name: "revokeInvitation", Summary: "Withdraw an invitation", Class: auth.ManageMembers, Audit: "invitation.revoked",
+		}, o.revokeInvitation),
+		rpc.Op(rpc.Spec{
+			Name: "acceptInvitation", Summary: "Take the place that an invitation offers", Class: auth.Account, Audit: "invitation.accepted",
+			Detail: "The invitation has to be for the e-mail address of the person who is signed in.",
+		}, o.acceptInvitation),
+	}
+}
+
+type inviteInput struct {
+	rpc.InOrganization
+
+	Email string `json:"email" minLength:"3" maxLength:"254"`
+	Role  string `json:"role" enum:"owner,admin,editor,viewer"`
+}
+
+type invitationBody struct {
+	ID        string    `json:"id"`
+	Email     string    `json:"email"`
+	Role      string    `json:"role" enum:"owner,admin,editor,viewer"`
+	InvitedBy *string   `json:"invitedBy" nullable:"true" doc:"Id of the person who invited; null for the operator."`
+	CreatedAt *rpc.Time `json:"createdAt"`
+	ExpiresAt *rpc.Time `json:"expiresAt"`
+	// Token is in no list.
+	Token *string `json:"token,omitempty" doc:"Only in the answer that makes the invitation, and only where no mail is sent."`
+}
+
+func newInvitationBody(i *org.Invitation) invitationBody {
+	return invitationBody{
+		ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: orNull(i.InvitedBy),
+		CreatedAt: rpc.At(i.CreatedAt), ExpiresAt: rpc.At(i.ExpiresAt),
+	}
+}
+
+func (o *Organizations) inviteMember(ctx context.Context, call *rpc.Call, in *inviteInput) (*invitationBody, error) {
+	i, token, err := o.Service.Invite(ctx, call.By, call.Principal.Role, call.OrganizationID(), in.Email, org.Role(in.Role))
+	if err != nil {
+		return nil, err
+	}
+	body := newInvitationBody(i)
+	body.Token = orNull(token)
+	return &body, nil
+}
+
+func (o *Organizations) listInvitations(ctx context.Context, call *rpc.Call, in *listInput) (*rpc.List[invitationBody], error) {
+	var after string
+	if _, err := in.After(&after); err != nil {
+		return nil, err
+	}
+	all, err := o.Service.Invitations(ctx, call.OrganizationID(), after, in.Size()+1)
+	if err != nil {
+		return nil, err
+	}
+	bodies := make([]invitationBody, len(all))
+	for i := range all {
+		bodies[i] = newInvitationBody(&all[i])
+	}
+	return rpc.Cut(bodies, in.Size(), func(i invitationBody) any { return i.ID }), nil
+}
+
+type invitationInput struct {
+	rpc.InOrganization
+	rpc.ID
+}
+
+func (o *Organizations) revokeInvitation(ctx context.Context, call *rpc.Call, in *invitationInput) (*rpc.Empty, error) {
+	return &rpc.Empty{}, o.Service.Revoke(ctx, call.By, call.Principal.Role, call.OrganizationID(), in.ID.ID)
+}
+
+type acceptInput struct {
+	Token string `json:"token" minLength:"1" maxLength:"64"`
+}
+
+func (o *Organizations) acceptInvitation(ctx context.Context, call *rpc.Call, in *acceptInput) (*placeBody, error) {
+	place, err := o.Service.Accept(ctx, call.By, in.Token, call.Principal.UserID)
+	if err != nil {
+		return nil, err
+	}
+	body := newPlaceBody(*place)
+	return &body, nil
+}

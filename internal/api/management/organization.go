@@ -1,0 +1,115 @@
+package management
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// Organizations are the operations of an organization, its members and its
+// invitations.
+type Organizations struct{ Service *org.Service }
+
+// Resource returns the rows.
+func (o *Organizations) Resource() rpc.Resource {
+	return rpc.Resource{
+		Name: "organization", Summary: "An organization's settings, members and invitations.",
+		Failures: []rpc.Failure{
+			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+			{Err: org.ErrMemberNotFound, Code: fault.NotFound, Message: "Member not found"},
+			{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
+			{Err: org.ErrStale, Code: fault.Conflict},
+			{Err: org.ErrSlugTaken, Code: fault.Conflict, Message: "Another organization has this slug"},
+			{Err: org.ErrLastOwner, Code: fault.Conflict, Message: "An organization keeps at least one owner; make somebody else an owner first"},
+			{Err: org.ErrMemberExists, Code: fault.Conflict, Message: "The person is a member already"},
+			{Err: org.ErrTooManyInvitations, Code: fault.Conflict, Message: "There are 100 open invitations already, which is as many as an organization may have"},
+			{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "The person belongs to as many organizations as anybody may"},
+		},
+		Operations: append(o.settings(), append(o.members(), o.invitations()...)...),
+	}
+}
+
+func (o *Organizations) settings() []rpc.Operation {
+	return []rpc.Operation{
+		rpc.Op(rpc.Spec{Name: "get", Summary: "Read the organization's settings", Class: auth.ViewOrganization}, o.get),
+		rpc.Op(rpc.Spec{
+			Name: "update", Summary: "Change the organization's settings", Class: auth.ManageOrganization, Audit: "organization.updated",
+			Detail: "What is absent stays; null removes the slug or the logo.",
+		}, o.update),
+	}
+}
+
+type organizationBody struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	Slug      *string      `json:"slug" nullable:"true" doc:"Short name for addresses, unlike every other organization's."`
+	LogoURL   *string      `json:"logoUrl" nullable:"true"`
+	Defaults  defaultsBody `json:"defaults" doc:"What new websites begin with."`
+	CreatedBy *string      `json:"createdBy" nullable:"true" doc:"Id of the person who made it; null for the operator."`
+	Version   int64        `json:"version"`
+	CreatedAt *rpc.Time    `json:"createdAt"`
+	UpdatedAt *rpc.Time    `json:"updatedAt"`
+}
+
+type defaultsBody struct {
+	Timezone string `json:"timezone" doc:"IANA time zone."`
+}
+
+func newOrganizationBody(o *org.Organization) *organizationBody {
+	return &organizationBody{
+		ID: o.ID, Name: o.Name, Slug: orNull(o.Slug), LogoURL: orNull(o.LogoURL), Defaults: defaultsBody{o.Timezone},
+		CreatedBy: orNull(o.CreatedBy), Version: o.Version, CreatedAt: rpc.At(o.CreatedAt), UpdatedAt: rpc.At(o.UpdatedAt),
+	}
+}
+
+// orNull is null for the empty text.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func (o *Organizations) get(ctx context.Context, call *rpc.Call, _ *rpc.InOrganization) (*organizationBody, error) {
+	found, err := o.Service.Get(ctx, call.OrganizationID())
+	if err != nil {
+		return nil, err
+	}
+	return newOrganizationBody(found), nil
+}
+
+type organizationUpdate struct {
+	rpc.InOrganization
+	rpc.Version
+
+	Name     rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"100"`
+	Slug     rpc.Patch[string] `json:"slug,omitzero" nullable:"true" maxLength:"40" doc:"2 to 40 lower-case letters, digits and hyphens."`
+	LogoURL  rpc.Patch[string] `json:"logoUrl,omitzero" nullable:"true" maxLength:"2048" doc:"An address that begins with https://."`
+	Defaults defaultsUpdate    `json:"defaults,omitzero"`
+}
+
+type defaultsUpdate struct {
+	Timezone rpc.Patch[string] `json:"timezone,omitzero" minLength:"1" maxLength:"64" doc:"IANA time zone such as Europe/Berlin."`
+}
+
+func (o *Organizations) update(ctx context.Context, call *rpc.Call, in *organizationUpdate) (*organizationBody, error) {
+	changed, err := o.Service.Update(ctx, call.By, call.OrganizationID(), in.Version.Version, org.Settings{
+		Name: sent(in.Name), Slug: sent(in.Slug), LogoURL: sent(in.LogoURL), Timezone: sent(in.Defaults.Timezone),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newOrganizationBody(changed), nil
+}
+
+// sent is nil for a field that was not, and empty for null.
+func sent(p rpc.Patch[string]) *string {
+	if !p.Set {
+		return nil
+	}
+	text := p.Or("")
+	return &text
+}

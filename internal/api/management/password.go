@@ -1,0 +1,71 @@
+package management
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/session"
+)
+
+// Passwords are the operations of people's own passwords.
+type Passwords struct{ Service *session.Service }
+
+// Resource returns the rows.
+func (p *Passwords) Resource() rpc.Resource {
+	return rpc.Resource{
+		Name: "password", Summary: "One's own password.",
+		Failures: accountFailures,
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "change", Summary: "Change one's password", Class: auth.Account, Limit: rpc.SignIn, Audit: "user.passwordChanged",
+				Detail: "All of the person's sessions end; the answer sets the cookie of a new one. A wrong currentPassword counts as a failed sign-in.",
+			}, p.change),
+			rpc.Op(rpc.Spec{
+				Name: "forgot", Summary: "Have the permission to set a new password mailed", Class: auth.Public, Limit: rpc.SignIn,
+				Audit: "user.passwordResetRequested",
+				Detail: "The answer is the same, and as fast, whether there is an account or not. The permission is good for an hour. " +
+					"Where the installation sends no mail the answer is 403.",
+			}, p.forgot),
+			rpc.Op(rpc.Spec{
+				Name: "reset", Summary: "Set a new password with a mailed token", Class: auth.Public, Limit: rpc.SignIn, Audit: "user.passwordReset",
+				Detail: "All of the person's sessions end, and other permissions with them. It signs nobody in.",
+			}, p.reset),
+		},
+	}
+}
+
+type changeInput struct {
+	CurrentPassword string `json:"currentPassword" minLength:"1" maxLength:"1024"`
+	NewPassword     string `json:"newPassword" minLength:"8" maxLength:"1024" doc:"At most 1024 bytes."`
+}
+
+type changedBody struct {
+	SessionID string `json:"sessionId" doc:"Of the session that has begun."`
+}
+
+func (p *Passwords) change(ctx context.Context, call *rpc.Call, in *changeInput) (*changedBody, error) {
+	o, err := p.Service.ChangePassword(ctx, callerOf(call), call.User, in.CurrentPassword, in.NewPassword)
+	if err != nil {
+		return nil, err
+	}
+	startSession(call, o)
+	return &changedBody{o.Session.ID}, nil
+}
+
+type forgotInput struct {
+	Email string `json:"email" minLength:"3" maxLength:"254"`
+}
+
+func (p *Passwords) forgot(ctx context.Context, call *rpc.Call, in *forgotInput) (*rpc.Empty, error) {
+	return &rpc.Empty{}, p.Service.ForgotPassword(ctx, callerOf(call), in.Email)
+}
+
+type resetInput struct {
+	Token       string `json:"token" minLength:"1" maxLength:"64"`
+	NewPassword string `json:"newPassword" minLength:"8" maxLength:"1024" doc:"At most 1024 bytes."`
+}
+
+func (p *Passwords) reset(ctx context.Context, call *rpc.Call, in *resetInput) (*rpc.Empty, error) {
+	return &rpc.Empty{}, p.Service.ResetPassword(ctx, callerOf(call), in.Token, in.NewPassword)
+}

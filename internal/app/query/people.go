@@ -1,0 +1,56 @@
+package query
+
+import (
+	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/mail"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/session"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// people are the services of those who sign in.
+type people struct {
+	sessions      *session.Service
+	organizations *org.Service
+	parts         []lifecycle.Part
+}
+
+// newPeople puts the services together; without a mail server they send nothing.
+func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*people, error) {
+	p := &people{}
+	var mailer session.Mailer // stays nil without a mail server
+	if s.Mail.SMTP.Addr != "" {
+		sender, err := mail.New(mail.Config{
+			Addr: s.Mail.SMTP.Addr, TLS: s.Mail.SMTP.TLS, User: s.Mail.SMTP.User, Password: s.Mail.SMTP.Password.Reveal(),
+			From: s.Mail.From,
+		}, mail.Deps{Log: t.Log, Metrics: t.Registry})
+		if err != nil {
+			return nil, err
+		}
+		mailer = sender
+		p.parts = append(p.parts, lifecycle.Part{Name: "mail", Run: sender.Run})
+	}
+	p.sessions = session.New(session.Config{
+		Lifetimes: session.Lifetimes{Idle: s.Session.Idle, Absolute: s.Session.Absolute},
+		SignUp:    session.SignUp(s.Session.SignUp), PublicURL: s.Query.BaseURL(),
+	}, session.Deps{
+		Sessions: db, Accounts: db, Attempts: db, Passwords: org.NewPasswords(),
+		Mail: mailer, Log: t.Log, Metrics: t.Registry,
+	})
+	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{Store: db, Invitations: db, Mail: mailer})
+	// After the mail server's part, so that what it still mails at a stop is sent.
+	p.parts = append(p.parts, lifecycle.Part{Name: "sessions", Run: p.sessions.Run})
+	return p, nil
+}
+
+// management is what the operations need of them.
+func (p *people) management() management.Deps {
+	return management.Deps{
+		Sessions:      management.Sessions{Service: p.sessions},
+		Passwords:     management.Passwords{Service: p.sessions},
+		Organizations: management.Organizations{Service: p.organizations},
+	}
+}
