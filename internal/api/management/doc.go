@@ -9,6 +9,7 @@
 //
 // To add a resource: make a file for it with a struct of what it needs and a
 // method Resource that returns the rows, each made by rpc.Op; add it to
-// Resources. The tests of access, the OpenAPI document and the reference find it
-// there.
+// Resources. The OpenAPI document and the reference find it there, and so do the
+// tests of access: go test ./internal/api/rpc -run Admits -update writes down who
+// reaches the new rows, to be looked at and committed.
 package management
