@@ -61,9 +61,9 @@ var edges = map[string][]string{
 	"internal/api/management": {"internal/api/rpc"},
 	"internal/api/queryapi":   {"internal/api/management", "internal/api/rpc"},
 
-	"internal/app/edge":       {"internal/app/daemon"},
+	"internal/app/edge":       {"internal/app/daemon", "internal/app/propagation"},
 	"internal/app/sink":       {"internal/app/daemon"},
-	"internal/app/query":      {"internal/app/daemon"},
+	"internal/app/query":      {"internal/app/daemon", "internal/app/propagation"},
 	"internal/app/standalone": {"internal/app/bootstrap", "internal/app/daemon", "internal/app/edge", "internal/app/sink", "internal/app/query"},
 }
 

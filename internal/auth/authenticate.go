@@ -36,6 +36,7 @@ type WebsiteStore interface {
 type Config struct {
 	KeyPrefix string        // of API keys, without the underscore
 	Fresh     time.Duration // age at which a cached key or website is read again; 0 means 5 s
+	Trusted   time.Duration // the same while changes are told of by Apply; 0 means 30 s
 	Stale     time.Duration // age up to which it is served while the store is down; 0 means 10 min
 }
 
@@ -72,7 +73,7 @@ type credential struct {
 func New(cfg Config, deps Deps) *Authenticator {
 	a := &Authenticator{prefix: cfg.KeyPrefix, uses: deps.Uses}
 	named := func(name string) lookup.Config {
-		return lookup.Config{Name: name, Fresh: cfg.Fresh, Stale: cfg.Stale}
+		return lookup.Config{Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale}
 	}
 	a.keys = lookup.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
 	a.clients = lookup.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)

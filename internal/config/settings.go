@@ -215,8 +215,9 @@ type Key struct {
 
 // Lookup configures the cached reads of the metadata store.
 type Lookup struct {
-	Fresh time.Duration `koanf:"fresh" range:"10ms..5s" help:"Age at which a cached key or website is read again."`
-	Stale time.Duration `koanf:"stale" range:"1s..10m" help:"Age up to which a cached key or website is still served while the metadata store is down."`
+	Fresh   time.Duration `koanf:"fresh" range:"10ms..5s" help:"Age at which a cached key or website is read again while no changes arrive through the topic control.v1."`
+	Trusted time.Duration `koanf:"trusted" range:"10ms..10m" help:"Age at which it is read again while changes arrive, so that a change is known at once; never below lookup.fresh or above lookup.stale."`
+	Stale   time.Duration `koanf:"stale" range:"1s..10m" help:"Age up to which a cached key or website is still served while the metadata store is down."`
 }
 
 // Session configures signing in.
@@ -292,9 +293,9 @@ func Default() Settings {
 		},
 		Redis:    Redis{Timeout: 250 * time.Millisecond},
 		Key:      Key{Prefix: "mlr"},
-		Lookup:   Lookup{Fresh: 5 * time.Second, Stale: 10 * time.Minute},
 		Session:  Session{SignUp: "invite", Idle: 14 * 24 * time.Hour, Absolute: 90 * 24 * time.Hour},
 		Mail:     Mail{SMTP: SMTP{TLS: "starttls"}},
+		Lookup:   Lookup{Fresh: 5 * time.Second, Trusted: 30 * time.Second, Stale: 10 * time.Minute},
 		Log:      Log{Level: "info", Format: "json"},
 		Trace:    Trace{Ratio: 0.01},
 		Shutdown: Shutdown{Grace: 30 * time.Second},

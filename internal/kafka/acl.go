@@ -12,15 +12,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/deadletter"
 )
 
 // Tapper is somebody who may read topics and nothing else.
 type Tapper struct {
 	// Principal is who it is to the brokers, such as "User:alice".
 	Principal string
-	// Topics are names without prefix; none means every topic that has nothing to
-	// do with dead letters, which may hold what was refused for a reason.
+	// Topics are names without prefix; none means every topic but those with dead
+	// letters, which may hold what was refused for a reason, and internal ones.
 	Topics []string
 	// GroupPrefix is what its consumer groups begin with; empty means the
 	// principal's name and a hyphen.
@@ -97,7 +96,7 @@ func (t Tapper) topics() ([]string, error) {
 	var known, chosen []string
 	for i := range Topics {
 		known = append(known, Topics[i].Name)
-		if !strings.HasSuffix(Topics[i].Name, DeadLetterSuffix) && Topics[i].Name != deadletter.MarksTopic {
+		if !strings.HasSuffix(Topics[i].Name, DeadLetterSuffix) && !Topics[i].Internal {
 			chosen = append(chosen, Topics[i].Name)
 		}
 	}

@@ -31,7 +31,7 @@ func EnsureTopics(ctx context.Context, cfg config.Kafka) (created []string, err 
 		var errs []error
 		for _, t := range missing {
 			name, replication := TopicName(cfg, t.Name), replicationOf(cfg)
-			_, err := adm.CreateTopic(ctx, partitionsOf(cfg), replication, t.settings(replication), name)
+			_, err := adm.CreateTopic(ctx, partitionsOf(cfg, &t), replication, t.settings(replication), name)
 			switch {
 			case errors.Is(err, kerr.TopicAlreadyExists): // somebody else was faster
 			case err != nil:

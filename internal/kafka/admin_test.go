@@ -18,7 +18,7 @@ func TestMissingTopicsAreNamedWithTheCommandThatCreatesThem(t *testing.T) {
 	if err := c.CreateTopic("acme.events.v1", 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := `missing topics: acme.events.backfill.v1, acme.events.v1.dlq, acme.events.backfill.v1.dlq, acme.dlq.marks.v1; create them with "millrace topics create"`
+	want := `missing topics: acme.events.backfill.v1, acme.events.v1.dlq, acme.events.backfill.v1.dlq, acme.dlq.marks.v1, acme.control.v1; create them with "millrace topics create"`
 	if err := CheckTopics(t.Context(), cfg); err == nil || err.Error() != want {
 		t.Errorf("CheckTopics() = %v, want %s", err, want)
 	}
@@ -26,7 +26,7 @@ func TestMissingTopicsAreNamedWithTheCommandThatCreatesThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"acme.events.backfill.v1", "acme.events.v1.dlq", "acme.events.backfill.v1.dlq", "acme.dlq.marks.v1"}, created); diff != "" {
+	if diff := cmp.Diff([]string{"acme.events.backfill.v1", "acme.events.v1.dlq", "acme.events.backfill.v1.dlq", "acme.dlq.marks.v1", "acme.control.v1"}, created); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 	if err := CheckTopics(t.Context(), cfg); err != nil {
@@ -44,8 +44,11 @@ func TestTopicsAreCreatedAsTheTableSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, topic := range Topics {
-		info := c.TopicInfo(topic.Name)
-		if info == nil || len(c.PartitionInfos(topic.Name)) != kafkatest.Partitions || info.NumReplicas != kafkatest.Replication {
+		info, partitions := c.TopicInfo(topic.Name), kafkatest.Partitions
+		if topic.Partitions > 0 {
+			partitions = int(topic.Partitions)
+		}
+		if info == nil || len(c.PartitionInfos(topic.Name)) != partitions || info.NumReplicas != kafkatest.Replication {
 			t.Fatalf("%s: %+v", topic.Name, info)
 		}
 		for key, want := range topic.settings(kafkatest.Replication) {
@@ -57,8 +60,8 @@ func TestTopicsAreCreatedAsTheTableSays(t *testing.T) {
 	if got := *Topics[0].settings(3)["min.insync.replicas"]; got != "2" {
 		t.Errorf("min.insync.replicas of three replicas = %s, want 2", got)
 	}
-	if partitionsOf(config.Kafka{}) != 64 || replicationOf(config.Kafka{}) != 3 {
-		t.Errorf("defaults are %d partitions and %d replicas, want 64 and 3", partitionsOf(config.Kafka{}), replicationOf(config.Kafka{}))
+	if partitionsOf(config.Kafka{}, &Topics[0]) != 64 || replicationOf(config.Kafka{}) != 3 {
+		t.Errorf("defaults are %d partitions and %d replicas, want 64 and 3", partitionsOf(config.Kafka{}, &Topics[0]), replicationOf(config.Kafka{}))
 	}
 }
 

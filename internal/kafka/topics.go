@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/deadletter"
 	"github.com/millrace/millrace/internal/record"
 )
@@ -25,6 +26,10 @@ type Topic struct {
 	Cleanup string
 	// MaxMessageBytes is the largest batch the broker accepts.
 	MaxMessageBytes int
+	// Partitions is how many it has; 0 means as many as the settings say.
+	Partitions int32
+	// Internal says that the topic is of no use to tappers.
+	Internal bool
 }
 
 const day = 24 * time.Hour
@@ -49,7 +54,11 @@ var Topics = []Topic{
 	},
 	{
 		Name: deadletter.MarksTopic, Retention: 60 * day, Cleanup: "compact,delete", MaxMessageBytes: 1 << 20,
-		Help: "What became of dead letters: sent again, or parked.",
+		Help: "What became of dead letters: sent again, or parked.", Internal: true,
+	},
+	{
+		Name: control.Topic, Retention: day, Cleanup: "delete", MaxMessageBytes: 1 << 20, Partitions: 1,
+		Help: "Changes of keys, websites, sessions, organizations and quotas, for processes that remember them.", Internal: true,
 	},
 }
 
@@ -69,7 +78,10 @@ const minInsync = 2 // or all, where there are fewer replicas
 func TopicName(cfg config.Kafka, name string) string { return cfg.TopicPrefix + name }
 
 // partitionsOf and replicationOf apply the settings.
-func partitionsOf(cfg config.Kafka) int32 {
+func partitionsOf(cfg config.Kafka, t *Topic) int32 {
+	if t.Partitions > 0 {
+		return t.Partitions
+	}
 	if cfg.Partitions > 0 {
 		return int32(cfg.Partitions) // validated by package config
 	}

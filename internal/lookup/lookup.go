@@ -6,9 +6,14 @@
 // Config.Stale old are served at once instead of an error. "There is no such
 // thing" is an answer too, and is never served stale.
 //
+// Whoever tells it of changes, by Drop, may say so with Trust: then answers are
+// read again only once they are older than Config.Trusted. An answer whose
+// reading was under way when it was dropped is not kept.
+//
 // It does not promise to remember: entries are dropped under pressure, and every
 // answer can be had from the store again. Memory is bounded by
-// Config.MaxEntries.
+// Config.MaxEntries, and so is what callers of unknown things can ask of the
+// store: Config.MaxLoads reads at a time.
 package lookup
 
 import (
@@ -16,6 +21,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,15 +40,21 @@ type Key interface {
 type Config struct {
 	Name        string        // label of the metrics, such as "keys"
 	Fresh       time.Duration // age at which an answer is read again; 5 s
+	Trusted     time.Duration // the same while Trust holds, between Fresh and Stale; 30 s
 	Stale       time.Duration // age up to which it is served while reads fail; 10 min
 	LoadTimeout time.Duration // longest wait for one read; 2 s
 	MaxEntries  int64         // 100,000
+	// MaxLoads is the most reads of unknown things at a time, so that a flood of
+	// them leaves room for what is known; 8. Others wait, up to MaxWaiting of them.
+	MaxLoads int
 }
 
 // Times of a failing store, not worth a setting.
 const (
 	retryPause   = time.Second // between two reads of one entry, and of an open breaker
 	breakerTrips = 3           // reads failed one after the other
+	// MaxWaiting is how many unknown things may wait to be read.
+	MaxWaiting = 1024
 )
 
 // Cache looks answers up. It is safe for concurrent use. Answers are shared by
@@ -56,8 +68,21 @@ type Cache[K Key, V any] struct {
 	entries *ristretto.Cache[uint64, *entry[K, V]]
 	flights singleflight.Group
 	breaker *gobreaker.CircuitBreaker[V]
-	drops   atomic.Uint64 // calls of Drop, so that a read under way is not kept
+	slots   chan struct{} // one for each read of an unknown thing
+	waiting atomic.Int64  // for a slot
 	metrics metrics
+
+	reliance atomic.Pointer[reliance]
+
+	// mu keeps an answer that was dropped while it was read from being kept.
+	mu    sync.Mutex
+	drops uint64 // calls of Drop
+}
+
+// reliance is how far answers may be relied on.
+type reliance struct {
+	until time.Time // changes are told until then
+	since time.Time // answers from before it are read again
 }
 
 // entry is the place of one key. Its answer is replaced in place, so an entry
@@ -66,6 +91,7 @@ type entry[K Key, V any] struct {
 	key     K
 	answer  atomic.Pointer[answer[V]]
 	reading atomic.Bool // a read in the background is under way
+	dropped atomic.Bool // its answer is wrong, and stands in for nothing
 }
 
 // answer is what the store said, and since when it has not said anything.
@@ -84,7 +110,9 @@ func New[K Key, V any](cfg Config, load func(context.Context, K) (V, error), not
 	c := &Cache[K, V]{
 		cfg: cfg, load: load, notFound: notFound,
 		seed: maphash.MakeSeed(), metrics: newMetrics(reg, cfg.Name),
+		slots: make(chan struct{}, cfg.MaxLoads),
 	}
+	c.reliance.Store(&reliance{})
 	var err error
 	c.entries, err = ristretto.NewCache(&ristretto.Config[uint64, *entry[K, V]]{
 		NumCounters: 10 * cfg.MaxEntries, MaxCost: cfg.MaxEntries, BufferItems: 64, IgnoreInternalCost: true,
@@ -107,14 +135,21 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Fresh <= 0 {
 		cfg.Fresh = 5 * time.Second
 	}
+	if cfg.Trusted <= 0 {
+		cfg.Trusted = 30 * time.Second
+	}
 	if cfg.Stale <= 0 {
 		cfg.Stale = 10 * time.Minute
 	}
+	cfg.Trusted = max(cfg.Fresh, min(cfg.Trusted, cfg.Stale))
 	if cfg.LoadTimeout <= 0 {
 		cfg.LoadTimeout = 2 * time.Second
 	}
 	if cfg.MaxEntries <= 0 {
 		cfg.MaxEntries = 100_000
+	}
+	if cfg.MaxLoads <= 0 {
+		cfg.MaxLoads = 8
 	}
 	return cfg
 }
@@ -134,15 +169,15 @@ func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 		return c.read(ctx, k, nil)
 	}
 	a := e.answer.Load()
-	if age := now.Sub(a.readAt); age < c.cfg.Fresh {
+	if age, life := now.Sub(a.readAt), c.life(a, now); age < life {
 		// The second half of its life: read ahead, so that callers of a busy key
 		// never wait.
-		if age >= c.cfg.Fresh/2 && a.mayRetry(now) {
+		if age >= life/2 && a.mayRetry(now) {
 			c.readBehind(ctx, e)
 		}
 		return c.hit(a)
 	}
-	if a.absent == nil && c.servable(a, now) && !a.failedAt.IsZero() && now.Sub(a.failedAt) < c.cfg.Fresh {
+	if c.servable(e, a, now) && !a.failedAt.IsZero() && now.Sub(a.failedAt) < c.cfg.Fresh {
 		// The store failed a moment ago: do not wait for it again.
 		if a.mayRetry(now) {
 			c.readBehind(ctx, e)
@@ -154,12 +189,44 @@ func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 	return c.read(ctx, k, e)
 }
 
+// life is the age at which an answer is read again.
+func (c *Cache[K, V]) life(a *answer[V], now time.Time) time.Duration {
+	switch r := c.reliance.Load(); {
+	case a.readAt.Before(r.since):
+		return 0
+	case a.absent == nil && now.Before(r.until):
+		return c.cfg.Trusted
+	}
+	return c.cfg.Fresh
+}
+
 // Drop forgets what is known about k. An answer being read meanwhile is given to
 // those who wait for it and is not kept.
 func (c *Cache[K, V]) Drop(k K) {
-	c.drops.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drops++
 	c.flights.Forget(flightName(k))
+	if e := c.find(k); e != nil {
+		e.dropped.Store(true)
+	}
 	c.entries.Del(maphash.Comparable(c.seed, k))
+}
+
+// Forget has every answer read again before it is used, and ends Trust. Answers
+// still stand in while reads fail.
+func (c *Cache[K, V]) Forget() { c.reliance.Store(&reliance{since: time.Now()}) }
+
+// Trust says that until then Drop is called for whatever changes, so that answers
+// are relied on for Config.Trusted. What does not exist is asked for as often as
+// without it: nobody may know the name of a thing before it is made.
+func (c *Cache[K, V]) Trust(until time.Time) {
+	for {
+		old := c.reliance.Load()
+		if c.reliance.CompareAndSwap(old, &reliance{until: until, since: old.since}) {
+			return
+		}
+	}
 }
 
 func (c *Cache[K, V]) hit(a *answer[V]) (V, error) {
@@ -187,8 +254,8 @@ func (a *answer[V]) mayRetry(now time.Time) bool {
 }
 
 // servable reports whether the answer may stand in for a failed read.
-func (c *Cache[K, V]) servable(a *answer[V], now time.Time) bool {
-	return a.absent == nil && now.Sub(a.readAt) < c.cfg.Stale
+func (c *Cache[K, V]) servable(e *entry[K, V], a *answer[V], now time.Time) bool {
+	return a.absent == nil && !e.dropped.Load() && now.Sub(a.readAt) < c.cfg.Stale
 }
 
 // owned returns k in memory that nobody else changes.

@@ -8,7 +8,10 @@ import (
 	"time"
 )
 
-var errHangs = errors.New("the read did not return by its deadline")
+var (
+	errHangs = errors.New("the read did not return by its deadline")
+	errFlood = errors.New("too many unknown things are asked for")
+)
 
 // read asks the store for k and waits for the answer, no longer than ctx and
 // Config.LoadTimeout allow. e is the entry of k, if one is known; when the read
@@ -19,7 +22,7 @@ func (c *Cache[K, V]) read(ctx context.Context, k K, e *entry[K, V]) (V, error) 
 		return v, err
 	}
 	if e != nil {
-		if a := e.answer.Load(); c.servable(a, time.Now()) {
+		if a := e.answer.Load(); c.servable(e, a, time.Now()) {
 			c.metrics.stale.Inc()
 			return a.value, nil
 		}
@@ -68,7 +71,15 @@ func (c *Cache[K, V]) wait(ctx context.Context, k K, e *entry[K, V]) (V, error) 
 func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.LoadTimeout)
 	defer cancel()
-	drops := c.drops.Load()
+	if e == nil || e.answer.Load().absent != nil {
+		leave, err := c.enter(ctx)
+		if err != nil {
+			var zero V
+			return zero, err
+		}
+		defer leave()
+	}
+	drops := c.dropped()
 	start := time.Now()
 	v, err := c.breaker.Execute(func() (V, error) {
 		c.metrics.loads.Inc()
@@ -84,14 +95,39 @@ func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
 		e.noteFailure(time.Now())
 		return v, err
 	}
-	if c.drops.Load() == drops {
-		c.keep(k, e, &answer[V]{value: v, absent: err, readAt: start})
-	}
+	c.keep(k, e, &answer[V]{value: v, absent: err, readAt: start}, drops)
 	return v, err
 }
 
-// keep replaces the answer of a known entry, or makes an entry.
-func (c *Cache[K, V]) keep(k K, e *entry[K, V], a *answer[V]) {
+// enter waits for its turn to read something unknown, behind no more than
+// MaxWaiting others.
+func (c *Cache[K, V]) enter(ctx context.Context) (leave func(), err error) {
+	defer c.waiting.Add(-1)
+	if c.waiting.Add(1) > MaxWaiting {
+		return nil, errFlood
+	}
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	case <-ctx.Done():
+		return nil, errFlood
+	}
+}
+
+func (c *Cache[K, V]) dropped() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.drops
+}
+
+// keep replaces the answer of a known entry, or makes an entry; neither when
+// something was dropped since the count of drops was taken.
+func (c *Cache[K, V]) keep(k K, e *entry[K, V], a *answer[V], drops uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.drops != drops {
+		return
+	}
 	if e != nil {
 		e.answer.Store(a)
 		return

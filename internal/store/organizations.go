@@ -161,7 +161,7 @@ func (s *Store) DeleteOrganization(ctx context.Context, by audit.By, id string, 
 			return err
 		}
 		return tx.Announce(ctx, control.Change{
-			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, At: now,
+			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, Gone: true, At: now,
 		})
 	})
 }

@@ -45,7 +45,7 @@ func topicsPage(string) (string, error) {
 	d := newDocument("Topics", "`internal/kafka/topics.go`")
 	d.paragraph("`millrace topics create` makes them and `millrace topics check` compares them. The\n" +
 		"names stand behind `kafka.topic_prefix`, where one is set; `kafka.partitions` and\n" +
-		"`kafka.replication` say how they are spread.")
+		"`kafka.replication` say how they are spread; `control.v1` always has one partition.")
 	var rows [][]string
 	for _, t := range kafka.Topics {
 		days := int(t.Retention / (24 * time.Hour))

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/deadletter"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/record"
@@ -80,6 +81,10 @@ func asyncAPI(c *contract) ([]byte, error) {
 
 func channel(t *kafka.Topic, message string) object {
 	cleanup := []any{}
+	partitions := int32(kafka.DefaultPartitions)
+	if t.Partitions > 0 {
+		partitions = t.Partitions
+	}
 	for policy := range strings.SplitSeq(t.Cleanup, ",") {
 		cleanup = append(cleanup, policy)
 	}
@@ -91,7 +96,7 @@ func channel(t *kafka.Topic, message string) object {
 		"bindings",
 		object{"kafka", object{
 			"topic", t.Name,
-			"partitions", kafka.DefaultPartitions,
+			"partitions", partitions,
 			"replicas", kafka.DefaultReplication,
 			"topicConfiguration",
 			object{
@@ -123,17 +128,23 @@ func operation(t *kafka.Topic, id, message string) object {
 	}
 }
 
+// keyHelp says what the key of a record is, by schema.
+var keyHelp = map[string]string{
+	record.TopicEvents:    "The owner: website id, or organization id for an event without a website. Partition = murmur2(key).",
+	deadletter.MarksTopic: "Id of the dead letter.",
+	control.Topic:         "Kind and id of the record, with a colon between them.",
+}
+
 // message describes the records of a topic.
 func (c *contract) message(topic string) (object, error) {
 	if isDeadLetters(topic) {
 		return c.letter()
 	}
 	s := c.schema(schemaName(topic))
-	payload, key := *s.node, "Id of the dead letter."
+	payload, key := *s.node, keyHelp[s.name]
 	payload.Content = without(s.node.Content, "$schema", "$id") // the document has its own
 	m := object{"name", s.name, "title", s.title, "contentType", "application/json"}
 	if s.name == record.TopicEvents {
-		key = "The owner: website id, or organization id for an event without a website. Partition = murmur2(key)."
 		m = append(m,
 			"headers", headers(slices.Concat(record.HeaderTable, deadletter.ReplayHeaders), true),
 			"correlationId", object{"description", "The request that brought the event.", "location", "$message.header#/" + record.HeaderRequestID},

@@ -34,7 +34,7 @@ type schema struct {
 // field is one property of a schema.
 type field struct {
 	name, help string
-	kind       string // "string", "integer", "object" or "true"
+	kind       string // "string", "integer", "object", "strings" or "true"
 	required   bool
 	// zero says that the schema allows what Go takes for absent: "" or 0.
 	zero bool
@@ -123,6 +123,9 @@ func readField(name string, node *yaml.Node) (field, error) {
 		Const       any    `yaml:"const"`
 		MinLength   int    `yaml:"minLength"`
 		Minimum     *int64 `yaml:"minimum"`
+		Items       struct {
+			Type string `yaml:"type"`
+		} `yaml:"items"`
 	}
 	if err := node.Decode(&p); err != nil {
 		return field{}, fmt.Errorf("reading property %s: %w", name, err)
@@ -136,6 +139,8 @@ func readField(name string, node *yaml.Node) (field, error) {
 	case p.Type == "integer":
 		f.zero = p.Minimum == nil || *p.Minimum <= 0
 	case p.Type == "object":
+	case p.Type == "array" && p.Items.Type == "string":
+		f.kind = "strings"
 	default:
 		return field{}, fmt.Errorf("property %s is of a kind that has no type in Go: %q", name, p.Type)
 	}

@@ -63,7 +63,7 @@ func goValues(c *contract) ([]byte, error) {
 }
 
 func (f *field) goType() string {
-	t := map[string]string{"string": "string", "integer": "int64", "true": "bool", "object": "json.RawMessage"}[f.kind]
+	t := map[string]string{"string": "string", "integer": "int64", "true": "bool", "object": "json.RawMessage", "strings": "[]string"}[f.kind]
 	if !f.required && f.zero {
 		return "*" + t
 	}

@@ -197,7 +197,7 @@ func TestMarksKeepTheSchemaOfTheirTopic(t *testing.T) {
 
 func TestAPropertyWithoutATypeInGoIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"type":"array"}`, `{"const":1}`, `{}`} {
+	for _, text := range []string{`{"type":"array"}`, `{"type":"array","items":{"type":"object"}}`, `{"const":1}`, `{}`} {
 		node, err := ordered([]byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -218,6 +218,8 @@ func TestAnAbsentFieldDiffersFromAZeroOne(t *testing.T) {
 		`{"type":"integer","minimum":1}`:  "int64",
 		`{"const":true}`:                  "bool",
 		`{"type":"object"}`:               "json.RawMessage",
+
+		`{"type":"array","items":{"type":"string"}}`: "[]string",
 	} {
 		node, err := ordered([]byte(text))
 		if err != nil {

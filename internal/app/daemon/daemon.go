@@ -33,7 +33,7 @@ type Parts func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, 
 var required = map[string][]string{
 	"ingest-edge": {"kafka.brokers", "store.url"},
 	"sink":        {"kafka.brokers", "clickhouse.addr"},
-	"query":       {"clickhouse.addr", "store.url"},
+	"query":       {"kafka.brokers", "clickhouse.addr", "store.url"},
 }
 
 // Main runs the daemon called component until it is asked to stop, and returns

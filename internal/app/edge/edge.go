@@ -8,8 +8,10 @@ import (
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/app/propagation"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
@@ -36,7 +38,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
 		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
 	salts := ingest.NewSalts(db, t.Log, nil)
@@ -50,6 +52,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	)
 	// Cached keys serve while the store is away, so it is no condition here.
 	r.AddCheck("edge: kafka", producer.Ready)
+	_, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
 
 	return []lifecycle.Part{
 		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
@@ -60,6 +63,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		{Name: "kafka topics", Start: func(ctx context.Context) error { return kafka.CheckTopics(ctx, s.Kafka) }},
 		{Name: "kafka producer", Stop: producer.Close},
 		{Name: "visitor salts", Run: salts.Run},
+		changes,
 		httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "MILLRACE_INGEST_LISTEN", app, t.Log),
 	}, nil
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/app/propagation"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/lifecycle"
@@ -43,7 +45,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale},
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
 		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
@@ -63,6 +65,11 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 			Sessions: people.sessions, Management: people.management(),
 		},
 	)
+	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
+	var relay []lifecycle.Part
+	if err == nil {
+		relay, err = propagation.Relay(Component, s, t, db, follower)
+	}
 	if err != nil {
 		runner.Close()
 		access.Close()
@@ -85,7 +92,8 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 				return nil
 			},
 		},
-	}, people.parts, []lifecycle.Part{
+		changes,
+	}, relay, people.parts, []lifecycle.Part{
 		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
 	}), nil
 }

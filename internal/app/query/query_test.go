@@ -5,13 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 func TestMain(m *testing.M) { clickhousetest.Main(m) }
@@ -19,6 +23,10 @@ func TestMain(m *testing.M) { clickhousetest.Main(m) }
 func settings(t *testing.T) config.Settings {
 	t.Helper()
 	s := config.Default()
+	_, s.Kafka = kafkatest.Cluster(t)
+	if _, err := kafka.EnsureTopics(t.Context(), s.Kafka); err != nil {
+		t.Fatal(err)
+	}
 	s.ClickHouse = clickhousetest.Database(t)
 	s.Store.URL = config.Secret("sqlite:" + filepath.Join(t.TempDir(), "store.db"))
 	s.Query.Listen = "127.0.0.1:0"
@@ -49,7 +57,7 @@ func run(t *testing.T, s config.Settings) (ready, err error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err = lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
-		ready = r.Err(t.Context())
+		ready = testkit.WaitFor(time.Minute, func() error { return r.Err(t.Context()) })
 		cancel()
 	}}, parts...)
 	return ready, err

@@ -15,6 +15,9 @@ const (
 	TopicEventsBackfillV1DLQ = "events.backfill.v1.dlq"
 	// What became of dead letters: sent again, or parked.
 	TopicDLQMarksV1 = "dlq.marks.v1"
+	// Changes of keys, websites, sessions, organizations and quotas, for
+	// processes that remember them.
+	TopicControlV1 = "control.v1"
 )
 
 // The headers of records.

@@ -66,3 +66,42 @@ type DLQMarksV1 struct {
 	// The command that wrote the mark.
 	Run string `json:"run"`
 }
+
+// ControlV1 is the value of a record of control.v1. One change of the control
+// plane, for processes that remember what changed. The same change may come
+// more than once and after a later one; a reader compares epoch and version.
+// The record's key is the kind, a colon and the id.
+type ControlV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// What kind of record changed: "key", "website", "session", "organization"
+	// or "quota"; or "beat", which is no change and says that all earlier ones
+	// were published. A reader must expect kinds that it does not know.
+	Kind string `json:"kind"`
+	// Id of the record; empty for a beat.
+	ID string `json:"id"`
+	// Id of the organization that the record belongs to, where there is one.
+	Organization string `json:"organization,omitempty"`
+	// Life of the metadata store that the change was made in. It grows when the
+	// store was put back to an earlier state; versions of different epochs
+	// cannot be compared.
+	Epoch int64 `json:"epoch"`
+	// Version of the record after the change. A reader that knows this version
+	// or a later one of the same epoch passes the change over.
+	Version int64 `json:"version"`
+	// Highest row of the outbox that was published and removed when this record
+	// was written.
+	Relayed int64 `json:"relayed"`
+	// Names under which the record may be remembered, before and after the
+	// change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
+	// client ids of a website.
+	Refs []string `json:"refs,omitempty"`
+	// What the record is now, where readers need no more than this; its fields
+	// depend on the kind.
+	State json.RawMessage `json:"state,omitempty"`
+	// True when the record is no more. Absent otherwise.
+	Gone bool `json:"gone,omitempty"`
+	// When the change was made, in Unix milliseconds by the clock of whoever
+	// made it. For people: nothing is to be decided by it.
+	At int64 `json:"at"`
+}

@@ -23,6 +23,11 @@ export const topics = {
    * What became of dead letters: sent again, or parked.
    */
   dlqMarksV1: "dlq.marks.v1",
+  /**
+   * Changes of keys, websites, sessions, organizations and quotas, for
+   * processes that remember them.
+   */
+  controlV1: "control.v1",
 } as const;
 
 /**
@@ -132,6 +137,69 @@ export interface DlqMarksV1 {
    * The command that wrote the mark.
    */
   run: string;
+}
+
+/**
+ * Value of a record of control.v1. One change of the control plane, for
+ * processes that remember what changed. The same change may come more than
+ * once and after a later one; a reader compares epoch and version. The
+ * record's key is the kind, a colon and the id.
+ */
+export interface ControlV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * What kind of record changed: "key", "website", "session", "organization"
+   * or "quota"; or "beat", which is no change and says that all earlier ones
+   * were published. A reader must expect kinds that it does not know.
+   */
+  kind: string;
+  /**
+   * Id of the record; empty for a beat.
+   */
+  id: string;
+  /**
+   * Id of the organization that the record belongs to, where there is one.
+   */
+  organization?: string;
+  /**
+   * Life of the metadata store that the change was made in. It grows when the
+   * store was put back to an earlier state; versions of different epochs
+   * cannot be compared.
+   */
+  epoch: number;
+  /**
+   * Version of the record after the change. A reader that knows this version
+   * or a later one of the same epoch passes the change over.
+   */
+  version: number;
+  /**
+   * Highest row of the outbox that was published and removed when this record
+   * was written.
+   */
+  relayed: number;
+  /**
+   * Names under which the record may be remembered, before and after the
+   * change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
+   * client ids of a website.
+   */
+  refs?: string[];
+  /**
+   * What the record is now, where readers need no more than this; its fields
+   * depend on the kind.
+   */
+  state?: Record<string, unknown>;
+  /**
+   * True when the record is no more. Absent otherwise.
+   */
+  gone?: true;
+  /**
+   * When the change was made, in Unix milliseconds by the clock of whoever
+   * made it. For people: nothing is to be decided by it.
+   */
+  at: number;
 }
 
 /**

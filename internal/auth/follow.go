@@ -1,0 +1,58 @@
+package auth
+
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/control"
+)
+
+// Apply implements control.Cache: what a change makes wrong is read again by
+// whoever asks next. That an older change comes late, or twice, costs one read
+// and brings nothing back, since what is read is the store's.
+func (a *Authenticator) Apply(c control.Change) {
+	switch c.Kind {
+	case control.Key:
+		for _, ref := range c.Refs {
+			if hash, ok := hashOf(ref); ok {
+				a.keys.Drop(hash)
+			}
+		}
+	case control.Website:
+		for _, ref := range c.Refs {
+			a.clients.Drop(ref)
+			a.refs.Drop(ref)
+		}
+	case control.Organization:
+		// Only its end is of concern here: its keys and websites are then of no
+		// use. There may be too many of them to be named.
+		if c.Gone {
+			a.Forget()
+		}
+	default:
+	}
+}
+
+// Forget implements control.Cache.
+func (a *Authenticator) Forget() {
+	a.keys.Forget()
+	a.clients.Forget()
+	a.refs.Forget()
+}
+
+// Trust implements control.Cache.
+func (a *Authenticator) Trust(until time.Time) {
+	a.keys.Trust(until)
+	a.clients.Trust(until)
+	a.refs.Trust(until)
+}
+
+// hashOf reads the name of a key in a change.
+func hashOf(ref string) (hash [apikey.HashLen]byte, ok bool) {
+	if len(ref) != hex.EncodedLen(len(hash)) {
+		return hash, false
+	}
+	_, err := hex.Decode(hash[:], []byte(ref))
+	return hash, err == nil
+}
