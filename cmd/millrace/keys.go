@@ -106,8 +106,8 @@ func told(err error) error {
 	return errors.New(strings.Join(rules, "; "))
 }
 
-func keysOf(prefix string, db *store.Store) *apikey.Keys {
-	return apikey.NewKeys(apikey.Config{Prefix: prefix, Scopes: auth.AllScopes().Strings()}, db, nil)
+func keysOf(prefix string, db *store.Store) *apikey.Service {
+	return apikey.NewService(apikey.Config{Prefix: prefix, Scopes: auth.AllScopes().Strings()}, db, nil)
 }
 
 func parseScopes(names []string) ([]string, error) {

@@ -1,6 +1,7 @@
 package apikey
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -80,7 +81,7 @@ type Patch struct {
 	Name           *string
 	Scopes         *[]string
 	ExpiresAt      *time.Time // zero for never
-	RateLimit      *RateLimit
+	RateLimit      *RateLimit // figures that are zero stay, or are the default
 	IPAllow        *[]string
 	IdleExpiryDays *int
 	Tags           *[]string
@@ -93,7 +94,10 @@ func (k *Key) with(p Patch, now time.Time) (*Key, error) {
 	apply(p.Name, func(v string) { is.setName(&bad, v) })
 	apply(p.Scopes, func(v []string) { is.setScopes(&bad, v) })
 	apply(p.ExpiresAt, func(v time.Time) { is.setExpiry(&bad, v, now) })
-	apply(p.RateLimit, func(v RateLimit) { is.setRateLimit(&bad, v) })
+	apply(p.RateLimit, func(v RateLimit) {
+		v.Limit, v.Window = cmp.Or(v.Limit, k.RateLimit.Limit), cmp.Or(v.Window, k.RateLimit.Window)
+		is.setRateLimit(&bad, v)
+	})
 	apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
 	apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
 	apply(p.Tags, func(v []string) { is.setTags(&bad, v) })
@@ -145,12 +149,7 @@ func (k *Key) setExpiry(bad *fault.Refusal, at, now time.Time) {
 
 func (k *Key) setRateLimit(bad *fault.Refusal, r RateLimit) {
 	if r.Enabled || r.Limit != 0 || r.Window != 0 {
-		if r.Limit == 0 {
-			r.Limit = DefaultRateLimit
-		}
-		if r.Window == 0 {
-			r.Window = DefaultRateWindow
-		}
+		r.Limit, r.Window = cmp.Or(r.Limit, DefaultRateLimit), cmp.Or(r.Window, DefaultRateWindow)
 		if r.Limit < 1 || r.Limit > MaxRateLimit {
 			bad.Add("rateLimit.limit", "range", "rateLimit.limit must be 1 to %d requests", MaxRateLimit)
 		}

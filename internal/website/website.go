@@ -21,6 +21,9 @@ var (
 	ErrDomainTaken = errors.New("another website of the organization has this domain")
 	// ErrChanged says that the website is not any more what the change was made on.
 	ErrChanged = errors.New("website was changed in the meantime")
+	// ErrNotCovered says that the website is the organization's, and not the one to
+	// which the caller is limited.
+	ErrNotCovered = errors.New("the caller is limited to another website")
 	// ErrNotDeleted says that there is nothing to restore.
 	ErrNotDeleted = errors.New("website is not deleted")
 )

@@ -173,7 +173,7 @@ func (s seeder) keys(ctx context.Context) error {
 func (s seeder) deadKeys(ctx context.Context) error {
 	then := s.now.Add(-48 * time.Hour) // when they were made, and what ended them happened
 	scopes := auth.AllScopes().Strings()
-	keys := apikey.NewKeys(apikey.Config{Prefix: keyPrefix, Scopes: scopes}, s.store, func() time.Time { return then })
+	keys := apikey.NewService(apikey.Config{Prefix: keyPrefix, Scopes: scopes}, s.store, func() time.Time { return then })
 	for _, k := range []struct {
 		to      *string
 		expires time.Time

@@ -7,6 +7,8 @@ type Deps struct {
 	Sessions      Sessions
 	Passwords     Passwords
 	Organizations Organizations
+	Websites      Websites
+	APIKeys       APIKeys
 }
 
 // Resources returns the table of all operations.
@@ -15,5 +17,7 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.Sessions.Resource(),
 		deps.Passwords.Resource(),
 		deps.Organizations.Resource(),
+		deps.Websites.Resource(),
+		deps.APIKeys.Resource(),
 	}
 }

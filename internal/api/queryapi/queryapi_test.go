@@ -32,6 +32,7 @@ var callers = map[string]auth.Principal{
 	"website":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2", Scopes: auth.AllScopes(), WebsiteID: "web_1"},
 	"foreign":   {Kind: auth.KindKey, OrganizationID: "org_2", KeyID: "key_3", Scopes: auth.AllScopes()},
 	"powerless": {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_4"},
+	"many":      {Kind: auth.KindKey, OrganizationID: "org_many", KeyID: "key_5", Scopes: auth.AllScopes()},
 }
 
 var websites = []website.Website{
@@ -82,7 +83,7 @@ var newApp = sync.OnceValues(func() (*fiber.App, error) {
 	log := slog.New(slog.DiscardHandler)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
 	return New(Config{}, Deps{
-		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine,
+		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine, Tenants: tenants{},
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	})
 })

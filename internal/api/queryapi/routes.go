@@ -44,14 +44,15 @@ type Executor interface {
 	Execute(ctx context.Context, plans []analytics.Plan) [][]analytics.Result
 }
 
-// Deps are the parts the host needs; Log, Metrics, Access and Executor are
-// required.
+// Deps are the parts the host needs; Log, Metrics, Access, Executor and
+// Tenants are required.
 type Deps struct {
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	Tracer   trace.Tracer
 	Access   Access
 	Executor Executor
+	Tenants  Tenants
 	// Sessions recognises signed-in people; nil when nobody can sign in.
 	Sessions auth.Sessions
 	// Management is what the management operations need.
@@ -97,6 +98,10 @@ var Routes = []Route{
 		Help: "Lists the query types, with include_meta=true also what they mean.", handle: (*handlers).types,
 	},
 	{
+		Method: fiber.MethodGet, Path: "/v1/query/websites", Scope: auth.ScopeReadData,
+		Help: "Lists the websites that the caller may query.", handle: (*handlers).websites,
+	},
+	{
 		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData,
 		Help: "Answers one query object or an array of them.", handle: (*handlers).query,
 	},
@@ -108,6 +113,7 @@ type handlers struct {
 	files    files
 	access   Access
 	executor Executor
+	tenants  Tenants
 	now      func() time.Time
 }
 
@@ -122,7 +128,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site}
-	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, now: deps.Now}
+	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, tenants: deps.Tenants, now: deps.Now}
 	if h.now == nil {
 		h.now = time.Now
 	}

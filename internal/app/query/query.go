@@ -61,8 +61,8 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL()},
 		queryapi.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Repeats: idempotency.New(db, nil),
-			Sessions: people.sessions, Management: people.management(),
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Tenants: db, Repeats: idempotency.New(db, nil),
+			Sessions: people.sessions, Management: withSites(people.management(), s, db),
 		},
 	)
 	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})

@@ -100,7 +100,7 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				keys := apikey.NewKeys(apikey.Config{}, db, nil)
+				keys := apikey.NewService(apikey.Config{}, db, nil)
 				if _, err := keys.Revoke(t.Context(), apikey.Target{OrganizationID: key.OrganizationID, ID: key.ID}, audit.By{Actor: audit.Actor{Type: audit.System}}); err != nil {
 					t.Fatal(err)
 				}

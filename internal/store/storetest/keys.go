@@ -23,9 +23,9 @@ import (
 var samePrefix = cmpopts.EquateComparable(netip.Prefix{})
 
 // keys returns the rules over the fixture's store.
-func (f *Fixture) keys() *apikey.Keys {
+func (f *Fixture) keys() *apikey.Service {
 	f.tb.Helper()
-	return apikey.NewKeys(apikey.Config{Prefix: "mlr", Scopes: []string{"read:data"}}, f.Store(), f.Clock.Now)
+	return apikey.NewService(apikey.Config{Prefix: "mlr", Scopes: []string{"read:data"}}, f.Store(), f.Clock.Now)
 }
 
 func target(k *apikey.Key) apikey.Target {
@@ -270,7 +270,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		results := make([]error, 12)
 		for i := range results {
 			// As processes of their own would.
-			keys := apikey.NewKeys(apikey.Config{Prefix: "mlr"}, f.Open(), f.Clock.Now)
+			keys := apikey.NewService(apikey.Config{Prefix: "mlr"}, f.Open(), f.Clock.Now)
 			wg.Go(func() {
 				switch i % 3 {
 				case 0:

@@ -15,9 +15,9 @@ import (
 )
 
 // sites returns the rules over the fixture's store.
-func (f *Fixture) sites() *website.Websites {
+func (f *Fixture) sites() *website.Service {
 	f.tb.Helper()
-	return website.NewWebsites(f.Store(), f.Clock.Now)
+	return website.NewService(f.Store(), f.Clock.Now)
 }
 
 func site(w *website.Website) website.Target {
@@ -130,7 +130,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		var wg sync.WaitGroup
 		results := make([]error, 8)
 		for i := range results {
-			sites := website.NewWebsites(f.Open(), f.Clock.Now) // as another process would
+			sites := website.NewService(f.Open(), f.Clock.Now) // as another process would
 			wg.Go(func() {
 				_, results[i] = sites.Create(t.Context(), website.Spec{OrganizationID: o.ID, Name: "n", Domain: "shop.example"}, somebody)
 			})

@@ -30,23 +30,23 @@ type Config struct {
 	Scopes []string // the names of all scopes
 }
 
-// Keys makes, changes and ends keys. It is safe for concurrent use.
-type Keys struct {
+// Service makes, changes and ends keys. It is safe for concurrent use.
+type Service struct {
 	cfg   Config
 	store Store
 	now   func() time.Time
 }
 
-// NewKeys returns the rules over a store. A nil now means time.Now.
-func NewKeys(cfg Config, store Store, now func() time.Time) *Keys {
+// NewService returns the rules over a store. A nil now means time.Now.
+func NewService(cfg Config, store Store, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Keys{cfg: cfg, store: store, now: now}
+	return &Service{cfg: cfg, store: store, now: now}
 }
 
 // clock is the time as stores keep it.
-func (s *Keys) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
 
 // Target names a key and what the caller believes of it.
 type Target struct {
@@ -59,7 +59,7 @@ type Target struct {
 // Create makes a key and returns it with its secret, which is to be shown once. A
 // spec against the rules is a Validation fault; other errors are those of
 // Store.CreateKey.
-func (s *Keys) Create(ctx context.Context, spec Spec, by audit.By) (k *Key, secret string, err error) {
+func (s *Service) Create(ctx context.Context, spec Spec, by audit.By) (k *Key, secret string, err error) {
 	if err := s.checkScopes(spec.Scopes); err != nil {
 		return nil, "", err
 	}
@@ -74,7 +74,7 @@ func (s *Keys) Create(ctx context.Context, spec Spec, by audit.By) (k *Key, secr
 }
 
 // Get returns an organization's key, or ErrNotFound, also for a deleted one.
-func (s *Keys) Get(ctx context.Context, organizationID, id string) (*Key, error) {
+func (s *Service) Get(ctx context.Context, organizationID, id string) (*Key, error) {
 	k, err := s.store.KeyByID(ctx, id)
 	if err != nil {
 		return nil, err
@@ -86,14 +86,14 @@ func (s *Keys) Get(ctx context.Context, organizationID, id string) (*Key, error)
 }
 
 // List returns the keys that f selects.
-func (s *Keys) List(ctx context.Context, f Filter) ([]*Key, error) {
+func (s *Service) List(ctx context.Context, f Filter) ([]*Key, error) {
 	f.Now = s.clock()
 	return s.store.ListKeys(ctx, f)
 }
 
 // Update changes settings. It returns ErrNotFound, ErrDeleted, ErrRevoked,
 // ErrChanged, or a Validation fault. A patch that changes nothing is no change.
-func (s *Keys) Update(ctx context.Context, t Target, p Patch, by audit.By) (*Key, error) {
+func (s *Service) Update(ctx context.Context, t Target, p Patch, by audit.By) (*Key, error) {
 	if p.Scopes != nil {
 		if err := s.checkScopes(*p.Scopes); err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func (s *Keys) Update(ctx context.Context, t Target, p Patch, by audit.By) (*Key
 
 // Rotate gives a key a new secret and returns it. The old one dies at once, or is
 // accepted for grace, up to MaxGrace. Errors are those of Update.
-func (s *Keys) Rotate(ctx context.Context, t Target, grace time.Duration, by audit.By) (k *Key, secret string, err error) {
+func (s *Service) Rotate(ctx context.Context, t Target, grace time.Duration, by audit.By) (k *Key, secret string, err error) {
 	k, err = s.change(ctx, ActionRotated, t, by, func(was *Key, now time.Time) (is *Key, err error) {
 		is, secret, err = was.rotated(s.cfg.Prefix, grace, now)
 		return is, err
@@ -123,7 +123,7 @@ func (s *Keys) Rotate(ctx context.Context, t Target, grace time.Duration, by aud
 
 // Revoke ends a key at once and for good. Errors are those of Update; a key that
 // was revoked already is ErrRevoked.
-func (s *Keys) Revoke(ctx context.Context, t Target, by audit.By) (*Key, error) {
+func (s *Service) Revoke(ctx context.Context, t Target, by audit.By) (*Key, error) {
 	return s.change(ctx, ActionRevoked, t, by, func(was *Key, now time.Time) (*Key, error) {
 		return was.revoked(now), nil
 	})
@@ -131,7 +131,7 @@ func (s *Keys) Revoke(ctx context.Context, t Target, by audit.By) (*Key, error) 
 
 // Delete ends a key, revoked or not, and takes it out of all lists; the audit
 // keeps what it was. Errors are those of Update without ErrRevoked.
-func (s *Keys) Delete(ctx context.Context, t Target, by audit.By) (*Key, error) {
+func (s *Service) Delete(ctx context.Context, t Target, by audit.By) (*Key, error) {
 	return s.change(ctx, ActionDeleted, t, by, func(was *Key, now time.Time) (*Key, error) {
 		return was.deleted(now), nil
 	})
@@ -140,7 +140,7 @@ func (s *Keys) Delete(ctx context.Context, t Target, by audit.By) (*Key, error) 
 // change reads a key, lets edit say what it becomes, and keeps that. Two changes
 // that read the same version do not both succeed, whatever the database: the
 // reading stands outside the writing transaction, which compares the version.
-func (s *Keys) change(ctx context.Context, action Action, t Target, by audit.By, edit func(was *Key, now time.Time) (*Key, error)) (*Key, error) {
+func (s *Service) change(ctx context.Context, action Action, t Target, by audit.By, edit func(was *Key, now time.Time) (*Key, error)) (*Key, error) {
 	was, err := s.store.KeyByID(ctx, t.ID)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *Keys) change(ctx context.Context, action Action, t Target, by audit.By,
 	return is, nil
 }
 
-func (s *Keys) checkScopes(names []string) error {
+func (s *Service) checkScopes(names []string) error {
 	var bad fault.Refusal
 	bad.Append(CheckScopes(names, s.cfg.Scopes)...)
 	return bad.Err()

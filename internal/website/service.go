@@ -24,28 +24,28 @@ type Store interface {
 	ListWebsites(ctx context.Context, f Filter) ([]*Website, error)
 }
 
-// Websites makes, changes and deletes websites. It is safe for concurrent use.
-type Websites struct {
+// Service makes, changes and deletes websites. It is safe for concurrent use.
+type Service struct {
 	store Store
 	now   func() time.Time
 }
 
-// NewWebsites returns the rules over a store. A nil now means time.Now.
-func NewWebsites(store Store, now func() time.Time) *Websites {
+// NewService returns the rules over a store. A nil now means time.Now.
+func NewService(store Store, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Websites{store: store, now: now}
+	return &Service{store: store, now: now}
 }
 
 // clock is the time as stores keep it.
-func (s *Websites) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
 
 // Target names a website and what the caller believes of it.
 type Target struct {
 	OrganizationID string // whose website it must be
-	// Only, where not empty, is the one website that the caller may reach; others
-	// are ErrNotFound.
+	// Only, where not empty, is the one website that the caller may reach; others of
+	// the organization are ErrNotCovered.
 	Only string
 	Ref  string // id or client id
 	// Version, where not 0, must be the website's; otherwise the change is
@@ -55,7 +55,7 @@ type Target struct {
 
 // Create makes a website. A spec against the rules is a Validation fault; other
 // errors are those of Store.CreateWebsite.
-func (s *Websites) Create(ctx context.Context, spec Spec, by audit.By) (*Website, error) {
+func (s *Service) Create(ctx context.Context, spec Spec, by audit.By) (*Website, error) {
 	w, err := NewFrom(spec, s.clock())
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Websites) Create(ctx context.Context, spec Spec, by audit.By) (*Website
 }
 
 // Get returns a website that exists, or ErrNotFound.
-func (s *Websites) Get(ctx context.Context, t Target) (*Website, error) {
+func (s *Service) Get(ctx context.Context, t Target) (*Website, error) {
 	w, err := s.find(ctx, t)
 	if err == nil && !w.DeletedAt.IsZero() {
 		return nil, ErrNotFound
@@ -76,20 +76,20 @@ func (s *Websites) Get(ctx context.Context, t Target) (*Website, error) {
 }
 
 // List returns the websites that f selects.
-func (s *Websites) List(ctx context.Context, f Filter) ([]*Website, error) {
+func (s *Service) List(ctx context.Context, f Filter) ([]*Website, error) {
 	return s.store.ListWebsites(ctx, f)
 }
 
 // Deleted returns the websites of an organization that can be restored, by the
 // other fields of f.
-func (s *Websites) Deleted(ctx context.Context, f Filter) ([]*Website, error) {
+func (s *Service) Deleted(ctx context.Context, f Filter) ([]*Website, error) {
 	f.DeletedAfter = s.clock().Add(-RestoreFor)
 	return s.store.ListWebsites(ctx, f)
 }
 
 // Update changes a website. It returns ErrNotFound, ErrChanged, ErrDomainTaken or
 // a Validation fault. A patch that changes nothing is no change.
-func (s *Websites) Update(ctx context.Context, t Target, p Patch, by audit.By) (*Website, error) {
+func (s *Service) Update(ctx context.Context, t Target, p Patch, by audit.By) (*Website, error) {
 	return s.change(ctx, ActionUpdated, t, by, func(was *Website, now time.Time) (*Website, error) {
 		return was.with(p, now)
 	})
@@ -97,7 +97,7 @@ func (s *Websites) Update(ctx context.Context, t Target, p Patch, by audit.By) (
 
 // Publish makes a website's overview public, or private again. Errors are those
 // of Update.
-func (s *Websites) Publish(ctx context.Context, t Target, public bool, by audit.By) (*Website, error) {
+func (s *Service) Publish(ctx context.Context, t Target, public bool, by audit.By) (*Website, error) {
 	action := ActionUnpublished
 	if public {
 		action = ActionPublished
@@ -111,7 +111,7 @@ func (s *Websites) Publish(ctx context.Context, t Target, public bool, by audit.
 
 // RotateClientID gives a website a new client id. The old one dies at once, or
 // is accepted for grace, up to MaxGrace. Errors are those of Update.
-func (s *Websites) RotateClientID(ctx context.Context, t Target, grace time.Duration, by audit.By) (*Website, error) {
+func (s *Service) RotateClientID(ctx context.Context, t Target, grace time.Duration, by audit.By) (*Website, error) {
 	return s.change(ctx, ActionRotated, t, by, func(was *Website, now time.Time) (*Website, error) {
 		return was.rotated(grace, now)
 	})
@@ -119,7 +119,7 @@ func (s *Websites) RotateClientID(ctx context.Context, t Target, grace time.Dura
 
 // Delete takes a website away: its events and queries are refused, and its
 // domain is free. It can be restored for RestoreFor. Errors are those of Update.
-func (s *Websites) Delete(ctx context.Context, t Target, by audit.By) (*Website, error) {
+func (s *Service) Delete(ctx context.Context, t Target, by audit.By) (*Website, error) {
 	return s.change(ctx, ActionDeleted, t, by, func(was *Website, now time.Time) (*Website, error) {
 		is := was.next(now)
 		is.DeletedAt = now
@@ -130,7 +130,7 @@ func (s *Websites) Delete(ctx context.Context, t Target, by audit.By) (*Website,
 // Restore brings a deleted website back as it was. It returns ErrNotDeleted for
 // one that exists, ErrNotFound for one deleted too long ago, and ErrDomainTaken
 // when another website has its domain by now.
-func (s *Websites) Restore(ctx context.Context, t Target, by audit.By) (*Website, error) {
+func (s *Service) Restore(ctx context.Context, t Target, by audit.By) (*Website, error) {
 	was, err := s.find(ctx, t)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *Websites) Restore(ctx context.Context, t Target, by audit.By) (*Website
 // change reads a website, lets edit say what it becomes, and keeps that. Two
 // changes that read the same version do not both succeed, whatever the database:
 // the reading stands outside the writing transaction, which compares the version.
-func (s *Websites) change(ctx context.Context, action Action, t Target, by audit.By, edit func(was *Website, now time.Time) (*Website, error)) (*Website, error) {
+func (s *Service) change(ctx context.Context, action Action, t Target, by audit.By, edit func(was *Website, now time.Time) (*Website, error)) (*Website, error) {
 	was, err := s.Get(ctx, t)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (s *Websites) change(ctx context.Context, action Action, t Target, by audit
 	return s.save(ctx, action, t, was, is, by)
 }
 
-func (s *Websites) save(ctx context.Context, action Action, t Target, was, is *Website, by audit.By) (*Website, error) {
+func (s *Service) save(ctx context.Context, action Action, t Target, was, is *Website, by audit.By) (*Website, error) {
 	if t.Version != 0 && t.Version != was.Version {
 		return nil, ErrChanged
 	}
@@ -175,7 +175,7 @@ func (s *Websites) save(ctx context.Context, action Action, t Target, was, is *W
 	return is, nil
 }
 
-func (s *Websites) find(ctx context.Context, t Target) (*Website, error) {
+func (s *Service) find(ctx context.Context, t Target) (*Website, error) {
 	if !PlausibleRef(t.Ref) {
 		return nil, ErrNotFound
 	}
@@ -183,8 +183,11 @@ func (s *Websites) find(ctx context.Context, t Target) (*Website, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.OrganizationID == "" || w.OrganizationID != t.OrganizationID || t.Only != "" && w.ID != t.Only {
+	switch {
+	case t.OrganizationID == "" || w.OrganizationID != t.OrganizationID:
 		return nil, ErrNotFound
+	case t.Only != "" && w.ID != t.Only:
+		return nil, ErrNotCovered
 	}
 	return w, nil
 }

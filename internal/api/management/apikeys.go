@@ -1,0 +1,320 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/cidr"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// APIKeys are the operations on API keys. No API key may call them.
+type APIKeys struct {
+	Service  *apikey.Service
+	Websites *website.Service
+}
+
+// Resource returns the rows.
+func (s *APIKeys) Resource() rpc.Resource {
+	return rpc.Resource{
+		Name: "apiKeys", Summary: "The keys with which programs call. Only people manage them: owners and admins, signed in.",
+		Failures: []rpc.Failure{
+			{Err: apikey.ErrNotFound, Code: fault.NotFound, Message: "API key not found"},
+			{Err: apikey.ErrRevoked, Code: fault.Conflict, Message: "The API key is revoked, which is final"},
+			{Err: apikey.ErrDeleted, Code: fault.Conflict, Message: "The API key is deleted, which is final"},
+			{Err: apikey.ErrChanged, Code: fault.Conflict, Message: "The API key has changed in the meantime"},
+			{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
+			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+		},
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "create", Summary: "Make an API key", Class: auth.ManageKeys, Creates: true, Audit: "apikey.created",
+				Detail: "The answer holds the secret, which can be read nowhere else and never again.",
+			}, s.create),
+			rpc.Op(rpc.Spec{Name: "list", Summary: "List API keys", Class: auth.ManageKeys, Detail: "Revoked and expired ones among them, deleted ones not."}, s.list),
+			rpc.Op(rpc.Spec{Name: "get", Summary: "Read an API key", Class: auth.ManageKeys, Detail: "All but its secret."}, s.get),
+			rpc.Op(rpc.Spec{
+				Name: "update", Summary: "Change an API key", Class: auth.ManageKeys, Audit: "apikey.updated",
+				Detail: "What is absent stays as it is; lists are replaced whole. To which website a key is limited cannot be changed: make another key.",
+			}, s.update),
+			rpc.Op(rpc.Spec{
+				Name: "rotate", Summary: "Give an API key a new secret", Class: auth.ManageKeys, Audit: "apikey.rotated",
+				Detail: "The answer holds the new secret. The old one dies at once, or after a grace period; the one before it dies in any case.",
+			}, s.rotate),
+			rpc.Op(rpc.Spec{
+				Name: "revoke", Summary: "Revoke an API key", Class: auth.ManageKeys, Audit: "apikey.revoked",
+				Detail: "It is refused everywhere within a second, for good.",
+			}, s.revoke),
+			rpc.Op(rpc.Spec{
+				Name: "delete", Summary: "Delete an API key", Class: auth.ManageKeys, Audit: "apikey.deleted",
+				Detail: "It is refused everywhere within a second and leaves the lists; the audit keeps what it was.",
+			}, s.delete),
+		},
+	}
+}
+
+// KeyRef names a key in an input.
+type KeyRef struct {
+	rpc.InOrganization
+	rpc.ID
+}
+
+// KeyChange is the input of changes without settings.
+type KeyChange struct {
+	KeyRef
+	rpc.Version
+}
+
+type keyCreate struct {
+	rpc.InOrganization
+
+	Name           string              `json:"name" minLength:"1" maxLength:"100" doc:"What the key is called."`
+	Scopes         []string            `json:"scopes" minItems:"1" maxItems:"50" maxLength:"64" doc:"What the key may do; see the table of scopes." example:"[\"track:events\"]"`
+	Access         keyAccess           `json:"access,omitzero" doc:"Which websites the key reaches; all of the organization when absent."`
+	ExpiresAt      rpc.Patch[rpc.Time] `json:"expiresAt,omitzero" nullable:"true" doc:"When the key ends; null for never."`
+	RateLimit      rateLimit           `json:"rateLimit,omitzero" doc:"A limit of the key's own over all endpoints, besides theirs."`
+	IPAllow        []string            `json:"ipAllow,omitempty" maxItems:"100" maxLength:"64" doc:"The only addresses and CIDR ranges from which the key is accepted. Empty for all."`
+	IdleExpiryDays rpc.Patch[int]      `json:"idleExpiryDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"After how many days without use the key ends; null for never."`
+	Tags           []string            `json:"tags,omitempty" maxItems:"20" maxLength:"50"`
+}
+
+type keyAccess struct {
+	Type      string `json:"type" enum:"global,website"`
+	WebsiteID string `json:"websiteId,omitempty" maxLength:"128" doc:"The website's id or client id; for the type website."`
+}
+
+type rateLimit struct {
+	Enabled       bool `json:"enabled"`
+	Limit         int  `json:"limit,omitempty" minimum:"1" maximum:"100000" doc:"Requests in a window; 300 when absent."`
+	WindowSeconds int  `json:"windowSeconds,omitempty" minimum:"1" maximum:"3600" doc:"60 when absent."`
+}
+
+func (r rateLimit) domain() apikey.RateLimit {
+	return apikey.RateLimit{Enabled: r.Enabled, Limit: r.Limit, Window: time.Duration(r.WindowSeconds) * time.Second}
+}
+
+type keyUpdate struct {
+	KeyChange
+
+	Name           rpc.Patch[string]    `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"What the key is called."`
+	Scopes         rpc.Patch[[]string]  `json:"scopes,omitzero" minItems:"1" maxItems:"50" maxLength:"64" doc:"What the key may do; see the table of scopes."`
+	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"When the key ends; null for never."`
+	RateLimit      rpc.Patch[rateLimit] `json:"rateLimit,omitzero" doc:"A limit of the key's own over all endpoints, besides theirs; figures that are absent stay."`
+	IPAllow        rpc.Patch[[]string]  `json:"ipAllow,omitzero" maxItems:"100" maxLength:"64" doc:"The only addresses and CIDR ranges from which the key is accepted. Empty for all."`
+	IdleExpiryDays rpc.Patch[int]       `json:"idleExpiryDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"After how many days without use the key ends; null for never."`
+	Tags           rpc.Patch[[]string]  `json:"tags,omitzero" maxItems:"20" maxLength:"50"`
+}
+
+func (in *keyUpdate) patch() apikey.Patch {
+	p := apikey.Patch{
+		Name: sent(in.Name), Scopes: sent(in.Scopes), IPAllow: sent(in.IPAllow), Tags: sent(in.Tags),
+		IdleExpiryDays: sent(in.IdleExpiryDays),
+	}
+	if in.ExpiresAt.Set {
+		at := in.ExpiresAt.Or(rpc.Time{}).UTC()
+		p.ExpiresAt = &at
+	}
+	if in.RateLimit.Set {
+		limit := in.RateLimit.Or(rateLimit{}).domain()
+		p.RateLimit = &limit
+	}
+	return p
+}
+
+type keyList struct {
+	rpc.InOrganization
+	rpc.Page
+
+	Search    string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"A part of the name, whatever its case, or what the secret begins with."`
+	Status    string `json:"status,omitempty" enum:"active,revoked,expired"`
+	Tag       string `json:"tag,omitempty" minLength:"1" maxLength:"50"`
+	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only keys that are limited to this website."`
+	Sort      string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+}
+
+type keyRotate struct {
+	KeyChange
+
+	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"86400" doc:"For how long the old secret is still accepted."`
+}
+
+type KeyBody struct {
+	ID             string        `json:"id"`
+	OrganizationID string        `json:"organizationId"`
+	Version        int64         `json:"version" doc:"One more with every change."`
+	Name           string        `json:"name"`
+	Prefix         string        `json:"prefix" doc:"What the secret begins with, before the underscore."`
+	Start          string        `json:"start" doc:"The first characters after the underscore."`
+	Scopes         []string      `json:"scopes"`
+	Access         keyAccess     `json:"access"`
+	Status         string        `json:"status" enum:"active,revoked,expired"`
+	RateLimit      rateLimitBody `json:"rateLimit"`
+	IPAllow        []string      `json:"ipAllow"`
+	IdleExpiryDays *int          `json:"idleExpiryDays" nullable:"true"`
+	Tags           []string      `json:"tags"`
+	ExpiresAt      *rpc.Time     `json:"expiresAt" nullable:"true"`
+	LastUsedAt     *rpc.Time     `json:"lastUsedAt" nullable:"true" doc:"Exact to the minute, and known a minute late."`
+	RotatedAt      *rpc.Time     `json:"rotatedAt" nullable:"true"`
+	OldSecretUntil *rpc.Time     `json:"oldSecretUntil" nullable:"true" doc:"Until when the secret before the last rotation is accepted."`
+	RevokedAt      *rpc.Time     `json:"revokedAt" nullable:"true"`
+	CreatedAt      *rpc.Time     `json:"createdAt"`
+	UpdatedAt      *rpc.Time     `json:"updatedAt"`
+	CreatedBy      *string       `json:"createdBy" nullable:"true" doc:"The id of who made the key; null for the operator's command."`
+}
+
+type rateLimitBody struct {
+	Enabled       bool `json:"enabled"`
+	Limit         int  `json:"limit"`
+	WindowSeconds int  `json:"windowSeconds"`
+}
+
+// newKeyBody is a key with its secret, this one time.
+type newKeyBody struct {
+	KeyBody
+
+	Secret string `json:"secret" doc:"The secret, which is shown only now."`
+}
+
+func bodyOfKey(k *apikey.Key, now time.Time) KeyBody {
+	prefix, start := k.Start, ""
+	if i := strings.LastIndexByte(k.Start, '_'); i >= 0 {
+		prefix, start = k.Start[:i], k.Start[i+1:]
+	}
+	b := KeyBody{
+		ID: k.ID, OrganizationID: k.OrganizationID, Version: k.Version, Name: k.Name, Prefix: prefix, Start: start,
+		RateLimit: rateLimitBody{
+			Enabled: k.RateLimit.Enabled, Limit: cmp.Or(k.RateLimit.Limit, apikey.DefaultRateLimit),
+			WindowSeconds: int(cmp.Or(k.RateLimit.Window, apikey.DefaultRateWindow) / time.Second),
+		},
+		Scopes: list(k.Scopes), Access: keyAccess{Type: "global"}, Status: string(k.Status(now)),
+		IPAllow: cidr.Format(k.IPAllow), IdleExpiryDays: orNull(k.IdleExpiryDays), Tags: list(k.Tags),
+		ExpiresAt: rpc.At(k.ExpiresAt), LastUsedAt: rpc.At(k.LastUsedAt), RotatedAt: rpc.At(k.RotatedAt),
+		RevokedAt: rpc.At(k.RevokedAt), CreatedAt: rpc.At(k.CreatedAt), UpdatedAt: rpc.At(k.UpdatedAt), CreatedBy: orNull(k.CreatedBy),
+	}
+	if k.WebsiteID != "" {
+		b.Access = keyAccess{Type: "website", WebsiteID: k.WebsiteID}
+	}
+	if now.Before(k.OldHashUntil) {
+		b.OldSecretUntil = rpc.At(k.OldHashUntil)
+	}
+	return b
+}
+
+// told shapes the answer of everything that ends with one key.
+func (s *APIKeys) told(k *apikey.Key, err error) (*KeyBody, error) {
+	if err != nil {
+		return nil, err
+	}
+	b := bodyOfKey(k, time.Now())
+	return &b, nil
+}
+
+func (in *KeyChange) target(call *rpc.Call) apikey.Target {
+	return apikey.Target{OrganizationID: call.OrganizationID(), ID: in.ID.ID, Version: in.Version.Version}
+}
+
+func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*newKeyBody, error) {
+	if err := mayGrant(call, in.Scopes); err != nil {
+		return nil, err
+	}
+	websiteID, err := s.website(ctx, call, in.Access)
+	if err != nil {
+		return nil, err
+	}
+	spec := apikey.Spec{
+		OrganizationID: call.OrganizationID(), WebsiteID: websiteID, Name: in.Name, Scopes: in.Scopes,
+		ExpiresAt: in.ExpiresAt.Or(rpc.Time{}).UTC(), RateLimit: in.RateLimit.domain(), IPAllow: in.IPAllow,
+		IdleExpiryDays: in.IdleExpiryDays.Or(0), Tags: in.Tags, CreatedBy: call.By.Actor.ID,
+	}
+	k, secret, err := s.Service.Create(ctx, spec, call.By)
+	if err != nil {
+		return nil, err
+	}
+	return &newKeyBody{KeyBody: bodyOfKey(k, time.Now()), Secret: secret}, nil
+}
+
+// website returns the id of the website that a new key is limited to, empty for
+// none.
+func (s *APIKeys) website(ctx context.Context, call *rpc.Call, access keyAccess) (string, error) {
+	switch {
+	case access.Type == "website" && access.WebsiteID == "":
+		return "", fault.Invalid("access.websiteId", "required", "access.websiteId is required where access.type is website")
+	case access.Type != "website" && access.WebsiteID != "":
+		return "", fault.Invalid("access.websiteId", "not_allowed", "access.websiteId needs access.type to be website")
+	case access.WebsiteID == "":
+		return "", nil
+	}
+	w, err := s.Websites.Get(ctx, website.Target{OrganizationID: call.OrganizationID(), Ref: access.WebsiteID})
+	if err != nil {
+		return "", err
+	}
+	return w.ID, nil
+}
+
+// mayGrant refuses to put into a key what the caller's own role is not worth. A
+// name that is no scope is for package apikey to refuse.
+func mayGrant(call *rpc.Call, scopes []string) error {
+	worth := auth.ScopesOf(call.Principal.Role)
+	for _, name := range scopes {
+		scope := auth.Scope(name)
+		if auth.AllScopes().Has(scope) && !worth.Has(scope) {
+			return fault.Wrap(fault.Forbidden, fmt.Errorf("role %s cannot grant %s", call.Principal.Role, name))
+		}
+	}
+	return nil
+}
+
+func (s *APIKeys) get(ctx context.Context, call *rpc.Call, in *KeyRef) (*KeyBody, error) {
+	return s.told(s.Service.Get(ctx, call.OrganizationID(), in.ID.ID))
+}
+
+func (s *APIKeys) list(ctx context.Context, call *rpc.Call, in *keyList) (*rpc.List[KeyBody], error) {
+	filter := apikey.Filter{
+		OrganizationID: call.OrganizationID(), WebsiteID: in.WebsiteID, Tag: in.Tag, Search: in.Search,
+		Status: apikey.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+	}
+	if _, err := in.After(&filter.After); err != nil {
+		return nil, err
+	}
+	found, err := s.Service.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	bodies, now := make([]KeyBody, len(found)), time.Now()
+	for i, k := range found {
+		bodies[i] = bodyOfKey(k, now)
+	}
+	return rpc.Cut(bodies, in.Size(), func(b KeyBody) any { return b.ID }), nil
+}
+
+func (s *APIKeys) update(ctx context.Context, call *rpc.Call, in *keyUpdate) (*KeyBody, error) {
+	if err := mayGrant(call, in.Scopes.Or(nil)); err != nil {
+		return nil, err
+	}
+	return s.told(s.Service.Update(ctx, in.target(call), in.patch(), call.By))
+}
+
+func (s *APIKeys) rotate(ctx context.Context, call *rpc.Call, in *keyRotate) (*newKeyBody, error) {
+	grace := time.Duration(in.GracePeriodSeconds) * time.Second
+	k, secret, err := s.Service.Rotate(ctx, in.target(call), grace, call.By)
+	if err != nil {
+		return nil, err
+	}
+	return &newKeyBody{KeyBody: bodyOfKey(k, time.Now()), Secret: secret}, nil
+}
+
+func (s *APIKeys) revoke(ctx context.Context, call *rpc.Call, in *KeyChange) (*KeyBody, error) {
+	return s.told(s.Service.Revoke(ctx, in.target(call), call.By))
+}
+
+func (s *APIKeys) delete(ctx context.Context, call *rpc.Call, in *KeyChange) (*KeyBody, error) {
+	return s.told(s.Service.Delete(ctx, in.target(call), call.By))
+}

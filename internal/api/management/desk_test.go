@@ -1,0 +1,187 @@
+package management_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// desk is a host with the operations on websites and keys over a store of its
+// own, in which there are two organizations. Real keys work on it, and as
+// sessions the names of roles: "owner", and "stranger" for the owner of the
+// other organization.
+type desk struct {
+	t          *testing.T
+	app        *fiber.App
+	db         *store.Store
+	access     *auth.Authenticator
+	own, other *org.Organization
+}
+
+const deskPrefix = "mlr"
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, db: db}
+	t.Cleanup(func() { db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.own, d.other = d.organization("Own"), d.organization("Other")
+	d.access = auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: db, Websites: db})
+	t.Cleanup(d.access.Close)
+	websites := website.NewService(db, nil)
+	table := management.Resources(management.Deps{
+		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
+		APIKeys: management.APIKeys{
+			Service: apikey.NewService(apikey.Config{Prefix: deskPrefix, Scopes: auth.AllScopes().Strings()}, db, nil), Websites: websites,
+		},
+	})
+	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
+	return d
+}
+
+func (d *desk) organization(name string) *org.Organization {
+	d.t.Helper()
+	o, err := org.New(name, time.Now())
+	if err == nil {
+		err = d.db.CreateOrganization(d.t.Context(), audit.By{Actor: audit.Actor{Type: audit.System}}, o)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return o
+}
+
+// SignedIn implements auth.Sessions.
+func (d *desk) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
+	user := &org.User{ID: "usr_" + token, Email: token + "@example.com"}
+	place := org.Member{OrganizationID: d.own.ID, UserID: user.ID, Role: org.Role(token)}
+	switch token {
+	case "owner", "admin", "editor", "viewer":
+	case "stranger":
+		place.OrganizationID, place.Role = d.other.ID, org.RoleOwner
+	default:
+		return "", nil, nil, fault.New(fault.AuthRequired)
+	}
+	return "ses_1", user, []org.Member{place}, nil
+}
+
+// reply is an answer.
+type reply struct {
+	Status int
+	Header http.Header
+	Text   string
+
+	Success    bool
+	Code       string
+	Error      string
+	Data       json.RawMessage
+	Details    []struct{ Field, Message, Suggestion string }
+	Pagination struct {
+		NextCursor *string
+		HasMore    bool
+	}
+}
+
+// call makes a call as who: the token of a session, or an API key.
+func (d *desk) call(who, operation, body string) *reply {
+	d.t.Helper()
+	req := httptest.NewRequestWithContext(d.t.Context(), http.MethodPost, "/rpc/"+operation, strings.NewReader(body))
+	if strings.HasPrefix(who, deskPrefix+"_") {
+		req.Header.Set("X-Api-Key", who)
+	} else if who != "" {
+		req.Header.Set("Cookie", "millrace_session="+who)
+	}
+	resp, err := d.app.Test(req, -1)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r := &reply{Status: resp.StatusCode, Header: resp.Header, Text: string(text)}
+	if err := json.Unmarshal(text, r); err != nil {
+		d.t.Fatalf("%s: %s: %v", operation, text, err)
+	}
+	return r
+}
+
+// do makes a call that succeeds and reads its data.
+func do[T any](d *desk, who, operation, body string) T {
+	d.t.Helper()
+	r := d.call(who, operation, body)
+	var data T
+	if !r.Success {
+		d.t.Fatalf("%s %s: %d %s", operation, body, r.Status, r.Text)
+	}
+	if err := json.Unmarshal(r.Data, &data); err != nil {
+		d.t.Fatal(err)
+	}
+	return data
+}
+
+// refused makes a call that fails and compares its status and code.
+func (d *desk) refused(who, operation, body string, status int, code fault.Code) *reply {
+	d.t.Helper()
+	r := d.call(who, operation, body)
+	if r.Success || r.Status != status || r.Code != string(code) {
+		d.t.Errorf("%s %s by %.12s: %d %s, want %d %s", operation, body, who, r.Status, r.Text, status, code)
+	}
+	return r
+}
+
+// key makes a key past the operations and returns its secret.
+func (d *desk) key(websiteID string, scopes ...string) string {
+	d.t.Helper()
+	k, secret, err := apikey.New(deskPrefix, apikey.Spec{OrganizationID: d.own.ID, WebsiteID: websiteID, Name: "k", Scopes: scopes}, time.Now())
+	if err == nil {
+		err = d.db.CreateKey(d.t.Context(), k, audit.By{Actor: audit.Actor{Type: audit.System}})
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return secret
+}
+
+// accepts reports whether a secret is accepted, as of what the store says now.
+func (d *desk) accepts(secret string) bool {
+	d.t.Helper()
+	fresh := auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: d.db, Websites: d.db})
+	defer fresh.Close()
+	_, err := fresh.Key(d.t.Context(), []byte(secret), netip.MustParseAddr("192.0.2.1"))
+	return err == nil
+}

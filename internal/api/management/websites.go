@@ -1,0 +1,333 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// Websites are the operations on websites.
+type Websites struct {
+	Service *website.Service
+	// IngestURL is the public address of the ingestion host, for snippets.
+	IngestURL string
+}
+
+// Resource returns the rows.
+func (s *Websites) Resource() rpc.Resource {
+	const sessionsAndKeys = " A key that is limited to one website reaches that one only."
+	return rpc.Resource{
+		Name: "websites", Summary: "The sites and apps whose events are collected.",
+		Failures: []rpc.Failure{
+			{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
+			{Err: website.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to another website"},
+			{Err: website.ErrDomainTaken, Code: fault.Conflict, Message: "Another website of the organization has this domain already"},
+			{Err: website.ErrClientIDTaken, Code: fault.Conflict, Message: "The client id is taken already; try again"},
+			{Err: website.ErrChanged, Code: fault.Conflict, Message: "The website has changed in the meantime"},
+			{Err: website.ErrNotDeleted, Code: fault.Conflict, Message: "The website is not deleted"},
+			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+		},
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "create", Summary: "Add a website", Class: auth.ManageWebsites, Creates: true, Audit: "website.created",
+				Detail: "The domain is taken out of a URL if need be, without \"www.\", and belongs to one website of the organization. The client id, which the tag carries, is the id at first. A key that is limited to one website adds none.",
+			}, s.create),
+			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a website and its settings", Class: auth.ViewWebsites, Detail: "By its id or client id." + sessionsAndKeys}, s.get),
+			rpc.Op(rpc.Spec{
+				Name: "list", Summary: "List websites", Class: auth.ViewWebsites,
+				Detail: "Those that exist, or with deleted those that can be restored." + sessionsAndKeys,
+			}, s.list),
+			rpc.Op(rpc.Spec{
+				Name: "update", Summary: "Change a website or its settings", Class: auth.ManageWebsites, Audit: "website.updated",
+				Detail: "What is absent stays as it is; lists are replaced whole." + sessionsAndKeys,
+			}, s.update),
+			rpc.Op(rpc.Spec{Name: "publish", Summary: "Make a website's overview public", Class: auth.ManageWebsites, Audit: "website.published"}, s.publish(true)),
+			rpc.Op(rpc.Spec{Name: "unpublish", Summary: "Make a website's overview private", Class: auth.ManageWebsites, Audit: "website.unpublished"}, s.publish(false)),
+			rpc.Op(rpc.Spec{
+				Name: "rotateClientId", Summary: "Give a website a new client id", Class: auth.ManageWebsites, Audit: "website.clientIdRotated",
+				Detail: "Events that carry the old one are refused at once, or after a grace period.",
+			}, s.rotate),
+			rpc.Op(rpc.Spec{
+				Name: "delete", Summary: "Delete a website", Class: auth.ManageWebsites, Audit: "website.deleted",
+				Detail: "Its events and queries are refused at once, and its domain is free. It can be restored for 30 days.",
+			}, s.delete),
+			rpc.Op(rpc.Spec{
+				Name: "restore", Summary: "Restore a deleted website", Class: auth.ManageWebsites, Audit: "website.restored",
+				Detail: "As it was, unless another website has its domain by now.",
+			}, s.restore),
+			rpc.Op(rpc.Spec{Name: "snippet", Summary: "Get the tag to put into pages", Class: auth.ViewWebsites}, s.snippet),
+		},
+	}
+}
+
+// WebsiteRef names a website in an input. It is exported, as all that is embedded
+// is: the registry sees no other fields.
+type WebsiteRef struct {
+	rpc.InOrganization
+
+	ID string `json:"id" minLength:"1" maxLength:"128" doc:"The website's id or client id."`
+}
+
+// WebsiteChange is the input of changes without settings.
+type WebsiteChange struct {
+	WebsiteRef
+	rpc.Version
+}
+
+type websiteCreate struct {
+	rpc.InOrganization
+
+	Name     string          `json:"name" minLength:"1" maxLength:"100" doc:"What the website is called."`
+	Domain   string          `json:"domain" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it." example:"shop.example.com"`
+	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" default:"UTC" doc:"IANA name of the time zone in which its days begin." example:"Europe/Berlin"`
+	IsPublic bool            `json:"isPublic,omitempty" doc:"Whether its overview may be queried without a credential."`
+	Settings websiteSettings `json:"settings,omitzero"`
+}
+
+type websiteUpdate struct {
+	WebsiteChange
+
+	Name     rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"What the website is called."`
+	Domain   rpc.Patch[string] `json:"domain,omitzero" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it."`
+	Timezone rpc.Patch[string] `json:"timezone,omitzero" minLength:"1" maxLength:"64" doc:"IANA name of the time zone in which its days begin."`
+	Settings websiteSettings   `json:"settings,omitzero"`
+}
+
+// websiteSettings are settings in an input: what is absent stays, or has its
+// default.
+type websiteSettings struct {
+	AllowedOrigins        rpc.Patch[[]string]  `json:"allowedOrigins,omitzero" maxItems:"100" maxLength:"2048" doc:"The only hosts whose pages may send events with the client id: exact names or *.example.com. Empty for all."`
+	AllowedIPs            rpc.Patch[[]string]  `json:"allowedIps,omitzero" maxItems:"100" maxLength:"64" doc:"The only addresses and CIDR ranges that may send events with the client id. Empty for all."`
+	ExcludedPaths         rpc.Patch[[]string]  `json:"excludedPaths,omitzero" maxItems:"100" maxLength:"256" doc:"Patterns of paths that are not counted: * stands for one segment, ** for any number."`
+	ExcludedIPs           rpc.Patch[[]string]  `json:"excludedIps,omitzero" maxItems:"100" maxLength:"64" doc:"Addresses and CIDR ranges that are not counted."`
+	MaskPatterns          rpc.Patch[[]string]  `json:"maskPatterns,omitzero" maxItems:"100" maxLength:"256" doc:"Patterns of paths whose segments under a star are stored as a star."`
+	AnonymizeVisitorIDs   rpc.Patch[anonymize] `json:"anonymizeVisitorIds,omitzero" doc:"Whether visitor ids are stored hashed with the salt of the day, for events that do not say."`
+	SessionTimeoutMinutes rpc.Patch[int]       `json:"sessionTimeoutMinutes,omitzero" minimum:"1" maximum:"1440" doc:"After how long without an event a session is over; 30 at first."`
+	BotFilter             rpc.Patch[bool]      `json:"botFilter,omitzero" doc:"Whether the events of known bots are set apart; true at first."`
+	DataRetentionDays     rpc.Patch[int]       `json:"dataRetentionDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"For how many days events are kept; null for ever."`
+	TrackQueryParams      rpc.Patch[[]string]  `json:"trackQueryParams,omitzero" maxItems:"100" maxLength:"64" doc:"Query parameters that stay in stored addresses besides those of campaigns."`
+}
+
+// apply changes the settings that were sent.
+func (in *websiteSettings) apply(s *website.Settings) {
+	for _, l := range []struct {
+		from rpc.Patch[[]string]
+		to   *[]string
+	}{
+		{in.AllowedOrigins, &s.AllowedOrigins},
+		{in.AllowedIPs, &s.AllowedIPs},
+		{in.ExcludedPaths, &s.ExcludedPaths},
+		{in.ExcludedIPs, &s.ExcludedIPs},
+		{in.MaskPatterns, &s.MaskPatterns},
+		{in.TrackQueryParams, &s.TrackQueryParams},
+	} {
+		*l.to = l.from.Or(*l.to)
+	}
+	s.AnonymizeVisitorIDs = string(in.AnonymizeVisitorIDs.Or(anonymize(s.AnonymizeVisitorIDs)))
+	s.SessionTimeoutMinutes = in.SessionTimeoutMinutes.Or(s.SessionTimeoutMinutes)
+	s.KeepBots = !in.BotFilter.Or(!s.KeepBots)
+	s.DataRetentionDays = in.DataRetentionDays.Or(s.DataRetentionDays)
+}
+
+type websiteList struct {
+	rpc.InOrganization
+	rpc.Page
+
+	Search  string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"A part of the name or the domain, whatever its case."`
+	Sort    string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+	Deleted bool   `json:"deleted,omitempty" doc:"List the websites that can be restored instead."`
+}
+
+type websiteRotate struct {
+	WebsiteChange
+
+	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"For how long the old client id is still accepted."`
+}
+
+type websiteBody struct {
+	ID               string              `json:"id"`
+	OrganizationID   string              `json:"organizationId"`
+	Version          int64               `json:"version" doc:"One more with every change."`
+	ClientID         string              `json:"clientId" doc:"The public name that browsers carry."`
+	OldClientID      *string             `json:"oldClientId" nullable:"true" doc:"The client id before the last rotation, while it is accepted."`
+	OldClientIDUntil *rpc.Time           `json:"oldClientIdUntil" nullable:"true"`
+	Name             string              `json:"name"`
+	Domain           string              `json:"domain"`
+	Timezone         string              `json:"timezone"`
+	IsPublic         bool                `json:"isPublic"`
+	Settings         websiteSettingsBody `json:"settings"`
+	CreatedAt        *rpc.Time           `json:"createdAt"`
+	UpdatedAt        *rpc.Time           `json:"updatedAt"`
+	DeletedAt        *rpc.Time           `json:"deletedAt" nullable:"true"`
+	RestorableUntil  *rpc.Time           `json:"restorableUntil" nullable:"true" doc:"Of a deleted website."`
+	CreatedBy        *string             `json:"createdBy" nullable:"true" doc:"The id of who made it; null for the operator's command."`
+}
+
+type websiteSettingsBody struct {
+	AllowedOrigins        []string  `json:"allowedOrigins"`
+	AllowedIPs            []string  `json:"allowedIps"`
+	ExcludedPaths         []string  `json:"excludedPaths"`
+	ExcludedIPs           []string  `json:"excludedIps"`
+	MaskPatterns          []string  `json:"maskPatterns"`
+	AnonymizeVisitorIDs   anonymize `json:"anonymizeVisitorIds"`
+	SessionTimeoutMinutes int       `json:"sessionTimeoutMinutes"`
+	BotFilter             bool      `json:"botFilter"`
+	DataRetentionDays     *int      `json:"dataRetentionDays" nullable:"true"`
+	TrackQueryParams      []string  `json:"trackQueryParams"`
+}
+
+func (s *Websites) body(w *website.Website, now time.Time) *websiteBody {
+	b := &websiteBody{
+		ID: w.ID, OrganizationID: w.OrganizationID, Version: w.Version, ClientID: w.ClientID,
+		Name: w.Name, Domain: w.Domain, Timezone: w.Timezone, IsPublic: w.Public,
+		Settings: websiteSettingsBody{
+			AllowedOrigins: list(w.AllowedOrigins), AllowedIPs: list(w.AllowedIPs), ExcludedPaths: list(w.ExcludedPaths),
+			ExcludedIPs: list(w.ExcludedIPs), MaskPatterns: list(w.MaskPatterns), TrackQueryParams: list(w.TrackQueryParams),
+			AnonymizeVisitorIDs: anonymize(w.AnonymizeVisitorIDs), SessionTimeoutMinutes: w.SessionTimeoutMinutes,
+			BotFilter: !w.KeepBots, DataRetentionDays: orNull(w.DataRetentionDays),
+		},
+		CreatedAt: rpc.At(w.CreatedAt), UpdatedAt: rpc.At(w.UpdatedAt), DeletedAt: rpc.At(w.DeletedAt), CreatedBy: orNull(w.CreatedBy),
+	}
+	if now.Before(w.OldClientIDUntil) {
+		b.OldClientID, b.OldClientIDUntil = &w.OldClientID, rpc.At(w.OldClientIDUntil)
+	}
+	if !w.DeletedAt.IsZero() {
+		b.RestorableUntil = rpc.At(w.DeletedAt.Add(website.RestoreFor))
+	}
+	return b
+}
+
+// told shapes the answer of everything that ends with one website.
+func (s *Websites) told(w *website.Website, err error) (*websiteBody, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s.body(w, time.Now()), nil
+}
+
+func (in *WebsiteRef) target(call *rpc.Call) website.Target {
+	return website.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: in.ID}
+}
+
+func (in *WebsiteChange) target(call *rpc.Call) website.Target {
+	t := in.WebsiteRef.target(call)
+	t.Version = in.Version.Version
+	return t
+}
+
+var errLimited = errors.New("the key is limited to one website")
+
+func (s *Websites) create(ctx context.Context, call *rpc.Call, in *websiteCreate) (*websiteBody, error) {
+	if !call.Principal.Global() {
+		return nil, &fault.Error{Code: fault.AccessDenied, Message: "The API key is limited to one website", Err: errLimited}
+	}
+	spec := website.Spec{
+		OrganizationID: call.OrganizationID(), Name: in.Name, Domain: in.Domain, Timezone: in.Timezone,
+		Public: in.IsPublic, CreatedBy: call.By.Actor.ID,
+	}
+	in.Settings.apply(&spec.Settings)
+	return s.told(s.Service.Create(ctx, spec, call.By))
+}
+
+func (s *Websites) get(ctx context.Context, call *rpc.Call, in *WebsiteRef) (*websiteBody, error) {
+	return s.told(s.Service.Get(ctx, in.target(call)))
+}
+
+func (s *Websites) list(ctx context.Context, call *rpc.Call, in *websiteList) (*rpc.List[websiteBody], error) {
+	filter := website.Filter{
+		OrganizationID: call.OrganizationID(), ID: call.Principal.WebsiteID,
+		Search: in.Search, Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+	}
+	if _, err := in.After(&filter.After); err != nil {
+		return nil, err
+	}
+	read := s.Service.List
+	if in.Deleted {
+		read = s.Service.Deleted
+	}
+	found, err := read(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	bodies, now := make([]websiteBody, len(found)), time.Now()
+	for i, w := range found {
+		bodies[i] = *s.body(w, now)
+	}
+	return rpc.Cut(bodies, in.Size(), func(b websiteBody) any { return b.ID }), nil
+}
+
+func (s *Websites) update(ctx context.Context, call *rpc.Call, in *websiteUpdate) (*websiteBody, error) {
+	return s.told(s.Service.Update(ctx, in.target(call), website.Patch{
+		Name: sent(in.Name), Domain: sent(in.Domain), Timezone: sent(in.Timezone), Settings: in.Settings.apply,
+	}, call.By))
+}
+
+func (s *Websites) publish(public bool) func(context.Context, *rpc.Call, *WebsiteChange) (*websiteBody, error) {
+	return func(ctx context.Context, call *rpc.Call, in *WebsiteChange) (*websiteBody, error) {
+		return s.told(s.Service.Publish(ctx, in.target(call), public, call.By))
+	}
+}
+
+func (s *Websites) rotate(ctx context.Context, call *rpc.Call, in *websiteRotate) (*websiteBody, error) {
+	grace := time.Duration(in.GracePeriodSeconds) * time.Second
+	return s.told(s.Service.RotateClientID(ctx, in.target(call), grace, call.By))
+}
+
+func (s *Websites) delete(ctx context.Context, call *rpc.Call, in *WebsiteChange) (*websiteBody, error) {
+	return s.told(s.Service.Delete(ctx, in.target(call), call.By))
+}
+
+func (s *Websites) restore(ctx context.Context, call *rpc.Call, in *WebsiteChange) (*websiteBody, error) {
+	return s.told(s.Service.Restore(ctx, in.target(call), call.By))
+}
+
+type snippetBody struct {
+	ClientID  string `json:"clientId"`
+	IngestURL string `json:"ingestUrl" doc:"Where events go."`
+	ScriptURL string `json:"scriptUrl" doc:"Where the tracker is served."`
+	HTML      string `json:"html" doc:"The tag, for the head of every page."`
+}
+
+func (s *Websites) snippet(ctx context.Context, call *rpc.Call, in *WebsiteRef) (*snippetBody, error) {
+	w, err := s.Service.Get(ctx, in.target(call))
+	if err != nil {
+		return nil, err
+	}
+	script := website.ScriptURL(s.IngestURL)
+	return &snippetBody{
+		ClientID: w.ClientID, IngestURL: s.IngestURL, ScriptURL: script, HTML: w.Snippet(s.IngestURL),
+	}, nil
+}
+
+// list keeps an empty list from becoming null.
+func list(texts []string) []string {
+	if texts == nil {
+		return []string{}
+	}
+	return texts
+}
+
+// sent returns the value of a field that was sent, zero for null; else nil.
+func sent[T any](p rpc.Patch[T]) *T {
+	if !p.Set {
+		return nil
+	}
+	var zero T
+	v := p.Or(zero)
+	return &v
+}
+
+// orNull makes a zero value null.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

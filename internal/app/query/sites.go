@@ -1,0 +1,19 @@
+package query
+
+import (
+	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// withSites adds what the operations on websites and API keys need.
+func withSites(deps management.Deps, s config.Settings, db *store.Store) management.Deps {
+	websites := website.NewService(db, nil)
+	keys := apikey.NewService(apikey.Config{Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings()}, db, nil)
+	deps.Websites = management.Websites{Service: websites, IngestURL: s.Ingest.BaseURL()}
+	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
+	return deps
+}
