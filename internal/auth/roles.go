@@ -17,6 +17,7 @@ const (
 	Account            Class = "account"
 	ViewData           Class = "view data"
 	ViewWebsites       Class = "view websites"
+	AddWebsites        Class = "add websites"
 	ManageWebsites     Class = "manage websites"
 	ViewOrganization   Class = "view the organization"
 	ManageOrganization Class = "manage the organization"
@@ -47,7 +48,8 @@ var Classes = []ClassRow{
 	{Account, "", nil, false, "one's own account and sessions"},
 	{ViewData, org.RoleViewer, []Scope{ScopeReadData}, false, "query analytics"},
 	{ViewWebsites, org.RoleViewer, []Scope{ScopeReadData, ScopeManageWebsites}, false, "see websites and their settings"},
-	{ManageWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, false, "create and change websites"},
+	{AddWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, true, "create websites"},
+	{ManageWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, false, "change websites"},
 	{ViewOrganization, org.RoleViewer, []Scope{ScopeManageConfig}, true, "see the organization's settings and usage"},
 	{ManageOrganization, org.RoleAdmin, []Scope{ScopeManageConfig}, true, "change the organization's settings"},
 	{ViewMembers, org.RoleViewer, nil, false, "see who belongs to the organization"},

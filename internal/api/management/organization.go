@@ -65,14 +65,6 @@ func newOrganizationBody(o *org.Organization) *organizationBody {
 	}
 }
 
-// orNull is null for the empty text.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 func (o *Organizations) get(ctx context.Context, call *rpc.Call, _ *rpc.InOrganization) (*organizationBody, error) {
 	found, err := o.Service.Get(ctx, call.OrganizationID())
 	if err != nil {
@@ -103,13 +95,4 @@ func (o *Organizations) update(ctx context.Context, call *rpc.Call, in *organiza
 		return nil, err
 	}
 	return newOrganizationBody(changed), nil
-}
-
-// sent is nil for a field that was not, and empty for null.
-func sent(p rpc.Patch[string]) *string {
-	if !p.Set {
-		return nil
-	}
-	text := p.Or("")
-	return &text
 }

@@ -2,7 +2,6 @@ package management
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
@@ -35,7 +34,7 @@ func (s *Websites) Resource() rpc.Resource {
 		},
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Add a website", Class: auth.ManageWebsites, Creates: true, Audit: "website.created",
+				Name: "create", Summary: "Add a website", Class: auth.AddWebsites, Creates: true, Audit: "website.created",
 				Detail: "The domain is taken out of a URL if need be, without \"www.\", and belongs to one website of the organization. The client id, which the tag carries, is the id at first. A key that is limited to one website adds none.",
 			}, s.create),
 			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a website and its settings", Class: auth.ViewWebsites, Detail: "By its id or client id." + sessionsAndKeys}, s.get),
@@ -221,12 +220,7 @@ func (in *WebsiteChange) target(call *rpc.Call) website.Target {
 	return t
 }
 
-var errLimited = errors.New("the key is limited to one website")
-
 func (s *Websites) create(ctx context.Context, call *rpc.Call, in *websiteCreate) (*websiteBody, error) {
-	if !call.Principal.Global() {
-		return nil, &fault.Error{Code: fault.AccessDenied, Message: "The API key is limited to one website", Err: errLimited}
-	}
 	spec := website.Spec{
 		OrganizationID: call.OrganizationID(), Name: in.Name, Domain: in.Domain, Timezone: in.Timezone,
 		Public: in.IsPublic, CreatedBy: call.By.Actor.ID,
@@ -303,31 +297,4 @@ func (s *Websites) snippet(ctx context.Context, call *rpc.Call, in *WebsiteRef) 
 	return &snippetBody{
 		ClientID: w.ClientID, IngestURL: s.IngestURL, ScriptURL: script, HTML: w.Snippet(s.IngestURL),
 	}, nil
-}
-
-// list keeps an empty list from becoming null.
-func list(texts []string) []string {
-	if texts == nil {
-		return []string{}
-	}
-	return texts
-}
-
-// sent returns the value of a field that was sent, zero for null; else nil.
-func sent[T any](p rpc.Patch[T]) *T {
-	if !p.Set {
-		return nil
-	}
-	var zero T
-	v := p.Or(zero)
-	return &v
-}
-
-// orNull makes a zero value null.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }
