@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/internal/embedded/chserver"
@@ -27,12 +28,14 @@ import (
 
 // settings are the flags.
 type settings struct {
-	rounds  int
-	run     time.Duration // length of one run under load
-	rows    int           // records that a sink run stores
-	only    string
-	out     string
-	profile string
+	rounds int
+	run    time.Duration // length of one run under load
+	rows   int           // records that a sink run stores
+	only   string
+	// measures are the names of those to run; empty for all of the sets.
+	measures []string
+	out      string
+	profile  string
 	// outage is how long ClickHouse is away, liveRate what is published meanwhile
 	// and afterwards, a second.
 	outage   time.Duration
@@ -66,7 +69,11 @@ func start(ctx context.Context) error {
 	flag.IntVar(&s.rows, "rows", 1_200_000, "records that one run of the sink stores")
 	flag.StringVar(&s.only, "only", "", "edge, sink or window; empty for all")
 	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
-	flag.IntVar(&s.liveRate, "live", 50_000, "records a second that go on during the outage and after it")
+	flag.IntVar(&s.liveRate, "live", 40_000, "records a second that go on during the outage and after it")
+	flag.Func("measures", "measures to run of the sets, by name, comma-separated; empty for all", func(names string) error {
+		s.measures = strings.Split(names, ",")
+		return nil
+	})
 	flag.StringVar(&s.out, "out", "docs/benchmarks/ratios.md", "file to write the table to; empty for none")
 	flag.StringVar(&s.profile, "profile", "", "folder for a CPU profile of each measure, of its last round")
 	flag.Parse()

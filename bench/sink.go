@@ -238,9 +238,13 @@ func loopSink(ctx context.Context, j job, say func(result) error) error {
 			return false, err
 		}
 		if first == 0 && stored >= j.Rows/tenth {
+			restoring, err := counter(s.registry, "millrace_sink_restoring", "")
+			if err != nil || restoring > 0 {
+				return false, err // windows are being read still
+			}
 			first, begin, cpu = stored, time.Now(), cpuTime()
 		}
-		if stored < j.Rows-j.Rows/tenth {
+		if first == 0 || stored < j.Rows-j.Rows/tenth {
 			return false, nil
 		}
 		r := measured(stored-first, begin, cpu)

@@ -70,7 +70,7 @@ func TestAServerReadsTheStatementsForACluster(t *testing.T) {
 			continue
 		}
 		for _, part := range []string{"ON CLUSTER `main`", "IF NOT EXISTS"} {
-			if !strings.Contains(s, part) {
+			if !strings.Contains(s, part) && (part != "IF NOT EXISTS" || !strings.HasPrefix(s, "ALTER")) {
 				t.Errorf("a statement without %s:\n%s", part, s)
 			}
 		}

@@ -1,6 +1,9 @@
 package clickhouse
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // object is something that migrations make.
 type object interface {
@@ -21,6 +24,21 @@ var history = map[string][]object{
 				"SELECT owner_id, event_date, 'before_rollups', count() FROM events FINAL GROUP BY owner_id, event_date\n",
 		},
 	},
+	"0003_compact_inserts": {setting{&Events}, setting{&Events15m}, setting{&Events1d}},
+}
+
+// setting gives a table its later settings. Doing it twice changes nothing.
+type setting struct{ table *Table }
+
+func (s setting) comment() string { return "Settings of " + s.table.Name + " that came after it." }
+
+// CreateSQL alters the table, on every replica of a cluster.
+func (s setting) CreateSQL(cluster string) string {
+	pairs := make([]string, len(s.table.Later))
+	for i, l := range s.table.Later {
+		pairs[i] = l.Name + " = " + l.Value
+	}
+	return "ALTER TABLE " + s.table.Name + onCluster(cluster) + " MODIFY SETTING " + strings.Join(pairs, ", ") + "\n"
 }
 
 // filling is a statement that puts rows into a table. Running it twice leaves

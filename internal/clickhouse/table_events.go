@@ -17,6 +17,7 @@ var Events = Table{
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "name", "event_key"},
 	Settings:    slices.Concat(remembered, durable),
+	Later:       compact,
 	Columns: []Column{
 		{
 			Name: "owner_id", Type: "LowCardinality(String)",

@@ -17,6 +17,7 @@ var Events15m = Table{
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "slot", "name"},
 	Settings:    slices.Concat(remembered, durable),
+	Later:       compact,
 	Columns: slices.Concat(
 		[]Column{
 			{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
@@ -36,6 +37,7 @@ var Events1d = Table{
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "name"},
 	Settings:    slices.Concat(remembered, durable),
+	Later:       compact,
 	Columns: slices.Concat(
 		[]Column{
 			{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},

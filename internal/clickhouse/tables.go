@@ -20,7 +20,9 @@ type Table struct {
 	OrderBy     []string
 	TTL         string // empty for none
 	Settings    []Setting
-	Columns     []Column
+	// Later are settings that a migration gave it after the one that made it.
+	Later   []Setting
+	Columns []Column
 }
 
 // View is one materialized view: what it makes of each block that is inserted
@@ -60,6 +62,11 @@ var (
 	// holds.
 	remembered = []Setting{
 		{window, "300000", "Insert tokens the table remembers: at 64 inserts a second, 78 minutes."},
+	}
+	// compact keeps what one insert brings in one file, and with it one fsync,
+	// instead of two for each column; merges make the usual parts of it.
+	compact = []Setting{
+		{"min_bytes_for_wide_part", "268435456", "An insert is one file, not two for each column; merges of 256 MiB and more have a file for each."},
 	}
 	// durable stands on every table.
 	durable = []Setting{

@@ -284,9 +284,9 @@ func Default() Settings {
 		Kafka:      Kafka{Linger: 0, MaxBufferedBytes: 256 << 20},
 		ClickHouse: ClickHouse{Database: "millrace", User: "default", DialTimeout: 5 * time.Second},
 		Sink: Sink{
-			Group: "millrace-sink", MaxRows: 100_000, MaxBytes: 64 << 20, MaxWait: time.Second,
+			Group: "millrace-sink", MaxRows: 65_536, MaxBytes: 42 << 20, MaxWait: time.Second,
 			InsertTimeout: 25 * time.Second, Session: 20 * time.Second, Rebalance: 60 * time.Second,
-			MaxMemory: 160 << 20, Connections: 3,
+			MaxMemory: 224 << 20, Connections: 3,
 			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,
 			DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
 			ReconcileInterval: time.Minute, ReconcilePairs: 2000,

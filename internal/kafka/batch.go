@@ -71,7 +71,11 @@ func (s *scan) look(answer []byte) error {
 		if err != nil {
 			return fmt.Errorf("decompressing the batch at %d: %w", b.FirstOffset, err)
 		}
-		if err := s.lookAtRecords(records, b.FirstOffset, int(b.NumRecords)); err != nil {
+		err = s.lookAtRecords(records, b.FirstOffset, int(b.NumRecords))
+		if b.Attributes&compressionMask != 0 { // else it is the answer itself
+			s.buffer.PutDecompressBytes(records)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -118,7 +122,7 @@ func (s *scan) lookAtRecord(b []byte, first int64) error {
 	s.records++
 	s.next = offset + 1
 	if !bad && h.Check() == nil {
-		s.saw(h.Hash, h.ReceivedAt)
+		s.witness.Sight(h.Hash, h.ReceivedAt)
 	}
 	return f.check()
 }

@@ -71,7 +71,7 @@ type Consumer struct {
 	owner  sink.Owner
 
 	records  []sink.Record // of the batch being delivered
-	perBytes int64         // of a record, as last seen; 0 before any
+	perBytes int64         // of a record with its headers, as last seen; 0 before any
 
 	mu      sync.Mutex
 	session sink.Session                         // of the latest assignment
@@ -131,6 +131,7 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.FetchMaxWait(fetchMaxWait),
 		kgo.KeepControlRecords(),
+		kgo.WithPools(&fetchPool{}),
 		kgo.AdjustFetchOffsetsFn(c.begin),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
@@ -187,6 +188,7 @@ func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.B
 	fetches := c.client.PollRecords(waiting, c.recordsIn(maxBytes))
 	cancel()
 	defer c.client.AllowRebalance()
+	defer fetches.EachRecord((*kgo.Record).Recycle)
 	if err := c.fetchErrors(ctx, fetches); err != nil {
 		return err
 	}
@@ -227,13 +229,16 @@ func (c *Consumer) wakeable(ctx context.Context) (context.Context, context.Cance
 // that wait in the client.
 func (c *Consumer) recordsIn(maxBytes int64) int {
 	if records, bytes := c.client.BufferedFetchRecords(), c.client.BufferedFetchBytes(); records > 0 {
-		c.perBytes = bytes/records + recordOverhead
+		c.perBytes = bytes/records + inHand
 	}
 	if c.perBytes == 0 {
 		return 1 // enough to be woken by; the next poll knows more
 	}
 	return int(max(1, maxBytes/c.perBytes))
 }
+
+// inHand is what the sink keeps of a record beside its bytes.
+const inHand = 64
 
 // fetchErrors counts and logs what partitions report, and returns what ends the
 // consumer.

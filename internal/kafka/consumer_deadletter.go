@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -42,15 +43,15 @@ func (c *Consumer) Send(ctx context.Context, letters []sink.DeadLetter) error {
 
 func (c *Consumer) deadLetter(l *sink.DeadLetter, now time.Time) (*kgo.Record, error) {
 	headers, err := deadletter.Note{
-		Source: record.Position{Topic: l.Partition.Topic, Partition: l.Partition.Index, Offset: l.Record.Offset},
+		Source: record.Position{Topic: l.Partition.Topic, Partition: l.Partition.Index, Offset: l.Original.Offset},
 		Reason: l.Reason, Err: l.Err, At: now,
-	}.Append(l.Record.Original.AppendHeaders(nil))
+	}.Append(slices.Clone(l.Original.Headers))
 	if err != nil {
 		return nil, err
 	}
 	r := &kgo.Record{
 		Topic: TopicName(c.cfg, l.Partition.Topic+deadletter.Suffix), Timestamp: now,
-		Key: l.Record.Original.RecordKey(), Value: l.Record.Value, Headers: make([]kgo.RecordHeader, len(headers)),
+		Key: l.Original.Key, Value: l.Original.Value, Headers: make([]kgo.RecordHeader, len(headers)),
 	}
 	for i, h := range headers {
 		r.Headers[i] = kgo.RecordHeader{Key: h.Key, Value: h.Value}

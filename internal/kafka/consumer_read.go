@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,20 +28,23 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 	return starts[name][p.Index].Offset, nil
 }
 
-// Fetch implements sink.Reader.
-func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64) ([]sink.Record, error) {
-	var records []sink.Record
-	for _, offset := range offsets {
-		err := c.read(ctx, p, offset, offset+1, func(r *kgo.Record) {
-			if r.Offset == offset {
-				records = append(records, recordOf(r))
-			}
-		})
-		if err != nil {
-			return nil, fmt.Errorf("reading %s/%d at %d: %w", p.Topic, p.Index, offset, err)
-		}
+// Fetch implements sink.Reader. It reads once from the first offset to the last
+// one, so it is as dear as what lies between them.
+func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64) ([]sink.Original, error) {
+	if len(offsets) == 0 {
+		return nil, nil
 	}
-	return records, nil
+	first, last := offsets[0], offsets[len(offsets)-1]
+	var found []sink.Original
+	err := c.read(ctx, p, first, last+1, func(r *kgo.Record) {
+		if _, wanted := slices.BinarySearch(offsets, r.Offset); wanted {
+			found = append(found, originalOf(r))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s/%d from %d to %d: %w", p.Topic, p.Index, first, last, err)
+	}
+	return found, nil
 }
 
 // Holds implements sink.Reader.

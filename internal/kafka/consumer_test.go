@@ -276,7 +276,7 @@ func TestAPollIsBoundedByBytes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for got := 1; got < 200; {
-		if err := r.Poll(ctx, 10*recordOverhead, func(b sink.Batch) {
+		if err := r.Poll(ctx, 10*inHand, func(b sink.Batch) {
 			got += len(b.Records)
 			if len(b.Records) > 10 {
 				t.Errorf("%d records in one poll, asked for about 10", len(b.Records))

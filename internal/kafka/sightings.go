@@ -10,7 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
 )
 
@@ -21,7 +20,7 @@ import (
 // partition is stored before it is whole. So this does not go through the client's
 // records: it fetches batches itself, the next one while it looks at the last, and
 // reads nothing of a record but its headers, without a copy.
-func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to int64, saw func(record.Hash, int64)) (records int64, err error) {
+func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to int64, w sink.Witness) (records int64, err error) {
 	<-c.opened
 	name := TopicName(c.cfg, p.Topic)
 	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(0, since), name)
@@ -35,6 +34,7 @@ func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to in
 	if from < 0 || from >= to {
 		return 0, nil
 	}
+	w.Expect(to - from)
 	opts, err := ClientOptions(c.cfg, c.deps.Client+"-reader", c.deps.Log, nil)
 	if err != nil {
 		return 0, err
@@ -44,7 +44,8 @@ func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to in
 		return 0, fmt.Errorf("making the reader: %w", err)
 	}
 	defer client.Close()
-	s := scan{client: client, topic: name, partition: p.Index, next: from, to: to, saw: saw, decompress: kgo.DefaultDecompressor()}
+	s := scan{client: client, topic: name, partition: p.Index, next: from, to: to, witness: w}
+	s.decompress = kgo.DefaultDecompressor(&s.buffer)
 	if err := s.run(ctx); err != nil {
 		return s.records, fmt.Errorf("reading the window of %s/%d at %d: %w", p.Topic, p.Index, s.next, err)
 	}
@@ -65,9 +66,24 @@ type scan struct {
 	topic      string
 	partition  int32
 	next, to   int64
-	saw        func(record.Hash, int64)
+	witness    sink.Witness
 	decompress kgo.Decompressor
+	buffer     buffer // of the batch that is looked at
 	records    int64
+}
+
+// buffer is what one batch after the other is decompressed into. It implements
+// kgo.PoolDecompressBytes.
+type buffer struct{ b []byte }
+
+// GetDecompressBytes implements kgo.PoolDecompressBytes.
+func (b *buffer) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte { return b.b }
+
+// PutDecompressBytes implements kgo.PoolDecompressBytes.
+func (b *buffer) PutDecompressBytes(used []byte) {
+	if cap(used) > cap(b.b) {
+		b.b = used[:0]
+	}
 }
 
 // fetched is one answer.

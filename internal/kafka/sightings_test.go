@@ -37,12 +37,22 @@ type sighting struct {
 	At   int64
 }
 
+// witness is a function that sees.
+type witness func(h record.Hash, at int64)
+
+func (witness) Expect(int64) {}
+
+func (w witness) Sight(h record.Hash, at int64) (int32, bool) {
+	w(h, at)
+	return 0, false
+}
+
 // sightings reads what was seen since a time, before an offset.
 func (r *reader) sightings(t *testing.T, since time.Time, to int64) (seen []sighting, records int64) {
 	t.Helper()
-	records, err := r.Sightings(t.Context(), only, since.UnixMilli(), to, func(h record.Hash, at int64) {
+	records, err := r.Sightings(t.Context(), only, since.UnixMilli(), to, witness(func(h record.Hash, at int64) {
 		seen = append(seen, sighting{h, at})
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +100,7 @@ func TestSightingsAreWhatTheHeadersSay(t *testing.T) {
 		if _, records := r.sightings(t, begin.Add(time.Hour), 500); records != 0 {
 			t.Errorf("%d records after the last one", records)
 		}
-		if _, err := r.Sightings(t.Context(), only, begin.UnixMilli(), 501, func(record.Hash, int64) {}); !errors.Is(err, errShort) {
+		if _, err := r.Sightings(t.Context(), only, begin.UnixMilli(), 501, witness(func(record.Hash, int64) {})); !errors.Is(err, errShort) {
 			t.Errorf("read beyond the end of the log: %v", err)
 		}
 		one, err := r.Fetch(t.Context(), only, []int64{7, 499})
@@ -132,7 +142,7 @@ func FuzzAnswersOfABroker(f *testing.F) {
 	binary.BigEndian.PutUint32(whole[batchLengthAt:], batchHeaderSize-batchLengthSize)
 	f.Add(whole)
 	f.Fuzz(func(_ *testing.T, answer []byte) {
-		s := scan{to: 1 << 40, saw: func(record.Hash, int64) {}, decompress: kgo.DefaultDecompressor()}
+		s := scan{to: 1 << 40, witness: witness(func(record.Hash, int64) {}), decompress: kgo.DefaultDecompressor()}
 		_ = after(answer)
 		_ = s.look(answer)
 		_ = s.lookAtRecords(answer, 0, 100)
@@ -168,7 +178,7 @@ func BenchmarkSightings(b *testing.B) {
 	records := batchOf(b, n)
 	b.ReportAllocs()
 	for b.Loop() {
-		s := scan{to: 1 << 40, saw: func(record.Hash, int64) {}}
+		s := scan{to: 1 << 40, witness: witness(func(record.Hash, int64) {})}
 		if err := s.lookAtRecords(records, 0, n); err != nil || s.records != n {
 			b.Fatal(err, s.records)
 		}

@@ -18,6 +18,7 @@ type Headers struct {
 	Hops         int    // how often it was
 
 	seen uint16
+	next uint8 // the place after that of the last header
 }
 
 // HeaderInfo describes one header to whoever reads a topic.
@@ -56,13 +57,18 @@ var headerKeys = [...]string{
 	HeaderReplay, HeaderHops,
 }
 
-// The places in headerKeys of those that are not plain text or not required.
+// Their places in headerKeys. Those up to the trace context are required.
 const (
-	receivedAtHeader  = 4
-	eventHashHeader   = 6
-	traceparentHeader = 7
-	replayHeader      = 8
-	hopsHeader        = 9
+	schemaHeader = iota
+	typeHeader
+	websiteHeader
+	organizationHeader
+	receivedAtHeader
+	requestIDHeader
+	eventHashHeader
+	traceparentHeader
+	replayHeader
+	hopsHeader
 )
 
 // maxHops is the largest number of hops that is read; replays end long before.
@@ -71,9 +77,12 @@ const maxHops = 1_000_000
 // Set reads one header. Keys that it does not know are passed over, as new ones
 // may be added; of a key that occurs twice the last one counts.
 func (h *Headers) Set(key string, value []byte) error {
+	// Headers mostly come in the order of writing.
+	if at := int(h.next); at < len(headerKeys) && key == headerKeys[at] {
+		return h.set(at, value)
+	}
 	for i, known := range headerKeys {
 		if key == known {
-			h.seen |= 1 << i
 			return h.set(i, value)
 		}
 	}
@@ -81,7 +90,23 @@ func (h *Headers) Set(key string, value []byte) error {
 }
 
 func (h *Headers) set(i int, value []byte) error {
+	h.seen |= 1 << i
+	h.next = uint8(i + 1)
 	switch i {
+	case schemaHeader:
+		h.Schema = value
+	case typeHeader:
+		h.Type = value
+	case websiteHeader:
+		h.Website = value
+	case organizationHeader:
+		h.Organization = value
+	case requestIDHeader:
+		h.RequestID = value
+	case traceparentHeader:
+		h.Traceparent = value
+	case replayHeader:
+		h.Replay = string(value) == "1"
 	case receivedAtHeader:
 		n, next := integer(value, 0)
 		if next == 0 || next != len(value) {
@@ -94,19 +119,12 @@ func (h *Headers) set(i int, value []byte) error {
 			return fmt.Errorf("reading header %s: %w", HeaderEventHash, err)
 		}
 		h.Hash = hash
-	case replayHeader:
-		h.Replay = string(value) == "1"
 	case hopsHeader:
 		n, next := integer(value, 0)
 		if next == 0 || next != len(value) || n < 0 || n > maxHops {
 			return fmt.Errorf("reading header %s: must be a number up to %d", HeaderHops, maxHops)
 		}
 		h.Hops = int(n)
-	default:
-		texts := [...]*[]byte{
-			&h.Schema, &h.Type, &h.Website, &h.Organization, 5: &h.RequestID, traceparentHeader: &h.Traceparent,
-		}
-		*texts[i] = value
 	}
 	return nil
 }

@@ -38,11 +38,11 @@ func (b *budget) inUse() int64 {
 	return b.used
 }
 
-// room waits until an eighth of the budget is free, and returns what is free.
+// room waits until a sixteenth of the budget is free, and returns what is free.
 // tight is called before each wait; when it says that more has to be fetched in
-// any case, an eighth is lent.
+// any case, a sixteenth is lent.
 func (b *budget) room(ctx context.Context, tight func() bool) (int64, error) {
-	least := max(1, b.limit/8)
+	least := max(1, b.limit/16)
 	for {
 		if free := b.limit - b.inUse(); free >= least {
 			return free, nil

@@ -41,13 +41,13 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 		reason, err := b.judge(rec, r, w)
 		if reason == ReasonRefused {
 			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
-			m.refused = append(m.refused, rec.Offset)
+			m.refused = append(m.refused, rec.offset)
 		}
 		if reason != "" {
-			r.letters = append(r.letters, DeadLetter{Partition: p, Record: *rec, Reason: reason, Err: err})
+			r.letters = append(r.letters, letter{rec.offset, reason, err})
 		}
 		if rec.stored {
-			row.Hash, row.Offset = rec.Hash, rec.Offset
+			row.Hash, row.Offset = rec.hash, rec.offset
 			r.month(b.months.of(b.event.TimeMillis), newBlock).block.Append(&row)
 			r.stored++
 			b.touched.add(b.event.Owner, b.event.TimeMillis)
@@ -58,24 +58,24 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 
 // judge decides about one record: to be stored, a duplicate, a control record, or
 // the reason why it is a dead letter.
-func (b *builder) judge(rec *Record, r *frozen, w *Window) (Reason, error) {
+func (b *builder) judge(rec *held, r *frozen, w *Window) (Reason, error) {
 	switch {
-	case rec.Control:
+	case rec.control:
 		r.control++
 		return "", nil
-	case rec.BadHeaders:
+	case rec.badHeaders:
 		return ReasonHeaders, errHeaders
 	case b.duplicate(rec, w):
 		r.dups++
 		return "", nil
 	}
-	if err := b.decoder.DecodeEvent(rec.Value, &b.event); err != nil {
+	if err := b.decoder.DecodeEvent(r.values.at(rec.value), &b.event); err != nil {
 		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
 	}
 	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
 		return ReasonTime, errTime
 	}
-	if _, refused := slices.BinarySearch(r.refused, rec.Offset); refused {
+	if _, refused := slices.BinarySearch(r.refused, rec.offset); refused {
 		return ReasonRefused, errRefused
 	}
 	rec.stored = true
@@ -86,12 +86,12 @@ func (b *builder) judge(rec *Record, r *frozen, w *Window) (Reason, error) {
 // sighting: range and window are one, so where ranges are cut never changes what
 // is a duplicate. A dead letter that is sent again is none, for its first sighting
 // was not stored.
-func (b *builder) duplicate(rec *Record, w *Window) bool {
+func (b *builder) duplicate(rec *held, w *Window) bool {
 	if w == nil {
 		return false
 	}
-	before, known := w.Sight(rec.Hash, rec.ReceivedAt)
-	return known && w.within(before, bucketOf(rec.ReceivedAt)) && !rec.Replay
+	before, known := w.Sight(rec.hash, rec.receivedAt)
+	return known && w.within(before, bucketOf(rec.receivedAt)) && !rec.replay
 }
 
 // month returns what the range brings for a month; there is nearly always one

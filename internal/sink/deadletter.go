@@ -14,10 +14,17 @@ const (
 	ReasonRefused Reason = "refused" // the server refuses the row, before it writes any
 )
 
+// letter is a record in hand that cannot be stored.
+type letter struct {
+	offset int64
+	reason Reason
+	err    error
+}
+
 // DeadLetter is a record that cannot be stored.
 type DeadLetter struct {
 	Partition Partition
-	Record    Record
+	Original  Original
 	Reason    Reason
 	Err       error // for people; at most its first 256 bytes are kept
 }

@@ -35,8 +35,9 @@ type world struct {
 	paused    map[Partition]bool
 	rewound   map[Partition]bool
 	atEnd     map[int32]StuckReason
-	holes     map[int64]bool // offsets that the log has no records at
-	drop      int            // the poll that loses what it should deliver; 0: none
+	holes     map[int64]bool     // offsets that the log has no records at
+	mute      map[Partition]bool // partitions whose broker says nothing after the first delivery
+	drop      int                // the poll that loses what it should deliver; 0: none
 	owner     Owner
 	pollSize  int
 	arrived   chan struct{}
@@ -108,7 +109,7 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 	return w.logStart[p], nil
 }
 
-func (w *world) Sightings(_ context.Context, p Partition, since, to int64, saw func(record.Hash, int64)) (int64, error) {
+func (w *world) Sightings(_ context.Context, p Partition, since, to int64, witness Witness) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log[p][w.logStart[p]:to]
@@ -116,20 +117,21 @@ func (w *world) Sightings(_ context.Context, p Partition, since, to int64, saw f
 	if i < 0 {
 		return 0, nil
 	}
+	witness.Expect(int64(len(log) - i))
 	for _, r := range log[i:] {
-		if r.hasHash() {
-			saw(r.Hash, r.ReceivedAt)
+		if !r.BadHeaders && !r.Control {
+			witness.Sight(r.Hash, r.ReceivedAt)
 		}
 	}
 	return int64(len(log) - i), nil
 }
 
-func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Record, error) {
+func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Original, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var records []Record
+	var records []Original
 	for _, o := range offsets {
-		records = append(records, w.log[p][o])
+		records = append(records, Original{Offset: o, Value: w.log[p][o].Value})
 	}
 	return records, nil
 }
@@ -189,7 +191,7 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 		w.mu.Lock()
 		from := w.position[p]
 		to := from
-		for ; to < len(w.log[p]) && to-from < w.pollSize && maxBytes > 0 && !w.paused[p]; to++ {
+		for ; to < len(w.log[p]) && to-from < w.pollSize && maxBytes > 0 && !w.paused[p] && (!w.mute[p] || to <= 10); to++ {
 			maxBytes -= recordBytes(&w.log[p][to])
 		}
 		w.position[p] = to
@@ -198,10 +200,14 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 				from = to
 			}
 		}
-		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, End: int64(len(w.log[p])), Records: slices.DeleteFunc(slices.Clone(w.log[p][from:to]), func(r Record) bool { return w.holes[r.Offset] })}
+		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, End: int64(len(w.log[p])), Records: w.lend(p, from, to)}
 		w.mu.Unlock()
 		if len(b.Records) > 0 {
 			deliver(b)
+		}
+		for _, r := range b.Records { // as a client does that uses its memory again
+			clear(r.Value)
+			clear(r.Traceparent)
 		}
 	}
 	select {
@@ -210,6 +216,17 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// lend returns records whose memory is good for one delivery.
+func (w *world) lend(p Partition, from, to int) (records []Record) {
+	for _, r := range w.log[p][from:to] {
+		if !w.holes[r.Offset] {
+			r.Value, r.Traceparent = slices.Clone(r.Value), slices.Clone(r.Traceparent)
+			records = append(records, r)
+		}
+	}
+	return records
 }
 
 func (w *world) rewind(ctx context.Context) {
@@ -268,6 +285,18 @@ func (w *world) set(m map[Partition]bool, p Partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m[p] = true
+}
+
+// committedSoFar returns the partitions that have got anywhere.
+func (w *world) committedSoFar() (some []Partition) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p, at := range w.committed {
+		if at > 0 {
+			some = append(some, p)
+		}
+	}
+	return some
 }
 
 func (w *world) call(s string) {
@@ -338,14 +367,12 @@ func anEvent(id string, at, received int64) Record {
 		Type: []byte(record.TypeCustom), Name: []byte("n"), TimeMillis: at, ReceivedAt: received,
 	}
 	return Record{
-		ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e), Original: noOriginal{},
+		ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e),
 	}
 }
 
-type noOriginal struct{}
-
-func (noOriginal) RecordKey() []byte                                 { return nil }
-func (noOriginal) AppendHeaders(dst []record.Header) []record.Header { return dst }
+// recordBytes is what a record counts in hand.
+func recordBytes(r *Record) int64 { return int64(len(r.Value)) + heldOverhead }
 
 func testConfig() config.Sink {
 	cfg := config.Default().Sink

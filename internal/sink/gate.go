@@ -31,9 +31,9 @@ func (g gates) due(o *open, now time.Time) time.Duration {
 
 // cut returns how many of the records, from the first, belong to the next range:
 // as many as the gates for size let through, and at least one.
-func (g gates) cut(records []Record) (n int) {
+func (g gates) cut(records []held) (n int) {
 	for bytes := int64(0); n < len(records) && n < g.rows && bytes < g.bytes; n++ {
-		bytes += recordBytes(&records[n])
+		bytes += records[n].bytes()
 	}
 	return n
 }

@@ -74,6 +74,13 @@ func (s *hashset) slot(h record.Hash) int {
 	}
 }
 
+// grow makes room for so many keys more, as much as a table made anew has.
+func (s *hashset) grow(keys int) {
+	if slots := (s.used + keys + 1) * freshDen / freshNum; slots > len(s.keys) {
+		s.remake(slots)
+	}
+}
+
 // rebuild makes the table anew, with room to grow and without what is below the
 // floor.
 func (s *hashset) rebuild() {
@@ -83,13 +90,19 @@ func (s *hashset) rebuild() {
 			live++
 		}
 	}
-	n := max(minSlots, (live+1)*freshDen/freshNum)
+	s.remake((live + 1) * freshDen / freshNum)
+}
+
+// remake gives the table so many slots.
+func (s *hashset) remake(slots int) {
+	slots = max(minSlots, slots)
 	keys, buckets := s.keys, s.buckets
-	s.keys, s.buckets, s.used = make([]record.Hash, n), make([]int32, n), live
+	s.keys, s.buckets, s.used = make([]record.Hash, slots), make([]int32, slots), 0
 	for i, k := range keys {
 		if k != (record.Hash{}) && buckets[i] >= s.floor {
 			j := s.slot(k)
 			s.keys[j], s.buckets[j] = k, buckets[i]
+			s.used++
 		}
 	}
 }

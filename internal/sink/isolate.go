@@ -86,35 +86,14 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 		}
 		return false, err
 	}
-	letters, err := a.fetchLetters(ctx, found)
-	if err != nil {
-		return false, err
+	letters := make([]letter, len(found))
+	for i, offset := range found {
+		letters[i] = letter{offset, ReasonRefused, errRefused}
 	}
 	if err := a.sendLetters(ctx, r, letters, 0); err != nil {
 		return false, err
 	}
 	return true, nil
-}
-
-// fetchLetters reads refused records again: their original form was let go.
-func (a *attempt) fetchLetters(ctx context.Context, offsets []int64) ([]DeadLetter, error) {
-	w := a.worker
-	var letters []DeadLetter
-	err := a.until(ctx, stepFetch, func(ctx context.Context) error {
-		letters = letters[:0]
-		records, err := w.sink.deps.Reader.Fetch(ctx, w.partition, offsets)
-		if err != nil {
-			return err
-		}
-		if len(records) != len(offsets) {
-			return fmt.Errorf("reading %d refused records again: %d are there", len(offsets), len(records))
-		}
-		for i := range records {
-			letters = append(letters, DeadLetter{Partition: w.partition, Record: records[i], Reason: ReasonRefused, Err: errRefused})
-		}
-		return nil
-	})
-	return letters, err
 }
 
 // piece is what lies between two refused offsets of a block: rows [from, to), and

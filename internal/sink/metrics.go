@@ -101,7 +101,7 @@ func (m *metrics) settled(r *frozen) {
 	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
 	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
 	for i := range r.letters {
-		m.deadLetters.WithLabelValues(string(r.letters[i].Reason)).Inc()
+		m.deadLetters.WithLabelValues(string(r.letters[i].reason)).Inc()
 	}
 	if late := r.dead - len(r.letters); late > 0 {
 		m.deadLetters.WithLabelValues(string(ReasonRefused)).Add(float64(late))

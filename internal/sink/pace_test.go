@@ -82,28 +82,6 @@ func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 	})
 }
 
-// A range whose blocks are built counts less: what was read of its rows is let
-// go, while a dead letter keeps its bytes until it is sent.
-func TestABuiltRangeLetsGoOfWhatWasRead(t *testing.T) {
-	t.Parallel()
-	bad := anEvent("a", noon, noon)
-	bad.BadHeaders = true
-	o := open{}
-	o.append([]Record{bad, anEvent("b", noon, noon), anEvent("c", noon, noon)}, time.Now(), func() []Record { return nil })
-	for i := range o.records {
-		o.records[i].Offset = int64(i)
-	}
-	r := o.freeze(3, 2, func() []Record { return nil })
-	before := r.bytes
-	new(builder).build(r, part, NewWindow(time.Hour, 10), func() Block { return &memoryBlock{} })
-	if freed := r.shrink(); freed != 2*(recordOverhead-settledOverhead) || r.bytes != before-freed {
-		t.Errorf("freed %d of %d, %d left", freed, before, r.bytes)
-	}
-	if r.records[1].Value != nil || r.records[2].Value != nil || len(r.letters) != 1 || r.letters[0].Record.Value == nil {
-		t.Errorf("values left: %v, letters %d", [...]bool{r.records[1].Value != nil, r.records[2].Value != nil}, len(r.letters))
-	}
-}
-
 // Lag reaches beyond what is in hand: what memory has no room for counts too.
 func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,11 @@ type worker struct {
 	stuck    StuckReason // why it stands still; empty: it does not
 	flush    bool        // freeze without waiting for a gate
 	paused   bool
+	benched  bool // others are fetched first
+	frozen   int  // ranges so far
 	ending   ending
+
+	lastTurn int64 // of the focus, as is its use
 
 	stats windowStats
 }
@@ -90,8 +94,7 @@ func (w *worker) start(ctx context.Context) {
 	}()
 }
 
-// deliver appends records to the open range. It pauses the partition when the
-// next range is complete: the one in flight has to be settled first.
+// deliver appends records to the open range.
 func (w *worker) deliver(b Batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,11 +105,8 @@ func (w *worker) deliver(b Batch) {
 	if w.stuck != "" {
 		return
 	}
-	w.sink.budget.take(w.open.append(b.Records, time.Now(), w.sink.records.get))
-	if !w.paused && w.complete() {
-		w.paused = true
-		w.sink.deps.Source.Pause(w.partition)
-	}
+	w.sink.budget.take(w.open.append(b.Records, time.Now(), w.sink.memory))
+	w.regulate()
 	w.signal()
 }
 
@@ -191,8 +191,7 @@ func (w *worker) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sink.budget.give(w.open.bytes)
-	w.sink.records.put(w.open.records)
-	w.open = open{}
+	w.open.drop(w.sink.memory)
 	w.window.Close()
 	if w.paused {
 		w.paused = false
@@ -218,7 +217,7 @@ func (w *worker) lag() (records, oldest int64) {
 	case w.inFlight > 1:
 		return records, w.inFlight
 	case len(w.open.records) > 0:
-		return records, w.open.records[0].ReceivedAt
+		return records, w.open.records[0].receivedAt
 	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}

@@ -65,13 +65,6 @@ func newBlockPool(keep int, fresh func() Block) *pool[Block] {
 	return &pool[Block]{keep: keep, fresh: fresh, reset: func(b Block) Block { b.Reset(); return b }}
 }
 
-func newRecordPool(keep int) *pool[[]Record] {
-	return &pool[[]Record]{
-		keep: keep, fresh: func() []Record { return nil },
-		reset: func(r []Record) []Record { clear(r); return r[:0] },
-	}
-}
-
 // semaphore lets a few in at a time.
 type semaphore chan struct{}
 

@@ -8,16 +8,18 @@ import (
 
 // open collects the records of a partition that are not frozen yet.
 type open struct {
-	records []Record
+	records []held
+	values  arena
+	traced  []traced // sampled requests of the records, the first few
 	bytes   int64
 	since   time.Time // when the first one came
 	first   int64     // the offset that the next range begins at
 	next    int64     // the offset after the last record; first before any
 }
 
-// append takes records in offset order and returns what they count against the
-// budget. What is below next was taken before. fresh returns an empty slice.
-func (o *open) append(records []Record, now time.Time, fresh func() []Record) (bytes int64) {
+// append copies records in offset order and returns what they count against the
+// budget. What is below next was taken before.
+func (o *open) append(records []Record, now time.Time, m *memory) (bytes int64) {
 	skip, _ := slices.BinarySearchFunc(records, o.next, func(r Record, next int64) int { return cmp.Compare(r.Offset, next) })
 	records = records[skip:]
 	if len(records) == 0 {
@@ -26,49 +28,72 @@ func (o *open) append(records []Record, now time.Time, fresh func() []Record) (b
 	if len(o.records) == 0 {
 		o.since = now
 		if o.records == nil {
-			o.records = fresh()
+			o.records = m.held.get()
 		}
 	}
 	for i := range records {
-		bytes += recordBytes(&records[i])
+		h := hold(&records[i], &o.values, m.fresh)
+		o.records = append(o.records, h)
+		o.trace(&records[i])
+		bytes += h.bytes()
 	}
-	o.records = append(o.records, records...)
 	o.bytes += bytes
 	o.next = records[len(records)-1].Offset + 1
 	return bytes
 }
 
+// trace remembers the trace that a record belongs to.
+func (o *open) trace(r *Record) {
+	if !sampled(r.Traceparent) || len(o.traced) == maxTraced {
+		return
+	}
+	if n := len(o.traced); n == 0 || o.traced[n-1].parent != string(r.Traceparent) {
+		o.traced = append(o.traced, traced{r.Offset, string(r.Traceparent)})
+	}
+}
+
 // freeze cuts off the next range: the first n records, up to the offset last.
 // Offsets before and between them that have no record belong to it, so that
-// ranges follow each other without a gap.
-func (o *open) freeze(n int, last int64, fresh func() []Record) *frozen {
-	r := &frozen{Span: Span{o.first, last}, records: o.records[:n]}
+// ranges follow each other without a gap. What is left is copied, which is seldom
+// more than one delivery.
+func (o *open) freeze(n int, last int64, m *memory) *frozen {
+	r := &frozen{Span: Span{o.first, last}}
+	o.first = last + 1
+	if n == 0 {
+		return r
+	}
+	r.records, r.values = o.records[:n], o.values
 	for i := range r.records {
-		r.bytes += recordBytes(&r.records[i])
+		r.bytes += r.records[i].bytes()
 	}
-	var rest []Record
-	if n < len(o.records) {
-		rest = append(fresh(), o.records[n:]...)
-		clear(o.records[n:])
+	for len(o.traced) > 0 && o.traced[0].offset <= last {
+		r.traced, o.traced = append(r.traced, o.traced[0]), o.traced[1:]
 	}
-	o.records, o.bytes, o.first = rest, o.bytes-r.bytes, last+1
+	rest := o.records[n:]
+	o.records, o.values, o.bytes = nil, arena{}, o.bytes-r.bytes
+	if len(rest) == 0 {
+		return r
+	}
+	o.records = append(m.held.get(), rest...)
+	for i := range o.records {
+		h := &o.records[i]
+		h.value = o.values.put(r.values.at(h.value), m.fresh)
+	}
 	return r
+}
+
+// drop lets go of what is in hand; the range begins and goes on where it did.
+func (o *open) drop(m *memory) {
+	o.values.release(m.back)
+	m.held.put(o.records)
+	*o = open{first: o.first, next: o.next}
 }
 
 // upTo returns how many records, from the first, have offsets up to last.
 func (o *open) upTo(last int64) int {
-	n, _ := slices.BinarySearchFunc(o.records, last+1, func(r Record, offset int64) int { return cmp.Compare(r.Offset, offset) })
+	n, _ := slices.BinarySearchFunc(o.records, last+1, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
 	return n
 }
-
-// recordBytes is what a record in hand counts against the budget: its value, and
-// what is kept around it.
-func recordBytes(r *Record) int64 { return int64(len(r.Value)) + recordOverhead }
-
-const (
-	recordOverhead  = 512 // the Record itself, its source's form, key and headers
-	settledOverhead = 128 // of a record whose block is built: the Record and its numbers in the block
-)
 
 // frozen is a range whose offsets never change again, and since its build
 // neither does what is stored of it.
@@ -80,10 +105,12 @@ type frozen struct {
 	floor   int32
 	refused []int64 // offsets that the server refuses, in order
 
-	records []Record
+	records []held
+	values  arena // of the records, until the blocks are built
+	traced  []traced
 	bytes   int64
 	blocks  []monthBlock
-	letters []DeadLetter // found by the build
+	letters []letter // found by the build
 	stored  int
 	dups    int
 	dead    int // all dead letters, also those that the server made
@@ -95,10 +122,10 @@ type frozen struct {
 func (r *frozen) gaps() (gaps []Span) {
 	next := r.First
 	for i := range r.records {
-		if at := r.records[i].Offset; at > next {
+		if at := r.records[i].offset; at > next {
 			gaps = append(gaps, Span{next, at - 1})
 		}
-		next = r.records[i].Offset + 1
+		next = r.records[i].offset + 1
 	}
 	if next <= r.Last {
 		gaps = append(gaps, Span{next, r.Last})
@@ -114,7 +141,7 @@ func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched,
 	}
 	for i := range r.records {
-		at := r.records[i].ReceivedAt
+		at := r.records[i].receivedAt
 		if !r.records[i].hasHash() {
 			continue
 		}
@@ -126,19 +153,10 @@ func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 	return e
 }
 
-// shrink lets go of the records as they were read, once the blocks are built:
-// what is stored of a value takes its place, and no more room than it. It returns
-// what the range counts less against the budget. Dead letters keep theirs.
-func (r *frozen) shrink() (freed int64) {
-	for i := range r.records {
-		if rec := &r.records[i]; rec.stored {
-			freed += recordOverhead - settledOverhead
-			rec.Value, rec.Original, rec.Traceparent = nil, nil, nil
-		}
-	}
-	r.bytes -= freed
-	return freed
-}
+// letGo gives the values back, once the blocks are built: what is stored of a
+// value takes its place, and no more room than it, so it goes on counting against
+// the budget.
+func (r *frozen) letGo(m *memory) { r.values.release(m.back) }
 
 // monthBlock is what a range brings for one month.
 type monthBlock struct {

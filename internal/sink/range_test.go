@@ -35,14 +35,18 @@ func aStream(t *rapid.T) []Record {
 	return all
 }
 
+func testMemory() *memory { return newMemory(2) }
+
 // replay settles a stream cut into ranges of the drawn sizes, and returns what
 // was stored and refused.
 func replay(t *rapid.T, stream []Record, label string) (stored []storedRow, dead []int64) {
 	w, b := NewWindow(time.Hour, 1_000_000), &builder{}
-	for rest := slices.Clone(stream); len(rest) > 0; {
-		n := rapid.IntRange(1, len(rest)).Draw(t, label)
-		r := &frozen{records: rest[:n]}
-		rest = rest[n:]
+	m := testMemory()
+	var o open
+	o.append(stream, time.Time{}, m)
+	for len(o.records) > 0 {
+		n := rapid.IntRange(1, len(o.records)).Draw(t, label)
+		r := o.freeze(n, o.records[n-1].offset, m)
 		b.build(r, part, w, func() Block { return &memoryBlock{} })
 		for _, m := range r.blocks {
 			for _, row := range m.block.(*memoryBlock).rows {
@@ -53,8 +57,9 @@ func replay(t *rapid.T, stream []Record, label string) (stored []storedRow, dead
 			}
 		}
 		for _, l := range r.letters {
-			dead = append(dead, l.Record.Offset)
+			dead = append(dead, l.offset)
 		}
+		r.letGo(m)
 		w.MoveOn(farAhead)
 	}
 	slices.SortFunc(stored, func(a, b storedRow) int { return int(a.offset - b.offset) })
@@ -111,7 +116,7 @@ func TestWhatIsStoredFollowsTheRule(t *testing.T) {
 func TestAnOpenRangeTakesEachOffsetOnce(t *testing.T) {
 	t.Parallel()
 	var o open
-	fresh := func() []Record { return nil }
+	m := testMemory()
 	at := func(offsets ...int64) []Record {
 		var rs []Record
 		for _, n := range offsets {
@@ -119,15 +124,15 @@ func TestAnOpenRangeTakesEachOffsetOnce(t *testing.T) {
 		}
 		return rs
 	}
-	o.append(at(5, 6, 9), time.Time{}, fresh)
-	o.append(at(6, 9), time.Time{}, fresh)
-	o.append(at(9, 10), time.Time{}, fresh)
-	r := o.freeze(3, 9, fresh)
+	o.append(at(5, 6, 9), time.Time{}, m)
+	o.append(at(6, 9), time.Time{}, m)
+	o.append(at(9, 10), time.Time{}, m)
+	r := o.freeze(3, 9, m)
 	// What comes before the first record has none, and belongs to it.
-	if r.Span != (Span{0, 9}) || o.first != 10 || len(r.records) != 3 || len(o.records) != 1 || o.records[0].Offset != 10 {
+	if r.Span != (Span{0, 9}) || o.first != 10 || len(r.records) != 3 || len(o.records) != 1 || o.records[0].offset != 10 {
 		t.Errorf("range %v of %d records, %d left", r.Span, len(r.records), len(o.records))
 	}
-	if o.bytes != recordOverhead || r.bytes != 3*recordOverhead {
+	if o.bytes != heldOverhead || r.bytes != 3*heldOverhead {
 		t.Errorf("%d bytes left, %d frozen", o.bytes, r.bytes)
 	}
 }

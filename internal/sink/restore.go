@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"time"
-
-	"github.com/millrace/millrace/internal/record"
 )
 
 // restore takes a partition over: it reads what was committed for it, makes the
@@ -45,13 +43,7 @@ func (w *worker) restore(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.restored = true
-	if !w.paused && w.complete() {
-		w.paused = true
-		w.sink.deps.Source.Pause(w.partition)
-	} else if w.paused && !w.complete() {
-		w.paused = false
-		w.sink.deps.Source.Resume(w.partition)
-	}
+	w.regulate()
 	return nil
 }
 
@@ -128,8 +120,7 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 		w.window.Close()
 		w.window = w.sink.newWindow()
 		w.window.SetFloor(floor)
-		records, err = w.sink.deps.Reader.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed,
-			func(h record.Hash, receivedAt int64) { w.window.Sight(h, receivedAt) })
+		records, err = w.sink.deps.Reader.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed, w.window)
 		return err
 	}); err != nil {
 		return err
@@ -150,10 +141,10 @@ const rebuildTimeout = 30 * time.Minute
 func (w *worker) firstReceipt(ctx context.Context) (int64, error) {
 	for {
 		w.mu.Lock()
-		i := slices.IndexFunc(w.open.records, func(r Record) bool { return r.hasHash() })
+		i := slices.IndexFunc(w.open.records, func(h held) bool { return h.hasHash() })
 		var at int64
 		if i >= 0 {
-			at = w.open.records[i].ReceivedAt
+			at = w.open.records[i].receivedAt
 		}
 		full, ending := w.sink.gates.full(&w.open), w.ending != running
 		w.mu.Unlock()
@@ -230,9 +221,6 @@ func (w *worker) recut(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.forced = f
-	if w.paused && !w.complete() {
-		w.paused = false
-		w.sink.deps.Source.Resume(w.partition)
-	}
+	w.regulate()
 	return nil
 }

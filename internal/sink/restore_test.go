@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/millrace/millrace/internal/record"
 )
 
 // run has a sink store what there is to store, and stops it.
@@ -290,9 +288,9 @@ func TestARefusedRowIsIsolated(t *testing.T) {
 				}
 				letters := map[int64]bool{}
 				for _, l := range w.letters {
-					letters[l.Record.Offset] = true
-					if l.Reason != ReasonRefused || len(l.Record.Value) == 0 {
-						t.Errorf("letter %s of %d bytes", l.Reason, len(l.Record.Value))
+					letters[l.Original.Offset] = true
+					if l.Reason != ReasonRefused || len(l.Original.Value) == 0 {
+						t.Errorf("letter %s of %d bytes", l.Reason, len(l.Original.Value))
 					}
 				}
 				if diff := cmp.Diff(map[int64]bool{7: true, 8: true, 63: true}, letters); diff != "" {
@@ -433,7 +431,7 @@ func TestAStopDoesNotWaitForAPartitionThatIsBeingTakenOver(t *testing.T) {
 // slow never comes to the end of a window.
 type slow struct{ *world }
 
-func (*slow) Sightings(ctx context.Context, _ Partition, _, _ int64, _ func(record.Hash, int64)) (int64, error) {
+func (*slow) Sightings(ctx context.Context, _ Partition, _, _ int64, _ Witness) (int64, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -32,7 +33,7 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) 
 	// Not b: one that had to wait goes on with another builder.
 	a.builder.build(r, w.partition, w.decisions(), s.blocks.get)
 	s.owners.add(&a.builder.touched)
-	s.budget.give(r.shrink())
+	r.letGo(s.memory)
 	if err := a.sendLetters(ctx, r, r.letters, len(r.records)); err != nil {
 		return err
 	}
@@ -40,6 +41,7 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) 
 		return err
 	}
 	s.reached(PointInserted, w.partition)
+	s.recycleBlocks(r)
 	a.release()
 	if err := a.record(ctx, r); err != nil {
 		return err
@@ -70,7 +72,7 @@ func (w *worker) moveOn(r *frozen) {
 	w.settled.next = r.Last + 1
 	for i := len(r.records) - 1; i >= 0; i-- {
 		if r.records[i].hasHash() {
-			w.settled.received = r.records[i].ReceivedAt
+			w.settled.received = r.records[i].receivedAt
 			return
 		}
 	}
@@ -139,18 +141,53 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 
 // sendLetters has the dead letters among so many records acknowledged before
 // anything else of the range is written.
-func (a *attempt) sendLetters(ctx context.Context, r *frozen, letters []DeadLetter, records int) error {
+func (a *attempt) sendLetters(ctx context.Context, r *frozen, letters []letter, records int) error {
 	w := a.worker
 	if w.letters.tooMany(records, len(letters), time.Now()) {
 		return &stuck{StuckDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", w.letters.limit)}
 	}
-	if len(letters) == 0 {
-		return nil
-	}
 	r.dead += len(letters)
-	return a.until(ctx, stepDeadLetter, func(ctx context.Context) error {
-		return w.sink.deps.DeadLetters.Send(ctx, letters)
+	for some := range slices.Chunk(letters, lettersAtOnce) {
+		whole, err := a.fetchLetters(ctx, some)
+		if err != nil {
+			return err
+		}
+		if err := a.until(ctx, stepDeadLetter, func(ctx context.Context) error {
+			return w.sink.deps.DeadLetters.Send(ctx, whole)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lettersAtOnce bounds the dead letters in memory.
+const lettersAtOnce = 500
+
+// fetchLetters reads records again that become dead letters: only what is needed
+// to store a record is kept in hand, and they are few.
+func (a *attempt) fetchLetters(ctx context.Context, letters []letter) ([]DeadLetter, error) {
+	w := a.worker
+	offsets := make([]int64, len(letters))
+	for i := range letters {
+		offsets[i] = letters[i].offset
+	}
+	var whole []DeadLetter
+	err := a.until(ctx, stepFetch, func(ctx context.Context) error {
+		originals, err := w.sink.deps.Reader.Fetch(ctx, w.partition, offsets)
+		if err != nil {
+			return err
+		}
+		if len(originals) != len(letters) {
+			return fmt.Errorf("reading %d dead letters again: %d are there", len(letters), len(originals))
+		}
+		whole = make([]DeadLetter, len(letters))
+		for i, l := range letters {
+			whole[i] = DeadLetter{Partition: w.partition, Original: originals[i], Reason: l.reason, Err: l.err}
+		}
+		return nil
 	})
+	return whole, err
 }
 
 // insert stores the range's blocks, each under its own token.

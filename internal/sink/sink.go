@@ -45,11 +45,12 @@ type Sink struct {
 	budget   *budget
 	builders builders
 	blocks   *pool[Block]
-	records  *pool[[]Record]
+	memory   *memory
 	rebuilds semaphore    // windows that are read at the same time
 	probing  sync.Mutex   // held while refused rows are looked for
 	windows  *windowShare // the keys of all windows
 	owners   *ownerShares // whose records they are
+	focus    focus
 
 	mu      sync.Mutex
 	workers map[Partition]*worker
@@ -63,8 +64,9 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 	s := &Sink{
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
 		builders: newBuilders(cfg.Connections), workers: map[Partition]*worker{},
-		blocks: newBlockPool(cfg.Connections+1, deps.Inserter.NewBlock), records: newRecordPool(2 * cfg.Connections),
+		blocks: newBlockPool(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
 		rebuilds: make(semaphore, rebuildsAtOnce), windows: &windowShare{limit: int64(cfg.WindowMemory / keyBytes)}, owners: &ownerShares{},
+		focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
 	return s, nil
@@ -115,13 +117,14 @@ func (s *Sink) Run(ctx context.Context) error {
 
 func (s *Sink) poll(ctx context.Context) error {
 	for ctx.Err() == nil {
-		room, err := s.budget.room(ctx, s.hurry)
+		room, err := s.budget.room(ctx, s.tight)
 		if err != nil {
 			return nil //nolint:nilerr // asked to stop while waiting
 		}
 		if err := s.deps.Source.Poll(ctx, room, s.deliver); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("polling: %w", err)
 		}
+		s.rotate(time.Now())
 	}
 	return nil
 }
@@ -303,10 +306,18 @@ func (s *Sink) owned() []*worker {
 
 // recycle gives a range's memory back.
 func (s *Sink) recycle(r *frozen) {
+	s.recycleBlocks(r)
+	r.letGo(s.memory)
+	s.memory.held.put(r.records)
+	r.records = nil
+}
+
+// recycleBlocks gives the blocks back, which are what counts of a range that is
+// built.
+func (s *Sink) recycleBlocks(r *frozen) {
 	s.budget.give(r.bytes)
 	for _, m := range r.blocks {
 		s.blocks.put(m.block)
 	}
-	s.records.put(r.records)
-	r.blocks, r.records = nil, nil
+	r.blocks, r.bytes = nil, 0
 }

@@ -39,14 +39,13 @@ type Assignment struct {
 	LogStart int64
 }
 
-// Record is one record as the sink needs it.
+// Record is one record as it is delivered. What it points to is only valid during
+// the call that delivers it.
 type Record struct {
 	Offset     int64
 	ReceivedAt int64       // Unix milliseconds of receipt, from the record's headers
 	Hash       record.Hash // identity of the event, from the record's headers
 	Value      []byte
-	// Original gives back what a dead letter keeps besides Value.
-	Original Original
 	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
 	// missing or malformed.
 	BadHeaders bool
@@ -57,22 +56,17 @@ type Record struct {
 	// Traceparent is the W3C trace context of the request that brought the event;
 	// empty when it was not traced.
 	Traceparent []byte
-
-	stored bool // decided to be in a block of its range
 }
 
-// hasHash reports whether the record names an event.
-func (r *Record) hasHash() bool { return !r.BadHeaders && !r.Control }
-
-// Original is a record as it was read.
-type Original interface {
-	RecordKey() []byte
-	// AppendHeaders appends the headers in their order.
-	AppendHeaders(dst []record.Header) []record.Header
+// Original is a record as the log has it.
+type Original struct {
+	Offset     int64
+	Key, Value []byte
+	Headers    []record.Header // in their order
 }
 
-// Batch is a run of records of one partition in offset order. The slice is only
-// valid during the call it is given to; the values stay valid.
+// Batch is a run of records of one partition in offset order. The slice, and all
+// that its records point to, is only valid during the call it is given to.
 type Batch struct {
 	Partition Partition
 	Session   Session
@@ -131,14 +125,23 @@ type Source interface {
 	Close()
 }
 
+// Witness is shown which events the log holds; a Window is one.
+type Witness interface {
+	// Expect says, before the first one, how many sightings there are at most.
+	Expect(sightings int64)
+	// Sight is shown an event and when it was received, in Unix milliseconds.
+	Sight(h record.Hash, receivedAt int64) (before int32, known bool)
+}
+
 // Reader reads the log of a partition aside from the group, whoever owns it.
 type Reader interface {
 	// Sightings reads a partition from the first record that was received at or
-	// after since, in Unix milliseconds, up to the offset to, and tells which events
-	// it saw and when they were received.
-	Sightings(ctx context.Context, p Partition, since, to int64, saw func(h record.Hash, receivedAt int64)) (records int64, err error)
-	// Fetch reads single records, by ascending offset.
-	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Record, error)
+	// after since, in Unix milliseconds, up to the offset to, and shows what it sees
+	// to the witness.
+	Sightings(ctx context.Context, p Partition, since, to int64, w Witness) (records int64, err error)
+	// Fetch reads single records, by ascending offset. Those that the log does not
+	// hold are left out.
+	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Original, error)
 	// Holds reports whether the log has records at any of the offsets.
 	Holds(ctx context.Context, p Partition, offsets Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.

@@ -85,12 +85,8 @@ func (w *worker) stand(ctx context.Context, why StuckReason) {
 	w.mu.Lock()
 	w.stuck = why
 	w.sink.budget.give(w.open.bytes)
-	w.sink.records.put(w.open.records)
-	w.open = open{first: w.open.first, next: w.open.next}
-	if !w.paused {
-		w.paused = true
-		w.sink.deps.Source.Pause(w.partition)
-	}
+	w.open.drop(w.sink.memory)
+	w.regulate()
 	w.mu.Unlock()
 	for {
 		select {

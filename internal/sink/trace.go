@@ -21,7 +21,7 @@ func (s *Sink) startSpan(ctx context.Context, p Partition, r *frozen) (context.C
 	if s.deps.Tracer == nil {
 		return ctx, noop.Span{}
 	}
-	links := linksOf(ctx, r.records)
+	links := linksOf(ctx, r.traced)
 	if len(links) == 0 {
 		return ctx, noop.Span{}
 	}
@@ -37,15 +37,10 @@ func (s *Sink) startSpan(ctx context.Context, p Partition, r *frozen) (context.C
 }
 
 // linksOf names the traced requests of a range, each once, up to maxLinks.
-func linksOf(ctx context.Context, records []Record) []trace.Link {
+func linksOf(ctx context.Context, requests []traced) []trace.Link {
 	var seen []trace.SpanContext
-	last := ""
-	for i := range records {
-		if len(records[i].Traceparent) == 0 || string(records[i].Traceparent) == last {
-			continue
-		}
-		last = string(records[i].Traceparent)
-		sc := trace.SpanContextFromContext(telemetry.ContextWithTraceparent(ctx, last))
+	for _, r := range requests {
+		sc := trace.SpanContextFromContext(telemetry.ContextWithTraceparent(ctx, r.parent))
 		if sc.IsSampled() && !slices.ContainsFunc(seen, sc.Equal) {
 			seen = append(seen, sc)
 		}

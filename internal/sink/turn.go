@@ -102,7 +102,7 @@ func (w *worker) cut() (n int, last int64, f *forcedSpan) {
 	if f != nil && w.open.next > f.last && w.open.upTo(f.last) <= n {
 		return w.open.upTo(f.last), f.last, f
 	}
-	return n, w.open.records[n-1].Offset, f
+	return n, w.open.records[n-1].offset, f
 }
 
 // freeze cuts the next range off. There are records, or the span it has to be.
@@ -111,7 +111,7 @@ func (w *worker) freeze() *frozen {
 	defer w.mu.Unlock()
 	w.flush = false
 	n, last, f := w.cut()
-	r := w.open.freeze(n, last, w.sink.records.get)
+	r := w.open.freeze(n, last, w.sink.memory)
 	r.epoch = w.epoch
 	if f != nil && f.exact {
 		r.planned, r.epoch, r.refused = f.plan, f.epoch, f.refused
@@ -120,12 +120,10 @@ func (w *worker) freeze() *frozen {
 	w.forced = nil
 	w.inFlight = 1
 	if len(r.records) > 0 {
-		w.inFlight = r.records[0].ReceivedAt
+		w.inFlight = r.records[0].receivedAt
 	}
-	if w.paused && !w.complete() {
-		w.paused = false
-		w.sink.deps.Source.Resume(w.partition)
-	}
+	w.frozen++
+	w.regulate()
 	return r
 }
 

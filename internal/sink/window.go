@@ -92,6 +92,15 @@ func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known boo
 	return before, known
 }
 
+// Expect makes room for so many sightings at once, as far as the window may hold
+// them.
+func (w *Window) Expect(sightings int64) {
+	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.share.limit-w.share.keys.Load())))
+	for i := range w.shards {
+		w.shards[i].grow(n / windowShards)
+	}
+}
+
 // MoveOn lets the window follow what was seen: what falls out of the horizon is
 // forgotten, and the oldest where it holds too much. A time of receipt that is
 // ahead of now, from an edge whose clock is wrong, makes nothing be forgotten.

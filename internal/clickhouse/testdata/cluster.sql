@@ -182,3 +182,12 @@ SETTINGS fsync_after_insert = 1,
 INSERT INTO rollup_dirty (owner_id, event_date, reason, base)
 SELECT owner_id, event_date, 'before_rollups', count() FROM events FINAL GROUP BY owner_id, event_date
 ;
+
+ALTER TABLE events ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
+;
+
+ALTER TABLE events_15m ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
+;
+
+ALTER TABLE events_1d ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
+;
