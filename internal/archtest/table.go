@@ -18,7 +18,8 @@ var ranks = map[string]int{
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
 	"internal/verify": 2, "internal/idempotency": 2,
 
-	"internal/kafka": adapter, "internal/mail": adapter, "internal/clickhouse": adapter, "internal/store": adapter, "internal/embedded": adapter,
+	"internal/kafka": adapter, "internal/mail": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
+	"internal/redis": adapter, "internal/embedded": adapter,
 
 	"internal/httpkit": surface, "internal/api": surface,
 
@@ -96,6 +97,7 @@ var technologies = []technology{
 	{lib: "github.com/valyala/fasthttp", rooms: []string{"internal/httpkit", "internal/api"}},
 	{lib: "github.com/twmb/franz-go", rooms: []string{"internal/kafka", "internal/embedded"}},
 	{lib: "github.com/ClickHouse/ch-go", rooms: []string{"internal/clickhouse", "internal/embedded"}},
+	{lib: "github.com/redis/go-redis", rooms: []string{"internal/redis"}},
 	{lib: "github.com/ebitengine/purego", rooms: []string{"internal/embedded"}},
 	{lib: "github.com/danielgtaylor/huma", rooms: []string{"internal/api"}},
 	{lib: "database/sql", rooms: []string{"internal/store"}},

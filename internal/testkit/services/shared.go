@@ -91,7 +91,11 @@ func (s *Server) sql(ctx context.Context, statement string) error {
 // Redis returns the URL of an empty database on the shared server.
 func Redis(tb testing.TB) string {
 	tb.Helper()
-	s := shared(tb, KindRedis, sharedRedis)
+	return shared(tb, KindRedis, sharedRedis).Redis()
+}
+
+// Redis returns the URL of a database on this server that no other test has.
+func (s *Server) Redis() string {
 	return strings.TrimSuffix(s.value, "/") + fmt.Sprintf("/%d", serial.Add(1))
 }
 
