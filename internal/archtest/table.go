@@ -47,7 +47,7 @@ var edges = map[string][]string{
 	"internal/org":       {"internal/audit"},
 	"internal/session":   {"internal/audit", "internal/org"},
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
-	"internal/ingest":    {"internal/auth", "internal/website"},
+	"internal/ingest":    {"internal/auth", "internal/ratelimit", "internal/website"},
 	"internal/analytics": {"internal/website"},
 	// Dead letters have the sink's reasons.
 	"internal/deadletter": {"internal/sink"},

@@ -78,6 +78,7 @@ type Limits struct {
 
 	QueryAnonymous   int `koanf:"query_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query per window."`
 	CompileAnonymous int `koanf:"compile_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query/compile per window."`
+	SignIn           int `koanf:"sign_in" range:"1..1000000" help:"Operations with a password or a mailed token from one address per window; wrong passwords are held back besides."`
 	ManageAnonymous  int `koanf:"manage_anonymous" range:"1..1000000" help:"Requests of one address without a credential to the other limited routes of the query host per window."`
 
 	Key         int `koanf:"key" range:"1..100000" help:"Requests of an API key whose own limit is enabled without a figure, to all routes of both hosts together, per window."`
@@ -271,7 +272,7 @@ func Default() Settings {
 		Proxy:  Proxy{Header: "x-forwarded-for"},
 		Limits: Limits{
 			Enabled: true, Window: time.Minute, Track: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
-			Manage: 600, ManageAnonymous: 120, Key: 300, Concurrency: 20, IPv6Prefix: 64, Memory: 128 << 20,
+			Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64, Memory: 128 << 20,
 		},
 		Admin: Admin{Listen: "127.0.0.1:9464"},
 		Embedded: Embedded{

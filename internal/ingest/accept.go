@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -36,13 +37,14 @@ type Publisher interface {
 	Publish(ctx context.Context, recs []record.Record) error
 }
 
-// Deps are the parts an Acceptor needs; all but Now are required.
+// Deps are the parts an Acceptor needs; all but Limits and Now are required.
 type Deps struct {
 	Access    Access
 	Salts     *Salts
 	Publisher Publisher
 	Metrics   prometheus.Registerer
-	Now       func() time.Time // nil means time.Now
+	Limits    *ratelimit.Limiter // nil limits nobody
+	Now       func() time.Time   // nil means time.Now
 }
 
 // Acceptor takes events in. It is safe for concurrent use.
@@ -71,14 +73,16 @@ type Request struct {
 	From netip.Addr
 	// WebsiteID is the query parameter website_id; nil for none.
 	WebsiteID []byte
+	// Addr is the caller's address.
+	Addr netip.Addr
 	// ID is the request id.
 	ID []byte
 	// Traceparent is the trace to continue; empty for none.
 	Traceparent string
 }
 
-// step is one of the steps of the package comment. The next ones, such as limits
-// and origin rules, are further rows.
+// step is one of the steps of the package comment. The next ones, such as origin
+// rules, are further rows.
 type step struct {
 	name string // as it stands in metrics
 	do   func(*run, context.Context) error
@@ -86,14 +90,19 @@ type step struct {
 
 var trackSteps = []step{
 	{"credentials", (*run).identify},
+	{"limits", (*run).limit},
 	{"decode", (*run).decode},
 	{"access", (*run).authorize},
 	{"records", (*run).build},
 	{"publish", (*run).publish},
 }
 
-// judging is how many of trackSteps only look.
-const judging = 3
+// checkSteps are those of trackSteps that only look, and count nothing.
+var checkSteps = []step{
+	{"credentials", (*run).identify},
+	{"decode", (*run).decode},
+	{"access", (*run).authorize},
+}
 
 // Track accepts the events of a request and returns how many they are. The error
 // is a fault.
@@ -104,15 +113,15 @@ func (a *Acceptor) Track(ctx context.Context, req Request) (count int, err error
 	return count, err
 }
 
-// Check judges a request as Track does and publishes nothing: it ends after the
-// step "access".
+// Check judges a request as Track does, whatever its caller has asked before, and
+// publishes nothing.
 func (a *Acceptor) Check(ctx context.Context, req Request) (count int, err error) {
-	return a.do(ctx, req, trackSteps[:judging])
+	return a.do(ctx, req, checkSteps)
 }
 
 func (a *Acceptor) do(ctx context.Context, req Request, steps []step) (count int, err error) {
 	r := a.begin(req)
-	defer a.end(r)
+	defer a.end(ctx, r)
 	for i := range steps {
 		if err := steps[i].do(r, ctx); err != nil {
 			f := faultOf(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// authorize is step 3.
+// authorize is step 4.
 func (r *run) authorize(ctx context.Context) error {
 	if r.principal.Kind == auth.KindAnonymous {
 		return r.authorizeClient(ctx)
@@ -69,7 +69,7 @@ func (r *run) target(ctx context.Context, ref []byte) (record.Target, error) {
 
 // authorizeClient checks the website of a client id.
 func (r *run) authorizeClient(ctx context.Context) error {
-	w, err := r.deps.Access.ClientWebsite(ctx, view(r.clientID))
+	w, err := r.website(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ const maxImportIDLen = 64
 // key, the default website, the stores or Kafka.
 func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, why *fault.Error)) (accepted int, err error) {
 	r := a.begin(Request{Key: in.Key, WebsiteID: in.WebsiteID, ID: in.ID})
-	defer a.end(r)
+	defer a.end(ctx, r)
 	if err := r.beginImport(ctx); err != nil {
 		return 0, faultOf(err)
 	}
@@ -81,8 +81,8 @@ var concernsOne = map[fault.Code]bool{
 	fault.Validation: true, fault.PayloadTooLarge: true, fault.WebsiteNotFound: true, fault.AccessDenied: true,
 }
 
-// beginImport is what all events have in common: step 1, the scope of step 3, the
-// default target and the salt of step 4.
+// beginImport is what all events have in common: step 1, the scope of step 4, the
+// default target and the salt of step 5.
 func (r *run) beginImport(ctx context.Context) error {
 	if len(r.req.Key) == 0 {
 		return fault.New(fault.AuthRequired)
@@ -106,7 +106,7 @@ func (r *run) beginImport(ctx context.Context) error {
 	return nil
 }
 
-// decodeOne takes steps 2 and 3 for one event.
+// decodeOne takes steps 3 and 4 for one event.
 func (r *run) decodeOne(ctx context.Context, body []byte) error {
 	r.aims, r.events = r.aims[:0], nil
 	r.req.Body = body

@@ -9,7 +9,9 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/website"
 )
 
 // run is the state of one request, pooled.
@@ -20,12 +22,14 @@ type run struct {
 	decoder event.Decoder
 	records record.Batch
 
-	events       []event.Custom // the decoder's
-	principal    auth.Principal // of a key; anonymous without one
-	clientID     []byte         // without a key
-	clientBuf    []byte         // holds a client id that was read from the body
-	organization string         // set by step "access"
-	aims         []aim          // set by step "access"
+	events       []event.Custom   // the decoder's
+	principal    auth.Principal   // of a key; anonymous without one
+	clientID     []byte           // without a key
+	clientBuf    []byte           // holds a client id that was read from the body
+	site         *website.Website // of the client id, once it was looked up
+	lease        ratelimit.Lease  // set by step "limits"
+	organization string           // set by step "access"
+	aims         []aim            // set by step "access"
 }
 
 // aim is what the events from one index on are meant for, up to the next aim:
@@ -47,7 +51,9 @@ func (a *Acceptor) begin(req Request) *run {
 	return r
 }
 
-func (a *Acceptor) end(r *run) {
+func (a *Acceptor) end(ctx context.Context, r *run) {
+	r.lease.Release(ctx)
+	r.lease, r.site = ratelimit.Lease{}, nil
 	r.req, r.events, r.clientID, r.principal = Request{}, nil, nil, auth.Principal{}
 	if cap(r.aims) > keepAims {
 		r.aims = nil
@@ -76,7 +82,7 @@ func (r *run) identify(ctx context.Context) error {
 	return nil
 }
 
-// decode is step 2.
+// decode is step 3.
 func (r *run) decode(context.Context) error {
 	events, err := r.decoder.Decode(r.req.Body)
 	if err != nil {
@@ -106,7 +112,7 @@ func (r *run) refusal(err error) error {
 	return f
 }
 
-// build is step 4.
+// build is step 5.
 func (r *run) build(ctx context.Context) error {
 	salt, err := r.salt(ctx)
 	if err != nil {
@@ -148,7 +154,7 @@ func (r *run) salt(ctx context.Context) ([]byte, error) {
 	return nil, nil
 }
 
-// publish is step 5.
+// publish is step 6.
 func (r *run) publish(ctx context.Context) error {
 	records := r.records.Records()
 	err := r.deps.Publisher.Publish(ctx, records)

@@ -18,17 +18,18 @@ type Family uint8
 
 // The families.
 const (
-	Track Family = iota
+	Manage Family = iota
+	SignIn
 	Query
 	Compile
-	Manage
+	Track
 	families = iota
 )
 
 // String returns the family's name, as it stands in metrics.
 func (f Family) String() string { return Families[f].Name }
 
-// Row is what one family's limit is.
+// Row is one family.
 type Row struct {
 	Name string
 	// Covers says for which routes it is, for the reference.
@@ -42,11 +43,17 @@ type Row struct {
 
 // Families is the table of the families, in the order of their constants.
 var Families = [families]Row{
-	Track: {
-		Name: "track", Covers: "every route of the ingestion host that takes events",
-		Known: "limits.track", Anonymous: "limits.track",
-		known:     func(l *config.Limits) int { return l.Track },
-		anonymous: func(l *config.Limits) int { return l.Track },
+	Manage: {
+		Name: "manage", Covers: "every other route of the query host but `/health`, `GET /v1/query/types` and documents",
+		Known: "limits.manage", Anonymous: "limits.manage_anonymous",
+		known:     func(l *config.Limits) int { return l.Manage },
+		anonymous: func(l *config.Limits) int { return l.ManageAnonymous },
+	},
+	SignIn: {
+		Name: "sign_in", Covers: "operations that take a password or a mailed token, by address whoever calls",
+		Known: "limits.sign_in", Anonymous: "limits.sign_in",
+		known:     func(l *config.Limits) int { return l.SignIn },
+		anonymous: func(l *config.Limits) int { return l.SignIn },
 	},
 	Query: {
 		Name: "query", Covers: "`POST /v1/query`",
@@ -60,10 +67,10 @@ var Families = [families]Row{
 		known:     func(l *config.Limits) int { return l.Compile },
 		anonymous: func(l *config.Limits) int { return l.CompileAnonymous },
 	},
-	Manage: {
-		Name: "manage", Covers: "every other route of the query host but `/health`, `GET /v1/query/types` and documents",
-		Known: "limits.manage", Anonymous: "limits.manage_anonymous",
-		known:     func(l *config.Limits) int { return l.Manage },
-		anonymous: func(l *config.Limits) int { return l.ManageAnonymous },
+	Track: {
+		Name: "track", Covers: "every route of the ingestion host that takes events",
+		Known: "limits.track", Anonymous: "limits.track",
+		known:     func(l *config.Limits) int { return l.Track },
+		anonymous: func(l *config.Limits) int { return l.Track },
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -181,7 +182,7 @@ func TestARequestIsOneCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 100 {
-		q.Lease = fmt.Sprint(i)
+		q.Lease = strconv.Itoa(i)
 		settle(t, l, q)
 	}
 	stats, err := c.Info(t.Context(), "commandstats").Result()

@@ -21,6 +21,7 @@ func (h *handlers) track(c *fiber.Ctx) error {
 		Key:         httpkit.Credential(c),
 		From:        httpkit.ClientAddr(c),
 		WebsiteID:   c.Context().QueryArgs().Peek("website_id"),
+		Addr:        httpkit.ClientAddr(c),
 		ID:          httpkit.RequestIDBytes(c),
 		Traceparent: httpkit.Traceparent(c),
 	})
