@@ -9,8 +9,10 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -112,7 +114,10 @@ func newParts() parts {
 }
 
 func (p parts) acceptor(to ingest.Publisher) *ingest.Acceptor {
-	return ingest.New(ingest.Deps{Access: p.access, Salts: p.salts, Publisher: to, Metrics: p.tel.Registry})
+	return ingest.New(ingest.Deps{
+		Access: p.access, Salts: p.salts, Publisher: to, Metrics: p.tel.Registry,
+		Limits: ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
+	})
 }
 
 // discard acknowledges at once.

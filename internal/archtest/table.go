@@ -46,7 +46,7 @@ var edges = map[string][]string{
 	"internal/website":   {"internal/audit"},
 	"internal/org":       {"internal/audit"},
 	"internal/session":   {"internal/audit", "internal/org"},
-	"internal/auth":      {"internal/apikey", "internal/org", "internal/website"},
+	"internal/auth":      {"internal/apikey", "internal/org", "internal/ratelimit", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/ratelimit", "internal/website"},
 	"internal/analytics": {"internal/website"},
 	// Dead letters have the sink's reasons.
@@ -62,10 +62,10 @@ var edges = map[string][]string{
 	"internal/api/management": {"internal/api/rpc"},
 	"internal/api/queryapi":   {"internal/api/management", "internal/api/rpc"},
 
-	"internal/app/edge":       {"internal/app/daemon", "internal/app/propagation"},
+	"internal/app/edge":       {"internal/app/daemon", "internal/app/limits", "internal/app/propagation"},
 	"internal/app/sink":       {"internal/app/daemon"},
-	"internal/app/query":      {"internal/app/daemon", "internal/app/propagation"},
-	"internal/app/standalone": {"internal/app/bootstrap", "internal/app/daemon", "internal/app/edge", "internal/app/sink", "internal/app/query"},
+	"internal/app/query":      {"internal/app/daemon", "internal/app/limits", "internal/app/propagation"},
+	"internal/app/standalone": {"internal/app/bootstrap", "internal/app/daemon", "internal/app/edge", "internal/app/limits", "internal/app/sink", "internal/app/query"},
 }
 
 // apart are rooms whose packages do not import each other without an edge.

@@ -6,6 +6,7 @@ package auth
 import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/ratelimit"
 )
 
 // Kind is how a caller proved who it is.
@@ -39,6 +40,14 @@ type Principal struct {
 // Global reports whether the principal reaches every website of its
 // organization.
 func (p Principal) Global() bool { return p.Kind != KindAnonymous && p.WebsiteID == "" }
+
+// Limit returns a key's own limit over all routes; zero for none.
+func (p Principal) Limit() ratelimit.Limit {
+	if p.Key == nil || !p.Key.RateLimit.Enabled {
+		return ratelimit.Limit{}
+	}
+	return ratelimit.Limit{Requests: p.Key.RateLimit.Limit, Window: p.Key.RateLimit.Window}
+}
 
 // Has reports whether the principal holds the scope.
 func (p Principal) Has(s Scope) bool { return p.Scopes.Has(s) }

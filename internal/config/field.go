@@ -124,6 +124,10 @@ func formatDuration(d time.Duration) string {
 	return s
 }
 
+// Value returns the value that s holds, written as one would write it; a secret
+// stays one.
+func (f *Field) Value(s *Settings) string { return formatValue(f.of(s)) }
+
 func (f *Field) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().FieldByIndex(f.index) }
 
 func lookupField(key string) (*Field, bool) {

@@ -16,7 +16,7 @@ func (r *run) limit(ctx context.Context) error {
 	}
 	req := ratelimit.Request{Family: ratelimit.Track}
 	if r.principal.Kind == auth.KindKey {
-		req.Who = ratelimit.Identity{Kind: ratelimit.Key, ID: r.principal.KeyID}
+		req.Who, req.Custom = ratelimit.Identity{Kind: ratelimit.Key, ID: r.principal.KeyID}, r.principal.Limit()
 	} else {
 		req.Who = ratelimit.Identity{Kind: ratelimit.Client, Addr: r.req.Addr}
 		switch w, err := r.website(ctx); {

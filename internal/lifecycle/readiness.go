@@ -32,11 +32,18 @@ type Readiness struct {
 	state  atomic.Uint32
 	mu     sync.Mutex
 	checks []namedCheck
+
+	details []namedDetail
 }
 
 type namedCheck struct {
 	name  string
 	check Check
+}
+
+type namedDetail struct {
+	name   string
+	detail func() string
 }
 
 var (
@@ -57,6 +64,28 @@ func (r *Readiness) AddCheck(name string, check Check) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.checks = append(r.checks, namedCheck{name, check})
+}
+
+// AddDetail has the readiness answer show a sentence under a name, as long as there
+// is one. It makes nothing depend on it.
+func (r *Readiness) AddDetail(name string, detail func() string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.details = append(r.details, namedDetail{name, detail})
+}
+
+// Details returns the sentences that there are, each behind its name.
+func (r *Readiness) Details() []string {
+	r.mu.Lock()
+	details := slices.Clone(r.details)
+	r.mu.Unlock()
+	var out []string
+	for _, d := range details {
+		if text := d.detail(); text != "" {
+			out = append(out, d.name+": "+text)
+		}
+	}
+	return out
 }
 
 // Await returns nil as soon as every check passes, whatever has started; when ctx

@@ -112,6 +112,11 @@ func (s *sharing) settle(ctx context.Context, q Question) (Verdict, error) {
 	return v, err
 }
 
+func (s *sharing) ping(ctx context.Context) error {
+	_, err := s.breaker.Execute(func() (Verdict, error) { return Verdict{}, s.with.Ping(ctx) })
+	return err
+}
+
 // release gives a place back. What cannot be told is freed by Question.LeaseFor.
 func (s *sharing) release(ctx context.Context, who Identity, lease string) {
 	if !s.up() {
@@ -186,9 +191,20 @@ func (l *Limiter) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if !l.shared.up() {
-			_, _ = l.shared.breaker.Execute(func() (Verdict, error) {
-				return Verdict{}, l.shared.with.Ping(ctx)
-			})
+			_ = l.shared.ping(ctx) // the breaker takes note
+		}
+	}
+}
+
+// Probe finds out whether other processes can be asked, so that the first requests
+// need not.
+func (l *Limiter) Probe(ctx context.Context) {
+	if l.shared == nil {
+		return
+	}
+	for range breakerTrips {
+		if l.shared.ping(ctx) == nil {
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -87,7 +88,7 @@ func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
 			answer(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
-		answer(w, http.StatusOK, "ready")
+		answer(w, http.StatusOK, strings.Join(append([]string{"ready"}, r.Details()...), "\n"))
 	})
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

@@ -298,6 +298,11 @@ func TestAdminHandlerTellsWhyADaemonIsNotReady(t *testing.T) {
 		if code, body := get(t, h, http.MethodGet, "/readyz"); code != http.StatusOK || body != "ready\n" {
 			t.Errorf("ready: %d %q", code, body)
 		}
+		r.AddDetail("limits", func() string { return "" })
+		r.AddDetail("limits", func() string { return "each process by itself" })
+		if code, body := get(t, h, http.MethodGet, "/readyz"); code != http.StatusOK || body != "ready\nlimits: each process by itself\n" {
+			t.Errorf("ready, with a detail: %d %q", code, body)
+		}
 		cancel()
 	}})
 	if err != nil {

@@ -69,9 +69,9 @@ func checkLimit(t *testing.T, steps map[string]apitest.Step, l event.Limit, at, 
 }
 
 // later are the codes of the ingestion host whose features come later: quotas,
-// origin and address rules, limits of rate.
+// origin and address rules.
 var later = []fault.Code{
-	fault.QuotaExceeded, fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.RateLimited, fault.BillingUnavailable,
+	fault.QuotaExceeded, fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.BillingUnavailable,
 }
 
 func TestEveryCodeOfTheIngestionHostHasACase(t *testing.T) {

@@ -48,7 +48,7 @@ func newHost(t *testing.T) *host {
 	t.Helper()
 	s := config.Default()
 	cluster, cfg := kafkatest.Cluster(t)
-	s.Kafka = cfg
+	s.Kafka, s.Limits = cfg, testkit.WideLimits()
 	s.Ingest.Listen, s.Ingest.Deadline = testkit.FreeAddr(t), time.Second
 	s.Store.URL = config.Secret("sqlite:" + filepath.Join(t.TempDir(), "meta.db"))
 	db, err := store.Open(t.Context(), s.Store.URL.Reveal(), store.Options{})

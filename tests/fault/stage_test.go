@@ -92,6 +92,7 @@ func newStage(t *testing.T, seed uint64, onKafka bool) *stage {
 	s.settings.ClickHouse = s.clickhouse
 	s.settings.ClickHouse.Addr = []string{s.proxy.Addr()}
 	s.settings.ClickHouse.DialTimeout = time.Second
+	s.settings.Limits = testkit.WideLimits()
 	s.settings.Admin.Listen, s.settings.Log.Format, s.settings.Log.Level = "", "text", "debug"
 	k := &s.settings.Sink
 	k.Group = s.settings.Kafka.TopicPrefix + "sink"

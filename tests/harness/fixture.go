@@ -30,6 +30,7 @@ type Fixture struct {
 	Key, NoTrackKey, NoReadKey, WebsiteKey string
 	ExpiredKey, RevokedKey, RotatedKey     string
 	ForeignKey, UnknownKey, MalformedKey   string
+	LimitedKey, LimitedReadKey             string
 
 	OrganizationID                string
 	WebsiteID, ClientID           string
@@ -45,6 +46,7 @@ func (f *Fixture) Vars() apitest.Vars {
 	return apitest.Vars{
 		"KEY": f.Key, "NO_TRACK_KEY": f.NoTrackKey, "NO_READ_KEY": f.NoReadKey, "WEBSITE_KEY": f.WebsiteKey,
 		"EXPIRED_KEY": f.ExpiredKey, "REVOKED_KEY": f.RevokedKey, "ROTATED_KEY": f.RotatedKey,
+		"LIMITED_KEY": f.LimitedKey, "LIMITED_READ_KEY": f.LimitedReadKey,
 		"FOREIGN_KEY": f.ForeignKey, "UNKNOWN_KEY": f.UnknownKey, "MALFORMED_KEY": f.MalformedKey,
 		"ORGANIZATION_ID": f.OrganizationID,
 		"WEBSITE_ID":      f.WebsiteID, "CLIENT_ID": f.ClientID, "SECOND_WEBSITE_ID": f.SecondWebsiteID,
@@ -134,6 +136,9 @@ func (s seeder) websites(ctx context.Context) error {
 	return s.store.DeleteOrganization(ctx, audit.BySystem(), s.f.orphan.ID, s.now)
 }
 
+// once is the limit of a key that may ask once.
+var once = apikey.RateLimit{Enabled: true, Limit: 1, Window: time.Hour}
+
 func (s seeder) keys(ctx context.Context) error {
 	all := auth.AllScopes().Strings()
 	for _, k := range []struct {
@@ -141,13 +146,16 @@ func (s seeder) keys(ctx context.Context) error {
 		owner   *org.Organization
 		website string
 		without auth.Scope
+		limit   apikey.RateLimit
 		to      *string
 	}{
-		{"all", s.f.organization, "", "", &s.f.Key},
-		{"no track", s.f.organization, "", auth.ScopeTrackEvents, &s.f.NoTrackKey},
-		{"no read", s.f.organization, "", auth.ScopeReadData, &s.f.NoReadKey},
-		{"website", s.f.organization, s.f.WebsiteID, "", &s.f.WebsiteKey},
-		{"foreign", s.f.foreign, "", "", &s.f.ForeignKey},
+		{"all", s.f.organization, "", "", apikey.RateLimit{}, &s.f.Key},
+		{"no track", s.f.organization, "", auth.ScopeTrackEvents, apikey.RateLimit{}, &s.f.NoTrackKey},
+		{"no read", s.f.organization, "", auth.ScopeReadData, apikey.RateLimit{}, &s.f.NoReadKey},
+		{"website", s.f.organization, s.f.WebsiteID, "", apikey.RateLimit{}, &s.f.WebsiteKey},
+		{"foreign", s.f.foreign, "", "", apikey.RateLimit{}, &s.f.ForeignKey},
+		{"limited", s.f.organization, "", "", once, &s.f.LimitedKey},
+		{"limited, to read", s.f.organization, "", "", once, &s.f.LimitedReadKey},
 	} {
 		var scopes []string
 		for _, name := range all {
@@ -156,7 +164,7 @@ func (s seeder) keys(ctx context.Context) error {
 			}
 		}
 		key, secret, err := apikey.New(keyPrefix, apikey.Spec{
-			OrganizationID: k.owner.ID, WebsiteID: k.website, Name: k.name, Scopes: scopes,
+			OrganizationID: k.owner.ID, WebsiteID: k.website, Name: k.name, Scopes: scopes, RateLimit: k.limit,
 		}, s.now)
 		if err != nil {
 			return err

@@ -124,7 +124,7 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 	s.ClickHouse = config.Default().ClickHouse
 	s.ClickHouse.Addr = []string{testkit.FreeAddr(tb)}
 	s.ClickHouseHTTP = testkit.FreeAddr(tb)
-	p := NewProcess(tb, "millrace", []string{"standalone"}, merge(map[string]string{
+	p := NewProcess(tb, "millrace", []string{"standalone"}, merge(wideLimits(), map[string]string{
 		"DATA_DIR":                        dir,
 		"INGEST_LISTEN":                   ingest,
 		"QUERY_LISTEN":                    query,
@@ -152,7 +152,7 @@ func (s *System) startSplit(tb testing.TB, opts Options) {
 	s.ClickHouse = clickhousetest.Database(tb)
 	ingest, query := testkit.FreeAddr(tb), testkit.FreeAddr(tb)
 	s.IngestURL, s.QueryURL = "http://"+ingest, "http://"+query
-	settings := merge(map[string]string{
+	settings := merge(wideLimits(), map[string]string{
 		"KAFKA_BROKERS":       s.Kafka.Brokers[0],
 		"KAFKA_TOPIC_PREFIX":  s.Kafka.TopicPrefix,
 		"KAFKA_PARTITIONS":    strconv.Itoa(s.Kafka.Partitions),
@@ -190,7 +190,22 @@ func (s *System) operate(tb testing.TB, settings map[string]string, args ...stri
 	}
 }
 
-func merge(into, from map[string]string) map[string]string {
-	maps.Copy(into, from)
+// wideLimits are testkit.WideLimits as settings of a process.
+func wideLimits() map[string]string {
+	s := config.Default()
+	s.Limits = testkit.WideLimits()
+	env := map[string]string{}
+	for _, f := range config.Fields() {
+		if strings.HasPrefix(f.Key, "limits.") {
+			env[strings.TrimPrefix(f.Env, "MILLRACE_")] = f.Value(&s)
+		}
+	}
+	return env
+}
+
+func merge(into map[string]string, from ...map[string]string) map[string]string {
+	for _, f := range from {
+		maps.Copy(into, f)
+	}
 	return into
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/session"
 )
 
@@ -30,13 +31,13 @@ func (s *Sessions) Resource() rpc.Resource {
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: rpc.SignIn, Audit: "user.created",
+				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.created",
 				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
 					"With an invitation the person gets the place that it offers, else an organization of their own. " +
 					"The answer sets the session's cookie.",
 			}, s.signUp),
 			rpc.Op(rpc.Spec{
-				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: rpc.SignIn, Audit: "session.created",
+				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "session.created",
 				Detail: "The answer sets the session's cookie; a session that the request came with ends. " +
 					"An unknown address and a wrong password get the same answer. Ten failures at once for an address, or thirty " +
 					"for a client, are answered 429 until some time has passed, whether there is an account or not.",

@@ -15,15 +15,6 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// authenticate returns who sent the request, by a key or a session.
-func (h *handlers) authenticate(c *fiber.Ctx) (*rpc.Caller, error) {
-	caller, err := h.gate.Identify(c)
-	if err == nil && caller.Principal.Kind == auth.KindAnonymous {
-		err = fault.New(fault.AuthRequired)
-	}
-	return caller, err
-}
-
 func require(p auth.Principal, scope auth.Scope) error {
 	if !p.Has(scope) {
 		return fault.Wrap(fault.Forbidden, fmt.Errorf("%s lacks the scope %s", cmp.Or(p.KeyID, p.UserID), scope))

@@ -14,8 +14,10 @@ import (
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -57,8 +59,8 @@ type Deps struct {
 	Sessions auth.Sessions
 	// Management is what the management operations need.
 	Management management.Deps
-	// Limit admits management calls by rate; nil admits all.
-	Limit rpc.Limiter
+	// Limits counts callers' requests; nil limits nobody.
+	Limits *ratelimit.Limiter
 	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
 	Repeats *idempotency.Keeper
 	// Now tells what "today" is; nil means time.Now.
@@ -70,6 +72,8 @@ type Route struct {
 	Method, Path string
 	Public       bool
 	Scope        auth.Scope
+	// Limit is the family of rate limits; a public route has none.
+	Limit ratelimit.Family
 	// Help says what the route is for.
 	Help   string
 	handle func(*handlers, *fiber.Ctx, *rpc.Caller) error
@@ -102,7 +106,7 @@ var Routes = []Route{
 		Help: "Lists the websites that the caller may query.", handle: (*handlers).websites,
 	},
 	{
-		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData,
+		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData, Limit: ratelimit.Query,
 		Help: "Answers one query object or an array of them.", handle: (*handlers).query,
 	},
 }
@@ -111,6 +115,7 @@ var Routes = []Route{
 type handlers struct {
 	gate     *rpc.Gate
 	files    files
+	limits   *ratelimit.Limiter
 	access   Access
 	executor Executor
 	tenants  Tenants
@@ -128,7 +133,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site}
-	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, tenants: deps.Tenants, now: deps.Now}
+	h := &handlers{gate: gate, limits: deps.Limits, access: deps.Access, executor: deps.Executor, tenants: deps.Tenants, now: deps.Now}
 	if h.now == nil {
 		h.now = time.Now
 	}
@@ -138,18 +143,27 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	for _, r := range Routes {
 		app.Add(r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
 	}
-	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Limit: deps.Limit, Repeats: deps.Repeats, Log: deps.Log})
+	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Limits: deps.Limits, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
 }
 
-// serve authenticates the caller and checks the route's scope.
+// serve finds out who calls, counts the request, which it does of callers without
+// a credential too, and checks the route's scope.
 func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 	if r.Public {
 		return r.handle(h, c, &rpc.Caller{})
 	}
-	caller, err := h.authenticate(c)
+	caller, err := h.gate.Identify(c)
 	if err != nil {
 		return err
+	}
+	lease, err := rpc.Admit(c, h.limits, caller, r.Limit)
+	if err != nil {
+		return err
+	}
+	defer lease.Release(c.UserContext())
+	if caller.Principal.Kind == auth.KindAnonymous {
+		return fault.New(fault.AuthRequired)
 	}
 	if err := require(caller.Principal, r.Scope); err != nil {
 		return err

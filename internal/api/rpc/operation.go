@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/ratelimit"
 )
 
 // Resource is a family of operations, such as "websites".
@@ -28,17 +29,6 @@ type Failure struct {
 	Message string // empty means the code's own
 }
 
-// Family is a family of rate limits: all operations of one share a window.
-type Family string
-
-// The families of management operations.
-const (
-	// Management is every operation of a caller who is known.
-	Management Family = "management"
-	// SignIn is what takes a password or a mailed token; it is counted per client.
-	SignIn Family = "sign_in"
-)
-
 // Spec is what an operation declares. Only Name, Summary and Class are required.
 type Spec struct {
 	Name    string // in camelCase, as in the path
@@ -46,8 +36,8 @@ type Spec struct {
 	Detail  string // more for the reference; may be empty
 	// Class says who may call the operation; see auth.Classes.
 	Class auth.Class
-	// Limit is the family of rate limits; empty means Management.
-	Limit Family
+	// Limit is the family of rate limits; the zero value is ratelimit.Manage.
+	Limit ratelimit.Family
 	// Audit is the action under which the store remembers the change; empty for
 	// operations that change nothing worth remembering.
 	Audit string
@@ -69,9 +59,6 @@ type Operation struct {
 // tags and, for In, huma's tags with a bound for every text, list and number. A
 // list answers with *List[Record].
 func Op[In, Out any](spec Spec, handle func(context.Context, *Call, *In) (*Out, error)) Operation {
-	if spec.Limit == "" {
-		spec.Limit = Management
-	}
 	return Operation{
 		Spec: spec, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		run: func(ctx context.Context, call *Call, body []byte) (any, error) {

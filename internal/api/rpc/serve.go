@@ -17,17 +17,14 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/ratelimit"
 )
-
-// Limiter admits calls by rate. It returns what to call when the answer is
-// ready, or the fault with which the call is refused.
-type Limiter func(c *fiber.Ctx, family Family, p auth.Principal) (done func(), err error)
 
 // Deps are what serving needs.
 type Deps struct {
 	Gate *Gate
-	// Limit admits calls by rate; nil admits every one.
-	Limit Limiter
+	// Limits counts callers' requests; nil limits nobody.
+	Limits *ratelimit.Limiter
 	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
 	Repeats *idempotency.Keeper
 	Log     *slog.Logger
@@ -77,13 +74,11 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err := e.mayTry(c, caller); err != nil {
 		return err
 	}
-	if e.deps.Limit != nil {
-		done, err := e.deps.Limit(c, e.operation.Limit, caller.Principal)
-		if err != nil {
-			return err
-		}
-		defer done()
+	lease, err := Admit(c, e.deps.Limits, caller, e.operation.Limit)
+	if err != nil {
+		return err
 	}
+	defer lease.Release(c.UserContext())
 	body, err := httpkit.Body(c)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/limits"
 	"github.com/millrace/millrace/internal/app/propagation"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
@@ -16,6 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/telemetry"
 )
@@ -26,6 +29,24 @@ const Component = "ingest-edge"
 // Parts returns the parts of the ingestion host. A stop therefore first drains
 // the listener, then flushes the producer, then closes the store.
 func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	limiter, part, err := limits.Open(s, t, r, false)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := With(limiter)(ctx, s, t, r)
+	return append([]lifecycle.Part{part}, parts...), err
+}
+
+// With returns Parts for a process that limits its callers itself.
+func With(limiter *ratelimit.Limiter) daemon.Parts {
+	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+		return parts(ctx, s, t, r, limiter)
+	}
+}
+
+func parts(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
+) ([]lifecycle.Part, error) {
 	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
 		Client: Component, Deadline: s.Ingest.Deadline, Log: t.Log, Metrics: t.Registry,
 	})
@@ -47,7 +68,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Ingest.PublicURL}},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
-			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry}),
+			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry, Limits: limiter}),
 		},
 	)
 	// Cached keys serve while the store is away, so it is no condition here.

@@ -13,6 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/limits"
 	"github.com/millrace/millrace/internal/app/propagation"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/clickhouse"
@@ -21,6 +23,7 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/telemetry"
 )
@@ -34,6 +37,24 @@ const schemaRetry = time.Second
 // Parts returns the parts of the query host. A stop therefore first drains the
 // listener, then closes what the requests needed.
 func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	limiter, part, err := limits.Open(s, t, r, false)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := With(limiter)(ctx, s, t, r)
+	return append([]lifecycle.Part{part}, parts...), err
+}
+
+// With returns Parts for a process that limits its callers itself.
+func With(limiter *ratelimit.Limiter) daemon.Parts {
+	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+		return parts(ctx, s, t, r, limiter)
+	}
+}
+
+func parts(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
+) ([]lifecycle.Part, error) {
 	runner, err := clickhouse.NewRunner(ctx, s.ClickHouse, clickhouse.RunnerConfig{MaxTime: s.Query.Deadline})
 	if err != nil {
 		return nil, err
@@ -61,7 +82,7 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL()},
 		queryapi.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Tenants: db, Repeats: idempotency.New(db, nil),
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
 			Sessions: people.sessions, Management: withSites(people.management(), s, db),
 		},
 	)

@@ -8,30 +8,37 @@ import (
 
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/edge"
+	"github.com/millrace/millrace/internal/app/limits"
 	"github.com/millrace/millrace/internal/app/query"
 	"github.com/millrace/millrace/internal/app/sink"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
 // daemons lists what runs, in the order of the start. The stop is the reverse:
-// the edge takes no more, and the sink stores what is left.
+// the edge takes no more, and the sink stores what is left. Both hosts count
+// their callers together.
 var daemons = []struct {
 	component string
-	parts     daemon.Parts
+	parts     func(*ratelimit.Limiter) daemon.Parts
 }{
-	{"sink", sink.Parts},
-	{"query", query.Parts},
-	{"ingest-edge", edge.Parts},
+	{"sink", func(*ratelimit.Limiter) daemon.Parts { return sink.Parts }},
+	{"query", query.With},
+	{"ingest-edge", edge.With},
 }
 
 // daemonParts builds the parts of all daemons.
 func daemonParts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	var all []lifecycle.Part
+	limiter, part, err := limits.Open(s, t, r, true)
+	if err != nil {
+		return nil, err
+	}
+	all := []lifecycle.Part{part}
 	for _, d := range daemons {
 		own, register := share(t, d.component)
-		parts, err := d.parts(ctx, s, own, r)
+		parts, err := d.parts(limiter)(ctx, s, own, r)
 		if err != nil {
 			return nil, err
 		}

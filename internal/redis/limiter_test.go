@@ -1,0 +1,255 @@
+package redis_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/services"
+)
+
+// process is the limiter of one process.
+type process struct {
+	*ratelimit.Limiter
+	metrics *prometheus.Registry
+}
+
+// start runs limiters that share the Redis at url, until the test ends.
+func start(t *testing.T, url string, timeout time.Duration, n int) []process {
+	t.Helper()
+	var out []process
+	for range n {
+		reg := prometheus.NewRegistry()
+		l := ratelimit.New(config.Default().Limits, ratelimit.Deps{
+			Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: open(t, url, timeout),
+		})
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx) }()
+		t.Cleanup(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+		})
+		out = append(out, process{l, reg})
+	}
+	return out
+}
+
+// metric reads a counter or a gauge.
+func (p process) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := p.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
+
+func byKey(f ratelimit.Family, custom int) ratelimit.Request {
+	r := ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.Key, ID: "key_1"}, Family: f}
+	if custom > 0 {
+		r.Custom = ratelimit.Limit{Requests: custom, Window: time.Minute}
+	}
+	return r
+}
+
+// ask sends n requests in turn to each of the processes and returns how many were
+// admitted, and the last refusal.
+func ask(t *testing.T, processes []process, r ratelimit.Request, n int) (admitted int, refused *fault.Error) {
+	t.Helper()
+	for i := range n {
+		lease, err := processes[i%len(processes)].Admit(t.Context(), r)
+		if err == nil {
+			admitted++
+			lease.Release(t.Context())
+			continue
+		}
+		if refused = fault.Of(err); refused.Code != fault.RateLimited {
+			t.Fatal(err)
+		}
+	}
+	return admitted, refused
+}
+
+func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		steps []struct {
+			family          ratelimit.Family
+			custom, n, want int
+			limit           int // that the last refusal tells
+		}
+	}{
+		{"a key's own limit is over both hosts", []struct {
+			family          ratelimit.Family
+			custom, n, want int
+			limit           int
+		}{{ratelimit.Track, 300, 200, 200, 0}, {ratelimit.Query, 300, 100, 100, 0}, {ratelimit.Track, 300, 5, 0, 300}, {ratelimit.Query, 300, 5, 0, 300}}},
+		{"a higher one does not lift a family's", []struct {
+			family          ratelimit.Family
+			custom, n, want int
+			limit           int
+		}{{ratelimit.Track, 5000, 605, 600, 600}, {ratelimit.Query, 5000, 125, 120, 120}, {ratelimit.Compile, 5000, 10, 10, 0}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			processes := start(t, services.Redis(t), 5*time.Second, 5)
+			for i, s := range tc.steps {
+				got, refused := ask(t, processes, byKey(s.family, s.custom), s.n)
+				if got != s.want || s.limit > 0 && refused.Rate.Limit != s.limit {
+					t.Errorf("step %d: %d of %d were admitted, want %d; %+v", i, got, s.n, s.want, refused)
+				}
+			}
+		})
+	}
+}
+
+func TestManyAtOnceGetExactlyTheLimit(t *testing.T) {
+	t.Parallel()
+	processes := start(t, services.Redis(t), 5*time.Second, 5)
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 15 { // fewer than may be under way
+		wg.Go(func() {
+			for range 60 {
+				lease, err := processes[i%5].Admit(t.Context(), byKey(ratelimit.Track, 300))
+				if err == nil {
+					admitted.Add(1)
+					lease.Release(t.Context())
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := admitted.Load(); got != 300 {
+		t.Errorf("%d of 900 were admitted, want 300", got)
+	}
+}
+
+func TestTwentyAreUnderWayAnywhere(t *testing.T) {
+	t.Parallel()
+	processes := start(t, services.Redis(t), 5*time.Second, 5)
+	var leases []ratelimit.Lease
+	for i := range 20 {
+		lease, err := processes[i%5].Admit(t.Context(), byKey(ratelimit.Track, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, lease)
+	}
+	for i, p := range processes {
+		_, err := p.Admit(t.Context(), byKey(ratelimit.Query, 0))
+		if f := fault.Of(err); f == nil || f.Message != "Too many concurrent API key requests" || f.Rate.Limit != 20 {
+			t.Errorf("the 21st, at process %d: %v", i, err)
+		}
+	}
+	leases[3].Release(t.Context())
+	if got, _ := ask(t, processes[:1], byKey(ratelimit.Query, 0), 1); got != 1 {
+		t.Error("a place given back at one process is not free at another")
+	}
+}
+
+func TestWhoIsRefusedAsksRedisNoMore(t *testing.T) {
+	t.Parallel()
+	url := services.Own(t, services.KindRedis).Redis()
+	processes, c := start(t, url, 5*time.Second, 2), client(t, url)
+	ask(t, processes[:1], byKey(ratelimit.Query, 0), 120)
+	ask(t, processes[1:], byKey(ratelimit.Query, 0), 1) // learns it from Redis
+	if err := c.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got, refused := ask(t, processes, byKey(ratelimit.Query, 0), 200); got != 0 || refused.RetryAfter <= 0 {
+		t.Errorf("%d were admitted, %+v", got, refused)
+	}
+	if calls := c.Info(t.Context(), "commandstats").String(); strings.Contains(calls, "cmdstat_evalsha") {
+		t.Errorf("refused requests were asked about: %s", calls)
+	}
+}
+
+func TestEachProcessGoesOnWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	server := services.Own(t, services.KindRedis)
+	processes := start(t, server.Redis(), 5*time.Second, 2)
+	ask(t, processes, byKey(ratelimit.Query, 0), 40)
+	server.Kill(t)
+
+	// Each admits its limit less what it has admitted itself before.
+	for i, p := range processes {
+		if got, refused := ask(t, processes[i:i+1], byKey(ratelimit.Query, 0), 130); got != 100 || refused.Rate.Limit != 120 {
+			t.Errorf("process %d admits %d, want 100: %v", i, got, refused)
+		}
+		if p.metric(t, "millrace_limits_shared") != 0 || p.metric(t, "millrace_limits_local_total") < 100 || p.Detail() == "" {
+			t.Errorf("process %d does not tell that Redis is away: %q", i, p.Detail())
+		}
+	}
+
+	server.Start(t)
+	testkit.Eventually(t, 30*time.Second, func() error {
+		for _, p := range processes {
+			if d := p.Detail(); d != "" {
+				return &fault.Error{Message: d}
+			}
+		}
+		return nil
+	})
+	if got, _ := ask(t, processes, byKey(ratelimit.Compile, 0), 310); got != 300 {
+		t.Errorf("together again they admit %d, want 300", got)
+	}
+}
+
+func TestNoRequestWaitsForARedisThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close() // nobody ever accepts
+	const timeout = 100 * time.Millisecond
+	p := start(t, "redis://"+ln.Addr().String(), timeout, 1)[0]
+	slow, began := 0, time.Now()
+	for time.Since(began) < 2*time.Second {
+		at := time.Now()
+		lease, err := p.Admit(t.Context(), ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.User, ID: "usr_1"}, Family: ratelimit.Manage})
+		if err != nil && !fault.Is(err, fault.RateLimited) {
+			t.Fatal(err)
+		}
+		lease.Release(t.Context())
+		if time.Since(at) >= timeout {
+			slow++
+		}
+	}
+	if slow > 3 {
+		t.Errorf("%d requests have waited, want the three that found out", slow)
+	}
+}
+
+func TestProbeFindsOutBeforeTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	p := start(t, "redis://"+testkit.FreeAddr(t), time.Second, 1)[0]
+	p.Probe(t.Context())
+	if p.Detail() == "" {
+		t.Error("a server that is not there is taken for one that is")
+	}
+	if got, _ := ask(t, []process{p}, byKey(ratelimit.Query, 0), 121); got != 120 {
+		t.Errorf("%d were admitted, want 120", got)
+	}
+}
