@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/standalone"
+	"github.com/millrace/millrace/internal/fault"
 )
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 	if err == nil || stopped {
 		return
 	}
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(said(err)) {
 		if line = strings.TrimSpace(line); line != "" {
 			fmt.Fprintln(os.Stderr, "millrace:", line)
 		}
@@ -35,4 +36,14 @@ func main() {
 		code = e.ExitCode()
 	}
 	os.Exit(code)
+}
+
+// said is what an error tells whoever typed the command: a fault's message, which
+// says what to do, without its code.
+func said(err error) string {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Message == "" {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), f.Error(), f.Message)
 }

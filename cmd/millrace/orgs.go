@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/store"
+)
+
+func newOrgs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "orgs",
+		Short: "Create and list organizations, and say who belongs to them",
+	}
+	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsMembers(), newOrgsSetMember(), newOrgsRemoveMember())
+	return cmd
+}
+
+// listedOrg is an organization as --json prints it.
+type listedOrg struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Slug      string    `json:"slug,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func newOrgsCreate() *cobra.Command {
+	var name, owner string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "create",
+		Short:   "Create an organization and print its id",
+		Example: `  millrace orgs create --name "Acme" --owner ann@shop.example`,
+		Args:    cobra.NoArgs,
+		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
+			now, by := time.Now().UTC(), operator()
+			o, err := org.New(name, now)
+			if err != nil {
+				return err
+			}
+			if err := db.InTx(cmd.Context(), func(ctx context.Context, tx *store.Store) error {
+				u, err := userOf(ctx, tx, owner)
+				if err != nil {
+					return fmt.Errorf("--owner: %w", err)
+				}
+				if err := tx.CreateOrganization(ctx, by, o); err != nil {
+					return err
+				}
+				return tx.AddMember(ctx, by, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: now})
+			}); err != nil {
+				return err
+			}
+			if asJSON {
+				return printRecord(cmd, listedOrg{ID: o.ID, Name: o.Name, CreatedAt: o.CreatedAt})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), o.ID)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the organization (required)")
+	cmd.Flags().StringVar(&owner, "owner", "", "`ADDRESS` of its owner, a user (required)")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// userOf returns the user with an address.
+func userOf(ctx context.Context, db *store.Store, address string) (*org.User, error) {
+	email, err := org.NormalizeEmail(address)
+	if err != nil {
+		return nil, err
+	}
+	u, err := db.UserByEmail(ctx, email)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", email, err)
+	}
+	return u, nil
+}
+
+func newOrgsList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List every organization",
+		Example: `  millrace orgs list --json | jq -r .id`,
+		Args:    cobra.NoArgs,
+		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
+			all, err := db.ListOrganizations(cmd.Context())
+			if err != nil {
+				return err
+			}
+			row, flush := table(io.Discard)
+			if !asJSON {
+				row, flush = table(cmd.OutOrStdout(), "ID", "NAME", "SLUG", "CREATED")
+			}
+			for _, o := range all {
+				if asJSON {
+					if err := printRecord(cmd, listedOrg{o.ID, o.Name, o.Slug, o.CreatedAt}); err != nil {
+						return err
+					}
+					continue
+				}
+				row(o.ID, o.Name, o.Slug, o.CreatedAt.Format(time.RFC3339))
+			}
+			return flush()
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// listedMember is a member as --json prints it.
+type listedMember struct {
+	UserID   string    `json:"userId"`
+	Email    string    `json:"email"`
+	Name     string    `json:"name"`
+	Role     string    `json:"role"`
+	JoinedAt time.Time `json:"joinedAt"`
+}
+
+func newOrgsMembers() *cobra.Command {
+	var organization string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "members",
+		Short:   "List who belongs to an organization",
+		Example: `  millrace orgs members --organization org_01JD…`,
+		Args:    cobra.NoArgs,
+		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
+			id, err := organizationOf(cmd.Context(), db, organization)
+			if err != nil {
+				return err
+			}
+			return listMembers(cmd, db, id, asJSON)
+		}),
+	}
+	organizationFlag(cmd, &organization)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func organizationFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "organization", "", "organization `ID`; may be left out when there is only one")
+}
+
+func listMembers(cmd *cobra.Command, db *store.Store, organizationID string, asJSON bool) error {
+	row, flush := table(io.Discard)
+	if !asJSON {
+		row, flush = table(cmd.OutOrStdout(), "USER", "EMAIL", "NAME", "ROLE", "JOINED")
+	}
+	for after := ""; ; {
+		people, err := db.ListPeople(cmd.Context(), organizationID, after, 0)
+		if err != nil {
+			return err
+		}
+		if len(people) == 0 {
+			return flush()
+		}
+		for _, p := range people {
+			after = p.UserID
+			if asJSON {
+				if err := printRecord(cmd, listedMember{p.UserID, p.Email, p.Name, string(p.Role), p.CreatedAt}); err != nil {
+					return err
+				}
+				continue
+			}
+			row(p.UserID, p.Email, p.Name, p.Role, p.CreatedAt.Format(time.RFC3339))
+		}
+	}
+}
+
+func newOrgsSetMember() *cobra.Command {
+	var organization, role string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "set-member ADDRESS",
+		Short:   "Give a user a role in an organization, or another one",
+		Example: `  millrace orgs set-member ann@shop.example --role owner --organization org_01JD…`,
+		Args:    cobra.ExactArgs(1),
+		RunE: withStore(func(cmd *cobra.Command, args []string, _ config.Settings, db *store.Store) error {
+			r, err := org.ParseRole(role)
+			if err != nil {
+				return fmt.Errorf("--role: %w", err)
+			}
+			var u *org.User
+			id, err := organizationOf(cmd.Context(), db, organization)
+			if err == nil {
+				u, err = userOf(cmd.Context(), db, args[0])
+			}
+			if err == nil {
+				err = setMember(cmd.Context(), db, id, u.ID, r)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printRecord(cmd, map[string]string{"organizationId": id, "userId": u.ID, "role": role})
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) is %s in %s\n", u.ID, u.Email, r, id)
+			return err
+		}),
+	}
+	organizationFlag(cmd, &organization)
+	cmd.Flags().StringVar(&role, "role", "", "`ROLE`: owner, admin, editor or viewer (required)")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// agreed lets the operator change any role; only the last owner stays one.
+func agreed(org.Role) error { return nil }
+
+func setMember(ctx context.Context, db *store.Store, organizationID, userID string, role org.Role) error {
+	return db.InTx(ctx, func(ctx context.Context, tx *store.Store) error {
+		now := time.Now().UTC()
+		_, err := tx.SetRole(ctx, operator(), organizationID, userID, role, now, agreed)
+		if errors.Is(err, org.ErrMemberNotFound) {
+			return tx.AddMember(ctx, operator(), &org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: now})
+		}
+		return err
+	})
+}
+
+func newOrgsRemoveMember() *cobra.Command {
+	var organization string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "remove-member ADDRESS",
+		Short:   "Take a user's place in an organization away",
+		Example: `  millrace orgs remove-member ann@shop.example --organization org_01JD…`,
+		Args:    cobra.ExactArgs(1),
+		RunE: withStore(func(cmd *cobra.Command, args []string, _ config.Settings, db *store.Store) error {
+			var u *org.User
+			id, err := organizationOf(cmd.Context(), db, organization)
+			if err == nil {
+				u, err = userOf(cmd.Context(), db, args[0])
+			}
+			if err == nil {
+				err = db.RemoveMember(cmd.Context(), operator(), id, u.ID, time.Now().UTC(), agreed)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printRecord(cmd, map[string]string{"organizationId": id, "userId": u.ID})
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s) from %s\n", u.ID, u.Email, id)
+			return err
+		}),
+	}
+	organizationFlag(cmd, &organization)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/session"
+	"github.com/millrace/millrace/internal/store"
+)
+
+func newUsers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "users",
+		Short: "Create and list people who sign in, and permit them a new password",
+	}
+	cmd.AddCommand(newUsersCreate(), newUsersList(), newUsersResetPassword())
+	return cmd
+}
+
+// userFlags are the flags of `millrace users create`.
+type userFlags struct {
+	email, name, organization, role string
+	passwordStdin, json             bool
+}
+
+func newUsersCreate() *cobra.Command {
+	var f userFlags
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create a user and print their password, once",
+		Long: `Creates a user, with a place in an organization when one is named. The password
+is made up and printed, unless --password-stdin says that its first line is on
+the standard input; the store keeps its hash.`,
+		Example: `  millrace users create --email ann@shop.example --name Ann --organization org_01JD… --role admin
+  pass show ann | millrace users create --email ann@shop.example --name Ann --password-stdin`,
+		Args: cobra.NoArgs,
+		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
+			return f.create(cmd, db, time.Now().UTC())
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.email, "email", "", "`ADDRESS` that the user signs in with (required)")
+	flags.StringVar(&f.name, "name", "", "`NAME` of the user (required)")
+	flags.StringVar(&f.organization, "organization", "", "give the user a place in this organization `ID`")
+	flags.StringVar(&f.role, "role", string(org.RoleViewer), "`ROLE` in the organization: owner, admin, editor or viewer")
+	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "read the password from the standard input")
+	jsonFlag(cmd, &f.json)
+	return cmd
+}
+
+// madeUser is a user as --json prints it when it is made.
+type madeUser struct {
+	ID             string `json:"id"`
+	Email          string `json:"email"`
+	Name           string `json:"name"`
+	OrganizationID string `json:"organizationId,omitempty"`
+	Role           string `json:"role,omitempty"`
+	Password       string `json:"password,omitempty"`
+}
+
+func (f *userFlags) create(cmd *cobra.Command, db *store.Store, now time.Time) error {
+	role, err := org.ParseRole(f.role)
+	if err != nil {
+		return err
+	}
+	password, made, err := f.password(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	hash, err := org.HashPassword(password)
+	if err != nil {
+		return err
+	}
+	u, err := org.NewUser(f.email, f.name, hash, now)
+	if err != nil {
+		return err
+	}
+	by := operator()
+	if err := db.InTx(cmd.Context(), func(ctx context.Context, tx *store.Store) error {
+		if err := tx.CreateUser(ctx, by, u); err != nil || f.organization == "" {
+			return err
+		}
+		return tx.AddMember(ctx, by, &org.Member{OrganizationID: f.organization, UserID: u.ID, Role: role, CreatedAt: now})
+	}); err != nil {
+		return err
+	}
+	shown := madeUser{ID: u.ID, Email: u.Email, Name: u.Name, OrganizationID: f.organization}
+	if f.organization != "" {
+		shown.Role = string(role)
+	}
+	if made {
+		shown.Password = password
+	}
+	if f.json {
+		return printRecord(cmd, shown)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "created %s (%s)\n", u.ID, u.Email)
+	if made {
+		fmt.Fprintln(cmd.ErrOrStderr(), "the password is shown only now:")
+		fmt.Fprintln(cmd.OutOrStdout(), password) // alone, for PASSWORD=$(millrace users create …)
+	}
+	return nil
+}
+
+// password returns the one to set, and whether it was made up.
+func (f *userFlags) password(in io.Reader) (password string, made bool, err error) {
+	if !f.passwordStdin {
+		return rand.Text(), true, nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, org.MaxPasswordBytes+3)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", false, fmt.Errorf("reading the password: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), false, nil
+}
+
+func newUsersList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List everybody who can sign in, and where they belong",
+		Example: `  millrace users list --json | jq -r .email`,
+		Args:    cobra.NoArgs,
+		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
+			return listUsers(cmd, db, asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// listedUser is a user as --json lists it.
+type listedUser struct {
+	ID            string        `json:"id"`
+	Email         string        `json:"email"`
+	Name          string        `json:"name"`
+	CreatedAt     time.Time     `json:"createdAt"`
+	Organizations []listedPlace `json:"organizations"`
+}
+
+type listedPlace struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+func listUsers(cmd *cobra.Command, db *store.Store, asJSON bool) error {
+	row, flush := table(io.Discard)
+	if !asJSON {
+		row, flush = table(cmd.OutOrStdout(), "ID", "EMAIL", "NAME", "CREATED", "ORGANIZATIONS")
+	}
+	for after := ""; ; {
+		users, err := db.ListUsers(cmd.Context(), after, 0)
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 {
+			return flush()
+		}
+		for _, u := range users {
+			after = u.ID
+			places, err := db.ListPlaces(cmd.Context(), u.ID)
+			if err != nil {
+				return err
+			}
+			listed := listedUser{ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: u.CreatedAt, Organizations: []listedPlace{}}
+			var names []string
+			for _, p := range places {
+				listed.Organizations = append(listed.Organizations, listedPlace{p.OrganizationID, p.Organization, string(p.Role)})
+				names = append(names, fmt.Sprintf("%s (%s)", p.OrganizationID, p.Role))
+			}
+			if asJSON {
+				if err := printRecord(cmd, listed); err != nil {
+					return err
+				}
+				continue
+			}
+			row(u.ID, u.Email, u.Name, u.CreatedAt.Format(time.RFC3339), strings.Join(names, ", "))
+		}
+	}
+}
+
+func newUsersResetPassword() *cobra.Command {
+	var set, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "reset-password ADDRESS",
+		Short: "Permit a user a new password, or set one",
+		Long: `Prints a token with which the user sets a new password within an hour, by the
+operation password/reset. It is for installations that send no mail.
+
+With --set a password is made up, set at once and printed instead, and all
+sessions of the user end.`,
+		Example: `  millrace users reset-password ann@shop.example
+  millrace users reset-password ann@shop.example --set`,
+		Args: cobra.ExactArgs(1),
+		RunE: withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
+			email, err := org.NormalizeEmail(args[0])
+			if err != nil {
+				return err
+			}
+			u, err := db.UserByEmail(cmd.Context(), email)
+			if err != nil {
+				return fmt.Errorf("%s: %w", email, err)
+			}
+			if set {
+				return setPassword(cmd, db, u, asJSON)
+			}
+			return permitPassword(cmd, db, u, s.Query.BaseURL(), asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&set, "set", false, "make a password up and set it")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func setPassword(cmd *cobra.Command, db *store.Store, u *org.User, asJSON bool) error {
+	password := rand.Text()
+	hash, err := org.HashPassword(password)
+	if err != nil {
+		return err
+	}
+	if err := db.SetPassword(cmd.Context(), operator(), u.ID, "", hash, time.Now().UTC(), nil); err != nil {
+		return err
+	}
+	if asJSON {
+		return printRecord(cmd, map[string]string{"id": u.ID, "email": u.Email, "password": password})
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "set a new password for %s (%s); it is shown only now:\n", u.ID, u.Email)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), password)
+	return err
+}
+
+func permitPassword(cmd *cobra.Command, db *store.Store, u *org.User, queryURL string, asJSON bool) error {
+	r, text := session.NewReset(u.ID, time.Now().UTC())
+	if err := db.CreateReset(cmd.Context(), operator(), r); err != nil {
+		return err
+	}
+	if asJSON {
+		return printRecord(cmd, map[string]any{"id": u.ID, "email": u.Email, "token": text, "expiresAt": r.ExpiresAt})
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "until %s %s may set a new password by POST %s/rpc/password/reset with this token, shown only now:\n",
+		r.ExpiresAt.Format(time.RFC3339), u.Email, queryURL)
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), text)
+	return err
+}
