@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/bulk"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
@@ -224,7 +225,7 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.db.CreateWebsite(t.Context(), foreign, byOperator); err != nil {
+	if err := p.db.CreateWebsite(t.Context(), foreign, audit.ByOperator("test")); err != nil {
 		t.Fatal(err)
 	}
 	own := []string{"--organization", p.website.OrganizationID}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/fault"
@@ -24,77 +25,33 @@ const allScopes = "all"
 func newKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Create, list and revoke API keys",
+		Short: "Create, list, change and end API keys",
+		Long: `Looks after the API keys of every organization. What these commands change, the
+audit remembers with the name of the account that ran them, and running daemons
+hear of it within a second.`,
 	}
-	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysRevoke())
+	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysGet(), newKeysUpdate(), newKeysRotate(), newKeysRevoke(), newKeysDelete())
 	return cmd
 }
 
-// keyFlags are the flags of `millrace keys create`.
-type keyFlags struct {
-	name, organization, website, expires string
-	scopes                               []string
+// keyDesk is the store with the rules of keys in front of it.
+type keyDesk struct {
+	*apikey.Service
+
+	db  *store.Store
+	now time.Time
 }
 
-func newKeysCreate() *cobra.Command {
-	var f keyFlags
-	var scopes strings.Builder
-	for _, s := range auth.Scopes {
-		fmt.Fprintf(&scopes, "  %-20s %s\n", s.Scope, s.Grants)
-	}
-	cmd := &cobra.Command{
-		Use:   "create",
-		Short: "Create an API key and print its secret, once",
-		Long: `Creates an API key and prints its secret, which is shown only now: the store
-keeps its hash. The scopes are
-
-` + scopes.String() + `
-and "all" for every one of them.`,
-		Example: `  millrace keys create --name server --scope track:events --website web_01JD…
-  millrace keys create --name dashboards --scope read:data --expires 2160h
-  millrace keys create --name admin --scope all --organization org_01JD…`,
-		Args: cobra.NoArgs,
-		RunE: withStore(func(cmd *cobra.Command, _ []string, s config.Settings, db *store.Store) error {
-			return f.create(cmd, s.Key.Prefix, db, time.Now().UTC())
-		}),
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "`NAME` of the key (required)")
-	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be given more than once (required)")
-	flags.StringVar(&f.organization, "organization", "", "organization `ID`; may be left out when there is only one")
-	flags.StringVar(&f.website, "website", "", "limit the key to this website `ID`")
-	flags.StringVar(&f.expires, "expires", "", "`WHEN` the key expires: 720h from now, or a time such as 2027-01-01T00:00:00Z; never when left out")
-	return cmd
+// withKeys runs a command with the rules of keys. What a rule refuses is said as
+// the operator reads it.
+func withKeys(run func(cmd *cobra.Command, args []string, keys *keyDesk) error) func(*cobra.Command, []string) error {
+	return withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
+		rules := apikey.Config{Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings()}
+		return told(run(cmd, args, &keyDesk{apikey.NewService(rules, db, nil), db, time.Now().UTC()}))
+	})
 }
 
-func (f *keyFlags) create(cmd *cobra.Command, prefix string, db *store.Store, now time.Time) error {
-	scopes, err := parseScopes(f.scopes)
-	if err != nil {
-		return err
-	}
-	expires, err := parseExpires(f.expires, now)
-	if err != nil {
-		return err
-	}
-	organization, err := organizationOf(cmd.Context(), db, f.organization)
-	if err != nil {
-		return err
-	}
-	key, secret, err := keysOf(prefix, db).Create(cmd.Context(), apikey.Spec{
-		OrganizationID: organization, WebsiteID: f.website, Name: f.name, Scopes: scopes, ExpiresAt: expires,
-	}, byOperator)
-	if err != nil {
-		return told(err)
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "created %s (%s); the secret is shown only now:\n", key.ID, strings.Join(key.Scopes, ", "))
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), secret) // alone, for KEY=$(millrace keys create …)
-	return err
-}
-
-// byOperator is how the audit calls whoever runs this command.
-var byOperator = audit.By{Actor: audit.Actor{Type: audit.Operator, Name: "millrace"}}
-
-// told writes a refusal as the operator reads it: every rule that was broken.
+// told says every rule that was broken, without the code for callers.
 func told(err error) error {
 	if !fault.Is(err, fault.Validation) {
 		return err
@@ -106,34 +63,132 @@ func told(err error) error {
 	return errors.New(strings.Join(rules, "; "))
 }
 
-func keysOf(prefix string, db *store.Store) *apikey.Service {
-	return apikey.NewService(apikey.Config{Prefix: prefix, Scopes: auth.AllScopes().Strings()}, db, nil)
+// target names a key of whatever organization.
+func (d *keyDesk) target(ctx context.Context, id string) (apikey.Target, error) {
+	k, err := d.db.KeyByID(ctx, id)
+	if err != nil {
+		return apikey.Target{}, fmt.Errorf("%s: %w", id, err)
+	}
+	return apikey.Target{OrganizationID: k.OrganizationID, ID: k.ID}, nil
 }
 
-func parseScopes(names []string) ([]string, error) {
-	if len(names) == 1 && names[0] == allScopes {
-		return auth.AllScopes().Strings(), nil
+// printKey prints a key as the answers of the operations have it.
+func printKey(out io.Writer, k *apikey.Key, secret string, now time.Time) error {
+	var body any = management.NewKeyBody(k, now)
+	if secret != "" {
+		body = management.SecretKeyBody{KeyBody: management.NewKeyBody(k, now), Secret: secret}
 	}
-	set, err := auth.ParseScopes(names)
-	if err != nil {
-		return nil, fmt.Errorf("--scope: %w", err)
-	}
-	return set.Strings(), nil
+	return json.NewEncoder(out).Encode(body)
 }
 
-// parseExpires reads a duration from now, or a time; zero for never.
-func parseExpires(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+func newKeysList() *cobra.Command {
+	var f apikey.Filter
+	var status string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List an organization's API keys, revoked ones too",
+		Example: `  millrace keys list --organization org_01JD…
+  millrace keys list --status active --json | jq -r .id`,
+		Args: cobra.NoArgs,
+		RunE: withKeys(func(cmd *cobra.Command, _ []string, keys *keyDesk) (err error) {
+			if f.OrganizationID, err = organizationOf(cmd.Context(), keys.db, f.OrganizationID); err != nil {
+				return err
+			}
+			if f.Status, err = parseStatus(status); err != nil {
+				return err
+			}
+			return keys.list(cmd.Context(), cmd.OutOrStdout(), f, asJSON)
+		}),
 	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return now.Add(d), nil
+	flags := cmd.Flags()
+	flags.StringVar(&f.OrganizationID, "organization", "", "organization `ID`; may be left out when there is only one")
+	flags.StringVar(&f.WebsiteID, "website", "", "only keys that are limited to the website with this `ID`")
+	flags.StringVar(&f.Tag, "tag", "", "only keys with this `TAG`")
+	flags.StringVar(&f.Search, "search", "", "only keys with this `TEXT` in their name, or whose secret begins with it")
+	flags.StringVar(&status, "status", "", "only keys that are active, revoked or expired")
+	flags.BoolVar(&asJSON, "json", false, "print a JSON object per key")
+	return cmd
+}
+
+func parseStatus(text string) (apikey.Status, error) {
+	switch s := apikey.Status(text); s {
+	case "", apikey.Active, apikey.Revoked, apikey.Expired:
+		return s, nil
+	default:
+		return "", fmt.Errorf("--status: %q is none of active, revoked and expired", text)
 	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("--expires: %q is neither a duration such as 720h nor a time such as %s", text, now.AddDate(1, 0, 0).Format(time.RFC3339))
+}
+
+func (d *keyDesk) list(ctx context.Context, out io.Writer, f apikey.Filter, asJSON bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(w, "ID\tNAME\tSTARTS\tSTATE\tWEBSITE\tEXPIRES\tUSED\tSCOPES")
 	}
-	return t.UTC(), nil
+	for {
+		page, err := d.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return w.Flush()
+		}
+		for _, k := range page {
+			if asJSON {
+				err = printKey(out, k, "", d.now)
+			} else {
+				err = printRow(w, k, d.now)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		f.After = page[len(page)-1].ID
+	}
+}
+
+func printRow(w io.Writer, k *apikey.Key, now time.Time) error {
+	website := k.WebsiteID
+	if website == "" {
+		website = "(all)"
+	}
+	_, err := fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\n",
+		k.ID, printable(k.Name), k.Start, k.Status(now), website, orNever(k.ExpiresAt), orNever(k.LastUsedAt), keyScopes(k.Scopes))
+	return err
+}
+
+func orNever(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Format(time.RFC3339)
+}
+
+func keyScopes(scopes []string) string {
+	if len(scopes) == len(auth.Scopes) {
+		return allScopes
+	}
+	return strings.Join(scopes, ",")
+}
+
+func newKeysGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get KEY-ID",
+		Short:   "Print everything about an API key but its secret, as JSON",
+		Example: `  millrace keys get key_01JD…`,
+		Args:    cobra.ExactArgs(1),
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+			t, err := keys.target(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			k, err := keys.Get(cmd.Context(), t.OrganizationID, t.ID)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return printKey(cmd.OutOrStdout(), k, "", keys.now)
+		}),
+	}
 }
 
 // organizationOf returns the named organization, or the only one.
@@ -160,87 +215,6 @@ func organizationOf(ctx context.Context, db *store.Store, id string) (string, er
 		return "", errors.New("there is no organization yet: make one with millrace bootstrap")
 	}
 	return "", fmt.Errorf("--organization is needed, one of %s", strings.Join(choices, ", "))
-}
-
-func newKeysList() *cobra.Command {
-	var organization string
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List an organization's API keys, revoked ones too",
-		Example: `  millrace keys list --organization org_01JD…`,
-		Args:    cobra.NoArgs,
-		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
-			id, err := organizationOf(cmd.Context(), db, organization)
-			if err != nil {
-				return err
-			}
-			keys, err := db.ListKeys(cmd.Context(), apikey.Filter{OrganizationID: id})
-			if err != nil {
-				return err
-			}
-			return printKeys(cmd.OutOrStdout(), keys, time.Now())
-		}),
-	}
-	cmd.Flags().StringVar(&organization, "organization", "", "organization `ID`; may be left out when there is only one")
-	return cmd
-}
-
-func printKeys(out io.Writer, keys []*apikey.Key, now time.Time) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tNAME\tSTARTS\tSTATE\tWEBSITE\tEXPIRES\tSCOPES")
-	for _, k := range keys {
-		website := k.WebsiteID
-		if website == "" {
-			website = "(all)"
-		}
-		expires := "never"
-		if !k.ExpiresAt.IsZero() {
-			expires = k.ExpiresAt.Format(time.RFC3339)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\n",
-			k.ID, k.Name, k.Start, keyState(k, now), website, expires, keyScopes(k.Scopes))
-	}
-	return w.Flush()
-}
-
-func keyState(k *apikey.Key, now time.Time) string {
-	switch {
-	case !k.RevokedAt.IsZero():
-		return "revoked"
-	case !k.Active(now):
-		return "expired"
-	}
-	return "active"
-}
-
-func keyScopes(scopes []string) string {
-	if len(scopes) == len(auth.Scopes) {
-		return allScopes
-	}
-	return strings.Join(scopes, ",")
-}
-
-func newKeysRevoke() *cobra.Command {
-	return &cobra.Command{
-		Use:   "revoke KEY-ID",
-		Short: "Revoke an API key, for good",
-		Long: `Revokes an API key. That is final. Running daemons refuse the key within 5
-seconds (the setting lookup.fresh).`,
-		Example: `  millrace keys revoke key_01JD…`,
-		Args:    cobra.ExactArgs(1),
-		RunE: withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
-			key, err := db.KeyByID(cmd.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			target := apikey.Target{OrganizationID: key.OrganizationID, ID: key.ID}
-			if _, err := keysOf(s.Key.Prefix, db).Revoke(cmd.Context(), target, byOperator); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s (%s)\n", key.ID, key.Name)
-			return err
-		}),
-	}
 }
 
 // withStore runs a command with an open metadata store.

@@ -114,7 +114,7 @@ func seeded(t *testing.T) (flag string, db *store.Store, w *website.Website) {
 	if w, err = website.New(o.ID, "Shop", "shop.example", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateWebsite(t.Context(), w, byOperator); err != nil {
+	if err := db.CreateWebsite(t.Context(), w, audit.ByOperator("test")); err != nil {
 		t.Fatal(err)
 	}
 	return "--store.url=" + url, db, w
@@ -152,7 +152,7 @@ func TestAKeyIsCreatedListedAndRevoked(t *testing.T) {
 		t.Errorf("the key is %+v", key)
 	}
 	list := mustMillrace(t, "keys", "list", url)
-	if !regexp.MustCompile(key.ID + ` +server +mlr_\w+… +active +` + w.ID + ` +\S+ +read:data,track:events`).MatchString(list) {
+	if !regexp.MustCompile(key.ID + ` +server +mlr_\w+… +active +` + w.ID + ` +\S+ +never +read:data,track:events`).MatchString(list) {
 		t.Errorf("the list is\n%s", list)
 	}
 	if strings.Contains(list, secret) {

@@ -146,6 +146,7 @@ type keyRotate struct {
 	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"86400" doc:"For how long the old secret is still accepted."`
 }
 
+// KeyBody is a key as the wire has it, without its secret.
 type KeyBody struct {
 	ID             string        `json:"id"`
 	OrganizationID string        `json:"organizationId"`
@@ -176,14 +177,15 @@ type rateLimitBody struct {
 	WindowSeconds int  `json:"windowSeconds"`
 }
 
-// newKeyBody is a key with its secret, this one time.
-type newKeyBody struct {
+// SecretKeyBody is a key with its secret, this one time.
+type SecretKeyBody struct {
 	KeyBody
 
 	Secret string `json:"secret" doc:"The secret, which is shown only now."`
 }
 
-func bodyOfKey(k *apikey.Key, now time.Time) KeyBody {
+// NewKeyBody returns a key as the wire has it.
+func NewKeyBody(k *apikey.Key, now time.Time) KeyBody {
 	prefix, start := k.Start, ""
 	if i := strings.LastIndexByte(k.Start, '_'); i >= 0 {
 		prefix, start = k.Start[:i], k.Start[i+1:]
@@ -213,7 +215,7 @@ func (s *APIKeys) told(k *apikey.Key, err error) (*KeyBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bodyOfKey(k, time.Now())
+	b := NewKeyBody(k, time.Now())
 	return &b, nil
 }
 
@@ -221,7 +223,7 @@ func (in *KeyChange) target(call *rpc.Call) apikey.Target {
 	return apikey.Target{OrganizationID: call.OrganizationID(), ID: in.ID.ID, Version: in.Version.Version}
 }
 
-func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*newKeyBody, error) {
+func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*SecretKeyBody, error) {
 	if err := mayGrant(call, in.Scopes); err != nil {
 		return nil, err
 	}
@@ -238,7 +240,7 @@ func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*n
 	if err != nil {
 		return nil, err
 	}
-	return &newKeyBody{KeyBody: bodyOfKey(k, time.Now()), Secret: secret}, nil
+	return &SecretKeyBody{KeyBody: NewKeyBody(k, time.Now()), Secret: secret}, nil
 }
 
 // website returns the id of the website that a new key is limited to, empty for
@@ -290,7 +292,7 @@ func (s *APIKeys) list(ctx context.Context, call *rpc.Call, in *keyList) (*rpc.L
 	}
 	bodies, now := make([]KeyBody, len(found)), time.Now()
 	for i, k := range found {
-		bodies[i] = bodyOfKey(k, now)
+		bodies[i] = NewKeyBody(k, now)
 	}
 	return rpc.Cut(bodies, in.Size(), func(b KeyBody) any { return b.ID }), nil
 }
@@ -302,13 +304,13 @@ func (s *APIKeys) update(ctx context.Context, call *rpc.Call, in *keyUpdate) (*K
 	return s.told(s.Service.Update(ctx, in.target(call), in.patch(), call.By))
 }
 
-func (s *APIKeys) rotate(ctx context.Context, call *rpc.Call, in *keyRotate) (*newKeyBody, error) {
+func (s *APIKeys) rotate(ctx context.Context, call *rpc.Call, in *keyRotate) (*SecretKeyBody, error) {
 	grace := time.Duration(in.GracePeriodSeconds) * time.Second
 	k, secret, err := s.Service.Rotate(ctx, in.target(call), grace, call.By)
 	if err != nil {
 		return nil, err
 	}
-	return &newKeyBody{KeyBody: bodyOfKey(k, time.Now()), Secret: secret}, nil
+	return &SecretKeyBody{KeyBody: NewKeyBody(k, time.Now()), Secret: secret}, nil
 }
 
 func (s *APIKeys) revoke(ctx context.Context, call *rpc.Call, in *KeyChange) (*KeyBody, error) {

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/auth"
+)
+
+// keyFlags are the settings of a key, for `millrace keys create` and `update`.
+type keyFlags struct {
+	name, expires string
+	scopes, tags  []string
+	ips           []string
+	rateLimit     int
+	rateWindow    time.Duration
+	idleDays      int
+	json          bool
+}
+
+func (f *keyFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.name, "name", "", "`NAME` of the key")
+	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be given more than once")
+	flags.StringVar(&f.expires, "expires", "", "`WHEN` the key expires: 720h from now, a time such as 2027-01-01T00:00:00Z, or never")
+	flags.IntVar(&f.rateLimit, "rate-limit", 0, "the key's own limit of `REQUESTS` in a window, over all endpoints; 0 for none")
+	flags.DurationVar(&f.rateWindow, "rate-window", apikey.DefaultRateWindow, "the `TIME` of that window")
+	flags.StringArrayVar(&f.ips, "ip", nil, "an `ADDRESS` or range from which alone the key is accepted; may be given more than once, and empty for everywhere")
+	flags.IntVar(&f.idleDays, "idle-days", 0, "after how many `DAYS` without use the key expires; 0 for never")
+	flags.StringArrayVar(&f.tags, "tag", nil, "a `TAG`; may be given more than once, and empty for none")
+	flags.BoolVar(&f.json, "json", false, "print a JSON object")
+}
+
+func (f *keyFlags) limit() apikey.RateLimit {
+	if f.rateLimit == 0 {
+		return apikey.RateLimit{}
+	}
+	return apikey.RateLimit{Enabled: true, Limit: f.rateLimit, Window: f.rateWindow}
+}
+
+func newKeysCreate() *cobra.Command {
+	var f keyFlags
+	var organization, website string
+	var scopes strings.Builder
+	for _, s := range auth.Scopes {
+		fmt.Fprintf(&scopes, "  %-20s %s\n", s.Scope, s.Grants)
+	}
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create an API key and print its secret, once",
+		Long: `Creates an API key and prints its secret, which is shown only now: the store
+keeps its hash. A name and a scope are needed. The scopes are
+
+` + scopes.String() + `
+and "all" for every one of them.`,
+		Example: `  millrace keys create --name server --scope track:events --website web_01JD…
+  millrace keys create --name dashboards --scope read:data --expires 2160h --ip 203.0.113.0/24
+  KEY=$(millrace keys create --name admin --scope all --organization org_01JD…)`,
+		Args: cobra.NoArgs,
+		RunE: withKeys(func(cmd *cobra.Command, _ []string, keys *keyDesk) error {
+			return f.create(cmd, keys, organization, website)
+		}),
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().StringVar(&organization, "organization", "", "organization `ID`; may be left out when there is only one")
+	cmd.Flags().StringVar(&website, "website", "", "limit the key to this website `ID`")
+	return cmd
+}
+
+func (f *keyFlags) create(cmd *cobra.Command, keys *keyDesk, organization, website string) error {
+	scopes, err := parseScopes(f.scopes)
+	if err != nil {
+		return err
+	}
+	expires, err := parseExpires(f.expires, keys.now)
+	if err != nil {
+		return err
+	}
+	if organization, err = organizationOf(cmd.Context(), keys.db, organization); err != nil {
+		return err
+	}
+	k, secret, err := keys.Create(cmd.Context(), apikey.Spec{
+		OrganizationID: organization, WebsiteID: website, Name: f.name, Scopes: scopes, ExpiresAt: expires,
+		RateLimit: f.limit(), IPAllow: notEmpty(f.ips), IdleExpiryDays: f.idleDays, Tags: notEmpty(f.tags),
+	}, operator())
+	if err != nil {
+		return err
+	}
+	return f.tell(cmd, keys, k, secret, "created")
+}
+
+// tell prints a secret alone on the output, so that a shell can take it, and the
+// rest beside it; or all as JSON.
+func (f *keyFlags) tell(cmd *cobra.Command, keys *keyDesk, k *apikey.Key, secret, done string) error {
+	if f.json {
+		return printKey(cmd.OutOrStdout(), k, secret, keys.now)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s %s (%s); the secret is shown only now:\n", done, k.ID, strings.Join(k.Scopes, ", "))
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), secret)
+	return err
+}
+
+func newKeysUpdate() *cobra.Command {
+	var f keyFlags
+	cmd := &cobra.Command{
+		Use:   "update KEY-ID",
+		Short: "Change an API key's settings",
+		Long: `Changes the settings whose flags are given; the others stay. Scopes, addresses
+and tags are replaced whole.`,
+		Example: `  millrace keys update key_01JD… --expires 720h --rate-limit 600
+  millrace keys update key_01JD… --ip "" --expires never`,
+		Args: cobra.ExactArgs(1),
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+			patch, err := f.patch(cmd.Flags(), keys.now)
+			if err != nil {
+				return err
+			}
+			t, err := keys.target(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			k, err := keys.Update(cmd.Context(), t, patch, operator())
+			if err != nil {
+				return err
+			}
+			return done(cmd, f.json, "updated", k, keys.now)
+		}),
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// patch makes a change of the flags that were given.
+func (f *keyFlags) patch(flags *pflag.FlagSet, now time.Time) (p apikey.Patch, err error) {
+	if flags.Changed("name") {
+		p.Name = &f.name
+	}
+	if flags.Changed("scope") {
+		scopes, err := parseScopes(f.scopes)
+		if err != nil {
+			return p, err
+		}
+		p.Scopes = &scopes
+	}
+	if flags.Changed("expires") {
+		expires, err := parseExpires(f.expires, now)
+		if err != nil {
+			return p, err
+		}
+		p.ExpiresAt = &expires
+	}
+	if flags.Changed("rate-limit") {
+		limit := f.limit()
+		p.RateLimit = &limit
+	}
+	if flags.Changed("ip") {
+		ips := notEmpty(f.ips)
+		p.IPAllow = &ips
+	}
+	if flags.Changed("idle-days") {
+		p.IdleExpiryDays = &f.idleDays
+	}
+	if flags.Changed("tag") {
+		tags := notEmpty(f.tags)
+		p.Tags = &tags
+	}
+	return p, nil
+}
+
+// notEmpty leaves out empty texts, with which a list is cleared.
+func notEmpty(texts []string) []string {
+	var kept []string
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func newKeysRotate() *cobra.Command {
+	var f keyFlags
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:   "rotate KEY-ID",
+		Short: "Give an API key a new secret and print it, once",
+		Long: `Gives an API key a new secret. The old one dies at once, or when the grace is
+over; the one before it dies in any case.`,
+		Example: `  millrace keys rotate key_01JD… --grace 1h`,
+		Args:    cobra.ExactArgs(1),
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+			t, err := keys.target(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			k, secret, err := keys.Rotate(cmd.Context(), t, grace, operator())
+			if err != nil {
+				return err
+			}
+			return f.tell(cmd, keys, k, secret, "rotated")
+		}),
+	}
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how `LONG` the old secret is still accepted, up to 24h")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func newKeysRevoke() *cobra.Command {
+	return newKeysEnd("revoke KEY-ID", "Revoke an API key, for good", `Revokes an API key. That is final. Running daemons refuse the key within a
+second, and while Kafka is away within 5 (the setting lookup.fresh).`, "revoked", (*apikey.Service).Revoke)
+}
+
+func newKeysDelete() *cobra.Command {
+	return newKeysEnd("delete KEY-ID", "Delete an API key, revoked or not", `Ends an API key as a revocation does and takes it out of all lists. The audit
+keeps what it was.`, "deleted", (*apikey.Service).Delete)
+}
+
+// endKey is a rule that ends a key.
+type endKey func(*apikey.Service, context.Context, apikey.Target, audit.By) (*apikey.Key, error)
+
+// newKeysEnd makes a command that ends a key.
+func newKeysEnd(use, short, long, what string, end endKey) *cobra.Command {
+	var asJSON bool
+	verb, _, _ := strings.Cut(use, " ")
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Example: `  millrace keys ` + verb + ` key_01JD…`,
+		Args:    cobra.ExactArgs(1),
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+			t, err := keys.target(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			k, err := end(keys.Service, cmd.Context(), t, operator())
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return done(cmd, asJSON, what, k, keys.now)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// done says what was done to a key.
+func done(cmd *cobra.Command, asJSON bool, what string, k *apikey.Key, now time.Time) error {
+	if asJSON {
+		return printKey(cmd.OutOrStdout(), k, "", now)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s)\n", what, k.ID, printable(k.Name))
+	return err
+}
+
+func parseScopes(names []string) ([]string, error) {
+	if len(names) == 1 && names[0] == allScopes {
+		return auth.AllScopes().Strings(), nil
+	}
+	set, err := auth.ParseScopes(names)
+	if err != nil {
+		return nil, fmt.Errorf("--scope: %w", err)
+	}
+	return set.Strings(), nil
+}
+
+// parseExpires reads a duration from now, or a time; zero for never.
+func parseExpires(text string, now time.Time) (time.Time, error) {
+	if text == "" || text == "never" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(d), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--expires: %q is neither a duration such as 720h nor a time such as %s", text, now.AddDate(1, 0, 0).Format(time.RFC3339))
+	}
+	return t.UTC(), nil
+}
