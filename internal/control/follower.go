@@ -239,7 +239,7 @@ func (f *Follower) reload(ctx context.Context, missed bool) error {
 	}
 	var errs []error
 	for _, s := range f.deps.States {
-		errs = append(errs, s.load(ctx))
+		errs = append(errs, s.Load(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -25,8 +25,9 @@ type Outbox interface {
 
 // Publisher sends records.
 type Publisher interface {
-	// Publish returns nil once all in-sync replicas have every record. After an
-	// error the records' memory still belongs to the Publisher.
+	// Publish returns nil once all in-sync replicas have every record. It should
+	// be patient: what it gives up may still be stored, and is sent again. After an
+	// error the records' memory still belongs to it.
 	Publish(ctx context.Context, recs []record.Record) error
 }
 
@@ -150,7 +151,7 @@ func (r *Relay) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := r.deps.Publisher.Publish(ctx, []record.Record{rec}); err != nil {
+	if err := r.send(ctx, []record.Record{rec}); err != nil {
 		return false, fmt.Errorf("publishing a beat: %w", err)
 	}
 	r.beatAt = start
@@ -173,7 +174,7 @@ func (r *Relay) publish(ctx context.Context, pending []Posted) error {
 		}
 		recs, seqs = append(recs, rec), append(seqs, p.Seq)
 	}
-	if err := r.deps.Publisher.Publish(ctx, recs); err != nil {
+	if err := r.send(ctx, recs); err != nil {
 		return fmt.Errorf("publishing %d changes: %w", len(recs), err)
 	}
 	if err := r.deps.Outbox.Relayed(ctx, seqs); err != nil {
@@ -184,6 +185,19 @@ func (r *Relay) publish(ctx context.Context, pending []Posted) error {
 	}
 	r.metrics.published.Add(float64(len(recs)))
 	return nil
+}
+
+// send publishes, and leaves when ctx ends: the records may be stored then or
+// not.
+func (r *Relay) send(ctx context.Context, recs []record.Record) error {
+	done := make(chan error, 1)
+	go func() { done <- r.deps.Publisher.Publish(ctx, recs) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (r *Relay) noteFailure(ctx context.Context, err error) {

@@ -71,8 +71,9 @@ func (s *States) put(c Change) bool {
 	return true
 }
 
-// load takes over a snapshot.
-func (s *States) load(ctx context.Context) error {
+// Load takes over a snapshot. The Follower calls it; whoever has reason to doubt the
+// states may too.
+func (s *States) Load(ctx context.Context) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	s.mu.Lock()

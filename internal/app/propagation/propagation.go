@@ -14,9 +14,10 @@ import (
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
-// relayDeadline is the longest wait for Kafka to acknowledge changes. They wait
-// in the outbox, so a short one costs nothing.
-const relayDeadline = 5 * time.Second
+// relayDeadline is the longest wait for Kafka to acknowledge changes. What is
+// given up may be stored all the same and is sent again, so a short one would fill
+// the topic after an outage.
+const relayDeadline = time.Minute
 
 // Follow returns a follower of control.v1 and the part that runs it. List the
 // part after what the caches and states read from. The daemon called component
