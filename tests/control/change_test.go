@@ -62,7 +62,7 @@ func newKey(t *testing.T, s *stage) {
 // rotatedClientID asks the ingestion hosts alone: client ids are for them.
 func rotatedClientID(t *testing.T, s *stage) {
 	edges := s.hosts[:2]
-	sites := website.NewWebsites(s.db, nil)
+	sites := website.NewService(s.db, nil)
 	was, err := sites.Create(t.Context(), website.Spec{OrganizationID: s.organizationID, Name: "Shop", Domain: "shop.example.com"}, operator)
 	if err != nil {
 		t.Fatal(err)

@@ -147,8 +147,8 @@ func (s *stage) organization(t *testing.T) string {
 	return o.ID
 }
 
-func (s *stage) keys() *apikey.Keys {
-	return apikey.NewKeys(apikey.Config{Prefix: "mlr", Scopes: auth.AllScopes().Strings()}, s.db, nil)
+func (s *stage) keys() *apikey.Service {
+	return apikey.NewService(apikey.Config{Prefix: "mlr", Scopes: auth.AllScopes().Strings()}, s.db, nil)
 }
 
 // key makes a key and returns it with its secret.
