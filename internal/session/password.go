@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/millrace/millrace/internal/audit"
@@ -31,7 +32,7 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, cur
 	}
 	hash, err := s.deps.Passwords.Hash(ctx, password)
 	if err != nil {
-		return nil, err
+		return nil, about("newPassword", err)
 	}
 	next, text := newSession(u.ID, c.By.IP, c.By.UserAgent, s.cfg.Lifetimes, s.now())
 	if err := s.deps.Accounts.SetPassword(ctx, c.by(u), u.ID, u.PasswordHash, hash, s.now(), next); err != nil {
@@ -39,6 +40,19 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, cur
 	}
 	s.tellChanged(ctx, u)
 	return &Opened{Session: next, Token: text, User: u}, nil
+}
+
+// about returns a Validation fault as one about the field of another name.
+func about(field string, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.Validation || len(f.Details) != 1 {
+		return err
+	}
+	rule, found := strings.CutPrefix(f.Message, f.Details[0].Field)
+	if !found {
+		return err
+	}
+	return fault.Invalid(field, f.Details[0].Rule, field+rule)
 }
 
 // maxForgotten is how many requests for a new password wait to be mailed.
@@ -106,7 +120,7 @@ func (s *Service) resetPassword(ctx context.Context, c Caller, text, password st
 	}
 	hash, err := s.deps.Passwords.Hash(ctx, password)
 	if err != nil {
-		return nil, err
+		return nil, about("newPassword", err)
 	}
 	return u, s.deps.Accounts.ResetPassword(ctx, c.by(u), token.HashOf(text), hash, s.now())
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -327,10 +326,7 @@ func (s *Service) createAccount(ctx context.Context, c Caller, u *org.User, name
 	}
 	o, err := org.New(name, u.CreatedAt)
 	if err != nil {
-		if f := fault.Of(err); len(f.Details) == 1 {
-			f.Details[0].Field = "organization"
-		}
-		return fmt.Errorf("naming the organization: %w", err)
+		return about("organization", err)
 	}
 	o.CreatedBy = u.ID
 	return s.deps.Accounts.CreateAccount(ctx, c.by(u), u, o)
