@@ -74,6 +74,7 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"validate":   serveValidate,
 	"accept":     serveAccept,
 	"durable":    serveDurable,
+	"prototype":  servePrototype,
 	"broker":     serveBroker,
 	"clickhouse": serveClickHouse,
 	"parse":      loopParse,

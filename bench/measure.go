@@ -33,12 +33,14 @@ var edgeMeasures = []*measure{
 	{name: "bare", role: "bare", batch: 1, unit: "req/s", run: underLoad, help: "bare fiber reading the body, 1 event a request"},
 	{name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 1 event a request"},
 	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 1 event a request"},
+	{name: "prototype1", role: "prototype", batch: 1, unit: "ev/s", run: underLoad, help: "an edge without keys, limits, quotas, validation and metrics; 1 event a request"},
 	{name: "durable1", role: "durable", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 1 event a request"},
 	{name: "parse", role: "parse", batch: 100, unit: "ev/s", run: alone, help: "fastjson alone, bodies of 100 events"},
 	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underLoad, help: "bare fiber reading the body, 100 events a request"},
 	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 100 events a request"},
 	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 100 events a request"},
 	{name: "produce", role: "produce", batch: 100, unit: "rec/s", run: alone, help: "bare Kafka client, prebuilt records"},
+	{name: "prototype100", role: "prototype", batch: 100, unit: "ev/s", run: underLoad, help: "an edge without keys, limits, quotas, validation and metrics; 100 events a request"},
 	{name: "durable100", role: "durable", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 100 events a request"},
 }
 
@@ -85,6 +87,8 @@ var ratios = []ratio{
 	{"B2", "validate100", "parse", 0.75, "validating edge, 100 events a request, against fastjson alone"},
 	{"B3", "durable1", "bare", 0.30, "durable edge, 1 event a request, against bare fiber"},
 	{"B4", "durable100", "produce", 0.75, "durable edge, 100 events a request, against a bare Kafka client"},
+	{"B5", "durable1", "prototype1", 0.80, "durable edge with keys, limits and quotas against one without, 1 event a request"},
+	{"", "durable100", "prototype100", 0, "the same, 100 events a request"},
 	{"", "accept1", "bare", 0, "accept path without broker, 1 event a request, against bare fiber"},
 	{"", "accept100", "parse", 0, "accept path without broker, 100 events a request, against fastjson alone"},
 	{"", "validate100", "bare100+parse", 0, "validating edge, 100 events a request, against bare fiber and then fastjson"},
