@@ -93,7 +93,9 @@ func TestEndOfAnOrganizationEndsWhatItHas(t *testing.T) {
 		m, a := open(t)
 		a.Trust(time.Now().Add(time.Hour))
 		secret := m.add(t, nil)
-		m.change(func(m *memory) { m.websites = []website.Website{{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}} })
+		m.change(func(m *memory) {
+			m.websites = []website.Website{{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}}
+		})
 		organization := func() string {
 			w, err := a.ClientWebsite(t.Context(), "public")
 			synctest.Wait()

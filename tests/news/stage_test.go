@@ -1,4 +1,7 @@
-package control_test
+// Package news_test proves a relay and followers of changes on a broker and a
+// store: what arrives, in what order, and what becomes of it when something
+// between them fails.
+package news_test
 
 import (
 	"context"
@@ -111,7 +114,7 @@ func (s *stage) announce(t *testing.T, changes ...control.Change) {
 	}
 }
 
-// process is a follower with a memory and, unless it only listens, a relay.
+// process is a follower with a memory.
 type process struct {
 	*control.Follower
 	*memory
