@@ -9,6 +9,7 @@ type Deps struct {
 	Organizations Organizations
 	Websites      Websites
 	APIKeys       APIKeys
+	Audit         Audit
 }
 
 // Resources returns the table of all operations.
@@ -19,5 +20,6 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.Organizations.Resource(),
 		deps.Websites.Resource(),
 		deps.APIKeys.Resource(),
+		deps.Audit.Resource(),
 	}
 }

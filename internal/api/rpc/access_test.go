@@ -225,7 +225,9 @@ func (m *matrix) try(t *testing.T, resource string, o *rpc.Operation, header, va
 		body = `{"organizationId":"org_1"}`
 	}
 	status, text := call(t, m.app, path, body, header, value)
-	var answer struct{ Code string }
+	var answer struct {
+		Code string `json:"code"`
+	}
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		t.Fatalf("%s: %d %s", path, status, text)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/app/daemon"
@@ -79,11 +80,13 @@ func parts(
 		return nil, errors.Join(err, db.Close())
 	}
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
+	operations := withSites(people.management(), s, db)
+	operations.Audit = management.Audit{Entries: db}
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL()},
 		queryapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
-			Sessions: people.sessions, Management: withSites(people.management(), s, db),
+			Sessions: people.sessions, Management: operations,
 		},
 	)
 	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})

@@ -1,0 +1,19 @@
+package audit
+
+import "time"
+
+// Filter says which entries are wanted; a zero field wants all.
+type Filter struct {
+	// OrganizationID is the organization that the entries are about.
+	OrganizationID string
+	ResourceType   string // such as "apikey"
+	ResourceID     string
+	ActorID        string
+	Action         string // such as "apikey.rotated"
+	// From is the earliest time and To the first one after it.
+	From, To time.Time
+	// Before is the id of the last entry of the page before.
+	Before string
+	// Limit is the most entries; 0 means 50.
+	Limit int
+}
