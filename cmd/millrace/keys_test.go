@@ -29,7 +29,7 @@ type shownKey struct {
 func shown(t *testing.T, args ...string) (k shownKey) {
 	t.Helper()
 	out := mustMillrace(t, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), &k); err != nil {
+	if err := json.Unmarshal([]byte(out), &k); err != nil { //nolint:musttag // the names differ in case only
 		t.Fatalf("%v prints %q: %v", args, out, err)
 	}
 	return k
@@ -56,7 +56,7 @@ func TestEverySettingOfAKeyIsAFlag(t *testing.T) {
 		t.Errorf("cleared %+v", changed)
 	}
 	var got shownKey
-	if err := json.Unmarshal([]byte(mustMillrace(t, "keys", "get", url, k.ID)), &got); err != nil || got.Version != 3 {
+	if err := json.Unmarshal([]byte(mustMillrace(t, "keys", "get", url, k.ID)), &got); err != nil || got.Version != 3 { //nolint:musttag // the names differ in case only
 		t.Errorf("get prints %+v, %v", got, err)
 	}
 	key, err := db.KeyByHash(t.Context(), apikey.HashOf([]byte(k.Secret)))

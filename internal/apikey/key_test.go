@@ -1,6 +1,8 @@
 package apikey_test
 
 import (
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/id"
 )
@@ -69,5 +73,73 @@ func TestNewKeyReportsEveryProblem(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"organizationId", "name", "scopes", "expiresAt"}, fields); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestAKeyExpiresForWantOfUse(t *testing.T) {
+	t.Parallel()
+	day := 24 * time.Hour
+	for name, tc := range map[string]struct {
+		key  apikey.Key
+		want time.Time // the first instant of being expired; zero for never
+	}{
+		"without the setting":        {apikey.Key{CreatedAt: now}, time.Time{}},
+		"never used":                 {apikey.Key{CreatedAt: now, IdleExpiryDays: 1}, now.Add(day + apikey.IdleSlack)},
+		"used":                       {apikey.Key{CreatedAt: now, LastUsedAt: now.Add(day), IdleExpiryDays: 1}, now.Add(2*day + apikey.IdleSlack)},
+		"rotated after the last use": {apikey.Key{CreatedAt: now, LastUsedAt: now.Add(day), RotatedAt: now.Add(2 * day), IdleExpiryDays: 2}, now.Add(4*day + apikey.IdleSlack)},
+	} {
+		if got := tc.key.IdleAt(); !got.Equal(tc.want) {
+			t.Errorf("%s: IdleAt() = %s, want %s", name, got, tc.want)
+		}
+		if tc.want.IsZero() {
+			if !tc.key.Active(now.AddDate(100, 0, 0)) {
+				t.Errorf("%s: it expired", name)
+			}
+			continue
+		}
+		if tc.key.Status(tc.want.Add(-1)) != apikey.Active || tc.key.Status(tc.want) != apikey.Expired {
+			t.Errorf("%s: %s before and %s at the end", name, tc.key.Status(tc.want.Add(-1)), tc.key.Status(tc.want))
+		}
+	}
+}
+
+func TestAKeyIsAllowedFromItsList(t *testing.T) {
+	t.Parallel()
+	k := apikey.Key{IPAllow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	if !k.AllowsAddr(netip.MustParseAddr("::ffff:10.0.0.1")) || k.AllowsAddr(netip.MustParseAddr("11.0.0.1")) || k.AllowsAddr(netip.Addr{}) {
+		t.Errorf("the list is not what decides")
+	}
+	if open := (&apikey.Key{}); !open.AllowsAddr(netip.Addr{}) {
+		t.Error("a key without a list is not accepted from everywhere")
+	}
+}
+
+func TestNewsOfAKeyNameEverySecretThatIsWrongNow(t *testing.T) {
+	t.Parallel()
+	hex := func(first byte) string { return fmt.Sprintf("%02x%062d", first, 0) }
+	first, second, third := [32]byte{1}, [32]byte{2}, [32]byte{3}
+	was := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Version: 1, Hash: second, OldHash: first}
+	is := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Version: 2, Hash: third, OldHash: second, UpdatedAt: now, DeletedAt: now}
+	want := control.Change{
+		Kind: control.Key, ID: "key_1", OrganizationID: "org_1", Version: 2, Refs: []string{hex(2), hex(1), hex(3)}, Gone: true, At: now,
+	}
+	if diff := cmp.Diff(want, apikey.News(was, is)); diff != "" {
+		t.Errorf("News() (-want +got):\n%s", diff)
+	}
+	if got := apikey.News(nil, &apikey.Key{Hash: first}).Refs; len(got) != 1 || got[0] != hex(1) {
+		t.Errorf("news of a new key name %v", got)
+	}
+}
+
+func TestTheAuditOfAKeyHoldsNoSecret(t *testing.T) {
+	t.Parallel()
+	was := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Name: "ci", Hash: [32]byte{1}, UpdatedAt: now}
+	is := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Name: "ci", Hash: [32]byte{2}, Start: "mlr_abcdef", UpdatedAt: now}
+	e := apikey.Entry(apikey.ActionRotated, was, is, audit.By{Actor: audit.Actor{Type: audit.User, ID: "usr_1"}})
+	want := map[string]audit.Change{
+		"secret": {From: audit.Masked, To: audit.Masked}, "start": {From: "", To: "mlr_abcdef"},
+	}
+	if diff := cmp.Diff(want, e.Changes); diff != "" || e.Action != "apikey.rotated" || e.ResourceName != "ci" || !e.At.Equal(now) {
+		t.Errorf("Entry() = %+v, changes (-want +got):\n%s", e, diff)
 	}
 }

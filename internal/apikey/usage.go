@@ -65,17 +65,19 @@ func (u *Usage) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			if err := u.Write(ctx); err != nil && ctx.Err() == nil {
-				u.log.WarnContext(ctx, "the last use of API keys cannot be noted", "error", err)
-			}
+			u.try(ctx)
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), useFinish)
-			defer cancel()
-			if err := u.Write(last); err != nil {
-				u.log.WarnContext(last, "the last use of API keys is not noted", "error", err)
-			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), useFinish)
+			u.try(ctx)
+			cancel()
 			return nil
 		}
+	}
+}
+
+func (u *Usage) try(ctx context.Context) {
+	if err := u.Write(ctx); err != nil {
+		u.log.LogAttrs(ctx, slog.LevelWarn, "the last use of API keys cannot be noted", slog.Any("error", err))
 	}
 }
 

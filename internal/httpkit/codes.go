@@ -81,8 +81,8 @@ var Codes = []Row{
 	},
 	{
 		Code: fault.IPNotAuthorized, Status: 403, Message: "IP address not authorized",
-		Fix:     "Add the address to the website's allowed addresses.",
-		Meaning: "The website does not accept events from this address.",
+		Fix:     "Add the address to the allowed addresses of the website, or of the API key.",
+		Meaning: "The website does not accept events, or the API key no calls, from this address.",
 	},
 	{
 		Code: fault.WebsiteNotFound, Status: 404, Message: "Website not found",

@@ -1,7 +1,6 @@
 package website
 
 import (
-	"fmt"
 	"html"
 	"strings"
 )
@@ -15,6 +14,8 @@ func ScriptURL(ingestURL string) string { return strings.TrimSuffix(ingestURL, "
 // Snippet returns the tag that a website's pages carry in their head. It holds
 // the client id, which is public, and nothing else of the website.
 func (w *Website) Snippet(ingestURL string) string {
-	return fmt.Sprintf(`<script async src="%s" data-client-id="%s" data-api-url="%s"></script>`,
-		html.EscapeString(ScriptURL(ingestURL)), html.EscapeString(w.ClientID), html.EscapeString(strings.TrimSuffix(ingestURL, "/")))
+	return `<script async` + attribute("src", ScriptURL(ingestURL)) + attribute("data-client-id", w.ClientID) +
+		attribute("data-api-url", strings.TrimSuffix(ingestURL, "/")) + `></script>`
 }
+
+func attribute(name, value string) string { return " " + name + `="` + html.EscapeString(value) + `"` }

@@ -37,7 +37,7 @@ func TestAKeyIsShownWithItsSecretOnce(t *testing.T) {
 	d := newDesk(t)
 	r := d.call("admin", "apiKeys/create", ci)
 	var k apiKey
-	if err := json.Unmarshal(r.Data, &k); err != nil || r.Status != 201 {
+	if err := json.Unmarshal(r.Data, &k); err != nil || r.Status != 201 { //nolint:musttag // the names differ in case only
 		t.Fatalf("%d %s: %v", r.Status, r.Text, err)
 	}
 	if r.Header.Get("Cache-Control") != "no-store" {
@@ -255,5 +255,23 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 	}
 	if all := do[[]apiKey](d, "stranger", "apiKeys/list", `{}`); len(all) != 0 {
 		t.Errorf("a stranger sees %+v", all)
+	}
+}
+
+func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, tc := range []struct {
+		ips    string
+		status int
+		code   fault.Code
+	}{
+		{`["0.0.0.0"]`, 200, ""}, // from where these tests come
+		{`["10.0.0.0/8","2001:db8::/32"]`, 403, fault.IPNotAuthorized},
+	} {
+		k := do[apiKey](d, "owner", "apiKeys/create", `{"name":"n","scopes":["read:data"],"ipAllow":`+tc.ips+`}`)
+		if r := d.call(k.Secret, "websites/list", `{}`); r.Status != tc.status || r.Code != string(tc.code) {
+			t.Errorf("a key for %s: %d %s, want %d", tc.ips, r.Status, r.Text, tc.status)
+		}
 	}
 }

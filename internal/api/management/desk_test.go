@@ -134,7 +134,7 @@ func (d *desk) call(who, operation, body string) *reply {
 		d.t.Fatal(err)
 	}
 	r := &reply{Status: resp.StatusCode, Header: resp.Header, Text: string(text)}
-	if err := json.Unmarshal(text, r); err != nil {
+	if err := json.Unmarshal(text, r); err != nil { //nolint:musttag // the names differ in case only
 		d.t.Fatalf("%s: %s: %v", operation, text, err)
 	}
 	return r

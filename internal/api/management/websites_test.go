@@ -31,7 +31,7 @@ func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 	d := newDesk(t)
 	r := d.call("editor", "websites/create", shop)
 	var w site
-	if err := json.Unmarshal(r.Data, &w); err != nil || r.Status != 201 {
+	if err := json.Unmarshal(r.Data, &w); err != nil || r.Status != 201 { //nolint:musttag // the names differ in case only
 		t.Fatalf("%d %s: %v", r.Status, r.Text, err)
 	}
 	if !id.Valid("web", w.ID) || w.ClientID != w.ID || w.OrganizationID != d.own.ID || w.CreatedBy != "usr_editor" || w.Version != 1 {
@@ -269,7 +269,7 @@ func TestWebsitesAreListedPageByPage(t *testing.T) {
 		for cursor := ""; ; {
 			r := d.call("viewer", "websites/list", fmt.Sprintf(`{"limit":2,"sort":%q%s}`, sort, cursor))
 			var page []site
-			if err := json.Unmarshal(r.Data, &page); err != nil {
+			if err := json.Unmarshal(r.Data, &page); err != nil { //nolint:musttag // the names differ in case only
 				t.Fatalf("%s: %v", r.Text, err)
 			}
 			for _, w := range page {
