@@ -1,6 +1,7 @@
 package apikey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,6 +29,17 @@ type Store interface {
 type Config struct {
 	Prefix string   // of secrets, without the underscore
 	Scopes []string // the names of all scopes
+	// Rate has the figures of limits that are enabled without; where they are
+	// zero, they are DefaultRateLimit and DefaultRateWindow.
+	Rate RateLimit
+}
+
+// withFigures fills in what an enabled limit does not say.
+func (c Config) withFigures(r RateLimit) RateLimit {
+	if r.Enabled {
+		r.Limit, r.Window = cmp.Or(r.Limit, c.Rate.Limit), cmp.Or(r.Window, c.Rate.Window)
+	}
+	return r
 }
 
 // Service makes, changes and ends keys. It is safe for concurrent use.
@@ -63,6 +75,7 @@ func (s *Service) Create(ctx context.Context, spec Spec, by audit.By) (k *Key, s
 	if err := s.checkScopes(spec.Scopes); err != nil {
 		return nil, "", err
 	}
+	spec.RateLimit = s.cfg.withFigures(spec.RateLimit)
 	k, secret, err = New(s.cfg.Prefix, spec, s.clock())
 	if err != nil {
 		return nil, "", err
@@ -98,6 +111,10 @@ func (s *Service) Update(ctx context.Context, t Target, p Patch, by audit.By) (*
 		if err := s.checkScopes(*p.Scopes); err != nil {
 			return nil, err
 		}
+	}
+	if p.RateLimit != nil {
+		rate := s.cfg.withFigures(*p.RateLimit)
+		p.RateLimit = &rate
 	}
 	return s.change(ctx, ActionUpdated, t, by, func(was *Key, now time.Time) (*Key, error) {
 		is, err := was.with(p, now)

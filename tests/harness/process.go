@@ -161,6 +161,9 @@ func (p *Process) end(how syscall.Signal) error {
 	return p.Wait()
 }
 
+// Admin returns host:port of the daemon's metrics and health.
+func (p *Process) Admin() string { return p.admin }
+
 // Log returns what the daemon has written.
 func (p *Process) Log() string { return p.log.String() }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/ratelimit"
 )
 
 func configPage(string) (string, error) {
@@ -81,7 +82,31 @@ func limitsPage(string) (string, error) {
 		rows = append(rows, []string{l.Name, bound(l.Min), bound(l.Max), l.Unit, strconv.Itoa(l.Status), l.Note})
 	}
 	d.table([]string{"What", "At least", "At most", "Unit", "Beyond it", "Note"}, rows)
+	rateTable(d)
 	return d.String(), nil
+}
+
+// rateTable lists how often callers may ask.
+func rateTable(d *document) {
+	byKey := map[string]config.Field{}
+	for _, f := range config.Fields() {
+		byKey[f.Key] = f
+	}
+	figure := func(key string) string { return byKey[key].Default + " (" + code(key) + ")" }
+	d.heading("Requests")
+	d.paragraph("How many requests are admitted within any " + byKey["limits.window"].Default + " (" + code("limits.window") + ");\n" +
+		"one more is answered 429. Each API key, each signed-in user and each address without a\n" +
+		"credential is counted by itself, on the ingestion host each address for each website.\n" +
+		"The figures are settings, made from `internal/ratelimit/family.go`; what they mean is\n" +
+		"told in [Limits](../guides/limits.md).")
+	var rows [][]string
+	for _, f := range ratelimit.Families {
+		rows = append(rows, []string{f.Covers, figure(f.Known), figure(f.Anonymous)})
+	}
+	rows = append(rows,
+		[]string{"all of them together, for an API key whose own limit is enabled without a figure", figure("limits.key"), ""},
+		[]string{"all of them together, at the same time, for one API key", figure("limits.concurrency"), ""})
+	d.table([]string{"Requests to", "By a key or a user", "Without a credential"}, rows)
 }
 
 // bound shows a limit with its thousands apart; 0 is none.

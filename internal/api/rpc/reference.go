@@ -65,7 +65,7 @@ func (d *Document) entry(res *Resource, o *Operation) Entry {
 
 func facts(o *Operation) []Fact {
 	row := o.Class.Row()
-	all := []Fact{{"People", people(row)}, {"API keys", keys(row)}, {"Limit", string(o.Limit)}}
+	all := []Fact{{"People", people(row)}, {"API keys", keys(row)}, {"Limit", o.Limit.String()}}
 	if o.Audit != "" {
 		all = append(all, Fact{"Audit", o.Audit})
 	}

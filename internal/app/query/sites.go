@@ -12,7 +12,9 @@ import (
 // withSites adds what the operations on websites and API keys need.
 func withSites(deps management.Deps, s config.Settings, db *store.Store) management.Deps {
 	websites := website.NewService(db, nil)
-	keys := apikey.NewService(apikey.Config{Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings()}, db, nil)
+	keys := apikey.NewService(apikey.Config{
+		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(), Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
+	}, db, nil)
 	deps.Websites = management.Websites{Service: websites, IngestURL: s.Ingest.BaseURL()}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	return deps
