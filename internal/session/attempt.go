@@ -39,20 +39,30 @@ type Charge struct {
 // Attempts counts attempts. It is exact among any number of processes.
 type Attempts interface {
 	// Charge counts one attempt for every charge, or none of them: then it returns
-	// how long to wait for the one that is used up.
-	Charge(ctx context.Context, now time.Time, charges ...Charge) (wait time.Duration, err error)
+	// the refusal of the first that is used up.
+	Charge(ctx context.Context, now time.Time, charges ...Charge) (*Refusal, error)
 	// Refund takes charges back.
 	Refund(ctx context.Context, charges ...Charge) error
 }
 
+// Refusal says why an attempt was not counted.
+type Refusal struct {
+	Limit int           // the burst of the allowance that is used up
+	Wait  time.Duration // until it takes one attempt more
+}
+
 // attempt charges, and returns a RateLimited fault for who has to wait.
 func (s *Service) attempt(ctx context.Context, charges ...Charge) error {
-	wait, err := s.deps.Attempts.Charge(ctx, s.now(), charges...)
-	if err != nil || wait <= 0 {
+	now := s.now()
+	refusal, err := s.deps.Attempts.Charge(ctx, now, charges...)
+	if err != nil || refusal == nil {
 		return err
 	}
 	s.metrics.refused.Inc()
-	return &fault.Error{Code: fault.RateLimited, Message: "Too many attempts", RetryAfter: wait}
+	return &fault.Error{
+		Code: fault.RateLimited, RetryAfter: refusal.Wait,
+		Rate: &fault.Rate{Limit: refusal.Limit, Reset: now.Add(refusal.Wait)},
+	}
 }
 
 // chargeOf names who tries what. Neither accounts nor addresses stand in the

@@ -25,27 +25,30 @@ type attemptRow struct {
 var errUsedUp = errors.New("used up")
 
 // Charge counts one attempt for every charge, or none of them: then it returns
-// how long to wait for the one that is used up. Pass the charges of many people
+// the refusal of the first that is used up. Pass the charges of many people
 // before those of few, in one order everywhere, so that two calls do not wait for
 // each other.
-func (s *Store) Charge(ctx context.Context, now time.Time, charges ...session.Charge) (wait time.Duration, err error) {
+func (s *Store) Charge(ctx context.Context, now time.Time, charges ...session.Charge) (refusal *session.Refusal, err error) {
 	err = s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		for _, c := range charges {
-			if wait, err = tx.charge(ctx, now, c); err != nil {
+			wait, err := tx.charge(ctx, now, c)
+			if err != nil {
 				return err
 			}
 			if wait > 0 {
+				refusal = &session.Refusal{Limit: c.Burst, Wait: wait}
 				return errUsedUp
 			}
 		}
 		return nil
 	})
 	if errors.Is(err, errUsedUp) {
-		return wait, nil
+		return refusal, nil
 	}
-	return 0, err
+	return nil, err
 }
 
+// charge counts one attempt, or returns how long to wait for it.
 func (s *Store) charge(ctx context.Context, now time.Time, c session.Charge) (wait time.Duration, err error) {
 	ms, interval := now.UnixMilli(), c.Interval.Milliseconds()
 	last := ms + int64(c.Burst-1)*interval // the latest that may be paid for before this attempt

@@ -1,0 +1,344 @@
+package management_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/session"
+)
+
+// newHouse is a desk on which people sign in themselves: its sessions are real
+// ones, and so a caller is the token of one. Anybody may sign up.
+func newHouse(t *testing.T, site httpkit.Site) *desk {
+	t.Helper()
+	d := newDesk(t)
+	sessions := session.New(session.Config{
+		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
+	}, session.Deps{
+		Sessions: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswords(),
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	table := management.Resources(management.Deps{
+		Sessions: management.Sessions{Service: sessions}, Passwords: management.Passwords{Service: sessions},
+		Organizations: management.Organizations{Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db})},
+	})
+	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: sessions, Site: &site}, Log: slog.New(slog.DiscardHandler)})
+	return d
+}
+
+// person is somebody who is signed in.
+type person struct {
+	token, id, email, organization string
+}
+
+type signedIn struct {
+	ID            string
+	User          struct{ ID, Email, Name string }
+	Organizations []struct{ ID, Name, Role string }
+}
+
+var setCookie = regexp.MustCompile(`^millrace_session=([A-Za-z0-9_-]{43}); Path=/; Max-Age=7200; HttpOnly; SameSite=Lax$`)
+
+// cookie returns the token that an answer sets.
+func (d *desk) cookie(r *reply) string {
+	d.t.Helper()
+	m := setCookie.FindStringSubmatch(r.Header.Get("Set-Cookie"))
+	if m == nil {
+		d.t.Fatalf("%d %s sets the cookie %q", r.Status, r.Text, r.Header.Get("Set-Cookie"))
+	}
+	return m[1]
+}
+
+// signUp makes an account, with an invitation unless that is empty.
+func (d *desk) signUp(name, invitation string) person {
+	d.t.Helper()
+	body := fmt.Sprintf(`{"email":"%s@example.com","name":%q,"password":"correct horse"`, name, name)
+	if invitation != "" {
+		body += fmt.Sprintf(`,"invitation":%q`, invitation)
+	}
+	r := d.call("", "session/signUp", body+"}")
+	token := d.cookie(r)
+	in := do[signedIn](d, token, "session/get", "{}")
+	return person{token: token, id: in.User.ID, email: in.User.Email, organization: in.Organizations[0].ID}
+}
+
+const annSignsIn = `{"email":"Ann@example.com","password":"correct horse"}`
+
+func TestSomebodySignsUpInAndOut(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann := d.signUp("ann", "")
+	in := do[signedIn](d, ann.token, "session/get", "{}")
+	if in.User.Email != "ann@example.com" || len(in.Organizations) != 1 || in.Organizations[0].Role != "owner" || in.Organizations[0].Name != "ann" {
+		t.Errorf("session/get: %+v", in)
+	}
+	r := d.call("", "session/signIn", annSignsIn)
+	second := d.cookie(r)
+	if strings.Contains(r.Text, second) {
+		t.Errorf("the answer's body holds the token: %s", r.Text)
+	}
+	list := do[[]struct {
+		ID      string
+		Current bool
+	}](d, second, "session/list", "{}")
+	if len(list) != 2 || !list[0].Current || list[1].Current || list[1].ID != in.ID {
+		t.Errorf("session/list: %+v", list)
+	}
+	d.refused(second, "session/end", `{"id":"ses_none"}`, 404, fault.NotFound)
+	if r := d.call(second, "session/end", `{"id":"`+in.ID+`"}`); !r.Success || r.Header.Get("Set-Cookie") != "" {
+		t.Errorf("session/end: %d %s, cookie %q", r.Status, r.Text, r.Header.Get("Set-Cookie"))
+	}
+	d.refused(ann.token, "session/get", "{}", 401, fault.AuthRequired)
+	for range 2 { // also without a session
+		r = d.call(second, "session/signOut", "{}")
+		if c := r.Header.Get("Set-Cookie"); !r.Success || !strings.HasPrefix(c, "millrace_session=; Path=/; Max-Age=0") {
+			t.Errorf("session/signOut: %d %s, cookie %q", r.Status, r.Text, c)
+		}
+	}
+	d.refused(second, "session/get", "{}", 401, fault.AuthRequired)
+}
+
+func TestTheCookieOfAnHTTPSHostIsForItAlone(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{PublicURL: "https://api.example.com"})
+	r := d.call("", "session/signUp", `{"email":"ann@example.com","name":"Ann","password":"correct horse"}`)
+	want := regexp.MustCompile(`^__Host-millrace_session=[A-Za-z0-9_-]{43}; Path=/; Max-Age=7200; HttpOnly; Secure; SameSite=Lax$`)
+	if c := r.Header.Get("Set-Cookie"); !want.MatchString(c) {
+		t.Errorf("%d %s, cookie %q", r.Status, r.Text, c)
+	}
+}
+
+func TestAnAnswerDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	d.signUp("ann", "")
+	id := regexp.MustCompile(`"requestId":"[^"]*"`)
+	answer := func(email string) string {
+		r := d.refused("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email), 401, fault.AuthRequired)
+		if r.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: it sets a cookie", email)
+		}
+		return id.ReplaceAllString(r.Text, "")
+	}
+	if a, b := answer("ann@example.com"), answer("bob@example.com"); a != b {
+		t.Errorf("with an account %s\nwithout one %s", a, b)
+	}
+	for _, email := range []string{"ann@example.com", "bob@example.com"} {
+		var r *reply
+		for range session.Allowances.AccountSignIns.Burst {
+			r = d.call("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email))
+		}
+		if r.Status != http.StatusTooManyRequests || r.Code != string(fault.RateLimited) ||
+			!regexp.MustCompile(`"limit":10,"remaining":0,"reset":\d+,"retryAfter":(8\d|90)}$`).MatchString(r.Text) {
+			t.Errorf("%s: %d %s, Retry-After %q", email, r.Status, r.Text, r.Header.Get("Retry-After"))
+		}
+	}
+}
+
+func TestAnotherSitesPageSignsNobodyIn(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	d.signUp("ann", "")
+	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/session/signIn", strings.NewReader(annSignsIn))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(header, value)
+		resp, err := d.app.Test(req, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusForbidden || resp.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %d, cookie %q", header, resp.StatusCode, resp.Header.Get("Set-Cookie"))
+		}
+	}
+}
+
+func TestBadInputIsRefusedByItsField(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann := d.signUp("ann", "")
+	long := strings.Repeat("x", 1025)
+	for _, tc := range []struct{ who, operation, body, field string }{
+		{"", "session/signUp", `{"email":"x","name":"X","password":"correct horse"}`, "email"},
+		{"", "session/signUp", `{"email":"x@example.com\nBcc: y@example.com","name":"X","password":"correct horse"}`, "email"},
+		{"", "session/signUp", `{"email":"x@example.com","name":"\u202eX","password":"correct horse"}`, "name"},
+		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"1234567"}`, "password"},
+		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"` + long + `"}`, "password"},
+		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"` + strings.Repeat("ü", 1000) + `"}`, "password"},
+		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"correct horse","role":"owner"}`, "role"},
+		{"", "session/signIn", `{"email":5,"password":"x"}`, "email"},
+		{"", "session/signIn", `{"email":"` + strings.Repeat("x", 255) + `","password":"x"}`, "email"},
+		{"", "password/reset", `{"token":"x","newPassword":"correct horse"}`, "token"},
+		{ann.token, "password/change", `{"currentPassword":"wrong","newPassword":"correct horse"}`, "currentPassword"},
+		{ann.token, "password/change", `{"currentPassword":"correct horse","newPassword":"` + strings.Repeat("ü", 1000) + `"}`, "newPassword"},
+		{ann.token, "organization/update", `{"slug":"Not a slug"}`, "slug"},
+		{ann.token, "organization/update", `{"logoUrl":"javascript:alert(1)"}`, "logoUrl"},
+		{ann.token, "organization/update", `{"defaults":{"timezone":"Mars/Olympus"}}`, "defaults.timezone"},
+		{ann.token, "organization/update", `{"defaults":{"tz":"UTC"}}`, "defaults.tz"},
+		{ann.token, "organization/update", `{"name":null}`, "name"},
+		{ann.token, "organization/inviteMember", `{"email":"x@example.com","role":"king"}`, "role"},
+		{ann.token, "organization/inviteMember", `{"email":"x@example.com, y@example.com","role":"viewer"}`, "email"},
+		{ann.token, "organization/listMembers", `{"limit":101}`, "limit"},
+		{ann.token, "organization/listMembers", `{"cursor":"x"}`, "cursor"},
+	} {
+		r := d.refused(tc.who, tc.operation, tc.body, 400, fault.Validation)
+		if len(r.Details) != 1 || r.Details[0].Field != tc.field || strings.Contains(r.Text, "horse") {
+			t.Errorf("%s %.80s: %s, want the field %s", tc.operation, tc.body, r.Text, tc.field)
+		}
+	}
+}
+
+type organization struct {
+	ID, Name      string
+	Slug, LogoURL *string
+	Defaults      struct{ Timezone string }
+	Version       int64
+}
+
+func TestAnOrganizationsSettingsAreChanged(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann, bob := d.signUp("ann", ""), d.signUp("bob", "")
+	o := do[organization](d, ann.token, "organization/update",
+		`{"version":1,"name":" Acme ","slug":"acme","logoUrl":"https://acme.example/logo.png","defaults":{"timezone":"Europe/Berlin"}}`)
+	if o.Name != "Acme" || *o.Slug != "acme" || o.Defaults.Timezone != "Europe/Berlin" || o.Version != 2 {
+		t.Errorf("organization/update: %+v", o)
+	}
+	d.refused(ann.token, "organization/update", `{"version":1,"name":"Late"}`, 409, fault.Conflict)
+	d.refused(bob.token, "organization/update", `{"slug":"acme"}`, 409, fault.Conflict)
+	o = do[organization](d, ann.token, "organization/update", `{"slug":null,"logoUrl":null}`)
+	if o.Slug != nil || o.LogoURL != nil || o.Name != "Acme" || o.Version != 3 {
+		t.Errorf("after null: %+v", o)
+	}
+	for _, operation := range []string{"get", "update", "listMembers", "inviteMember", "listInvitations", "leave"} {
+		body := map[string]string{"update": `,"name":"Mine"`, "inviteMember": `,"email":"x@example.com","role":"viewer"`}[operation]
+		d.refused(bob.token, "organization/"+operation, fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, body), 404, fault.NotFound)
+	}
+}
+
+func TestAKeyReachesTheSettingsWithItsScopeAndNeverThePeople(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	config, data := d.key("", string(auth.ScopeManageConfig)), d.key("", string(auth.ScopeReadData))
+	if o := do[organization](d, config, "organization/update", `{"name":"By key"}`); o.ID != d.own.ID || o.Name != "By key" {
+		t.Errorf("organization/update: %+v", o)
+	}
+	d.refused(data, "organization/get", `{}`, 403, fault.Forbidden)
+	for operation, body := range map[string]string{
+		"organization/listMembers": `{}`, "organization/leave": `{}`, "session/list": `{}`,
+		"organization/inviteMember": `{"email":"x@example.com","role":"viewer"}`,
+		"organization/removeMember": `{"userId":"usr_1"}`,
+		"password/change":           `{"currentPassword":"x","newPassword":"correct horse"}`,
+	} {
+		d.refused(config, operation, body, 403, fault.AccessDenied)
+	}
+}
+
+type invitation struct {
+	ID, Email, Role string
+	Token           *string
+}
+
+func (d *desk) invite(by person, email, role string) invitation {
+	d.t.Helper()
+	return do[invitation](d, by.token, "organization/inviteMember", fmt.Sprintf(`{"organizationId":%q,"email":%q,"role":%q}`, by.organization, email, role))
+}
+
+func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann := d.signUp("ann", "")
+	in := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, more) }
+
+	// A stranger signs up with the invitation; somebody with an account accepts it.
+	carl := d.signUp("carl", *d.invite(ann, "carl@example.com", "admin").Token)
+	if carl.organization != ann.organization {
+		t.Fatalf("carl is in %s, want %s", carl.organization, ann.organization)
+	}
+	bob := d.signUp("bob", "")
+	offer := d.invite(ann, "bob@example.com", "viewer")
+	open := d.call(ann.token, "organization/listInvitations", in(""))
+	if !strings.Contains(open.Text, offer.ID) || strings.Contains(open.Text, *offer.Token) {
+		t.Errorf("listInvitations: %s", open.Text)
+	}
+	d.refused(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, fault.NotFound)
+	place := do[struct{ ID, Role string }](d, bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token))
+	if place.ID != ann.organization || place.Role != "viewer" {
+		t.Errorf("acceptInvitation: %+v", place)
+	}
+	d.refused(bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, fault.NotFound)
+	d.refused(ann.token, "organization/inviteMember", in(`,"email":"bob@example.com","role":"viewer"`), 409, fault.Conflict)
+
+	// The list comes in pages.
+	first := d.call(bob.token, "organization/listMembers", in(`,"limit":2`))
+	if !first.Pagination.HasMore || strings.Count(first.Text, "userId") != 2 {
+		t.Errorf("listMembers: %s", first.Text)
+	}
+	last := d.call(bob.token, "organization/listMembers", in(fmt.Sprintf(`,"limit":2,"cursor":%q`, *first.Pagination.NextCursor)))
+	if last.Pagination.HasMore || strings.Count(last.Text, "userId") != 1 || last.Pagination.NextCursor != nil {
+		t.Errorf("listMembers, second page: %s", last.Text)
+	}
+
+	// What each role may do shows at once.
+	set := func(who person, role string) string { return in(fmt.Sprintf(`,"userId":%q,"role":%q`, who.id, role)) }
+	d.refused(bob.token, "organization/setMemberRole", set(bob, "admin"), 403, fault.Forbidden)
+	d.refused(bob.token, "organization/update", in(`,"name":"x"`), 403, fault.Forbidden)
+	for _, body := range []string{set(bob, "owner"), set(ann, "viewer")} {
+		d.refused(carl.token, "organization/setMemberRole", body, 403, fault.Forbidden)
+	}
+	d.refused(carl.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, ann.id)), 403, fault.Forbidden)
+	d.refused(carl.token, "organization/inviteMember", in(`,"email":"x@example.com","role":"owner"`), 403, fault.Forbidden)
+	if got := do[struct{ Role string }](d, carl.token, "organization/setMemberRole", set(bob, "editor")); got.Role != "editor" {
+		t.Errorf("setMemberRole: %+v", got)
+	}
+	d.refused(carl.token, "organization/removeMember", in(`,"userId":"usr_none"`), 404, fault.NotFound)
+	do[struct{}](d, carl.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, bob.id)))
+	d.refused(bob.token, "organization/get", in(""), 404, fault.NotFound)
+
+	// The last owner stays.
+	d.refused(ann.token, "organization/leave", in(""), 409, fault.Conflict)
+	do[struct{}](d, ann.token, "organization/setMemberRole", set(carl, "owner"))
+	do[struct{}](d, ann.token, "organization/leave", in(""))
+	d.refused(ann.token, "organization/get", in(""), 404, fault.NotFound)
+	d.refused(ann.token, "organization/get", "{}", 403, fault.AccessDenied)
+
+	gone := d.invite(carl, "x@example.com", "viewer")
+	do[struct{}](d, carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)))
+	d.refused(carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)), 404, fault.NotFound)
+	d.refused("", "session/signUp", fmt.Sprintf(`{"email":"x@example.com","name":"X","password":"correct horse","invitation":%q}`, *gone.Token), 404, fault.NotFound)
+}
+
+func TestANewPasswordIsANewCookie(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann := d.signUp("ann", "")
+	other := d.cookie(d.call("", "session/signIn", annSignsIn))
+	next := d.cookie(d.call(ann.token, "password/change", `{"currentPassword":"correct horse","newPassword":"new password"}`))
+	for _, old := range []string{ann.token, other} {
+		d.refused(old, "session/get", "{}", 401, fault.AuthRequired)
+	}
+	do[signedIn](d, next, "session/get", "{}")
+	d.refused("", "session/signIn", annSignsIn, 401, fault.AuthRequired)
+	d.refused("", "password/forgot", `{"email":"ann@example.com"}`, 403, fault.Forbidden) // no mail is sent here
+	d.refused("", "session/signUp", `{"email":"ANN@example.com","name":"Ann","password":"correct horse"}`, 409, fault.Conflict)
+}
