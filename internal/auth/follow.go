@@ -6,23 +6,27 @@ import (
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/website"
 )
 
 // Apply implements control.Cache: what a change makes wrong is read again by
-// whoever asks next. That an older change comes late, or twice, costs one read
-// and brings nothing back, since what is read is the store's.
+// whoever asks next. What is held of the change's version or a later one stays,
+// so that news which come late, or twice, cost nothing; and they bring nothing
+// back, since what is read is the store's. Versions come again only after a
+// Forget.
 func (a *Authenticator) Apply(c control.Change) {
 	switch c.Kind {
 	case control.Key:
 		for _, ref := range c.Refs {
 			if hash, ok := hashOf(ref); ok {
-				a.keys.Drop(hash)
+				a.keys.DropUnless(hash, func(held *credential) bool { return held.key.Version >= c.Version })
 			}
 		}
 	case control.Website:
+		current := func(held *website.Website) bool { return held.Version >= c.Version }
 		for _, ref := range c.Refs {
-			a.clients.Drop(ref)
-			a.refs.Drop(ref)
+			a.clients.DropUnless(ref, current)
+			a.refs.DropUnless(ref, current)
 		}
 	case control.Organization:
 		// Only its end is of concern here: its keys and websites are then of no

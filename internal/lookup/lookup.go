@@ -202,12 +202,19 @@ func (c *Cache[K, V]) life(a *answer[V], now time.Time) time.Duration {
 
 // Drop forgets what is known about k. An answer being read meanwhile is given to
 // those who wait for it and is not kept.
-func (c *Cache[K, V]) Drop(k K) {
+func (c *Cache[K, V]) Drop(k K) { c.DropUnless(k, nil) }
+
+// DropUnless is Drop, but leaves a value for which current is true: it was read
+// after the change. A nil current is true of none.
+func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drops++
 	c.flights.Forget(flightName(k))
 	if e := c.find(k); e != nil {
+		if a := e.answer.Load(); current != nil && a.absent == nil && current(a.value) {
+			return
+		}
 		e.dropped.Store(true)
 	}
 	c.entries.Del(maphash.Comparable(c.seed, k))

@@ -11,7 +11,7 @@ import (
 )
 
 func TestChangeIsKnownEverywhereAtOnce(t *testing.T) {
-	for name, backends := range map[string]func(*testing.T) backends{"embedded": embedded, "real": real} {
+	for name, backends := range map[string]func(*testing.T) backends{"embedded": embedded, "real": realServers} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, backends(t))
 			for name, test := range map[string]func(*testing.T, *stage){
@@ -30,8 +30,8 @@ func revokedKey(t *testing.T, s *stage) {
 	s.holds(t, "a key", secret)
 	s.holds(t, "another key", other)
 	since := s.revoke(t, k)
-	s.expect(t, "a revoked key", secret, "", http.StatusUnauthorized, since, atOnce)
-	s.expect(t, "the key beside it", other, "", http.StatusBadRequest, time.Now(), atOnce)
+	s.expect(t, "a revoked key", secret, http.StatusUnauthorized, since, atOnce)
+	s.expect(t, "the key beside it", other, http.StatusBadRequest, time.Now(), atOnce)
 }
 
 func rotatedKey(t *testing.T, s *stage) {
@@ -42,8 +42,8 @@ func rotatedKey(t *testing.T, s *stage) {
 		t.Fatal(err)
 	}
 	since := time.Now()
-	s.expect(t, "the old secret", secret, "", http.StatusUnauthorized, since, atOnce)
-	s.expect(t, "the new secret", next, "", http.StatusBadRequest, since, 2*atOnce)
+	s.expect(t, "the old secret", secret, http.StatusUnauthorized, since, atOnce)
+	s.expect(t, "the new secret", next, http.StatusBadRequest, since, 2*atOnce)
 }
 
 // newKey is asked for before it is there, which is remembered too.
@@ -52,11 +52,11 @@ func newKey(t *testing.T, s *stage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.expect(t, "a key to come", secret, "", http.StatusUnauthorized, time.Now(), patient)
+	s.expect(t, "a key to come", secret, http.StatusUnauthorized, time.Now(), patient)
 	if err := s.db.CreateKey(t.Context(), k, operator); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(t, "a new key", secret, "", http.StatusBadRequest, time.Now(), atOnce)
+	s.expect(t, "a new key", secret, http.StatusBadRequest, time.Now(), atOnce)
 }
 
 // rotatedClientID asks the ingestion hosts alone: client ids are for them.
@@ -84,5 +84,5 @@ func deletedOrganization(t *testing.T, s *stage) {
 	if err := s.db.DeleteOrganization(t.Context(), operator, organizationID, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(t, "a key of a deleted organization", secret, "", http.StatusUnauthorized, time.Now(), atOnce)
+	s.expect(t, "a key of a deleted organization", secret, http.StatusUnauthorized, time.Now(), atOnce)
 }

@@ -13,7 +13,7 @@ import (
 // TestChangesSurviveWhateverIsAway takes away one thing after the other from one
 // running system.
 func TestChangesSurviveWhateverIsAway(t *testing.T) {
-	s := newStage(t, real(t))
+	s := newStage(t, realServers(t))
 	for _, step := range []struct {
 		name string
 		test func(*testing.T, *stage)
@@ -38,10 +38,10 @@ func withoutKafka(t *testing.T, s *stage) {
 	s.holds(t, "another key", secondSecret)
 	s.kafkaServer.Kill(t)
 	since := s.revoke(t, first)
-	s.expect(t, "revoked when Kafka was gone", firstSecret, "", http.StatusUnauthorized, since, late)
+	s.expect(t, "revoked when Kafka was gone", firstSecret, http.StatusUnauthorized, since, late)
 	s.holds(t, "another key", secondSecret)
 	since = s.revoke(t, second)
-	s.expect(t, "revoked without Kafka", secondSecret, "", http.StatusUnauthorized, since, late)
+	s.expect(t, "revoked without Kafka", secondSecret, http.StatusUnauthorized, since, late)
 	s.kafkaServer.Start(t)
 	s.awaitFollowing(t)
 	s.awaitRelayed(t)
@@ -66,7 +66,7 @@ func withoutRelay(t *testing.T, s *stage) {
 	query.Start(t)
 	s.awaitRelayed(t)
 	s.awaitFollowing(t)
-	s.expect(t, "revoked before the relay was back", secondSecret, "", http.StatusUnauthorized, time.Now(), atOnce)
+	s.expect(t, "revoked before the relay was back", secondSecret, http.StatusUnauthorized, time.Now(), atOnce)
 }
 
 // withoutStore asks with a key that is remembered, one that is not, and one that
@@ -77,9 +77,9 @@ func withoutStore(t *testing.T, s *stage) {
 	s.holds(t, "a key", known)
 	s.storeServer.Kill(t)
 	for range 3 { // at once, and when what is remembered is old
-		s.expect(t, "a known key", known, "", http.StatusBadRequest, time.Now(), late)
-		s.expect(t, "a key that nobody knows", unknown, "", http.StatusServiceUnavailable, time.Now(), late)
-		s.expect(t, "no key", unknown[:len(unknown)-1]+"!", "", http.StatusUnauthorized, time.Now(), late)
+		s.expect(t, "a known key", known, http.StatusBadRequest, time.Now(), late)
+		s.expect(t, "a key that nobody knows", unknown, http.StatusServiceUnavailable, time.Now(), late)
+		s.expect(t, "no key", unknown[:len(unknown)-1]+"!", http.StatusUnauthorized, time.Now(), late)
 		<-time.After(3 * time.Second)
 	}
 	for _, h := range s.hosts {
@@ -89,7 +89,7 @@ func withoutStore(t *testing.T, s *stage) {
 		}
 	}
 	s.storeServer.Start(t)
-	s.expect(t, "an unknown key, with the store back", unknown, "", http.StatusBadRequest, time.Now(), patient)
+	s.expect(t, "an unknown key, with the store back", unknown, http.StatusBadRequest, time.Now(), patient)
 	s.awaitFollowing(t)
 	s.awaitStore(t)
 }

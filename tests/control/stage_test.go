@@ -51,8 +51,8 @@ func embedded(t *testing.T) backends {
 	return backends{kafka: cfg, storeURL: "sqlite:" + filepath.Join(testkit.ShortDir(t), "meta.db")}
 }
 
-// real are Apache Kafka and PostgreSQL of the test's own.
-func real(t *testing.T) backends {
+// realServers are Apache Kafka and PostgreSQL of the test's own.
+func realServers(t *testing.T) backends {
 	t.Helper()
 	b := backends{kafkaServer: services.Own(t, services.KindKafka), storeServer: services.Own(t, services.KindPostgres)}
 	b.kafka, b.storeURL = b.kafkaServer.Kafka(), b.storeServer.Database(t)
@@ -190,9 +190,9 @@ func (h *host) is(ctx context.Context, key, query string, want int) error {
 
 // expect asks every host until each answers so, and fails when one takes longer
 // than the limit after since.
-func (s *stage) expect(t *testing.T, what, key, query string, want int, since time.Time, limit time.Duration) {
+func (s *stage) expect(t *testing.T, what, key string, want int, since time.Time, limit time.Duration) {
 	t.Helper()
-	s.expectOf(t, s.hosts, what, key, query, want, since, limit)
+	s.expectOf(t, s.hosts, what, key, "", want, since, limit)
 }
 
 func (s *stage) expectOf(t *testing.T, hosts []*host, what, key, query string, want int, since time.Time, limit time.Duration) {
@@ -230,5 +230,5 @@ func (s *stage) expectOf(t *testing.T, hosts []*host, what, key, query string, w
 // holds makes every host remember a key that it accepts.
 func (s *stage) holds(t *testing.T, what, key string) {
 	t.Helper()
-	s.expect(t, what+", before", key, "", http.StatusBadRequest, time.Now(), patient)
+	s.expect(t, what+", before", key, http.StatusBadRequest, time.Now(), patient)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,8 +24,8 @@ func key(id string, version int64) control.Change {
 	return control.Change{Kind: control.Key, ID: id, Version: version, Refs: []string{"ref of " + id}, At: time.Now()}
 }
 
-func quota(id string, version int64, state string) control.Change {
-	return control.Change{Kind: control.Quota, ID: id, Version: version, State: state, At: time.Now()}
+func quota(version int64, state string) control.Change {
+	return control.Change{Kind: control.Quota, ID: "org_1", Version: version, State: state, At: time.Now()}
 }
 
 func TestNewsArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
@@ -33,7 +34,7 @@ func TestNewsArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
 	p := s.follow(t)
 	s.relay(t, p.Follower, s.db)
 	// The dates are nobody's business: clocks may step.
-	early, late := key("b", 2), quota("org_1", 1, `{"over":true}`)
+	early, late := key("b", 2), quota(1, `{"over":true}`)
 	early.At, late.At, late.Gone, late.OrganizationID = time.Unix(0, 0), time.Now().AddDate(100, 0, 0), true, "org_1"
 	s.announce(t, key("a", 1))
 	s.announce(t, early, late)
@@ -81,7 +82,7 @@ func TestNewsWaitWhileKafkaTakesNothing(t *testing.T) {
 	var refusing atomic.Bool
 	var refused atomic.Int64
 	refusing.Store(true)
-	s.cluster.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+	s.cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		s.cluster.KeepControl()
 		if !refusing.Load() {
 			return nil, nil, false
@@ -90,7 +91,7 @@ func TestNewsWaitWhileKafkaTakesNothing(t *testing.T) {
 		return nil, errors.New("the broker hangs up"), true
 	})
 	for i := range 5 {
-		s.announce(t, key(fmt.Sprint(i), 1))
+		s.announce(t, key(strconv.Itoa(i), 1))
 	}
 	testkit.Eventually(t, patient, func() error {
 		if refused.Load() < 3 || p.Following() {
@@ -126,7 +127,7 @@ func TestNewsThatCameTwiceBringNothingBack(t *testing.T) {
 	s := newStage(t)
 	states := control.NewStates(control.Quota, func(context.Context) (control.Snapshot, error) { return control.Snapshot{Epoch: 1}, nil })
 	p := s.follow(t, states)
-	s.announce(t, quota("org_1", 1, `{"over":true}`), quota("org_1", 2, `{"over":false}`))
+	s.announce(t, quota(1, `{"over":true}`), quota(2, `{"over":false}`))
 	s.relay(t, p.Follower, &forgetful{Outbox: s.db})
 	p.expectTold(t, "org_1@1", "org_1@1", "org_1@1", "org_1@1")
 	if c, ok := states.Get("org_1"); !ok || c.Version != 2 {
@@ -152,11 +153,11 @@ func TestStoreThatWasPutBackBeginsAnEpoch(t *testing.T) {
 	s := newStage(t)
 	states := control.NewStates(control.Quota, func(ctx context.Context) (control.Snapshot, error) {
 		head, err := s.db.ControlHead(ctx)
-		return control.Snapshot{Epoch: head.Epoch, States: []control.Change{quota("org_1", 1, `{"over":false}`)}}, err
+		return control.Snapshot{Epoch: head.Epoch, States: []control.Change{quota(1, `{"over":false}`)}}, err
 	})
 	p := s.follow(t)
 	first := s.relay(t, p.Follower, s.db)
-	s.announce(t, quota("org_1", 7, `{"over":true}`))
+	s.announce(t, quota(7, `{"over":true}`))
 	p.expectTold(t, "org_1@1")
 	s.awaitClaim(t, 1)
 	first()
@@ -166,7 +167,7 @@ func TestStoreThatWasPutBackBeginsAnEpoch(t *testing.T) {
 	testkit.Eventually(t, patient, func() error { return other.Ready(t.Context()) })
 	forgot := other.forgotten()
 	s.relay(t, other.Follower, s.db)
-	s.announce(t, quota("org_1", 1, `{"over":false}`))
+	s.announce(t, quota(1, `{"over":false}`))
 	p.expectTold(t, "org_1@1", "org_1@2")
 	other.expectTold(t, "org_1@2")
 	if c, ok := states.Get("org_1"); !ok || c.Epoch != 2 || c.Version != 1 {
@@ -253,7 +254,7 @@ func TestFollowerIsNotReadyBeforeItHasCaughtUp(t *testing.T) {
 		t.Helper()
 		testkit.Eventually(t, patient, func() error {
 			if err := p.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), why) {
-				return fmt.Errorf("Ready() = %v, want %q", err, why)
+				return fmt.Errorf("Ready() = %w, want %q", err, why)
 			}
 			return nil
 		})
