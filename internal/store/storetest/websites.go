@@ -209,11 +209,17 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		if got := list(Start.Add(time.Hour)); got != nil {
 			t.Errorf("deleted later: %v", got)
 		}
+		end := kept(Start).Add(website.RestoreFor)
+		f.Clock.Set(end)
+		if _, err := sites.Restore(t.Context(), site(w), somebody); !errors.Is(err, website.ErrNotFound) {
+			t.Errorf("Restore() after 30 days = %v, want %v", err, website.ErrNotFound)
+		}
+		f.Clock.Set(end.Add(-time.Millisecond))
 		if _, err := sites.Restore(t.Context(), site(w), somebody); err != nil {
 			t.Fatal(err)
 		}
 		want := *w
-		want.CreatedAt, want.UpdatedAt, want.Version = kept(w.CreatedAt), kept(Start), 3
+		want.CreatedAt, want.UpdatedAt, want.Version = kept(w.CreatedAt), end.Add(-time.Millisecond), 3
 		got, err := s.WebsiteByClientID(t.Context(), w.ClientID)
 		if diff := cmp.Diff(&want, got); diff != "" || err != nil {
 			t.Errorf("restored: %v (-want +got):\n%s", err, diff)
