@@ -26,6 +26,7 @@ var pages = []page{
 	{"errors.md", errorsPage},
 	{"limits.md", limitsPage},
 	{"metrics.md", metricsPage},
+	{"operations.md", operationsPage},
 	{"query-types.md", queryTypesPage},
 	{"scopes.md", scopesPage},
 	{"tables.md", tablesPage},

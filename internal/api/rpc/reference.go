@@ -65,7 +65,7 @@ func (d *Document) entry(res *Resource, o *Operation) Entry {
 
 func facts(o *Operation) []Fact {
 	row := o.Class.Row()
-	all := []Fact{{"People", people(row)}, {"API keys", keys(row)}, {"Limit", o.Limit.String()}}
+	all := []Fact{{"People", People(row)}, {"API keys", KeysOf(row)}, {"Limit", o.Limit.String()}}
 	if o.Audit != "" {
 		all = append(all, Fact{"Audit", o.Audit})
 	}
@@ -75,7 +75,8 @@ func facts(o *Operation) []Fact {
 	return all
 }
 
-func people(row *auth.ClassRow) string {
+// People says in words which signed-in people a class admits.
+func People(row *auth.ClassRow) string {
 	switch {
 	case row.Class == auth.Public:
 		return "anybody"
@@ -86,7 +87,8 @@ func people(row *auth.ClassRow) string {
 	}
 }
 
-func keys(row *auth.ClassRow) string {
+// KeysOf says in words which API keys a class admits.
+func KeysOf(row *auth.ClassRow) string {
 	switch {
 	case row.Class == auth.Public:
 		return "any"
