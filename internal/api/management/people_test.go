@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/session"
+	"github.com/millrace/millrace/internal/website"
 )
 
 // newHouse is a desk on which people sign in themselves: its sessions are real
@@ -30,9 +31,11 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 		Sessions: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswords(),
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
+	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db})
 	table := management.Resources(management.Deps{
 		Sessions: management.Sessions{Service: sessions}, Passwords: management.Passwords{Service: sessions},
-		Organizations: management.Organizations{Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db})},
+		Organizations: management.Organizations{Service: organizations},
+		Websites:      management.Websites{Service: website.NewService(d.db, nil), Organizations: organizations},
 	})
 	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
 	if err != nil {
@@ -223,6 +226,12 @@ func TestAnOrganizationsSettingsAreChanged(t *testing.T) {
 		`{"version":1,"name":" Acme ","slug":"acme","logoUrl":"https://acme.example/logo.png","defaults":{"timezone":"Europe/Berlin"}}`)
 	if o.Name != "Acme" || *o.Slug != "acme" || o.Defaults.Timezone != "Europe/Berlin" || o.Version != 2 {
 		t.Errorf("organization/update: %+v", o)
+	}
+	for domain, timezone := range map[string]string{`"a.example"`: "Europe/Berlin", `"b.example","timezone":"UTC"`: "UTC"} {
+		w := do[struct{ Timezone string }](d, ann.token, "websites/create", `{"name":"Shop","domain":`+domain+`}`)
+		if w.Timezone != timezone {
+			t.Errorf("a new website is in %s, want %s", w.Timezone, timezone)
+		}
 	}
 	d.refused(ann.token, "organization/update", `{"version":1,"name":"Late"}`, 409, fault.Conflict)
 	d.refused(bob.token, "organization/update", `{"slug":"acme"}`, 409, fault.Conflict)

@@ -14,6 +14,8 @@ import (
 // Websites are the operations on websites.
 type Websites struct {
 	Service *website.Service
+	// Organizations says what new websites begin with; nil means UTC.
+	Organizations *org.Service
 	// IngestURL is the public address of the ingestion host, for snippets.
 	IngestURL string
 }
@@ -84,7 +86,7 @@ type websiteCreate struct {
 
 	Name     string          `json:"name" minLength:"1" maxLength:"100" doc:"What the website is called."`
 	Domain   string          `json:"domain" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it." example:"shop.example.com"`
-	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" default:"UTC" doc:"IANA name of the time zone in which its days begin." example:"Europe/Berlin"`
+	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name of the time zone in which its days begin; without it the organization's defaults.timezone." example:"Europe/Berlin"`
 	IsPublic bool            `json:"isPublic,omitempty" doc:"Whether its overview may be queried without a credential."`
 	Settings websiteSettings `json:"settings,omitzero"`
 }
@@ -224,6 +226,13 @@ func (s *Websites) create(ctx context.Context, call *rpc.Call, in *websiteCreate
 	spec := website.Spec{
 		OrganizationID: call.OrganizationID(), Name: in.Name, Domain: in.Domain, Timezone: in.Timezone,
 		Public: in.IsPublic, CreatedBy: call.By.Actor.ID,
+	}
+	if spec.Timezone == "" && s.Organizations != nil {
+		o, err := s.Organizations.Get(ctx, spec.OrganizationID)
+		if err != nil {
+			return nil, err
+		}
+		spec.Timezone = o.Timezone
 	}
 	in.Settings.apply(&spec.Settings)
 	return s.told(s.Service.Create(ctx, spec, call.By))

@@ -15,7 +15,7 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store) managem
 	keys := apikey.NewService(apikey.Config{
 		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(), Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
 	}, db, nil)
-	deps.Websites = management.Websites{Service: websites, IngestURL: s.Ingest.BaseURL()}
+	deps.Websites = management.Websites{Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL()}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	return deps
 }
