@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,12 +18,15 @@ var errAway = errors.New("the store is away")
 
 // notes remembers uses as a store does.
 type notes struct {
+	mu     sync.Mutex
 	uses   map[string]time.Time
 	writes int
 	fail   bool
 }
 
 func (n *notes) TouchKeys(_ context.Context, uses []apikey.Use) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.writes++
 	if n.fail {
 		return errAway
@@ -31,6 +35,13 @@ func (n *notes) TouchKeys(_ context.Context, uses []apikey.Use) error {
 		n.uses[u.KeyID] = u.At
 	}
 	return nil
+}
+
+// seen returns how many writes there were, and when a key was used.
+func (n *notes) seen(keyID string) (writes int, at time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.writes, n.uses[keyID]
 }
 
 func newUsage() (*notes, *apikey.Usage) {
@@ -50,22 +61,24 @@ func TestUsesAreWrittenOnceAMinuteAndWhenItEnds(t *testing.T) {
 			u.Touch("key_1", time.Now())
 			<-time.After(10 * time.Second)
 		}
-		if n.writes != 0 {
-			t.Errorf("%d writes within the minute", n.writes)
+		if writes, _ := n.seen("key_1"); writes != 0 {
+			t.Errorf("%d writes within the minute", writes)
 		}
 		<-time.After(31 * time.Second)
 		synctest.Wait()
-		if n.writes != 1 || !n.uses["key_1"].Equal(start) {
-			t.Errorf("%d writes, uses %v; want one with the minute %s", n.writes, n.uses, start)
+		if writes, at := n.seen("key_1"); writes != 1 || !at.Equal(start) {
+			t.Errorf("%d writes, used at %s; want one with the minute %s", writes, at, start)
 		}
 		<-time.After(10 * time.Minute)
-		if n.writes != 1 {
-			t.Errorf("%d writes where nothing was used", n.writes)
+		synctest.Wait()
+		if writes, _ := n.seen("key_1"); writes != 1 {
+			t.Errorf("%d writes where nothing was used", writes)
 		}
 		u.Touch("key_2", time.Now())
 		cancel()
-		if err := <-ended; err != nil || n.uses["key_2"].IsZero() {
-			t.Errorf("Run() = %v and %v is noted; want the last use", err, n.uses)
+		err := <-ended
+		if _, at := n.seen("key_2"); err != nil || at.IsZero() {
+			t.Errorf("Run() = %v, and the last use is noted at %s", err, at)
 		}
 	})
 }
