@@ -115,7 +115,7 @@ func Diff(before, after map[string]any, secret ...string) map[string]Change {
 	changes := map[string]Change{}
 	for _, view := range []map[string]any{before, after} {
 		for field := range view {
-			from, to := before[field], after[field]
+			from, to := value(before[field]), value(after[field])
 			if !reflect.DeepEqual(from, to) {
 				changes[field] = Change{From: from, To: to}
 			}
@@ -127,6 +127,21 @@ func Diff(before, after map[string]any, secret ...string) map[string]Change {
 		}
 	}
 	return changes
+}
+
+// value is what a reader sees: an empty list or pointer is as good as nothing.
+func value(v any) any {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Slice, reflect.Map:
+		if r.Len() == 0 {
+			return nil
+		}
+	case reflect.Pointer:
+		if r.IsNil() {
+			return nil
+		}
+	}
+	return v
 }
 
 func masked(v any) any {

@@ -63,7 +63,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{tracker: deps.Tracker}
 	for _, r := range Routes {
-		app.Add(r.Method, r.Path, func(c *fiber.Ctx) error { return r.handle(h, c) })
+		httpkit.Handle(app, r.Method, r.Path, func(c *fiber.Ctx) error { return r.handle(h, c) })
 	}
 	return app
 }

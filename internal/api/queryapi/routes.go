@@ -141,7 +141,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	for _, r := range Routes {
-		app.Add(r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
+		httpkit.Handle(app, r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
 	}
 	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Limits: deps.Limits, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
