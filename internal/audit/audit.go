@@ -131,15 +131,11 @@ func Diff(before, after map[string]any, secret ...string) map[string]Change {
 
 // value is what a reader sees: an empty list or pointer is as good as nothing.
 func value(v any) any {
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Slice, reflect.Map:
-		if r.Len() == 0 {
-			return nil
-		}
-	case reflect.Pointer:
-		if r.IsNil() {
-			return nil
-		}
+	r := reflect.ValueOf(v)
+	kind := r.Kind()
+	list := kind == reflect.Slice || kind == reflect.Map
+	if list && r.Len() == 0 || kind == reflect.Pointer && r.IsNil() {
+		return nil
 	}
 	return v
 }

@@ -20,6 +20,7 @@ func TestDiffNamesTheFieldsThatChangedAndMasksSecrets(t *testing.T) {
 		"name": {From: "a", To: "b"}, "secret": {From: audit.Masked, To: audit.Masked},
 		"gone": {From: 1}, "fresh": {To: "x"},
 	}
+	before["tags"], after["tags"] = []string(nil), []string{}
 	if diff := cmp.Diff(want, audit.Diff(before, after, "secret")); diff != "" {
 		t.Errorf("Diff() (-want +got):\n%s", diff)
 	}
