@@ -17,9 +17,9 @@ import (
 func newOrgs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "orgs",
-		Short: "Create and list organizations, and say who belongs to them",
+		Short: "Create and list organizations, say who belongs to them and how much they may send",
 	}
-	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsMembers(), newOrgsSetMember(), newOrgsRemoveMember())
+	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsMembers(), newOrgsSetMember(), newOrgsRemoveMember(), newOrgsQuota())
 	return cmd
 }
 

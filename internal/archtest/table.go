@@ -16,9 +16,9 @@ var ranks = map[string]int{
 	"internal/org": 2, "internal/session": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
-	"internal/verify": 2, "internal/idempotency": 2,
+	"internal/verify": 2, "internal/idempotency": 2, "internal/quota": 2,
 
-	"internal/kafka": adapter, "internal/mail": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
+	"internal/kafka": adapter, "internal/mail": adapter, "internal/billing": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
 	"internal/redis": adapter, "internal/embedded": adapter,
 
 	"internal/httpkit": surface, "internal/api": surface,
@@ -45,6 +45,7 @@ var edges = map[string][]string{
 	"internal/apikey":    {"internal/audit"},
 	"internal/website":   {"internal/audit"},
 	"internal/org":       {"internal/audit"},
+	"internal/quota":     {"internal/audit"},
 	"internal/session":   {"internal/audit", "internal/org"},
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/ratelimit", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/ratelimit", "internal/website"},

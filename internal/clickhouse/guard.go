@@ -248,13 +248,13 @@ func (i *Inserter) TokenWindow(ctx context.Context) (int, error) {
 }
 
 // PartPressure returns the largest number of active parts in one partition of
-// events and of the rollups: the server slows inserts down at 1000, by default,
+// events and of what views fill from it: the server slows inserts down at 1000, by default,
 // and refuses them at 3000.
 func (i *Inserter) PartPressure(ctx context.Context) (int, error) {
 	var parts []string
 	err := i.use(ctx, func(c *ch.Client) (err error) {
 		parts, err = texts(ctx, c, "SELECT toString(max(n)) FROM (SELECT count() AS n FROM system.parts\n"+
-			"WHERE database = currentDatabase() AND active AND table IN ('"+Events.Name+"', '"+Events15m.Name+"', '"+Events1d.Name+"')\n"+
+			"WHERE database = currentDatabase() AND active AND table IN ('"+Events.Name+"', '"+Events15m.Name+"', '"+Events1d.Name+"', '"+Usage1d.Name+"')\n"+
 			"GROUP BY table, partition_id)")
 		return err
 	})

@@ -25,6 +25,7 @@ var history = map[string][]object{
 		},
 	},
 	"0003_compact_inserts": {setting{&Events}, setting{&Events15m}, setting{&Events1d}},
+	"0004_usage":           {&Usage1d, &Usage1dView, filling{"Usage from before the view.", usageBefore}},
 }
 
 // setting gives a table its later settings. Doing it twice changes nothing.

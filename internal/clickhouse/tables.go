@@ -45,12 +45,12 @@ type Setting struct {
 // Tables lists every table that migrations make and daemons use. Events is the
 // first.
 var Tables = []Table{
-	Events, Events15m, Events1d,
+	Events, Events15m, Events1d, Usage1d,
 	IngestLedger, IngestEpochs, IngestMarks, RollupDirty, Exclusions,
 }
 
 // Views lists every materialized view.
-var Views = []View{Events15mView, Events1dView}
+var Views = []View{Events15mView, Events1dView, Usage1dView}
 
 // window is the setting that says how many tokens a table remembers. It counts
 // inserts, not time. A cluster has a setting of its own, see cluster.go.

@@ -15,6 +15,8 @@ type Settings struct {
 	Link       Link       `koanf:"link"`
 	Proxy      Proxy      `koanf:"proxy"`
 	Limits     Limits     `koanf:"limits"`
+	Quota      Quota      `koanf:"quota"`
+	Billing    Billing    `koanf:"billing"`
 	Admin      Admin      `koanf:"admin"`
 	Embedded   Embedded   `koanf:"embedded"`
 	Kafka      Kafka      `koanf:"kafka"`
@@ -85,6 +87,18 @@ type Limits struct {
 	Concurrency int `koanf:"concurrency" range:"1..10000" help:"Requests of one API key that may be under way at the same time, on both hosts together."`
 	IPv6Prefix  int `koanf:"ipv6_prefix" range:"32..128" help:"Leading bits of an IPv6 address that stand for one caller: who has an address usually has all of a /64."`
 	Memory      int `koanf:"memory" range:"1048576..17179869184" help:"Bytes of counted requests held at most; beyond it callers who asked least recently are forgotten."`
+}
+
+// Quota bounds what organizations may send.
+type Quota struct {
+	Default int `koanf:"default" range:"0..1000000000000" help:"Events that an organization may have stored in a month (UTC) unless millrace orgs quota gives it a quota of its own; 0 is unlimited."`
+}
+
+// Billing says who decides about quotas instead.
+type Billing struct {
+	URL     string        `koanf:"url" form:"endpoint" empty:"ok" help:"Service that is asked whether an organization may send events, instead of quotas being counted, such as https://billing.example.com/allowance; empty for none."`
+	Token   Secret        `koanf:"token" form:"text" empty:"ok" help:"Sent to billing.url as a Bearer token; empty for none."`
+	Timeout time.Duration `koanf:"timeout" range:"50ms..10s" help:"Longest wait of a request for billing.url; then the last decision stands, for at most five minutes."`
 }
 
 // Admin configures the private listener for metrics, health and profiles.
@@ -274,7 +288,8 @@ func Default() Settings {
 			Enabled: true, Window: time.Minute, Track: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
 			Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64, Memory: 128 << 20,
 		},
-		Admin: Admin{Listen: "127.0.0.1:9464"},
+		Billing: Billing{Timeout: time.Second},
+		Admin:   Admin{Listen: "127.0.0.1:9464"},
 		Embedded: Embedded{
 			Kafka: EmbeddedKafka{Listen: "127.0.0.1:9092"},
 			ClickHouse: EmbeddedClickHouse{

@@ -77,6 +77,7 @@ func (s Settings) needs() []*problem {
 		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.addr", m.SMTP.Addr != "", "empty"},
 		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.password", m.SMTP.Password != "", "empty"},
 		{"mail.smtp.password", m.SMTP.Password != "", "mail.smtp.user", m.SMTP.User != "", "empty"},
+		{"billing.token", s.Billing.Token != "", "billing.url", s.Billing.URL != "", "empty"},
 		{"kafka.tls.ca_file", k.TLS.CAFile != "", "kafka.tls.enabled", k.TLS.Enabled, "false"},
 	} {
 		if need.is && !need.has {
@@ -136,6 +137,13 @@ var orders = []order{
 		high: func(s *Settings) time.Duration { return s.Session.Absolute },
 		says: "at most session.absolute",
 		why:  "no session lives to be idle for longer",
+	},
+	{
+		key:  "billing.timeout",
+		low:  func(s *Settings) time.Duration { return s.Billing.Timeout },
+		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
+		says: "at most shutdown.grace",
+		why:  "the stop would cut accepted requests off",
 	},
 	{
 		key:  "lookup.fresh",

@@ -37,9 +37,17 @@ type Publisher interface {
 	Publish(ctx context.Context, recs []record.Record) error
 }
 
-// Deps are the parts an Acceptor needs; all but Limits and Now are required.
+// Quota says who may send no more; *quota.Gate and *quota.External are two.
+type Quota interface {
+	// Check returns nil, or a QuotaExceeded or BillingUnavailable fault, for an
+	// organization at a moment.
+	Check(ctx context.Context, organizationID string, now time.Time) error
+}
+
+// Deps are the parts an Acceptor needs; all but Quota, Limits and Now are required.
 type Deps struct {
 	Access    Access
+	Quota     Quota // nil refuses nobody
 	Salts     *Salts
 	Publisher Publisher
 	Metrics   prometheus.Registerer
@@ -93,6 +101,7 @@ var trackSteps = []step{
 	{"limits", (*run).limit},
 	{"decode", (*run).decode},
 	{"access", (*run).authorize},
+	{"quota", (*run).checkQuota},
 	{"records", (*run).build},
 	{"publish", (*run).publish},
 }
@@ -102,6 +111,7 @@ var checkSteps = []step{
 	{"credentials", (*run).identify},
 	{"decode", (*run).decode},
 	{"access", (*run).authorize},
+	{"quota", (*run).checkQuota},
 }
 
 // Track accepts the events of a request and returns how many they are. The error

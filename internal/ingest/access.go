@@ -88,6 +88,14 @@ func (r *run) authorizeClient(ctx context.Context) error {
 	return nil
 }
 
+// checkQuota is step 5.
+func (r *run) checkQuota(ctx context.Context) error {
+	if r.deps.Quota == nil {
+		return nil
+	}
+	return r.deps.Quota.Check(ctx, r.organization, r.now)
+}
+
 func targetOf(w *website.Website) record.Target {
 	// A setting that is none of the three hashes, as the default does.
 	setting, _ := event.ParseAnonymize(w.AnonymizeVisitorIDs)

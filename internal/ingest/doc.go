@@ -24,13 +24,16 @@
 //     key (403 ACCESS_DENIED). Without a key, the client id must be a website's
 //     (404) that has an organization (400 WEBSITE_MISSING_ORGANIZATION), and an
 //     event may name no other one (403 ACCESS_DENIED).
-//  5. Records. Visitor ids are hashed with the salt of the UTC day of receipt
+//  5. Quota. An organization whose month is used up is 402 QUOTA_EXCEEDED, and one
+//     that an external service decides about and has not is 503
+//     BILLING_UNAVAILABLE.
+//  6. Records. Visitor ids are hashed with the salt of the UTC day of receipt
 //     unless event or website say otherwise; a salt that is not known and cannot
 //     be read is 503 SERVICE_UNAVAILABLE. Each event becomes one record.
-//  6. Publication. All records are sent, and every acknowledgement is waited for:
+//  7. Publication. All records are sent, and every acknowledgement is waited for:
 //     503 DELIVERY_UNAVAILABLE unless all arrive in time.
 //
-// Nothing is published before step 6, so every refusal is of the whole request.
+// Nothing is published before step 7, so every refusal is of the whole request.
 //
 // # Files
 //

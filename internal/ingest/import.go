@@ -82,7 +82,7 @@ var concernsOne = map[fault.Code]bool{
 }
 
 // beginImport is what all events have in common: step 1, the scope of step 4, the
-// default target and the salt of step 5.
+// default target, step 5 and the salt of step 6.
 func (r *run) beginImport(ctx context.Context) error {
 	if len(r.req.Key) == 0 {
 		return fault.New(fault.AuthRequired)
@@ -94,6 +94,9 @@ func (r *run) beginImport(ctx context.Context) error {
 		return err
 	}
 	if _, err := r.target(ctx, r.req.WebsiteID); err != nil {
+		return err
+	}
+	if err := r.checkQuota(ctx); err != nil {
 		return err
 	}
 	salt, err := r.deps.Salts.At(ctx, r.now)

@@ -112,7 +112,7 @@ func (r *run) refusal(err error) error {
 	return f
 }
 
-// build is step 5.
+// build is step 6.
 func (r *run) build(ctx context.Context) error {
 	salt, err := r.salt(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *run) salt(ctx context.Context) ([]byte, error) {
 	return nil, nil
 }
 
-// publish is step 6.
+// publish is step 7.
 func (r *run) publish(ctx context.Context) error {
 	records := r.records.Records()
 	err := r.deps.Publisher.Publish(ctx, records)

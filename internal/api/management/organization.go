@@ -2,16 +2,21 @@ package management
 
 import (
 	"context"
+	"slices"
 
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/quota"
 )
 
 // Organizations are the operations of an organization, its members and its
 // invitations.
-type Organizations struct{ Service *org.Service }
+type Organizations struct {
+	Service *org.Service
+	Quotas  *quota.Service
+}
 
 // Resource returns the rows.
 func (o *Organizations) Resource() rpc.Resource {
@@ -19,6 +24,7 @@ func (o *Organizations) Resource() rpc.Resource {
 		Name: "organization", Summary: "An organization's settings, members and invitations.",
 		Failures: []rpc.Failure{
 			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+			{Err: quota.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
 			{Err: org.ErrMemberNotFound, Code: fault.NotFound, Message: "Member not found"},
 			{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
 			{Err: org.ErrStale, Code: fault.Conflict},
@@ -28,7 +34,7 @@ func (o *Organizations) Resource() rpc.Resource {
 			{Err: org.ErrTooManyInvitations, Code: fault.Conflict, Message: "There are 100 open invitations already, which is as many as an organization may have"},
 			{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "The person belongs to as many organizations as anybody may"},
 		},
-		Operations: append(o.settings(), append(o.members(), o.invitations()...)...),
+		Operations: slices.Concat(o.settings(), o.usage(), o.members(), o.invitations()),
 	}
 }
 
@@ -48,6 +54,7 @@ type organizationBody struct {
 	Slug      *string      `json:"slug" nullable:"true" doc:"Short name for addresses, unlike every other organization's."`
 	LogoURL   *string      `json:"logoUrl" nullable:"true"`
 	Defaults  defaultsBody `json:"defaults" doc:"What new websites begin with."`
+	Quota     quotaBody    `json:"quota" doc:"How the organization stands in the current month."`
 	CreatedBy *string      `json:"createdBy" nullable:"true" doc:"Id of the person who made it; null for the operator."`
 	Version   int64        `json:"version"`
 	CreatedAt *rpc.Time    `json:"createdAt"`
@@ -58,11 +65,16 @@ type defaultsBody struct {
 	Timezone string `json:"timezone" doc:"IANA time zone."`
 }
 
-func newOrganizationBody(o *org.Organization) *organizationBody {
-	return &organizationBody{
-		ID: o.ID, Name: o.Name, Slug: orNull(o.Slug), LogoURL: orNull(o.LogoURL), Defaults: defaultsBody{o.Timezone},
-		CreatedBy: orNull(o.CreatedBy), Version: o.Version, CreatedAt: rpc.At(o.CreatedAt), UpdatedAt: rpc.At(o.UpdatedAt),
+func (o *Organizations) body(ctx context.Context, found *org.Organization) (*organizationBody, error) {
+	standing, err := o.Quotas.Of(ctx, found.ID)
+	if err != nil {
+		return nil, err
 	}
+	return &organizationBody{
+		ID: found.ID, Name: found.Name, Slug: orNull(found.Slug), LogoURL: orNull(found.LogoURL), Defaults: defaultsBody{found.Timezone},
+		Quota: newQuotaBody(standing), CreatedBy: orNull(found.CreatedBy), Version: found.Version,
+		CreatedAt: rpc.At(found.CreatedAt), UpdatedAt: rpc.At(found.UpdatedAt),
+	}, nil
 }
 
 func (o *Organizations) get(ctx context.Context, call *rpc.Call, _ *rpc.InOrganization) (*organizationBody, error) {
@@ -70,7 +82,7 @@ func (o *Organizations) get(ctx context.Context, call *rpc.Call, _ *rpc.InOrgani
 	if err != nil {
 		return nil, err
 	}
-	return newOrganizationBody(found), nil
+	return o.body(ctx, found)
 }
 
 type organizationUpdate struct {
@@ -94,5 +106,5 @@ func (o *Organizations) update(ctx context.Context, call *rpc.Call, in *organiza
 	if err != nil {
 		return nil, err
 	}
-	return newOrganizationBody(changed), nil
+	return o.body(ctx, changed)
 }

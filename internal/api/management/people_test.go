@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -34,7 +35,7 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db})
 	table := management.Resources(management.Deps{
 		Sessions: management.Sessions{Service: sessions}, Passwords: management.Passwords{Service: sessions},
-		Organizations: management.Organizations{Service: organizations},
+		Organizations: management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)},
 		Websites:      management.Websites{Service: website.NewService(d.db, nil), Organizations: organizations},
 	})
 	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)

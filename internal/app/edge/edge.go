@@ -63,20 +63,22 @@ func parts(
 		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
 	salts := ingest.NewSalts(db, t.Log, nil)
+	allowed := newAllowance(s, t, db)
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	app := ingestapi.New(
 		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Ingest.PublicURL}},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
-			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry, Limits: limiter}),
+			Tracker: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry, Limits: limiter, Quota: allowed}),
 		},
 	)
 	// Cached keys serve while the store is away, so it is no condition here.
 	r.AddCheck("edge: kafka", producer.Ready)
-	_, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
+	_, changes := propagation.Follow(Component, s, t, r, []control.Cache{access}, allowed.states...)
 
 	return []lifecycle.Part{
 		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
+			allowed.close()
 			access.Close()
 			return db.Close()
 		}},

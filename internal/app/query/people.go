@@ -15,13 +15,13 @@ import (
 type people struct {
 	sessions      *session.Service
 	organizations *org.Service
+	mailer        session.Mailer // nil without a mail server
 	parts         []lifecycle.Part
 }
 
 // newPeople puts the services together; without a mail server they send nothing.
 func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*people, error) {
 	p := &people{}
-	var mailer session.Mailer // stays nil without a mail server
 	if s.Mail.SMTP.Addr != "" {
 		sender, err := mail.New(mail.Config{
 			Addr: s.Mail.SMTP.Addr, TLS: s.Mail.SMTP.TLS, User: s.Mail.SMTP.User, Password: s.Mail.SMTP.Password.Reveal(),
@@ -30,7 +30,7 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		if err != nil {
 			return nil, err
 		}
-		mailer = sender
+		p.mailer = sender
 		p.parts = append(p.parts, lifecycle.Part{Name: "mail", Run: sender.Run})
 	}
 	p.sessions = session.New(session.Config{
@@ -38,9 +38,9 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		SignUp:    session.SignUp(s.Session.SignUp), PublicURL: s.Query.BaseURL(),
 	}, session.Deps{
 		Sessions: db, Accounts: db, Attempts: db, Passwords: org.NewPasswords(),
-		Mail: mailer, Log: t.Log, Metrics: t.Registry,
+		Mail: p.mailer, Log: t.Log, Metrics: t.Registry,
 	})
-	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{Store: db, Invitations: db, Mail: mailer})
+	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{Store: db, Invitations: db, Mail: p.mailer})
 	// After the mail server's part, so that what it still mails at a stop is sent.
 	p.parts = append(p.parts, lifecycle.Part{Name: "sessions", Run: p.sessions.Run})
 	return p, nil

@@ -79,9 +79,11 @@ func parts(
 		access.Close()
 		return nil, errors.Join(err, db.Close())
 	}
+	quotas := newQuotas(s, t, db, people.mailer)
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	operations := withSites(people.management(), s, db)
 	operations.Audit = management.Audit{Entries: db}
+	operations.Organizations.Quotas = quotas.service
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL()},
 		queryapi.Deps{
@@ -118,6 +120,7 @@ func parts(
 		},
 		changes,
 	}, relay, people.parts, []lifecycle.Part{
+		quotas.part(),
 		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
 	}), nil
 }

@@ -191,3 +191,33 @@ ALTER TABLE events_15m ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part 
 
 ALTER TABLE events_1d ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
 ;
+
+CREATE TABLE IF NOT EXISTS usage_1d ON CLUSTER `main` (
+    organization_id LowCardinality(String),
+    day             Date,
+    owner_id        LowCardinality(String),
+    events          SimpleAggregateFunction(sum, UInt64)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (organization_id, day, owner_id)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS usage_1d_mv ON CLUSTER `main` TO usage_1d AS
+SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
+FROM events
+GROUP BY organization_id, day, owner_id
+;
+
+INSERT INTO usage_1d (organization_id, day, owner_id, events)
+SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
+FROM events FINAL
+WHERE received_at < (SELECT max(metadata_modification_time) FROM system.tables WHERE database = currentDatabase() AND name = 'usage_1d_mv')
+GROUP BY organization_id, day, owner_id
+ORDER BY organization_id, day, owner_id
+SETTINGS insert_deduplication_token = 'usage before the view', max_insert_threads = 1
+;

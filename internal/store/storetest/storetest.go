@@ -23,7 +23,8 @@ type URL func(tb testing.TB) string
 func Run(t *testing.T, url URL) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
-		schemaTests, organizationTests, peopleTests, invitationTests, sessionTests, websiteTests, keyTests, saltTests, transactionTests, journalTests, idempotencyTests, auditTests,
+		schemaTests, organizationTests, peopleTests, invitationTests, sessionTests, websiteTests, keyTests, saltTests,
+		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests,
 	} {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {

@@ -1,0 +1,36 @@
+package query
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/quota"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// quotas count what organizations have sent, and tell of it.
+type quotas struct {
+	service *quota.Service
+	counter *quota.Counter
+	usage   *clickhouse.Usage
+}
+
+// newQuotas puts them together. Where a billing service decides, usage is counted
+// all the same and nobody has a quota.
+func newQuotas(s config.Settings, t *telemetry.Telemetry, db *store.Store, mailer quota.Mailer) *quotas {
+	q := &quotas{usage: clickhouse.NewUsage(s.ClickHouse)}
+	cfg := quota.Config{Default: int64(s.Quota.Default), Off: s.Billing.URL != ""}
+	q.counter = quota.NewCounter(cfg, quota.CounterDeps{
+		Meter: q.usage, Store: db, Mail: mailer, Log: t.Log, Metrics: t.Registry, PublicURL: s.Query.BaseURL(),
+	})
+	q.service = quota.NewService(cfg, db, q.usage, nil)
+	return q
+}
+
+// part counts while it runs.
+func (q *quotas) part() lifecycle.Part {
+	return lifecycle.Part{Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() }}
+}

@@ -1,0 +1,34 @@
+package quota
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type counterMetrics struct {
+	counted, exceeded prometheus.Gauge
+	failures          prometheus.Counter
+}
+
+func newCounterMetrics(reg prometheus.Registerer, held func() bool) counterMetrics {
+	f := promauto.With(reg)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_quota_counter_active", Help: "1 on the process that counts usage; one process of all does.",
+	}, func() float64 {
+		if held() {
+			return 1
+		}
+		return 0
+	})
+	return counterMetrics{
+		counted: f.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_quota_counted_timestamp_seconds", Help: "When usage was counted last, in Unix seconds; 0 on a process that never counted.",
+		}),
+		exceeded: f.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_quota_organizations_exceeded", Help: "Organizations whose events of this month are used up, as of the last count of this process.",
+		}),
+		failures: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_quota_count_failures_total", Help: "Counts that failed; the last decisions stand.",
+		}),
+	}
+}

@@ -1,0 +1,14 @@
+-- Quotas of organizations, and what their current month has come to. A quota is
+-- NULL where the setting decides, and 0 for none.
+
+-- +goose Up
+CREATE TABLE quotas (
+    organization_id TEXT PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
+    monthly_events  BIGINT CHECK (monthly_events >= 0),
+    month           TEXT NOT NULL,
+    used            BIGINT NOT NULL,
+    exceeded        BOOLEAN NOT NULL,
+    noticed         BIGINT NOT NULL CHECK (noticed IN (0, 80, 100)),
+    version         BIGINT NOT NULL,
+    counted_at      BIGINT
+);
