@@ -98,7 +98,7 @@ func TestEachRuleRefusesWhatBreaksIt(t *testing.T) {
 	}{
 		"no package comment":              {[]Package{undocumented}, []string{"internal/event has no package comment"}},
 		"a name that says nothing":        {[]Package{util}, []string{"internal/event/util is named util"}},
-		"a room without a rank":           {[]Package{pkg("internal/annex")}, []string{"internal/billing has no rank"}},
+		"a room without a rank":           {[]Package{pkg("internal/annex")}, []string{"internal/annex has no rank"}},
 		"a long main":                     {[]Package{long}, []string{"cmd/sink/main.go has 61 lines"}},
 		"a higher rank":                   {[]Package{pkg("internal/event", own("internal/record"))}, []string{"internal/event imports internal/record: rank 0 may not import rank 1"}},
 		"the same rank without an edge":   {[]Package{pkg("internal/sink", own("internal/ingest"))}, []string{"internal/sink imports internal/ingest: packages of one rank"}},

@@ -61,8 +61,12 @@ func TestCellsAreOfOneOrganizationByOwnerAndDay(t *testing.T) {
 		month               quota.Month
 		want                []quota.Cell
 	}{
-		{odd, "", "2026-04", all}, {odd, "web_1", "2026-04", all[1:]}, {odd, odd, "2026-04", all[:1]},
-		{odd, "", "2026-03", nil}, {"", "", "2026-04", nil}, {"org_2", odd, "2026-04", nil},
+		{odd, "", "2026-04", all},
+		{odd, "web_1", "2026-04", all[1:]},
+		{odd, odd, "2026-04", all[:1]},
+		{odd, "", "2026-03", nil},
+		{"", "", "2026-04", nil},
+		{"org_2", odd, "2026-04", nil},
 	} {
 		got, err := u.Cells(t.Context(), tc.organization, tc.owner, tc.month)
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {

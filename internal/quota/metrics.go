@@ -13,7 +13,7 @@ type counterMetrics struct {
 func newCounterMetrics(reg prometheus.Registerer, held func() bool) counterMetrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_quota_counter_active", Help: "1 on the process that counts usage; one process of all does.",
+		Name: "millrace_quota_active", Help: "1 on the process that counts usage; one process of all does.",
 	}, func() float64 {
 		if held() {
 			return 1
