@@ -78,6 +78,8 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"broker":     serveBroker,
 	"clickhouse": serveClickHouse,
 	"parse":      loopParse,
+	"key":        loopKey,
+	"limit":      loopLimit,
 	"produce":    loopProduce,
 	"fill":       fillTopic,
 	"consume":    loopConsume,

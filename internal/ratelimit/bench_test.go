@@ -57,3 +57,21 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	}
 }
+
+func TestAdmittingARequestAllocatesNothing(t *testing.T) {
+	l := newLimiter(func(c *config.Limits) { c.Track, c.Concurrency = 1_000_000, 10_000 })
+	r := ratelimit.Request{Family: ratelimit.Track, Who: ratelimit.Identity{Kind: ratelimit.Key, ID: "key_1"}}
+	admit := func() {
+		lease, err := l.Admit(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease.Release(t.Context())
+	}
+	for range 1024 { // the ring grows as requests come, by doubling
+		admit()
+	}
+	if n := testing.AllocsPerRun(100, admit); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
