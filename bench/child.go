@@ -82,6 +82,7 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"limit":      loopLimit,
 	"produce":    loopProduce,
 	"fill":       fillTopic,
+	"spoil":      fillTopic,
 	"consume":    loopConsume,
 	"insert":     loopInsert,
 	"sink":       loopSink,

@@ -69,6 +69,11 @@ var windowMeasures = []*measure{
 	{name: "catchup", role: "catchup", unit: "rows/s", run: outage, help: "sink catching up after ClickHouse was away"},
 }
 
+// spoiltMeasures run on a topic of which one record in 120 is malformed.
+var spoiltMeasures = []*measure{
+	{name: "sinkspoilt", role: "sink", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "sink, with one malformed record in 120"},
+}
+
 // Derived figures, told from the runs above.
 var derivedMeasures = []*measure{
 	{name: "sinkcore", unit: "rows/s", help: "rows a second and core, sink and ClickHouse together"},
@@ -99,6 +104,7 @@ var ratios = []ratio{
 	{"S1", "sink", "insert", 0.85, "sink against inserting prebuilt blocks, ClickHouse alone on its core"},
 	{"S2", "sinkshared", "insertshared", 0.55, "the same, everything sharing two cores"},
 	{"S3", "sinknull", "consume", 0.33, "sink without ClickHouse's work against a bare Kafka client"},
+	{"", "sinkspoilt", "sink", 0.80, "sink with malformed records against one without"},
 	{"S4", "sinkfull", "sinkblind", 0.90, "sink with 4 million keys in its windows against one without windows"},
 	{"S5", "catchup", "live", 3, "catching up after an outage against the live rate, which goes on"},
 	{"S6", "allowed", "peak", 1, "memory allowed against memory used, 4 million keys"},
@@ -183,6 +189,7 @@ type set struct {
 var sets = []set{
 	{name: "edge", measures: edgeMeasures},
 	{name: "sink", measures: sinkMeasures, fill: []string{"fill"}, server: true, partitions: 8},
+	{name: "spoilt", measures: spoiltMeasures, fill: []string{"spoil"}, server: true, partitions: 8},
 	{name: "window", measures: windowMeasures, fill: []string{"seen", "fill"}, server: true, partitions: 8},
 }
 

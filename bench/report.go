@@ -104,7 +104,7 @@ func (f *figures) markdown() string {
 	}
 
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
-	for _, m := range slices.Concat(edgeMeasures, sinkMeasures, windowMeasures, derivedMeasures) {
+	for _, m := range slices.Concat(edgeMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
 		rates := f.rates[m.name]
 		if len(rates) == 0 {
 			continue

@@ -64,6 +64,7 @@ func fillTopic(ctx context.Context, j job, say func(result) error) error {
 	for first := 0; first < j.Rows; first += step {
 		recs, err := prebuilt(ctx, first, min(step, j.Rows-first), websites)
 		if err == nil {
+			j.spoil(recs)
 			err = producer.Publish(ctx, recs)
 		}
 		if err != nil {
@@ -74,6 +75,18 @@ func fillTopic(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	return say(measured(j.Rows, begin, cpu))
+}
+
+// spoil makes some of the records dead letters, if the job is to: not so many that
+// the sink would take it for a fault of its own.
+func (j job) spoil(recs []record.Record) {
+	const every = 120
+	if j.Role != "spoil" {
+		return
+	}
+	for i := 0; i < len(recs); i += every {
+		recs[i].Value = []byte("no envelope")
+	}
 }
 
 // read hands the topic's records to a function until it has had n of them.

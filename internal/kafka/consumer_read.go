@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -29,22 +28,17 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 }
 
 // Fetch implements sink.Reader. It reads once from the first offset to the last
-// one, so it is as dear as what lies between them.
+// one, so it is as dear as looking at what lies between them.
 func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64) ([]sink.Original, error) {
 	if len(offsets) == 0 {
 		return nil, nil
 	}
-	first, last := offsets[0], offsets[len(offsets)-1]
-	var found []sink.Original
-	err := c.read(ctx, p, first, last+1, func(r *kgo.Record) {
-		if _, wanted := slices.BinarySearch(offsets, r.Offset); wanted {
-			found = append(found, originalOf(r))
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading %s/%d from %d to %d: %w", p.Topic, p.Index, first, last, err)
+	<-c.opened
+	s := scan{topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets[0], to: offsets[len(offsets)-1] + 1, wanted: offsets}
+	if err := c.scan(ctx, &s); err != nil {
+		return nil, fmt.Errorf("reading records of %s/%d at %d: %w", p.Topic, p.Index, s.next, err)
 	}
-	return found, nil
+	return s.found, nil
 }
 
 // Holds implements sink.Reader.

@@ -31,15 +31,6 @@ func recordOf(r *kgo.Record) sink.Record {
 	}
 }
 
-// originalOf returns the whole record, which is not copied.
-func originalOf(r *kgo.Record) sink.Original {
-	o := sink.Original{Offset: r.Offset, Key: r.Key, Value: r.Value, Headers: make([]record.Header, len(r.Headers))}
-	for i, h := range r.Headers {
-		o.Headers[i] = record.Header{Key: h.Key, Value: h.Value}
-	}
-	return o
-}
-
 // fetchPool keeps the memory that fetches are decoded into. A record is given
 // back as soon as the sink has copied what it needs of it. Sizes are powers of
 // two, each with a pool of its own: the client clears all of a slice before it

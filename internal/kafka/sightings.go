@@ -35,21 +35,25 @@ func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to in
 		return 0, nil
 	}
 	w.Expect(to - from)
-	opts, err := ClientOptions(c.cfg, c.deps.Client+"-reader", c.deps.Log, nil)
-	if err != nil {
-		return 0, err
-	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		return 0, fmt.Errorf("making the reader: %w", err)
-	}
-	defer client.Close()
-	s := scan{client: client, topic: name, partition: p.Index, next: from, to: to, witness: w}
-	s.decompress = kgo.DefaultDecompressor(&s.buffer)
-	if err := s.run(ctx); err != nil {
+	s := scan{topic: name, partition: p.Index, next: from, to: to, witness: w}
+	if err := c.scan(ctx, &s); err != nil {
 		return s.records, fmt.Errorf("reading the window of %s/%d at %d: %w", p.Topic, p.Index, s.next, err)
 	}
 	return s.records, nil
+}
+
+// scan runs a scan with a client of its own.
+func (c *Consumer) scan(ctx context.Context, s *scan) error {
+	opts, err := ClientOptions(c.cfg, c.deps.Client+"-reader", c.deps.Log, nil)
+	if err != nil {
+		return err
+	}
+	if s.client, err = kgo.NewClient(opts...); err != nil {
+		return fmt.Errorf("making the reader: %w", err)
+	}
+	defer s.client.Close()
+	s.decompress = kgo.DefaultDecompressor(&s.buffer)
+	return s.run(ctx)
 }
 
 const (
@@ -60,13 +64,16 @@ const (
 	scanWait = 500 // milliseconds
 )
 
-// scan reads the headers of a partition's records [next, to).
+// scan reads a partition's records [next, to): their headers, for a witness, or
+// some of them whole.
 type scan struct {
 	client     *kgo.Client
 	topic      string
 	partition  int32
 	next, to   int64
 	witness    sink.Witness
+	wanted     []int64 // offsets of records to be found, ascending; nil for a witness
+	found      []sink.Original
 	decompress kgo.Decompressor
 	buffer     buffer // of the batch that is looked at
 	records    int64
