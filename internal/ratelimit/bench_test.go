@@ -58,7 +58,7 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-func TestAdmittingARequestAllocatesNothing(t *testing.T) {
+func TestAdmittingARequestAllocatesNothing(t *testing.T) { //nolint:paralleltest // others would be counted
 	l := newLimiter(func(c *config.Limits) { c.Track, c.Concurrency = 1_000_000, 10_000 })
 	r := ratelimit.Request{Family: ratelimit.Track, Who: ratelimit.Identity{Kind: ratelimit.Key, ID: "key_1"}}
 	admit := func() {
