@@ -3,6 +3,7 @@
 package limits
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -190,13 +191,7 @@ func (d *deployment) underWay(t *testing.T) {
 	d.clickhouse.Set(faultproxy.Rule{Kind: faultproxy.BlackHole})
 	answered := make(chan int, 20)
 	for range 20 {
-		go func() {
-			a, err := harness.Post(t.Context(), d.urls[edges], key, []byte(`{"parameters":["summary_metrics"],"preset":"today"}`))
-			if err != nil {
-				a.Status = -1
-			}
-			answered <- a.Status
-		}()
+		go func() { answered <- d.query(t.Context(), key) }()
 	}
 	// They are all under way when an event is refused for it.
 	testkit.Eventually(t, 20*time.Second, func() error {
@@ -219,6 +214,20 @@ func (d *deployment) underWay(t *testing.T) {
 	for process := range d.processes {
 		if r := d.send(t, process, key); r != nil {
 			t.Errorf("process %d refuses after all were answered: %+v", process, r)
+		}
+	}
+}
+
+// query asks until it is admitted, since an event that looks whether all queries
+// are under way takes a place itself, and returns the status.
+func (d *deployment) query(ctx context.Context, key string) int {
+	for {
+		a, err := harness.Post(ctx, d.urls[edges], key, []byte(`{"parameters":["summary_metrics"],"preset":"today"}`))
+		switch {
+		case err != nil:
+			return -1
+		case a.Status != http.StatusTooManyRequests:
+			return a.Status
 		}
 	}
 }
