@@ -81,7 +81,7 @@ func NewCounter(cfg Config, deps CounterDeps) *Counter {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	c := &Counter{cfg: cfg, deps: deps, lease: lease.New("quota-counter", deps.Store, deps.Log)}
+	c := &Counter{cfg: cfg, deps: deps, gone: map[string]bool{}, lease: lease.New("quota-counter", deps.Store, deps.Log)}
 	c.metrics = newCounterMetrics(deps.Metrics, c.lease.Held)
 	return c
 }
