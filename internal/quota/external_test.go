@@ -74,10 +74,10 @@ func TestTheServiceDecides(t *testing.T) {
 			t.Errorf("asked %d times for one answer", n)
 		}
 		b.answer = no
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		check(fault.QuotaExceeded)
 		b.answer = yes
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		check(admitted)
 	})
 }
@@ -96,12 +96,12 @@ func TestTheLastDecisionStandsForFiveMinutes(t *testing.T) {
 					begin := time.Now()
 					for time.Since(begin) < quota.DecisionValid-2*time.Second {
 						check(last)
-						time.Sleep(time.Second)
+						<-time.After(time.Second)
 					}
-					time.Sleep(2*time.Second + billingTimeout)
+					<-time.After(2*time.Second + billingTimeout)
 					check(fault.BillingUnavailable)
 					b.answer = answer
-					time.Sleep(2 * time.Second)
+					<-time.After(2 * time.Second)
 					check(last)
 				})
 			})
@@ -121,7 +121,7 @@ func TestWithoutAnyDecisionNothingIsAdmitted(t *testing.T) {
 			t.Errorf("a silent service was asked %d times", n)
 		}
 		b.answer = yes
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		check(admitted)
 	})
 }

@@ -74,7 +74,7 @@ func TestOldNewsDoNotBringADecisionBack(t *testing.T) {
 	}
 }
 
-func TestTheGateAllocatesNothing(t *testing.T) {
+func TestTheGateAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations of others would count
 	gate, _ := newGate(decided("was over", 1, "2026-03", false))
 	for _, organization := range []string{"was over", "never"} {
 		if n := testing.AllocsPerRun(100, func() { _ = gate.Check(t.Context(), organization, noon) }); n != 0 {

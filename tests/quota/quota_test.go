@@ -5,6 +5,7 @@ package quota_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -76,10 +77,10 @@ func newStage(t *testing.T) *stage {
 		p := harness.NewProcess(t, string(role), nil, settings)
 		p.Launch(t)
 		all = append(all, p)
-		switch role {
-		case harness.Edge:
+		if role == harness.Edge {
 			s.edges = append(s.edges, "http://"+ingest+"/track")
-		case harness.Query:
+		}
+		if role == harness.Query {
 			s.queries = append(s.queries, p)
 		}
 	}
@@ -174,7 +175,7 @@ func (s *stage) active(t *testing.T) *harness.Process {
 				return nil
 			}
 		}
-		return fmt.Errorf("nobody counts")
+		return errors.New("nobody counts")
 	})
 	return found
 }
