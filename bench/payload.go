@@ -8,7 +8,9 @@ import (
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/telemetry"
@@ -117,8 +119,12 @@ func (p parts) acceptor(to ingest.Publisher) *ingest.Acceptor {
 	return ingest.New(ingest.Deps{
 		Access: p.access, Salts: p.salts, Publisher: to, Metrics: p.tel.Registry,
 		Limits: ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
+		Quota:  quota.NewGate(control.NewStates(control.Quota, noQuotas)),
 	})
 }
+
+// noQuotas says that nobody's month is used up.
+func noQuotas(context.Context) (control.Snapshot, error) { return control.Snapshot{}, nil }
 
 // discard acknowledges at once.
 type discard struct{}
