@@ -1,13 +1,18 @@
 package control_test
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/tests/harness"
 )
 
 func TestChangeIsKnownEverywhereAtOnce(t *testing.T) {
@@ -16,7 +21,7 @@ func TestChangeIsKnownEverywhereAtOnce(t *testing.T) {
 			s := newStage(t, backends(t))
 			for name, test := range map[string]func(*testing.T, *stage){
 				"revoked key": revokedKey, "rotated key": rotatedKey, "new key": newKey,
-				"website": rotatedClientID, "organization": deletedOrganization,
+				"client id": rotatedClientID, "published website": publishedWebsite, "organization": deletedOrganization,
 			} {
 				t.Run(name, func(t *testing.T) { test(t, s) })
 			}
@@ -61,20 +66,50 @@ func newKey(t *testing.T, s *stage) {
 
 // rotatedClientID asks the ingestion hosts alone: client ids are for them.
 func rotatedClientID(t *testing.T, s *stage) {
-	edges := s.hosts[:2]
-	sites := website.NewService(s.db, nil)
-	was, err := sites.Create(t.Context(), website.Spec{OrganizationID: s.organizationID, Name: "Shop", Domain: "shop.example.com"}, operator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.expectOf(t, edges, "a client id, before", "", "?website_id="+was.ClientID, http.StatusOK, time.Now(), patient)
-	is, err := sites.RotateClientID(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: was.ID}, 0, operator)
+	was := s.site(t, s.organizationID)
+	s.expectOf(t, s.edges(), "a client id, before", "", "?website_id="+was.ClientID, http.StatusOK, time.Now(), patient)
+	is, err := s.sites().RotateClientID(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: was.ID}, 0, operator)
 	if err != nil {
 		t.Fatal(err)
 	}
 	since := time.Now()
-	s.expectOf(t, edges, "the old client id", "", "?website_id="+was.ClientID, http.StatusNotFound, since, atOnce)
-	s.expectOf(t, edges, "the new client id", "", "?website_id="+is.ClientID, http.StatusOK, since, 2*atOnce)
+	s.expectOf(t, s.edges(), "the old client id", "", "?website_id="+was.ClientID, http.StatusNotFound, since, atOnce)
+	s.expectOf(t, s.edges(), "the new client id", "", "?website_id="+is.ClientID, http.StatusOK, since, 2*atOnce)
+}
+
+// publishedWebsite asks the query host alone: it lists websites.
+func publishedWebsite(t *testing.T, s *stage) {
+	w := s.site(t, s.organizationID)
+	_, secret := s.key(t, s.organizationID)
+	for _, public := range []bool{true, false} {
+		if _, err := s.sites().Publish(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: w.ID}, public, operator); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, atOnce, func() error { return s.lists(t.Context(), secret, w.ID, public) })
+	}
+}
+
+// lists returns an error unless the query host lists a website as public, or not.
+func (s *stage) lists(ctx context.Context, key, websiteID string, public bool) error {
+	a, err := harness.Get(ctx, s.query().base+"/v1/query/websites", key)
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Websites []struct {
+			ID       string `json:"id"`
+			IsPublic bool   `json:"isPublic"`
+		} `json:"websites"`
+	}
+	if err := json.Unmarshal(a.Body, &list); err != nil || a.Status != http.StatusOK {
+		return fmt.Errorf("the list of websites: %d %s, %w", a.Status, a.Body, err)
+	}
+	for _, w := range list.Websites {
+		if w.ID == websiteID && w.IsPublic == public {
+			return nil
+		}
+	}
+	return fmt.Errorf("website %s is not listed with isPublic %t: %s", websiteID, public, a.Body)
 }
 
 func deletedOrganization(t *testing.T, s *stage) {

@@ -1,11 +1,13 @@
 package control_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -18,10 +20,12 @@ func TestChangesSurviveWhateverIsAway(t *testing.T) {
 		name string
 		test func(*testing.T, *stage)
 	}{
+		{"with everything", promises},
+		{"without Redis", withoutRedis},
 		{"without Kafka", withoutKafka},
 		{"without a relay", withoutRelay},
 		{"without the store", withoutStore},
-		{"with all back", revokedKey},
+		{"with all back", promises},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.test(t, s) }) {
 			return
@@ -51,7 +55,7 @@ func withoutKafka(t *testing.T, s *stage) {
 // withoutRelay revokes keys while no process publishes, which is also a restart
 // between commit and publication.
 func withoutRelay(t *testing.T, s *stage) {
-	edges, query := s.hosts[:2], s.hosts[2]
+	edges, query := s.edges(), s.query()
 	first, firstSecret := s.key(t, s.organizationID)
 	second, secondSecret := s.key(t, s.organizationID)
 	s.holds(t, "a key", firstSecret)
@@ -69,29 +73,83 @@ func withoutRelay(t *testing.T, s *stage) {
 	s.expect(t, "revoked before the relay was back", secondSecret, http.StatusUnauthorized, time.Now(), atOnce)
 }
 
+// withoutRedis makes every change, while each host limits by itself.
+func withoutRedis(t *testing.T, s *stage) {
+	end := s.watch(t)
+	s.redisServer.Stop(t)
+	s.awaitMetric(t, "millrace_limits_shared", 0, s.hosts...)
+	during(*outage, func() {
+		limitAlone(t, s)
+		changes(t, s)
+	})
+	for _, h := range s.hosts {
+		if n, err := h.Metric(t.Context(), "millrace_limits_local_total"); err != nil || n == 0 {
+			t.Errorf("%s has decided %v requests by itself, %v", h.name, n, err)
+		}
+	}
+	s.redisServer.Start(t)
+	s.awaitMetric(t, "millrace_limits_shared", 1, s.hosts...)
+	limitTogether(t, s)
+	end()
+}
+
 // withoutStore asks with a key that is remembered, one that is not, and one that
-// is none.
+// is none, and with what was decided before: a limit that is half used up, and a
+// quota that is used up.
 func withoutStore(t *testing.T, s *stage) {
-	_, known := s.key(t, s.organizationID)
 	_, unknown := s.key(t, s.organizationID)
-	s.holds(t, "a key", known)
+	website, unknownWebsite := s.site(t, s.organizationID), s.site(t, s.organizationID)
+	s.expectOf(t, s.edges(), "a client id", "", "?website_id="+website.ClientID, http.StatusOK, time.Now(), patient)
+	_, limited := s.limitedKey(t, s.organizationID, 30)
+	for i := range 15 {
+		s.answers(t, s.hosts[i%3], limited, http.StatusOK)
+	}
+	organizationID, overQuota, at := s.quotaOf(t, 3)
+	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at, http.StatusPaymentRequired, time.Now(), soon)
+	end := s.watch(t)
 	s.storeServer.Kill(t)
-	for range 3 { // at once, and when what is remembered is old
-		s.expect(t, "a known key", known, http.StatusBadRequest, time.Now(), late)
-		s.expect(t, "a key that nobody knows", unknown, http.StatusServiceUnavailable, time.Now(), late)
+	during(*outage, func() { // at once, and when what is remembered is old
+		s.expect(t, "a known key", s.known, http.StatusBadRequest, time.Now(), late)
+		s.expectOf(t, s.edges(), "a known client id", "", "?website_id="+website.ClientID, http.StatusOK, time.Now(), late)
+		s.expectOf(t, s.edges(), "a quota", overQuota, at, http.StatusPaymentRequired, time.Now(), late)
 		s.expect(t, "no key", unknown[:len(unknown)-1]+"!", http.StatusUnauthorized, time.Now(), late)
-		<-time.After(3 * time.Second)
+		for _, h := range s.hosts {
+			s.cannotTell(t, h.name+", a key that it does not know", http.MethodPost, h.url, unknown)
+		}
+		for _, h := range s.edges() {
+			s.cannotTell(t, h.name+", a client id that it does not know", http.MethodPost, h.url+"?website_id="+unknownWebsite.ClientID, "")
+		}
+		s.cannotTell(t, "the list of websites", http.MethodGet, s.query().base+"/v1/query/websites", s.known)
+	})
+	for i := range 15 {
+		s.answers(t, s.hosts[i%3], limited, http.StatusOK)
 	}
 	for _, h := range s.hosts {
-		a, err := harness.Post(t.Context(), h.url, unknown, []byte(`{}`))
-		if err != nil || a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "5" {
-			t.Errorf("%s: %d, Retry-After %q, %v, want 503 and 5", h.name, a.Status, a.Header.Get("Retry-After"), err)
-		}
+		s.answers(t, h, limited, http.StatusTooManyRequests)
 	}
 	s.storeServer.Start(t)
 	s.expect(t, "an unknown key, with the store back", unknown, http.StatusBadRequest, time.Now(), patient)
+	end()
 	s.awaitFollowing(t)
 	s.awaitStore(t)
+	s.setQuota(t, organizationID, quota.Default)
+	s.expectOf(t, s.edges(), "an organization without a quota", overQuota, at, http.StatusOK, time.Now(), patient)
+}
+
+// cannotTell expects that the host says so, and when to come back.
+func (*stage) cannotTell(t *testing.T, what, method, url, key string) {
+	t.Helper()
+	var a harness.Answer
+	var err error
+	if method == http.MethodGet {
+		a, err = harness.Get(t.Context(), url, key)
+	} else {
+		a, err = harness.Post(t.Context(), url, key, []byte(`{"name":"signup"}`))
+	}
+	if err != nil || a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "5" ||
+		!bytes.Contains(a.Body, []byte("SERVICE_UNAVAILABLE")) {
+		t.Errorf("%s: %d %s, Retry-After %q, %v, want 503 and 5", what, a.Status, a.Body, a.Header.Get("Retry-After"), err)
+	}
 }
 
 // awaitStore waits until the test itself reaches the store again.

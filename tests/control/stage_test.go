@@ -1,14 +1,18 @@
 // Package control_test proves on three processes, two ingestion hosts and a query
 // host, that a change made in the metadata store is known to all of them in less
-// than a second, and in less than six when something between them is broken.
+// than a second, and in less than six when something between them is broken; that
+// they limit as one and refuse what is over a quota; and that nobody who is known
+// is turned away while Redis, or the metadata store, is away for a while: 10 s, or
+// what the flag -outage says.
 package control_test
 
 import (
-	"context"
+	"flag"
 	"fmt"
-	"net/http"
+	"maps"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +28,7 @@ import (
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
+	"github.com/millrace/millrace/internal/website"
 	"github.com/millrace/millrace/tests/harness"
 )
 
@@ -34,14 +39,18 @@ const (
 	late    = 6 * time.Second // when something is broken
 	patient = time.Minute     // for what has no limit of its own
 	pause   = 50 * time.Millisecond
+	many    = "1000000" // requests: the test asks again and again
 )
+
+// outage is how long each server is away.
+var outage = flag.Duration("outage", 10*time.Second, "how long Redis, and then PostgreSQL, are away")
 
 // backends are what the processes share.
 type backends struct {
-	kafka    config.Kafka
-	storeURL string
+	kafka              config.Kafka
+	storeURL, redisURL string // no redisURL: each process limits by itself
 	// The servers, where the test may stop them.
-	kafkaServer, storeServer *services.Server
+	kafkaServer, storeServer, redisServer *services.Server
 }
 
 // embedded are an embedded broker and SQLite.
@@ -51,11 +60,14 @@ func embedded(t *testing.T) backends {
 	return backends{kafka: cfg, storeURL: "sqlite:" + filepath.Join(testkit.ShortDir(t), "meta.db")}
 }
 
-// realServers are Apache Kafka and PostgreSQL of the test's own.
+// realServers are Apache Kafka, PostgreSQL and Redis of the test's own.
 func realServers(t *testing.T) backends {
 	t.Helper()
-	b := backends{kafkaServer: services.Own(t, services.KindKafka), storeServer: services.Own(t, services.KindPostgres)}
-	b.kafka, b.storeURL = b.kafkaServer.Kafka(), b.storeServer.Database(t)
+	b := backends{
+		kafkaServer: services.Own(t, services.KindKafka), storeServer: services.Own(t, services.KindPostgres),
+		redisServer: services.Own(t, services.KindRedis),
+	}
+	b.kafka, b.storeURL, b.redisURL = b.kafkaServer.Kafka(), b.storeServer.Database(t), b.redisServer.Redis()
 	return b
 }
 
@@ -63,7 +75,9 @@ func realServers(t *testing.T) backends {
 type host struct {
 	*harness.Process
 
-	name, url string
+	name, base string
+	url        string // to which body is sent
+	body       string // what it answers with 200
 }
 
 // stage is the system on which a test plays.
@@ -71,9 +85,18 @@ type stage struct {
 	backends
 
 	db             *store.Store
+	usage          *clickhouse.Usage
 	organizationID string
+	websiteID      string  // a website of the organization
+	known          string  // a key of the organization
 	hosts          []*host // the query host comes last
 }
+
+// edges are the ingestion hosts.
+func (s *stage) edges() []*host { return s.hosts[:2] }
+
+// query is the query host.
+func (s *stage) query() *host { return s.hosts[2] }
 
 func newStage(t *testing.T, b backends) *stage {
 	t.Helper()
@@ -94,43 +117,54 @@ func newStage(t *testing.T, b backends) *stage {
 		t.Fatal(err)
 	}
 	s.organizationID = s.organization(t)
+	s.websiteID = s.site(t, s.organizationID).ID
+	_, s.known = s.key(t, s.organizationID)
+	s.usage = clickhouse.NewUsage(analytics)
+	t.Cleanup(func() { s.usage.Close() })
 	settings := map[string]string{
 		"KAFKA_BROKERS": b.kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": b.kafka.TopicPrefix,
 		"KAFKA_PARTITIONS": strconv.Itoa(b.kafka.Partitions), "KAFKA_REPLICATION": strconv.Itoa(b.kafka.Replication),
-		"STORE_URL":       b.storeURL,
+		"STORE_URL": b.storeURL, "REDIS_URL": b.redisURL, "REDIS_TIMEOUT": "5s",
 		"CLICKHOUSE_ADDR": analytics.Addr[0], "CLICKHOUSE_DATABASE": analytics.Database,
-		"LIMITS_ENABLED": "false", // the test asks again and again
-		"LOG_FORMAT":     "text",
+		"LIMITS_TRACK": many, "LIMITS_QUERY": many, "LIMITS_QUERY_ANONYMOUS": many, "LIMITS_MANAGE": many,
+		"LOG_FORMAT": "text",
 	}
 	for i, role := range []harness.Role{harness.Edge, harness.Edge, harness.Query} {
-		ingest, query := testkit.FreeAddr(t), testkit.FreeAddr(t)
-		settings["INGEST_LISTEN"], settings["QUERY_LISTEN"] = ingest, query
-		h := &host{name: fmt.Sprintf("%s %d", role, i), url: "http://" + ingest + "/track"}
-		if role == harness.Query {
-			h.url = "http://" + query + "/v1/query"
-		}
-		h.Process = harness.NewProcess(t, string(role), nil, settings)
-		h.Launch(t)
-		s.hosts = append(s.hosts, h)
+		s.hosts = append(s.hosts, newHost(t, fmt.Sprintf("%s %d", role, i), role, settings))
 	}
+	sink := harness.NewProcess(t, string(harness.Sink), nil, settings)
+	sink.Launch(t)
 	for _, h := range s.hosts {
 		h.WaitReady(t)
 	}
+	sink.WaitReady(t)
 	s.awaitFollowing(t)
 	return s
+}
+
+// newHost launches one of the three processes.
+func newHost(t *testing.T, name string, role harness.Role, settings map[string]string) *host {
+	t.Helper()
+	base := testkit.FreeAddr(t)
+	h := &host{name: name, base: "http://" + base}
+	settings = maps.Clone(settings)
+	switch role {
+	case harness.Query:
+		settings["QUERY_LISTEN"], h.url = base, h.base+"/v1/query"
+		h.body = `{"parameters":["summary_metrics"],"preset":"today"}`
+	default:
+		settings["INGEST_LISTEN"], h.url = base, h.base+"/track"
+		h.body = `{"name":"signup"}`
+	}
+	h.Process = harness.NewProcess(t, string(role), nil, settings)
+	h.Launch(t)
+	return h
 }
 
 // awaitFollowing waits until changes arrive everywhere.
 func (s *stage) awaitFollowing(t *testing.T) {
 	t.Helper()
-	for _, h := range s.hosts {
-		testkit.Eventually(t, patient, func() error {
-			if is, err := h.Metric(t.Context(), "millrace_control_following"); err != nil || is != 1 {
-				return fmt.Errorf("%s does not follow: %v, %w", h.name, is, err)
-			}
-			return nil
-		})
-	}
+	s.awaitMetric(t, "millrace_control_following", 1, s.hosts...)
 }
 
 // operator is who makes the changes.
@@ -155,14 +189,37 @@ func (s *stage) keys() *apikey.Service {
 // key makes a key and returns it with its secret.
 func (s *stage) key(t *testing.T, organizationID string) (k *apikey.Key, secret string) {
 	t.Helper()
+	return s.limitedKey(t, organizationID, 0)
+}
+
+// limitedKey makes a key with a limit of its own, for an hour; 0 for none.
+func (s *stage) limitedKey(t *testing.T, organizationID string, limit int) (k *apikey.Key, secret string) {
+	t.Helper()
 	k, secret, err := s.keys().Create(t.Context(), apikey.Spec{
 		OrganizationID: organizationID, Name: "ci", Scopes: auth.AllScopes().Strings(),
+		RateLimit: apikey.RateLimit{Enabled: limit > 0, Limit: limit, Window: time.Hour},
 	}, operator)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k, secret
 }
+
+func (s *stage) sites() *website.Service { return website.NewService(s.db, nil) }
+
+// site makes a website.
+func (s *stage) site(t *testing.T, organizationID string) *website.Website {
+	t.Helper()
+	domain := fmt.Sprintf("shop-%d.example.com", serial.Add(1))
+	w, err := s.sites().Create(t.Context(), website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain}, operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// serial tells domains apart.
+var serial atomic.Int64
 
 // revoke revokes a key and returns when that was committed.
 func (s *stage) revoke(t *testing.T, k *apikey.Key) time.Time {
@@ -171,64 +228,4 @@ func (s *stage) revoke(t *testing.T, k *apikey.Key) time.Time {
 		t.Fatal(err)
 	}
 	return time.Now()
-}
-
-// is returns an error unless the host answers so to a key, or to a query such as
-// "?website_id=x". Whoever may send is told from others by a body that is wrong;
-// a website is looked for only with one that is right.
-func (h *host) is(ctx context.Context, key, query string, want int) error {
-	body := `{"name":1}`
-	if query != "" {
-		body = `{"name":"signup"}`
-	}
-	a, err := harness.Post(ctx, h.url+query, key, []byte(body))
-	if err == nil && a.Status != want {
-		err = fmt.Errorf("%s answers %d %s, want %d", h.name, a.Status, a.Body, want)
-	}
-	return err
-}
-
-// expect asks every host until each answers so, and fails when one takes longer
-// than the limit after since.
-func (s *stage) expect(t *testing.T, what, key string, want int, since time.Time, limit time.Duration) {
-	t.Helper()
-	s.expectOf(t, s.hosts, what, key, "", want, since, limit)
-}
-
-func (s *stage) expectOf(t *testing.T, hosts []*host, what, key, query string, want int, since time.Time, limit time.Duration) {
-	t.Helper()
-	type result struct {
-		host *host
-		took time.Duration
-		err  error
-	}
-	results := make(chan result, len(hosts))
-	for _, h := range hosts {
-		go func() {
-			var err error
-			for {
-				if err = h.is(t.Context(), key, query, want); err == nil || time.Since(since) > limit+patient/2 {
-					break
-				}
-				<-time.After(pause)
-			}
-			results <- result{h, time.Since(since), err}
-		}()
-	}
-	for range hosts {
-		switch r := <-results; {
-		case r.err != nil:
-			t.Errorf("%s: %v", what, r.err)
-		case r.took > limit:
-			t.Errorf("%s: %s took %s, want at most %s", what, r.host.name, r.took, limit)
-		default:
-			t.Logf("%s: %s after %s", what, r.host.name, r.took.Round(time.Millisecond))
-		}
-	}
-}
-
-// holds makes every host remember a key that it accepts.
-func (s *stage) holds(t *testing.T, what, key string) {
-	t.Helper()
-	s.expect(t, what+", before", key, http.StatusBadRequest, time.Now(), patient)
 }

@@ -44,11 +44,22 @@ type Answer struct {
 
 // Post sends JSON with a key, which may be empty.
 func Post(ctx context.Context, url, key string, body []byte) (Answer, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	return send(ctx, http.MethodPost, url, key, bytes.NewReader(body))
+}
+
+// Get asks with a key, which may be empty.
+func Get(ctx context.Context, url, key string) (Answer, error) {
+	return send(ctx, http.MethodGet, url, key, http.NoBody)
+}
+
+func send(ctx context.Context, method, url, key string, body io.Reader) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return Answer{}, err
 	}
-	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if key != "" {
 		req.Header.Set("X-Api-Key", key)
 	}
