@@ -31,6 +31,9 @@ type Config struct {
 	Proxies Proxies
 	// Site is how browsers reach the host.
 	Site Site
+	// Unavailable reports whether an error that is no fault says that a server
+	// cannot be asked now; it is answered 503 then instead of 500. May be nil.
+	Unavailable func(error) bool
 }
 
 // Deps are the parts a host needs; all but Tracer are required.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -164,6 +165,29 @@ func TestRetryAfterIsTheFaultsOwnElseItsCodes(t *testing.T) {
 		resp := do(t, app, "GET", "/", nil, "")
 		if got := resp.header.Get("Retry-After"); got != tc.want {
 			t.Errorf("Retry-After of %v = %q, want %q", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestAServerThatIsAwayIsNoFailureOfOurOwn(t *testing.T) {
+	t.Parallel()
+	away := errors.New("connection refused")
+	for _, tc := range []struct {
+		err    error
+		status int
+		after  string
+	}{
+		{fmt.Errorf("listing websites: %w", away), 503, "5"},
+		{fmt.Errorf("looking up keys: %w", fault.Wrap(fault.Internal, away)), 503, "5"},
+		{fault.Wrap(fault.AccessDenied, away), 403, ""},
+		{errors.New("anything else"), 500, ""},
+	} {
+		app := New(Config{Host: Query, Unavailable: func(err error) bool { return errors.Is(err, away) }},
+			Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+		app.Get("/", func(*fiber.Ctx) error { return tc.err })
+		resp := do(t, app, "GET", "/", nil, "")
+		if after := resp.header.Get("Retry-After"); resp.status != tc.status || after != tc.after {
+			t.Errorf("%v: %d, Retry-After %q, want %d and %q", tc.err, resp.status, after, tc.status, tc.after)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 		}
 		defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start)) }()
 	}
-	f := resolve(err)
+	f := k.resolve(err)
 	k.logFailure(r, f)
 
 	// What a handler had begun to answer does not belong to the error.
@@ -56,6 +56,15 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL, rc))
 	}
 	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))
+}
+
+// resolve tells a server that cannot be asked now from a failure of our own.
+func (k *kit) resolve(err error) failure {
+	f := resolve(err)
+	if f.Code == fault.Internal && k.cfg.Unavailable != nil && k.cfg.Unavailable(err) {
+		return resolve(fault.Wrap(fault.ServiceUnavailable, err))
+	}
+	return f
 }
 
 // resolve finds the row of an error: a fault's own, or that of an error which

@@ -114,12 +114,14 @@ func withoutStore(t *testing.T, s *stage) {
 		s.expectOf(t, s.edges(), "a quota", overQuota, at, http.StatusPaymentRequired, time.Now(), late)
 		s.expect(t, "no key", unknown[:len(unknown)-1]+"!", http.StatusUnauthorized, time.Now(), late)
 		for _, h := range s.hosts {
-			s.cannotTell(t, h.name+", a key that it does not know", http.MethodPost, h.url, unknown)
+			cannotTell(t, h.name+", a key that it does not know", h.url, unknown, `{}`)
 		}
 		for _, h := range s.edges() {
-			s.cannotTell(t, h.name+", a client id that it does not know", http.MethodPost, h.url+"?website_id="+unknownWebsite.ClientID, "")
+			cannotTell(t, h.name+", a client id that it does not know", h.url+"?website_id="+unknownWebsite.ClientID, "", h.body)
 		}
-		s.cannotTell(t, "the list of websites", http.MethodGet, s.query().base+"/v1/query/websites", s.known)
+		for _, path := range []string{"/rpc/websites/list", "/rpc/organization/get"} {
+			cannotTell(t, path, s.query().base+path, s.known, `{}`)
+		}
 	})
 	for i := range 15 {
 		s.answers(t, s.hosts[i%3], limited, http.StatusOK)
@@ -136,16 +138,10 @@ func withoutStore(t *testing.T, s *stage) {
 	s.expectOf(t, s.edges(), "an organization without a quota", overQuota, at, http.StatusOK, time.Now(), patient)
 }
 
-// cannotTell expects that the host says so, and when to come back.
-func (*stage) cannotTell(t *testing.T, what, method, url, key string) {
+// cannotTell expects that a host says so, and when to come back.
+func cannotTell(t *testing.T, what, url, key, body string) {
 	t.Helper()
-	var a harness.Answer
-	var err error
-	if method == http.MethodGet {
-		a, err = harness.Get(t.Context(), url, key)
-	} else {
-		a, err = harness.Post(t.Context(), url, key, []byte(`{"name":"signup"}`))
-	}
+	a, err := harness.Post(t.Context(), url, key, []byte(body))
 	if err != nil || a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "5" ||
 		!bytes.Contains(a.Body, []byte("SERVICE_UNAVAILABLE")) {
 		t.Errorf("%s: %d %s, Retry-After %q, %v, want 503 and 5", what, a.Status, a.Body, a.Header.Get("Retry-After"), err)

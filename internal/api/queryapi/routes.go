@@ -33,6 +33,9 @@ type Config struct {
 	Site httpkit.Site
 	// IngestURL is where callers reach the ingestion host.
 	IngestURL string
+	// Unavailable tells errors of servers that cannot be asked now, which are
+	// answered 503; nil for none.
+	Unavailable func(error) bool
 }
 
 // Access recognises callers; *auth.Authenticator is one.
@@ -126,6 +129,7 @@ type handlers struct {
 func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
+		Unavailable: cfg.Unavailable,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	resources := management.Resources(deps.Management)
 	doc, err := Describe(&cfg.Site, cfg.IngestURL, resources)
