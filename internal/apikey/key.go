@@ -88,10 +88,11 @@ const (
 )
 
 // Status returns what the key is at now. A revoked key stays revoked when it
-// expires too.
+// expires too. It is from the moment that somebody hears of it: clocks of two
+// machines differ, so its date says when it was, and not from when on it is.
 func (k *Key) Status(now time.Time) Status {
 	switch {
-	case reached(k.RevokedAt, now), reached(k.DeletedAt, now):
+	case !k.RevokedAt.IsZero(), !k.DeletedAt.IsZero():
 		return Revoked
 	case reached(k.ExpiresAt, now), k.Idle(now):
 		return Expired

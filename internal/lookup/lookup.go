@@ -211,6 +211,9 @@ func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 	defer c.mu.Unlock()
 	c.drops++
 	c.flights.Forget(flightName(k))
+	// An entry that was just made may still be on its way in: an old answer would be
+	// seen for a moment once it arrives, and a current one be taken for none.
+	c.entries.Wait()
 	if e := c.find(k); e != nil {
 		if a := e.answer.Load(); current != nil && a.absent == nil && current(a.value) {
 			return

@@ -19,6 +19,7 @@ import (
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
+	"modernc.org/sqlite"
 )
 
 // Options tune a store. A zero field means the default.
@@ -91,11 +92,32 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the metadata store: %w", err)
 	}
-	if err := s.Ping(ctx); err != nil {
+	if err := s.reach(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
+
+// reach is Ping for a database that is just being made: SQLite does not wait for
+// another process that turns the same new file into a database.
+func (s *Store) reach(ctx context.Context) error {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	for {
+		err := s.Ping(ctx)
+		if e, ok := errors.AsType[*sqlite.Error](err); !ok || !busy(e) {
+			return err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// busyPause is the time between two tries.
+const busyPause = 20 * time.Millisecond
 
 // Close closes the connections.
 func (s *Store) Close() error {

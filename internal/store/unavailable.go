@@ -20,8 +20,7 @@ func Unavailable(err error) bool {
 		return postgresAway(e.Code)
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		code := e.Code() & 0xff // the rest tells kinds of it apart
-		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+		return busy(e)
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
@@ -36,6 +35,12 @@ func Unavailable(err error) bool {
 		}
 	}
 	return pgconn.SafeToRetry(err)
+}
+
+// busy reports whether another connection holds the file.
+func busy(e *sqlite.Error) bool {
+	code := e.Code() & 0xff // the rest tells kinds of it apart
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 }
 
 // postgresAway reads an SQLSTATE: by its class, or one of those that a server
