@@ -131,7 +131,9 @@ func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Origin
 	defer w.mu.Unlock()
 	var records []Original
 	for _, o := range offsets {
-		records = append(records, Original{Offset: o, Value: w.log[p][o].Value})
+		if o >= w.logStart[p] {
+			records = append(records, Original{Offset: o, Value: w.log[p][o].Value})
+		}
 	}
 	return records, nil
 }

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,13 +174,20 @@ func (a *attempt) fetchLetters(ctx context.Context, letters []letter) ([]DeadLet
 		offsets[i] = letters[i].offset
 	}
 	var whole []DeadLetter
+	var gone error
 	err := a.until(ctx, stepFetch, func(ctx context.Context) error {
 		originals, err := w.sink.deps.Reader.Fetch(ctx, w.partition, offsets)
 		if err != nil {
 			return err
 		}
 		if len(originals) != len(letters) {
-			return fmt.Errorf("reading %d dead letters again: %d are there", len(letters), len(originals))
+			err := fmt.Errorf("reading %d dead letters again: %d are there", len(letters), len(originals))
+			start, failed := w.sink.deps.Reader.LogStart(ctx, w.partition)
+			if failed == nil && start > offsets[0] {
+				gone = &stuck{StuckRetention, err} // no try brings them back
+				return nil
+			}
+			return err
 		}
 		whole = make([]DeadLetter, len(letters))
 		for i, l := range letters {
@@ -187,7 +195,7 @@ func (a *attempt) fetchLetters(ctx context.Context, letters []letter) ([]DeadLet
 		}
 		return nil
 	})
-	return whole, err
+	return whole, cmp.Or(err, gone)
 }
 
 // insert stores the range's blocks, each under its own token.

@@ -390,3 +390,31 @@ func TestTokenNamesTopicPartitionRangeAndMonth(t *testing.T) {
 		t.Errorf("token() = %s, want %s", got, want)
 	}
 }
+
+// A dead letter is read again to be sent. If retention was faster, the partition
+// stands still and says so, instead of trying for ever.
+func TestADeadLetterThatTheLogDoesNotHoldAnyMoreStopsItsPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		bad := anEvent("a", noon, noon)
+		bad.Value = []byte("{")
+		w.produce(part, bad, anEvent("b", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		synctest.Wait()
+		w.mu.Lock()
+		w.logStart[part] = 1
+		w.mu.Unlock()
+		time.Sleep(time.Minute) //nolint:forbidigo // fake time
+		owner := s.owned()[0]
+		owner.mu.Lock()
+		if why := owner.stuck; why != StuckRetention || len(w.letters) != 0 || len(w.rows) != 0 {
+			t.Errorf("stands still for %q, %d letters, %d rows", why, len(w.letters), len(w.rows))
+		}
+		owner.mu.Unlock()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
