@@ -44,7 +44,11 @@ type job struct {
 	// Blind stores without a window.
 	Blind bool `json:",omitempty"`
 	// Rate is how many records a second are published.
-	Rate    int    `json:",omitempty"`
+	Rate int `json:",omitempty"`
+	// Addr is the server that is sent to.
+	Addr string `json:",omitempty"`
+	// Folder is the data folder of a whole product, or the URL of a metadata store.
+	Folder  string `json:",omitempty"`
 	Profile string `json:",omitempty"` // file for a CPU profile
 }
 
@@ -54,13 +58,18 @@ type result struct {
 	Addr       string   `json:",omitempty"`
 	Brokers    []string `json:",omitempty"`
 	ClickHouse string   `json:",omitempty"`
-	Events     float64  `json:",omitempty"`
-	Seconds    float64  `json:",omitempty"`
-	CPUSeconds float64  `json:",omitempty"`
+	// Query and Ingest are the addresses of a whole product's hosts.
+	Query      string  `json:",omitempty"`
+	Ingest     string  `json:",omitempty"`
+	Events     float64 `json:",omitempty"`
+	Seconds    float64 `json:",omitempty"`
+	CPUSeconds float64 `json:",omitempty"`
 	// PeakBytes is the most memory that the process had, with so many keys in its
 	// windows.
 	PeakBytes float64 `json:",omitempty"`
 	Keys      float64 `json:",omitempty"`
+	// Latency is how long requests took, and Broker how long the broker alone takes.
+	Latency, Broker latency
 	// AroundCPU is the processor time of ClickHouse meanwhile, start and end
 	// included, for AroundEvents rows.
 	AroundCPU    float64 `json:",omitempty"`
@@ -80,6 +89,7 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"parse":      loopParse,
 	"key":        loopKey,
 	"limit":      loopLimit,
+	"allocs":     loopAllocs,
 	"produce":    loopProduce,
 	"fill":       fillTopic,
 	"spoil":      fillTopic,
@@ -89,8 +99,14 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"seen":       fillSeen,
 	"rebuild":    loopRebuild,
 	"live":       publishLive,
+	"load":       serveLoad,
+	"open":       loopOpen,
+	"roundtrip":  loopRoundTrip,
 	"catchup":    loopCatchUp,
 	"engine":     loopEngine,
+	"stack":      serveStack,
+	"edge":       serveEdge,
+	"sinks":      serveSinks,
 }
 
 // do runs the job in this process until it is done or standard input ends.
@@ -180,7 +196,12 @@ func spawn(ctx context.Context, core string, j job) (*child, error) {
 }
 
 // end ends a job and waits for its end.
-func (c *child) end() error { return errors.Join(c.stdin.Close(), c.cmd.Wait()) }
+func (c *child) end() error {
+	if c.cmd == nil { // somebody else's
+		return nil
+	}
+	return errors.Join(c.stdin.Close(), c.cmd.Wait())
+}
 
 // loop runs a job that measures by itself.
 func loop(ctx context.Context, core string, j job) (result, error) {

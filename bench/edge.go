@@ -52,10 +52,11 @@ func serveBare(ctx context.Context, _ job, say func(result) error) error {
 	return serveApp(ctx, app, say)
 }
 
-// serveTracker serves the ingestion host as its daemon does until ctx ends.
-func serveTracker(ctx context.Context, p parts, t ingestapi.Tracker, say func(result) error) error {
-	app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
-		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer, Tracker: t,
+// serveIntake serves the ingestion host as its daemon does until ctx ends.
+func serveIntake(ctx context.Context, p parts, in ingestapi.Intake, say func(result) error) error {
+	go p.gate.Run(ctx) // which only ends
+	app := ingestapi.New(ingestapi.Config{Admission: p.gate}, ingestapi.Deps{
+		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer, Intake: in,
 	})
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -79,23 +80,24 @@ func serveTracker(ctx context.Context, p parts, t ingestapi.Tracker, say func(re
 // checked is an Acceptor that is asked to judge and not to publish.
 type checked struct{ *ingest.Acceptor }
 
-// Track implements ingestapi.Tracker.
-func (c checked) Track(ctx context.Context, req ingest.Request) (int, error) {
-	return c.Check(ctx, req)
+// Accept implements ingestapi.Intake.
+func (c checked) Accept(ctx context.Context, req ingest.Request) (ingest.Result, error) {
+	count, err := c.Check(ctx, req)
+	return ingest.Result{Count: count}, err
 }
 
 // serveValidate is the host with everything before records are built.
 func serveValidate(ctx context.Context, _ job, say func(result) error) error {
 	p := newParts()
 	defer p.access.Close()
-	return serveTracker(ctx, p, checked{p.acceptor(discard{})}, say)
+	return serveIntake(ctx, p, checked{p.acceptor(discard{})}, say)
 }
 
 // serveAccept is the whole accept path with a publisher that acknowledges at once.
 func serveAccept(ctx context.Context, _ job, say func(result) error) error {
 	p := newParts()
 	defer p.access.Close()
-	return serveTracker(ctx, p, p.acceptor(discard{}), say)
+	return serveIntake(ctx, p, p.acceptor(discard{}), say)
 }
 
 // serveDurable is the whole accept path with the producer.
@@ -109,7 +111,7 @@ func serveDurable(ctx context.Context, j job, say func(result) error) error {
 	if err != nil {
 		return err
 	}
-	err = serveTracker(ctx, p, p.acceptor(producer), say)
+	err = serveIntake(ctx, p, p.acceptor(producer), say)
 	return errors.Join(err, producer.Close(context.WithoutCancel(ctx)))
 }
 
@@ -167,33 +169,11 @@ func measured(events int, begin time.Time, cpuBefore time.Duration) result {
 // loopProduce is the limit of B4: a bare client with the producer's settings
 // sends prebuilt records as fast as it can.
 func loopProduce(ctx context.Context, j job, say func(result) error) error {
-	const distinct = 10_000
-	records, err := prebuilt(ctx, 0, distinct, 1)
-	if err != nil {
-		return err
-	}
-	cfg := kafkaSettings(j.Brokers)
-	opts, err := kafka.ClientOptions(cfg, "bench", telemetry.Discard().Log, nil)
-	if err != nil {
-		return err
-	}
-	client, err := kgo.NewClient(append(opts,
-		kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
-		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
-		kgo.ProducerLinger(cfg.Linger),
-	)...)
+	client, ready, err := bareProducer(ctx, j)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	ready := make([]kgo.Record, len(records))
-	for i := range records {
-		ready[i] = kgo.Record{Topic: records[i].Topic, Key: records[i].Key, Value: records[i].Value, Timestamp: records[i].Time}
-		for _, h := range records[i].Headers {
-			ready[i].Headers = append(ready[i].Headers, kgo.RecordHeader(h))
-		}
-	}
 	var failed error
 	var once sync.Once
 	promise := func(_ *kgo.Record, err error) {
@@ -213,4 +193,35 @@ func loopProduce(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	return say(measured(events, begin, cpu))
+}
+
+// bareProducer returns a client with the producer's settings, and records.
+func bareProducer(ctx context.Context, j job) (*kgo.Client, []kgo.Record, error) {
+	const distinct = 10_000
+	records, err := prebuilt(ctx, 0, distinct, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := kafkaSettings(j.Brokers)
+	opts, err := kafka.ClientOptions(cfg, "bench", telemetry.Discard().Log, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := kgo.NewClient(append(opts,
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerBatchCompression(kgo.Lz4Compression()),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerLinger(cfg.Linger),
+	)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	ready := make([]kgo.Record, len(records))
+	for i := range records {
+		ready[i] = kgo.Record{Topic: records[i].Topic, Key: records[i].Key, Value: records[i].Value, Timestamp: records[i].Time}
+		for _, h := range records[i].Headers {
+			ready[i].Headers = append(ready[i].Headers, kgo.RecordHeader(h))
+		}
+	}
+	return client, ready, nil
 }

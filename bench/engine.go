@@ -62,7 +62,7 @@ func loopEngine(ctx context.Context, j job, say func(result) error) error {
 }
 
 func countRows(ctx context.Context, j job) (int, error) {
-	c, err := ch.Dial(ctx, clickhouse.Options(j.clickHouse()))
+	c, err := clickhouse.Dial(ctx, j.clickHouse())
 	if err != nil {
 		return 0, err
 	}

@@ -12,7 +12,28 @@ import (
 	"time"
 )
 
-const connections = 64
+// connections is how many a load has. Few carry the largest bodies: the server
+// bounds what it takes at once.
+const (
+	connections      = 64
+	largeConnections = 4
+	largeBatch       = 1000
+)
+
+// spin is saturate with a load that never sleeps.
+func spin(ctx context.Context, server *child, batch int, d time.Duration) (result, error) {
+	before, err := server.cpuSeconds()
+	if err != nil {
+		return result{}, err
+	}
+	r, err := loop(ctx, coreAround, job{Role: "load", Addr: server.Addr, Batch: batch, For: d})
+	if err != nil {
+		return result{}, err
+	}
+	after, err := server.cpuSeconds()
+	r.CPUSeconds = after - before
+	return r, err
+}
 
 // The load generator's script: every request is the same.
 const wrkScript = `wrk.method = "POST"
@@ -53,8 +74,12 @@ func saturate(ctx context.Context, server *child, batch int, d time.Duration) (r
 	if err := installWrk(ctx); err != nil {
 		return result{}, err
 	}
+	lines := connections
+	if batch >= largeBatch {
+		lines = largeConnections
+	}
 	out, err := exec.CommandContext(ctx, "taskset", "-c", coreAround, "wrk",
-		"-t1", "-c", strconv.Itoa(connections), "-d", fmt.Sprintf("%ds", int(d.Seconds())), "-s", script,
+		"-t1", "-c", strconv.Itoa(lines), "-d", fmt.Sprintf("%ds", int(d.Seconds())), "-s", script,
 		"http://"+server.Addr+"/track?website_id="+benchWebsite).CombinedOutput()
 	if err != nil {
 		return result{}, fmt.Errorf("running wrk: %w: %s", err, out)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/millrace/millrace/internal/kafka"
 )
 
 // measure is one figure: what runs, and how.
@@ -30,20 +32,31 @@ type measure struct {
 
 // The measures, in the order in which a round runs them.
 var edgeMeasures = []*measure{
-	{name: "bare", role: "bare", batch: 1, unit: "req/s", run: underLoad, help: "bare fiber reading the body, 1 event a request"},
-	{name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 1 event a request"},
-	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 1 event a request"},
+	{name: "bare", role: "bare", batch: 1, unit: "req/s", run: underSpin, help: "bare fiber reading the body, 1 event a request"},
+	{name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underSpin, help: "host, key, decoding, access; 1 event a request"},
+	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underSpin, help: "whole accept path, broker left out; 1 event a request"},
 	{name: "prototype1", role: "prototype", batch: 1, unit: "ev/s", run: underLoad, help: "an edge without keys, limits, quotas, validation and metrics; 1 event a request"},
 	{name: "durable1", role: "durable", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 1 event a request"},
+	{name: "half1", role: "durable", batch: 1, unit: "ev/s", run: openLoop, help: "the same at half of its peak, at fixed moments"},
+	{name: "p99", unit: "ms", help: "p99 of that, from the moment at which a request was to be sent"},
+	{name: "p999", unit: "ms", help: "p99.9 of that"},
+	{name: "brokerp99", unit: "ms", help: "p99 of a bare client at that rate, one record at a time"},
+	{name: "p99allowed", unit: "ms", help: "3 ms more"},
+	{name: "allocs1", role: "allocs", batch: 1, unit: "allocations", run: alone, help: "allocations of the accept path for each event, the Kafka client left out; 1 event a request"},
+	{name: "allocs100", role: "allocs", batch: 100, unit: "allocations", run: alone, help: "the same, 100 events a request"},
+	{name: "allocs1allowed", unit: "allocations", help: "allowed for one event that comes alone"},
+	{name: "allocs100allowed", unit: "allocations", help: "allowed for one of a hundred"},
 	{name: "key", role: "key", unit: "checks/s", run: alone, help: "whom a cached API key stands for, and whether it may"},
 	{name: "limit", role: "limit", unit: "req/s", run: alone, help: "limits of a key's request settled in memory, and its place taken back; 10,000 keys"},
 	{name: "parse", role: "parse", batch: 100, unit: "ev/s", run: alone, help: "fastjson alone, bodies of 100 events"},
-	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underLoad, help: "bare fiber reading the body, 100 events a request"},
-	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 100 events a request"},
-	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 100 events a request"},
+	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underSpin, help: "bare fiber reading the body, 100 events a request"},
+	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underSpin, help: "host, key, decoding, access; 100 events a request"},
+	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underSpin, help: "whole accept path, broker left out; 100 events a request"},
 	{name: "produce", role: "produce", batch: 100, unit: "rec/s", run: alone, help: "bare Kafka client, prebuilt records"},
 	{name: "prototype100", role: "prototype", batch: 100, unit: "ev/s", run: underLoad, help: "an edge without keys, limits, quotas, validation and metrics; 100 events a request"},
 	{name: "durable100", role: "durable", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 100 events a request"},
+	{name: "durable10", role: "durable", batch: 10, unit: "ev/s", run: underLoad, help: "the same, 10 events a request"},
+	{name: "durable6000", role: "durable", batch: 6000, unit: "ev/s", run: underLoad, help: "the same, 6,000 events a request, without properties"},
 }
 
 // Where the broker runs: beside ClickHouse, as far from what is measured as it
@@ -90,11 +103,14 @@ type ratio struct {
 
 // ratios is the table of what must hold.
 var ratios = []ratio{
-	{"B1", "validate1", "bare", 0.70, "validating edge, 1 event a request, against bare fiber"},
-	{"B2", "validate100", "parse", 0.75, "validating edge, 100 events a request, against fastjson alone"},
-	{"B3", "durable1", "bare", 0.30, "durable edge, 1 event a request, against bare fiber"},
-	{"B4", "durable100", "produce", 0.75, "durable edge, 100 events a request, against a bare Kafka client"},
+	{"B1", "validate1", "bare", 0.75, "validating edge, 1 event a request, against bare fiber"},
+	{"B2", "validate100", "parse", 0.85, "validating edge, 100 events a request, against fastjson alone"},
+	{"B3", "durable1", "bare", 0.33, "durable edge, 1 event a request, against bare fiber"},
+	{"B4", "durable100", "produce", 0.90, "durable edge, 100 events a request, against a bare Kafka client"},
 	{"B5", "durable1", "prototype1", 0.80, "durable edge with keys, limits and quotas against one without, 1 event a request"},
+	{"B6", "p99allowed", "p99", 1, "p99 allowed, a bare client's and 3 ms, against that of the durable edge at half of its peak"},
+	{"B7", "allocs1allowed", "allocs1", 1, "allocations allowed against those of the accept path, 1 event a request"},
+	{"B7", "allocs100allowed", "allocs100", 1, "the same, 100 events a request"},
 	{"", "durable100", "prototype100", 0, "the same, 100 events a request"},
 	{"", "accept1", "bare", 0, "accept path without broker, 1 event a request, against bare fiber"},
 	{"", "accept100", "parse", 0, "accept path without broker, 100 events a request, against fastjson alone"},
@@ -128,6 +144,16 @@ func underLoad(ctx context.Context, m *measure, e *surroundings) (result, error)
 		return result{}, err
 	}
 	r, err := saturate(ctx, server, m.batch, e.run)
+	return r, errors.Join(err, server.end())
+}
+
+// underSpin saturates a server that needs nothing else on the load's core.
+func underSpin(ctx context.Context, m *measure, e *surroundings) (result, error) {
+	server, err := spawn(ctx, coreMeasured, e.job(m))
+	if err != nil {
+		return result{}, err
+	}
+	r, err := spin(ctx, server, m.batch, e.run)
 	return r, errors.Join(err, server.end())
 }
 
@@ -212,7 +238,7 @@ func measureAll(ctx context.Context, s settings) (*figures, error) {
 // inSurroundings starts what a set needs, fills the topic, and runs one round.
 func (f *figures) inSurroundings(ctx context.Context, set set, round int) (err error) {
 	e := surroundings{settings: f.settings, round: round}
-	if e.around, err = spawn(ctx, coreAround, job{Role: "broker", Partitions: set.partitions}); err != nil {
+	if e.around, err = f.broker(ctx, set); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.around.end()) }()
@@ -228,6 +254,15 @@ func (f *figures) inSurroundings(ctx context.Context, set set, round int) (err e
 		}
 	}
 	return f.round(ctx, set.measures, &e)
+}
+
+// broker starts one, or prepares the one that the settings name.
+func (f *figures) broker(ctx context.Context, set set) (*child, error) {
+	if len(f.brokers) == 0 {
+		return spawn(ctx, coreAround, job{Role: "broker", Partitions: set.partitions})
+	}
+	_, err := kafka.EnsureTopics(ctx, kafkaSettings(f.brokers))
+	return &child{result: result{Brokers: f.brokers}}, err
 }
 
 // round runs each measure once, every other round backwards, so that what drifts

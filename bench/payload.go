@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/ratelimit"
@@ -39,30 +43,35 @@ func must[T any](v T, err error) T {
 const eventBytes = 465
 
 // appendEvent appends the n-th event, of eventBytes bytes. Visitors, sessions and
-// pages repeat as they do in life; the id does not.
-func appendEvent(dst []byte, n int, at time.Time) []byte {
+// pages repeat as they do in life; the id does not. One that is not whole has no
+// properties, and about 320 bytes.
+func appendEvent(dst []byte, n int, at time.Time, whole bool) []byte {
 	visitor, session, page := n%40_009, n%90_001, n%499
 	dst = fmt.Appendf(dst, `{"name":"screen_view","eventId":"018f3a5c-%04x-7abc-8def-%012x",`, n>>20&0xffff, n)
 	dst = fmt.Appendf(dst, `"path":"https://shop.example.com/products/item-%03d",`, page)
 	dst = fmt.Appendf(dst, `"anonymousId":"anon_4f9d2c1e-5b7a-4c3d-9e8f-%012x","profileId":"u-%06d",`, visitor, visitor)
 	dst = fmt.Appendf(dst, `"sessionId":"sess_9a8b7c6d-1e2f-4a5b-8c9d-%012x",`, session)
 	dst = fmt.Appendf(dst, `"timestamp":%d,"namespace":"shop","source":"web",`, at.Add(-time.Duration(n%3600)*time.Second).UnixMilli())
+	if !whole {
+		return append(dst[:len(dst)-1], '}')
+	}
 	return fmt.Appendf(dst, `"properties":{"title":"Item %03d - Shop","language":"en-US","width":1440,"height":900,`+
 		`"price":129.95,"stock":%d,"variant":"large","member":true}}`, page, 100+n%900)
 }
 
 // trackBody is the body of a request: an object, or an array when it carries
-// more than one event.
+// more than one event. So many that they would not fit are not whole.
 func trackBody(events int, at time.Time) []byte {
+	whole := events*(eventBytes+1) < event.MaxBodyBytes
 	if events == 1 {
-		return appendEvent(nil, 1, at)
+		return appendEvent(nil, 1, at, whole)
 	}
 	body := []byte{'['}
 	for n := range events {
 		if n > 0 {
 			body = append(body, ',')
 		}
-		body = appendEvent(body, n, at)
+		body = appendEvent(body, n, at, whole)
 	}
 	return append(body, ']')
 }
@@ -97,12 +106,15 @@ func (d directory) WebsiteByClientID(ctx context.Context, id string) (*website.W
 
 // Salt implements ingest.SaltStore.
 func (directory) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
+func (directory) PruneSalts(context.Context, time.Time) error     { return nil }
 
 // parts are what the accept path is made of.
 type parts struct {
 	access *auth.Authenticator
 	salts  *ingest.Salts
 	tel    *telemetry.Telemetry
+	gate   *admission.Gate
+	enrich *enrich.Enricher
 }
 
 func newParts() parts {
@@ -112,7 +124,15 @@ func newParts() parts {
 		access: auth.New(auth.Config{KeyPrefix: "mlr"}, auth.Deps{Keys: d, Websites: d, Metrics: t.Registry}),
 		salts:  ingest.NewSalts(d, t.Log, nil),
 		tel:    t,
+		gate:   newGate(t),
+		enrich: must(enrich.New(enrich.Config{}, enrich.Deps{Log: t.Log, Metrics: t.Registry})),
 	}
+}
+
+func newGate(t *telemetry.Telemetry) *admission.Gate {
+	s := config.Default().Ingest
+	return admission.New(admission.Config{Host: "ingestion", Memory: int64(s.MaxMemory), QueueTime: s.QueueTime},
+		admission.Deps{Log: t.Log, Metrics: t.Registry})
 }
 
 func (p parts) acceptor(to ingest.Publisher) *ingest.Acceptor {
@@ -120,6 +140,8 @@ func (p parts) acceptor(to ingest.Publisher) *ingest.Acceptor {
 		Access: p.access, Salts: p.salts, Publisher: to, Metrics: p.tel.Registry,
 		Limits: ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
 		Quota:  quota.NewGate(control.NewStates(control.Quota, noQuotas)),
+		Gate:   p.gate,
+		Enrich: p.enrich,
 	})
 }
 
@@ -164,14 +186,14 @@ func prebuilt(ctx context.Context, first, n, websites int) ([]record.Record, err
 			if i > 0 {
 				body = append(body, ',')
 			}
-			body = appendEvent(body, at+i, now)
+			body = appendEvent(body, at+i, now, true)
 		}
 		site := benchWebsite
 		if websites > 1 {
 			site = fmt.Sprintf("web_01K%023d", at/batch%websites)
 		}
-		_, err := a.Track(ctx, ingest.Request{
-			Body: append(body, ']'), Key: []byte(benchKey), WebsiteID: []byte(site), ID: []byte("req_bench"),
+		_, err := a.Accept(ctx, ingest.Request{
+			Route: ingest.Track, Body: append(body, ']'), Key: []byte(benchKey), WebsiteID: []byte(site), ID: []byte("req_bench"),
 		})
 		if err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 func TestEveryEventHasTheSizeThatTheFiguresSpeakOf(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 499, 40_008, 1_199_999, 1 << 30} {
-		body := appendEvent(nil, n, time.Now())
+		body := appendEvent(nil, n, time.Now(), true)
 		if len(body) != eventBytes {
 			t.Errorf("event %d has %d bytes, want %d: %s", n, len(body), eventBytes, body)
 		}

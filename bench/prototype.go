@@ -76,12 +76,12 @@ func (p *prototype) read(body []byte) (events int, err error) {
 	}
 	for _, e := range list {
 		p.properties = e.Get("properties").MarshalTo(p.properties[:0])
-		p.records.AddCustom(&event.Custom{
+		p.records.Add(&event.Event{
 			Name: e.GetStringBytes("name"), EventID: e.GetStringBytes("eventId"), Path: e.GetStringBytes("path"),
 			AnonymousID: e.GetStringBytes("anonymousId"), ProfileID: e.GetStringBytes("profileId"), SessionID: e.GetStringBytes("sessionId"),
 			Namespace: e.GetStringBytes("namespace"), Source: e.GetStringBytes("source"), Properties: p.properties,
 			TimeMillis: e.GetInt64("timestamp"), HasTime: true, Plain: true,
-		}, record.Target{Website: benchWebsite})
+		}, record.Target{Website: benchWebsite}, nil)
 	}
 	return len(list), nil
 }

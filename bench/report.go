@@ -34,6 +34,15 @@ func (f *figures) add(m *measure, r result) {
 	case "sinkfull":
 		derive("peak", r.PeakBytes)
 		derive("allowed", 512<<20+keyBytes*r.Keys)
+	case "allocs1":
+		derive("allocs1allowed", allowedAllocs)
+	case "allocs100":
+		derive("allocs100allowed", allowedAllocs100)
+	case "half1":
+		derive("p99", r.Latency.P99)
+		derive("p999", r.Latency.P999)
+		derive("brokerp99", r.Broker.P99)
+		derive("p99allowed", r.Broker.P99+allowedMillis)
 	case "catchup":
 		derive("live", float64(f.liveRate))
 	case "sink":
@@ -83,7 +92,7 @@ func (f *figures) markdown() string {
 	b.WriteString("Written by `make bench`; do not edit. Each figure stands beside its limit, measured in the same run. What is measured is pinned\n" +
 		"to one core; its load, the broker and ClickHouse are pinned to the other, unless the line says otherwise. Figures are medians, the\n" +
 		"spread is lowest to highest. " + fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
-		"The broker is the embedded one, in memory; it answers once a batch is appended.\n\n")
+		f.whichBroker() + "\n\n")
 	fmt.Fprintf(&b, "%s, version %s, %s, %d cores, %d rounds, one event of %d bytes, load average before %s.\n\n",
 		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
 
@@ -119,18 +128,28 @@ func (f *figures) markdown() string {
 	return b.String()
 }
 
+func (f *figures) whichBroker() string {
+	if len(f.brokers) > 0 {
+		return "The broker is a real one, on both cores."
+	}
+	return "The broker is the embedded one, in memory; it answers once a batch is appended."
+}
+
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// thousands renders a rate as 12.3k or 1.23M.
+// thousands renders a figure as 1.23, 12.3k or 1.23M.
 func thousands(v float64) string {
-	if v >= 1e6 {
+	switch {
+	case v >= 1e6:
 		return fmt.Sprintf("%.2fM", v/1e6)
+	case v >= 1e3:
+		return fmt.Sprintf("%.1fk", v/1e3)
 	}
-	return fmt.Sprintf("%.1fk", v/1e3)
+	return fmt.Sprintf("%.2f", v)
 }
 
 func loadAverage() string {

@@ -168,7 +168,7 @@ func (j job) table(ctx context.Context) error {
 }
 
 func execute(ctx context.Context, cfg config.ClickHouse, statements ...string) error {
-	c, err := ch.Dial(ctx, clickhouse.Options(cfg))
+	c, err := clickhouse.Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -189,14 +189,14 @@ func loopInsert(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	cfg := config.Default().Sink
-	inserter := clickhouse.NewInserter(j.clickHouse(), &clickhouse.Tables[0], "")
+	inserter := clickhouse.NewInserter(j.clickHouse(), "")
 	defer inserter.Close()
 	var blocks []sink.Block
 	var decoder record.Decoder
 	var ev record.Event
 	err := read(ctx, j.Brokers, j.Rows, func(r *kgo.Record) error {
 		if len(blocks) == 0 || blocks[len(blocks)-1].Rows() == cfg.MaxRows {
-			blocks = append(blocks, inserter.NewBlock())
+			blocks = append(blocks, inserter.NewBlock(record.TopicEvents))
 		}
 		if err := decoder.DecodeEvent(r.Value, &ev); err != nil {
 			return err

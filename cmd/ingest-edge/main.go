@@ -9,4 +9,4 @@ import (
 	"github.com/millrace/millrace/internal/app/edge"
 )
 
-func main() { os.Exit(daemon.Main(edge.Component, edge.Parts)) }
+func main() { os.Exit(daemon.Main(edge.Component, edge.Alone)) }

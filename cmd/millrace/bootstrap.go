@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,11 +10,13 @@ import (
 
 	"github.com/millrace/millrace/internal/app/bootstrap"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kubernetes"
 	"github.com/millrace/millrace/internal/store"
 )
 
 func newBootstrap() *cobra.Command {
 	var first bootstrap.First
+	var to inCluster
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bootstrap",
@@ -25,9 +28,14 @@ store keeps their hashes.
 
 Where there is an organization already it changes nothing, prints nothing to its
 output, and ends well: a deployment can run it every time. With --json it prints
-one object instead, which is empty when nothing was changed.`,
-		Example: `  millrace bootstrap --organization "Acme" --domain shop.example --email owner@shop.example > millrace.env`,
-		Args:    cobra.NoArgs,
+one object instead, which is empty when nothing was changed.
+
+With --kubernetes-secret it prints no secret: it puts the same names and values
+into that Secret of its pod's namespace, which must be there and which the pod's
+account must be allowed to patch. When that fails nothing was made.`,
+		Example: `  millrace bootstrap --organization "Acme" --domain shop.example --email owner@shop.example > millrace.env
+  millrace bootstrap --organization "Acme" --domain shop.example --email owner@shop.example --kubernetes-secret millrace-first`,
+		Args: cobra.NoArgs,
 		RunE: withStore(func(cmd *cobra.Command, _ []string, s config.Settings, db *store.Store) error {
 			for _, f := range []string{"organization", "domain", "email"} {
 				if strings.TrimSpace(cmd.Flag(f).Value.String()) == "" {
@@ -37,7 +45,7 @@ one object instead, which is empty when nothing was changed.`,
 			if first.Website == "" {
 				first.Website = first.Domain
 			}
-			return runBootstrap(cmd, s, db, first, asJSON)
+			return runBootstrap(cmd, s, db, first, to, asJSON)
 		}),
 	}
 	first.KeyName = "bootstrap"
@@ -47,29 +55,74 @@ one object instead, which is empty when nothing was changed.`,
 	flags.StringVar(&first.Website, "website", "", "`NAME` of the website; its host name when left out")
 	flags.StringVar(&first.AdminEmail, "email", "", "`ADDRESS` that the owner signs in with (required)")
 	flags.StringVar(&first.AdminName, "owner", "Owner", "`NAME` of the owner")
+	flags.StringVar(&to.secret, "kubernetes-secret", "", "put the account into the Secret `NAME` instead of printing it")
+	flags.StringVar(&to.api, "kubernetes-api", kubernetes.DefaultAPI, "`URL` of the API server, with --kubernetes-secret")
+	flags.StringVar(&to.account, "kubernetes-account", kubernetes.DefaultAccount, "`FOLDER` of the pod's account, with --kubernetes-secret")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func runBootstrap(cmd *cobra.Command, s config.Settings, db *store.Store, first bootstrap.First, asJSON bool) error {
-	a, made, err := bootstrap.Run(cmd.Context(), db, operator(), s.Key.Prefix, first)
+func runBootstrap(cmd *cobra.Command, s config.Settings, db *store.Store, first bootstrap.First, to inCluster, asJSON bool) error {
+	deliver, err := to.deliver()
 	if err != nil {
 		return err
 	}
-	if !made {
+	a, made, err := bootstrap.Run(cmd.Context(), db, operator(), s.Key.Prefix, first, deliver)
+	switch {
+	case err != nil:
+		return err
+	case !made:
 		fmt.Fprintln(cmd.ErrOrStderr(), "there is an organization already; nothing was changed")
 		if asJSON {
 			return printRecord(cmd, struct{}{})
 		}
 		return nil
-	}
-	if asJSON {
+	case deliver != nil:
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "made %s and its website %s; the owner's password and the key are in Secret %s\n", a.OrganizationID, a.WebsiteID, to.secret)
+		return err
+	case asJSON:
 		return printRecord(cmd, map[string]string{
 			"organizationId": a.OrganizationID, "websiteId": a.WebsiteID, "apiKey": a.APIKey,
 			"adminEmail": a.AdminEmail, "adminPassword": a.AdminPassword,
 		})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "ORGANIZATION_ID=%s\nWEBSITE_ID=%s\nAPI_KEY=%s\nADMIN_EMAIL=%s\nADMIN_PASSWORD=%s\n",
-		a.OrganizationID, a.WebsiteID, a.APIKey, a.AdminEmail, a.AdminPassword)
-	return err
+	for _, v := range variables(a) {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s=%s\n", v[0], v[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variables are the names and values of an account.
+func variables(a bootstrap.Account) [][2]string {
+	return [][2]string{
+		{"ORGANIZATION_ID", a.OrganizationID},
+		{"WEBSITE_ID", a.WebsiteID},
+		{"API_KEY", a.APIKey},
+		{"ADMIN_EMAIL", a.AdminEmail},
+		{"ADMIN_PASSWORD", a.AdminPassword},
+	}
+}
+
+// inCluster says which Secret an account is put into, and as whom; an empty
+// secret means none.
+type inCluster struct{ secret, api, account string }
+
+// deliver returns what hands an account over, nil where it is printed.
+func (c inCluster) deliver() (func(context.Context, bootstrap.Account) error, error) {
+	if c.secret == "" {
+		return nil, nil
+	}
+	pod, err := kubernetes.ReadAccount(c.api, c.account)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, a bootstrap.Account) error {
+		values := map[string]string{}
+		for _, v := range variables(a) {
+			values[v[0]] = v[1]
+		}
+		return pod.PatchSecret(ctx, c.secret, values)
+	}, nil
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/pem"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -57,4 +60,31 @@ func TestBootstrapSaysWhatIsMissingOrRefused(t *testing.T) {
 			t.Errorf("bootstrap %s: the error is %v, want %q in it", args, err, want)
 		}
 	}
+}
+
+func TestNothingIsMadeWhenTheSecretCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	url := emptyStore(t)
+	pod := t.TempDir()
+	for name, content := range map[string]string{"token": "t", "namespace": "shop", "ca.crt": testAuthority(t)} {
+		if err := os.WriteFile(filepath.Join(pod, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example"}
+	out, _, err := millrace(t, append(args, "--kubernetes-secret", "first", "--kubernetes-api", "https://127.0.0.1:1", "--kubernetes-account", pod)...)
+	if err == nil || out != "" || !strings.Contains(err.Error(), "writing Secret first") {
+		t.Errorf("it printed %q and ended with %v", out, err)
+	}
+	if out := mustMillrace(t, args...); !strings.Contains(out, "ORGANIZATION_ID=org_") {
+		t.Errorf("afterwards nothing can be made any more:\n%s", out)
+	}
+}
+
+// testAuthority returns the certificate of somebody.
+func testAuthority(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewTLSServer(nil)
+	defer srv.Close()
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))
 }

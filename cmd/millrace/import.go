@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/bulk"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/store"
@@ -106,8 +107,14 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	if target == "" {
 		target = principal.WebsiteID
 	}
+	// The files' events have no visitor, but websites have rules about their paths.
+	enricher, err := enrich.New(enrich.Config{}, enrich.Deps{Log: log})
+	if err != nil {
+		return err
+	}
+	defer enricher.Close()
 	acceptor := ingest.New(ingest.Deps{
-		Access: access, Salts: ingest.NewSalts(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(),
+		Access: access, Salts: ingest.NewSalts(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(), Enrich: enricher,
 	})
 	refused := int64(0)
 	for _, file := range files {

@@ -220,7 +220,7 @@ func organizationOf(ctx context.Context, db *store.Store, id string) (string, er
 // withStore runs a command with an open metadata store.
 func withStore(run func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error) func(*cobra.Command, []string) error {
 	return withSettings(func(cmd *cobra.Command, args []string, s config.Settings) (err error) {
-		db, err := store.Open(cmd.Context(), s.Store.URL.Reveal(), store.Options{})
+		db, err := store.Connect(cmd.Context(), s.Store)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,29 +13,44 @@ import (
 )
 
 func newMigrate() *cobra.Command {
-	return &cobra.Command{
+	var wait waitFlag
+	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the metadata store and ClickHouse to the newest schema",
 		Long: `Brings the metadata store and ClickHouse to the schema that this version of
 millrace needs. Run it before a new version is rolled out: migrations only add,
-so the version before goes on working. It changes nothing that is up to date.`,
-		Example: `  millrace migrate --store.url postgres://millrace@db/millrace --clickhouse.addr ch-1:9000`,
-		Args:    cobra.NoArgs,
+so the version before goes on working. It changes nothing that is up to date.
+
+Several may be started at the same time: with PostgreSQL one works and the others
+wait for it, for both schemas. With --wait it may be started before its servers.
+docs/guides/upgrading.md tells the order of an upgrade.`,
+		Example: `  millrace migrate --store.url postgres://millrace@db/millrace --clickhouse.addr ch-1:9000
+  millrace migrate --wait 2m`,
+		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			db, err := store.Open(cmd.Context(), s.Store.URL.Reveal(), store.Options{})
+			db, err := store.New(s.Store)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
+			db.LogTo(logOf(cmd))
+			if err := wait.until(cmd, db.Awaited().Answering(), clickhouse.Awaited(s.ClickHouse, nil).Answering()); err != nil {
+				return err
+			}
+			if err := db.Reach(cmd.Context()); err != nil {
+				return err
+			}
 			if err := db.Migrate(cmd.Context()); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "metadata store is up to date")
-			if err := clickhouse.Migrate(cmd.Context(), s.ClickHouse); err != nil {
+			if err := db.Alone(cmd.Context(), func(ctx context.Context) error { return clickhouse.Migrate(ctx, s.ClickHouse) }); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "ClickHouse is up to date")
 			return nil
 		}),
 	}
+	wait.add(cmd)
+	return cmd
 }

@@ -25,6 +25,7 @@ type replayFlags struct {
 	partitions   []int
 	offset       int64
 	skip, dryRun bool
+	allTopics    bool
 }
 
 func newReplay() *cobra.Command {
@@ -46,10 +47,15 @@ Forward, with --skip: records that were never stored are left out, and the ledge
 says so. That is how a partition goes on which stopped because retention had
 removed what it needed next.
 
+With --all-topics it does so for every topic that sinks store, with --from: after
+ClickHouse was lost, or restored from a backup. A time before what the topics hold
+means all that they hold.
+
 --dry-run says what would be done. Whenever it is stopped, the same command again
 completes it.`,
 		Example: `  millrace replay --topic events.v1 --from 2h --dry-run
   millrace replay --topic events.v1 --from 2026-11-21T08:00:00Z
+  millrace replay --all-topics --from 2026-11-21T08:00:00Z
   millrace replay --topic events.v1 --partitions 3 --offset 120000
   millrace replay --topic events.v1 --partitions 3 --offset 150000 --skip`,
 		Args: cobra.NoArgs,
@@ -65,15 +71,12 @@ completes it.`,
 				return err
 			}
 			defer offsets.Close()
-			moves, err := repair.Replay(cmd.Context(), repair.ReplayDeps{Groups: offsets, Log: offsets, Books: books}, options)
-			if err != nil {
-				return err
-			}
-			return printMoves(cmd.OutOrStdout(), moves, f.dryRun)
+			return f.replay(cmd, repair.ReplayDeps{Groups: offsets, Log: offsets, Books: books}, options)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.topic, "topic", "", "`TOPIC` without prefix, such as events.v1 (required)")
+	flags.BoolVar(&f.allTopics, "all-topics", false, "every topic that sinks store")
 	flags.IntSliceVar(&f.partitions, "partitions", nil, "only these partitions, such as 0,3")
 	flags.Int64Var(&f.offset, "offset", -1, "go on at this offset `N`")
 	flags.StringVar(&f.from, "from", "", "go on at what was received since `WHEN`: 2h, or a time such as 2026-11-21T08:00:00Z")
@@ -82,14 +85,51 @@ completes it.`,
 	return cmd
 }
 
-func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) (repair.ReplayOptions, error) {
-	o := repair.ReplayOptions{Offset: f.offset, Skip: f.skip, DryRun: f.dryRun}
-	lanes := lanesOf(cfg)
-	i := slices.IndexFunc(lanes, func(l repair.Lane) bool { return l.Topic == f.topic })
-	if i < 0 {
-		return o, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", f.topic, topicsOf(lanes))
+// replay does one topic after the other. With --all-topics, one that stands right
+// already is none to stop at.
+func (f *replayFlags) replay(cmd *cobra.Command, d repair.ReplayDeps, all []repair.ReplayOptions) error {
+	out := cmd.OutOrStdout()
+	for i := range all {
+		if f.allTopics {
+			fmt.Fprintf(out, "%s:\n", all[i].Lane.Topic)
+		}
+		moves, err := repair.Replay(cmd.Context(), d, all[i])
+		if f.allTopics && errors.Is(err, repair.ErrNothing) {
+			fmt.Fprintln(out, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := printMoves(out, moves, f.dryRun); err != nil {
+			return err
+		}
 	}
-	o.Lane = lanes[i]
+	return nil
+}
+
+// options returns what to do with each topic.
+func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) ([]repair.ReplayOptions, error) {
+	lanes := lanesOf(cfg)
+	if f.allTopics {
+		if f.topic != "" || f.from == "" || len(f.partitions) > 0 || f.skip {
+			return nil, errors.New("--all-topics needs --from, and neither --topic nor --partitions nor --skip")
+		}
+	} else if lanes = slices.DeleteFunc(lanes, func(l repair.Lane) bool { return l.Topic != f.topic }); len(lanes) == 0 {
+		return nil, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", f.topic, topicsOf(lanesOf(cfg)))
+	}
+	all := make([]repair.ReplayOptions, len(lanes))
+	for i, l := range lanes {
+		var err error
+		if all[i], err = f.optionsOf(cmd, l); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (f *replayFlags) optionsOf(cmd *cobra.Command, lane repair.Lane) (repair.ReplayOptions, error) {
+	o := repair.ReplayOptions{Lane: lane, Offset: f.offset, Skip: f.skip, DryRun: f.dryRun}
 	if hasOffset := cmd.Flags().Changed("offset"); hasOffset == (f.from != "") {
 		return o, errors.New("either --offset or --from is needed")
 	} else if hasOffset && f.offset < 0 {
@@ -137,10 +177,14 @@ func printMoves(out io.Writer, moves []repair.Move, dryRun bool) error {
 
 // lanesOf returns the topics that sinks store, each with its group.
 func lanesOf(cfg config.Sink) []repair.Lane {
-	return []repair.Lane{
+	all := []repair.Lane{
 		{Topic: record.TopicEvents, Group: cfg.Group},
 		{Topic: record.TopicEventsBackfill, Group: kafka.BackfillGroup(cfg.Group)},
 	}
+	for _, topic := range kafka.WebTopics {
+		all = append(all, repair.Lane{Topic: topic, Group: kafka.WebGroup(cfg.Group)})
+	}
+	return all
 }
 
 func topicsOf(lanes []repair.Lane) string {
@@ -148,5 +192,5 @@ func topicsOf(lanes []repair.Lane) string {
 	for i, l := range lanes {
 		names[i] = l.Topic
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, ", ")
 }

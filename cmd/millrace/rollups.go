@@ -39,6 +39,7 @@ are
   under   the rollup lacks events: a view has failed, and its insert was not made
           again yet
   replay  millrace replay had them stored again
+  growth  millrace topics grow moved their owner to another partition
   before_rollups  from before there were rollups
 
 "millrace rollups rebuild" repairs them.`,

@@ -54,7 +54,8 @@ of the table are UTC days of events; of records that are no events, of receipt.
   in base        of those, stored
   missing        events neither stored nor accounted for
   unexpected     rows that are no event of a topic, or another one than they say
-  excluded       events of days that were deleted on purpose
+  excluded       events of days that were deleted on purpose, and of websites and
+                 visitors that were erased
   dead-lettered  records that are, or repeat, a dead letter
   rollups        owners for which a rollup differs from the events
   changing       owners for which events kept coming, so that nothing can be said

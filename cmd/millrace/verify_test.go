@@ -92,7 +92,7 @@ func TestVerifyFindsWhatWasDoneByHand(t *testing.T) {
 		"a row of nothing but an owner is inserted": {
 			[]string{"INSERT INTO events (owner_id, event_date) VALUES ('web_9', '" + today + "')"},
 			func(d *verify.Day) { d.Unexpected = 1 },
-			[]string{`unexpected /0/0 web_9: "" is no topic of events`},
+			[]string{`unexpected /0/0 web_9: "" is no topic of this table`},
 		},
 		"a row that says when it was received is inserted": {
 			[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', '2020-01-01', now64(3), 'events.v1', 1, 1000)"},
@@ -133,6 +133,8 @@ func TestVerifyFindsWhatWasDoneByHand(t *testing.T) {
 			[]string{
 				"INSERT INTO exclusions (owner_id, from_date, to_date, reason) SELECT 'web_1', min(event_date), max(event_date), 'asked for' FROM events",
 				"DELETE FROM events WHERE owner_id = 'web_1'", "DELETE FROM events_1d WHERE owner_id = 'web_1'", "DELETE FROM events_15m WHERE owner_id = 'web_1'",
+				"DELETE FROM traffic_15m WHERE owner_id = 'web_1'", "DELETE FROM traffic_1d WHERE owner_id = 'web_1'", "DELETE FROM sessions_15m WHERE owner_id = 'web_1'",
+				"DELETE FROM views_1d WHERE owner_id = 'web_1'", "DELETE FROM custom_15m WHERE owner_id = 'web_1'",
 			},
 			func(d *verify.Day) { d.InBase, d.Excluded, d.Distinct = 20, 40, 61 },
 			nil,
@@ -211,7 +213,7 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for line, want := range map[string]string{
-		"--topic events":                        `--topic: "events" is not a topic that sinks store; they are events.v1 and events.backfill.v1`,
+		"--topic events":                        `--topic: "events" is not a topic that sinks store; they are events.v1, events.backfill.v1, vitals.v1, errors.v1, identities.v1, ingestion.v1`,
 		"--since soon":                          `--since: "soon" is neither`,
 		"--until soon":                          `--until: "soon" is neither`,
 		"--since 2026-01-02 --until 2026-01-01": "--since must be before --until",

@@ -2,6 +2,8 @@ package analytics
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,83 +13,169 @@ type Granularity uint8
 // The granularities. The zero value leaves the choice to the default, Daily.
 const (
 	GranularityUnset Granularity = iota
+	Minutely
 	Hourly
 	Daily
+	Weekly
+	Monthly
 )
 
 // The longest ranges, in days of the request's time zone, that may be cut into
-// hours and into days.
+// minutes, into hours, and into anything longer.
 const (
-	MaxHourlyDays = 30
-	MaxDailyDays  = MaxLimit
+	MaxMinutelyDays = 1
+	MaxHourlyDays   = 30
+	MaxDailyDays    = MaxLimit
 )
 
-var (
-	maxDays          = map[Granularity]int{Hourly: MaxHourlyDays, Daily: MaxDailyDays}
-	granularityTitle = map[Granularity]string{Hourly: "Hourly", Daily: "Daily"}
-)
-
-// granularities are the accepted spellings; docs list them in this order.
-var granularities = []struct {
-	name  string
-	value Granularity
-}{
-	{"hourly", Hourly}, {"daily", Daily}, {"hour", Hourly}, {"day", Daily},
+// granularity says how a range is cut.
+type granularity struct {
+	title   string
+	names   []string // the accepted spellings
+	maxDays int
+	// label is the layout of a bucket's name, which is made of the time at which it
+	// starts; the parts below its length are zeros.
+	label string
+	// next returns where the bucket ends that t stands in.
+	next func(t time.Time, zone *time.Location) time.Time
 }
 
+var cuts = map[Granularity]granularity{
+	Minutely: {"Minutely", []string{"minute", "minutely"}, MaxMinutelyDays, "2006-01-02 15:04:00", clock(time.Minute)},
+	Hourly:   {"Hourly", []string{"hour", "hourly"}, MaxHourlyDays, "2006-01-02 15:00:00", clock(time.Hour)},
+	Daily:    {"Daily", []string{"day", "daily"}, MaxDailyDays, time.DateOnly, calendar(nextDay)},
+	Weekly:   {"Weekly", []string{"week", "weekly"}, MaxDailyDays, time.DateOnly, calendar(nextSunday)},
+	Monthly:  {"Monthly", []string{"month", "monthly"}, MaxDailyDays, time.DateOnly, calendar(nextMonth)},
+}
+
+// Granularities lists those that a series can be cut into, the shortest first.
+var Granularities = []Granularity{Minutely, Hourly, Daily, Weekly, Monthly}
+
+// String is the name by which the granularity is listed.
+func (g Granularity) String() string {
+	if c, ok := cuts[g]; ok {
+		return c.names[0]
+	}
+	return ""
+}
+
+// Names are the accepted spellings; String is the first.
+func (g Granularity) Names() []string { return cuts[g].names }
+
+// MaxDays is the longest range that may be cut so, in days of its zone.
+func (g Granularity) MaxDays() int { return cuts[g].maxDays }
+
 func parseGranularity(s string) (Granularity, bool) {
-	for _, g := range granularities {
-		if g.name == s {
-			return g.value, true
+	for g, c := range cuts {
+		if slices.Contains(c.names, s) {
+			return g, true
 		}
 	}
 	return GranularityUnset, false
 }
 
+// GranularityNames lists every granularity's name.
+func GranularityNames() []string {
+	names := make([]string, len(Granularities))
+	for i, g := range Granularities {
+		names[i] = g.String()
+	}
+	return names
+}
+
+func tooLong(g Granularity) string {
+	days := "days"
+	if g.MaxDays() == 1 {
+		days = "day"
+	}
+	return fmt.Sprintf("%s granularity is limited to %d %s", cuts[g].title, g.MaxDays(), days)
+}
+
+func granularitySuggestion() string {
+	return "Supported granularities: " + strings.Join(GranularityNames(), ", ")
+}
+
 // Bucket is one step of a time series. It ends where the next one starts.
 type Bucket struct {
 	Start time.Time
-	// Label is YYYY-MM-DD, or YYYY-MM-DD HH:00:00, in the range's zone. The hour
-	// that is repeated when clocks go back has two buckets of one label.
+	// Label is YYYY-MM-DD, of a week and a month that of the day on which the bucket
+	// starts, or YYYY-MM-DD HH:MM:00, in the range's zone. What is repeated when
+	// clocks go back has buckets of the same label.
 	Label string
 }
 
-// Buckets cuts a range into the days or hours of its zone, in order. The first
-// bucket starts with the range, even in the middle of a day or an hour.
+// Buckets cuts a range into the minutes, hours, days, weeks or months of its zone,
+// in order. Weeks begin on Sunday, as the presets' do. The first bucket starts with
+// the range, even in the middle of what is cut.
 func (r Range) Buckets(g Granularity) []Bucket {
-	if g == Hourly {
-		return r.hours()
+	c, ok := cuts[g]
+	if !ok {
+		c = cuts[Daily]
 	}
-	return r.days()
-}
-
-func (r Range) days() []Bucket {
 	var all []Bucket
-	for t := r.Start.In(r.Zone); t.Before(r.End); {
-		y, m, d := t.Date()
-		all = append(all, Bucket{Start: t, Label: fmt.Sprintf("%04d-%02d-%02d", y, m, d)})
-		next := startOfDay(y, m, d+1, r.Zone)
-		for i := 2; !next.After(t); i++ { // a zone may skip a day
-			next = startOfDay(y, m, d+i, r.Zone)
-		}
-		t = next
+	for t := r.Start.In(r.Zone); t.Before(r.End); t = c.next(t, r.Zone) {
+		all = append(all, Bucket{Start: t, Label: t.Format(c.label)})
 	}
 	return all
 }
 
-func (r Range) hours() []Bucket {
-	var all []Bucket
-	for t := r.Start.In(r.Zone); t.Before(r.End); {
-		y, m, d := t.Date()
-		all = append(all, Bucket{Start: t, Label: fmt.Sprintf("%04d-%02d-%02d %02d:00:00", y, m, d, t.Hour())})
-		_, minute, second := t.Clock()
-		past := time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + time.Duration(t.Nanosecond())
-		next := t.Add(time.Hour - past)
-		// A change of the clocks always ends a bucket, so that none has two labels.
-		if _, change := t.ZoneBounds(); !change.IsZero() && change.Before(next) {
-			next = change.In(r.Zone)
+// clock cuts at the full minutes or hours of the clock, and wherever it is changed,
+// so that no bucket has two labels.
+func clock(length time.Duration) func(time.Time, *time.Location) time.Time {
+	return func(t time.Time, zone *time.Location) time.Time {
+		hour, minute, second := t.Clock()
+		of := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + time.Duration(t.Nanosecond())
+		next, offset := t.Add(length-of%length), offsetOf(t)
+		for at := t; ; {
+			_, change := at.ZoneBounds()
+			switch {
+			case change.IsZero() || !change.Before(next):
+				return next
+			case offsetOf(change.In(zone)) != offset:
+				return change.In(zone)
+			}
+			at = change.In(zone) // a zone's name may change and its clocks not
 		}
-		t = next
 	}
-	return all
+}
+
+func offsetOf(t time.Time) int {
+	_, offset := t.Zone()
+	return offset
+}
+
+// calendar cuts at the beginning of days.
+func calendar(next func(time.Time) (y int, m time.Month, d int)) func(time.Time, *time.Location) time.Time {
+	return func(t time.Time, zone *time.Location) time.Time {
+		y, m, d := next(t)
+		end := startOfDay(y, m, d, zone)
+		for i := 1; !end.After(t); i++ { // a zone may skip a day
+			end = startOfDay(y, m, d+i, zone)
+		}
+		return end
+	}
+}
+
+func nextDay(t time.Time) (y int, m time.Month, d int) {
+	y, m, d = t.Date()
+	return y, m, d + 1
+}
+
+func nextSunday(t time.Time) (y int, m time.Month, d int) {
+	y, m, d = t.Date()
+	return y, m, d + 7 - int(t.Weekday())
+}
+
+func nextMonth(t time.Time) (y int, m time.Month, d int) {
+	y, m, _ = t.Date()
+	return y, m + 1, 1
+}
+
+// labelsOf are the buckets' labels in their order.
+func labelsOf(buckets []Bucket) []string {
+	labels := make([]string, len(buckets))
+	for i, b := range buckets {
+		labels[i] = b.Label
+	}
+	return labels
 }

@@ -12,24 +12,29 @@ const (
 	pages   = "uniqExactIf(e.path, e.path != '')"
 )
 
-// sessionColumns makes one row per session. A session's duration is what its
-// page exits say they took, in seconds, else the time from its first to its last
-// event. It bounced when it is one page view of under ten seconds and nothing
-// else happened; leaving the page is not something else.
-var sessionColumns = []Column{
-	{Name: "session", Expr: "e.session_id"},
-	{Name: "events", Expr: "count()"},
-	{Name: "page_views", Expr: "countIf(" + pageView + ")"},
-	{Name: "visitors", Expr: "groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '')"},
-	{Name: "duration", Expr: "ifNull(sumOrNullIf(" + timeOnPage + ", " + timeOnPage + " >= 0), " +
-		"(toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000)"},
-	{Name: "bounced", Expr: "session != '' AND page_views = 1 AND duration < 10 AND " +
-		"countIf(e.name NOT IN ('" + ScreenView + "', '" + PageExit + "')) = 0"},
-}
+// perSession makes one row per session, plus one with an empty session for the
+// events that carry none. A session's duration is what its page exits say they
+// took, in seconds, else the time from its first to its last event. It bounced when
+// it is one page view of under ten seconds and nothing else happened; leaving the
+// page is not something else.
+var perSession = &Source{SQL: `(
+    SELECT
+        {each}e.session_id AS session,
+        count() AS events,
+        countIf(` + pageView + `) AS page_views,
+        groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+        ifNull(sumOrNullIf(` + timeOnPage + `, ` + timeOnPage + ` >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
+        session != '' AND page_views = 1 AND duration < 10 AND countIf(e.name NOT IN ('` + ScreenView + `', '` + PageExit + `')) = 0 AS bounced
+    {events}
+    GROUP BY {by}e.session_id
+)`}
 
-const timeOnPage = "if(e.name = '" + PageExit + "', JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)'), NULL)"
+// timeOnPage is that of a page exit, from its column, or from its property where
+// servers send it.
+const timeOnPage = "if(e.name = '" + PageExit + "', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), " +
+	"JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL)"
 
-// The measures of sessions, over sessionColumns.
+// The measures of sessions, over perSession.
 const (
 	sessionCount   = "countIf(session != '')"
 	sessionViews   = "sumIf(page_views, session != '')"
@@ -43,8 +48,13 @@ const (
 	percent = "percent"
 )
 
-// eventFilters are the fields that every event has.
-var eventFilters = []string{"path", "event_name", "namespace", "source", "profile_id", "anonymous_id", "session_id", "website_id"}
+// What questions about a table may be filtered by. Page views have a name and
+// nothing that only other events have.
+var (
+	eventFilters = fieldsOf(tableEvents)
+	viewFilters  = fieldsOf(tableEvents, "event_name", "href", "link_text", "time_on_page")
+	eventGroups  = groupsOf(tableEvents)
+)
 
 var summaryTypes = []Type{
 	{
@@ -59,8 +69,11 @@ var summaryTypes = []Type{
 			{Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds, Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63", Expr: medianDuration},
 			{Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "1290", Expr: "sum(events)"},
 		},
-		Filters: eventFilters, DefaultLimit: 1, Public: true,
-		From: FromSessions,
+		Filters: eventFilters, Groups: eventGroups, DefaultLimit: 1, Public: true,
+		From: perSession,
+		Rollup: overTraffic(map[string]string{
+			"pageviews": "sum(e.views)", "unique_visitors": wide + "(e.visitors)", "sessions": wide + "(e.sessions)", "total_events": "sum(e.events)",
+		}, map[string]string{"bounce_rate": factsBounceRate, "median_session_duration": factsMedian}),
 	},
 	{
 		Name: "events_by_date", Subjects: Website | Organization,
@@ -75,8 +88,12 @@ var summaryTypes = []Type{
 			{Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds, Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63", Expr: medianDuration},
 			{Name: "pages_per_session", Type: Number, Label: "Pages per session", Description: "Page views that carry a session id, per session.", Example: "2.36", Expr: viewsPerVisit},
 		},
-		Filters: eventFilters, Sorts: []string{"date", "pageviews", "visitors", "sessions"}, DefaultLimit: MaxLimit, Public: true,
-		Series: true, From: FromSessions, OrderBy: "date",
+		Filters: eventFilters, Groups: eventGroups, Sorts: []string{"date", "pageviews", "visitors", "sessions"}, DefaultLimit: MaxLimit, Public: true,
+		Series: true, From: perSession, OrderBy: "date",
+		Rollup: overTraffic(map[string]string{
+			"pageviews": "sum(e.views)", "visitors": wide + "(e.visitors)", "sessions": wide + "(e.sessions)",
+			"pages_per_session": "if(" + wide + "(e.sessions) = 0, 0, round(sum(e.session_views) / " + wide + "(e.sessions), 2))",
+		}, map[string]string{"bounce_rate": factsBounceRate, "median_session_duration": factsMedian}),
 	},
 }
 
@@ -91,9 +108,9 @@ var pageTypes = []Type{
 			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.", Example: "233", Expr: visitors},
 			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews},
 		},
-		Filters: []string{"path", "namespace", "source", "profile_id", "anonymous_id", "session_id", "website_id"},
-		Sorts:   []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
+		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
 		Where: pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "pageviews", Desc: true, Tie: "e.path",
+		Rollup: viewsRollup("path", "e.path", "", nil),
 	},
 }
 

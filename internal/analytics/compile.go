@@ -14,21 +14,61 @@ type Environment struct {
 	// TimeZone is the query string's; the body's own wins. Empty means UTC.
 	TimeZone string
 	Now      time.Time
+	// Rollups lets answers come from tables that count ahead; Dirty are the days,
+	// at midnight UTC, that those cannot answer for.
+	Rollups bool
+	Dirty   []time.Time
+	// Refuse says why the caller may not ask for a type, with ErrNoCredential or
+	// ErrNotCovered; such a parameter fails alone. nil refuses nothing.
+	Refuse func(*Type) error
 }
 
-// Statement is one parameter of a request, ready for a Runner.
-type Statement struct {
-	// Label is how the answer names it.
-	Label  string
-	Type   *Type
-	SQL    string
-	Params []Param
+func (e *Environment) refuse(t *Type) error {
+	if e.Refuse == nil {
+		return nil
+	}
+	return e.Refuse(t)
+}
+
+// Output is the answer of one parameter of a request.
+type Output struct {
+	// Label is how the answer names it: as the caller wrote it.
+	Label string
+	Type  *Type
+	// Columns are those of the answer.
+	Columns []Column
+	// Range and Granularity are what was asked of it; the latter is unset but for
+	// series.
+	Range       Range
+	Granularity Granularity
+	// Previous is the range that each row is compared with; nil without one.
+	Previous *Range
+	Applied  Applied
+	// Statement is the place of what computes it in the plan's Statements; 0 for one
+	// that is refused.
+	Statement int
+	// Refused is why nothing computes it: see Environment.Refuse.
+	Refused error
+
+	// part picks the output's own out of what its statement computes; nil where that
+	// is all of it.
+	part func(*Table) *Table
+}
+
+// pick returns the output's part of a statement's result.
+func (o *Output) pick(t *Table) *Table {
+	if o.part == nil || len(t.Columns) == 0 {
+		return t
+	}
+	return o.part(t)
 }
 
 // Plan is a checked request.
 type Plan struct {
 	QueryID    string
 	Statements []Statement
+	// Outputs are the parameters' answers, in the order of the request.
+	Outputs []Output
 	// Names are the parameters as the caller named them.
 	Names       []string
 	Limit, Page int
@@ -69,23 +109,55 @@ func (c *compiler) add(field, rule, message, suggestion string) {
 
 func (c *compiler) plan() Plan {
 	r := c.request
-	p := Plan{QueryID: r.ID, Limit: r.Limit, Page: max(r.Page, 1), Filters: len(r.Filters)}
+	p := Plan{QueryID: r.ID, Limit: r.Limit, Page: max(r.Page, 1), Filters: countFilters(r.Filters)}
 	if p.Limit == 0 {
 		p.Limit = DefaultLimit
 	}
 	types := c.types()
+	given := make([]options, len(types))
+	for i, t := range types {
+		given[i] = c.checkOptions(i, t)
+	}
 	c.loadZone()
 	c.checkFilters(types)
 	c.checkGroupBy(types)
+	if len(c.problems) == 0 {
+		for i, t := range types {
+			types[i] = t.grouped(r.GroupBy)
+		}
+	}
+	c.checkCompare(types)
 	c.checkSort(types)
+	var questions []asked
 	for i, t := range types {
 		param := &r.Parameters[i]
 		p.Names = append(p.Names, param.Name)
 		rng, buckets, ok := c.rangeOf(i, t)
-		if t != nil && ok && len(c.problems) == 0 {
-			p.Statements = append(p.Statements, compileStatement(param.Label(), t, r, c.env.Subject, rng, buckets))
+		var earlier *query
+		if t != nil && ok && len(c.problems) == 0 && r.Compare != nil {
+			earlier = c.earlier(i, t, given[i], rng)
 		}
+		if t == nil || !ok || len(c.problems) > 0 {
+			continue
+		}
+		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t, r), Refused: c.env.refuse(t)}
+		switch {
+		case t.ownRange() && t.Series:
+			o.Granularity = Minutely
+		case t.Series:
+			o.Granularity = c.granularity(param, "", t)
+		}
+		if o.Refused == nil {
+			q := newQuery(t, r, given[i], c.env.Subject, rng, buckets)
+			q.plan = q.choose(&c.env)
+			if r.Compare != nil {
+				q.stepped, q.earlier, o.Columns, o.Previous = true, earlier, slices.Concat(t.Columns, compareColumns), &earlier.rng
+			}
+			questions = append(questions, asked{q, len(p.Outputs)})
+		}
+		p.Outputs = append(p.Outputs, o)
 	}
+	p.fuse(questions)
 	return p
 }
 
@@ -129,33 +201,32 @@ func (c *compiler) loadZone() {
 }
 
 func (c *compiler) checkFilters(types []*Type) {
-	filters := c.request.Filters
-	if len(filters) > MaxFilters {
-		c.problems = append(c.problems, tooMany(c.prefix+"filters", "filters", len(filters), MaxFilters))
-		return
-	}
-	for i := range filters {
-		f := &filters[i]
-		at := fmt.Sprintf("%sfilters[%d]", c.prefix, i)
-		c.problems = append(c.problems, f.check(at)...)
-		field := findField(f.Field)
-		if field == nil {
-			continue
-		}
-		for _, t := range distinct(types) {
-			if !slices.Contains(t.Filters, field.Name) {
-				c.problems = append(c.problems, problem(at+".field", "unsupported_filter",
-					fmt.Sprintf("Filter %s is not supported by %s", f.Field, t.Name), supportedFilters(t)))
+	c.problems = append(c.problems, checkFilters(c.prefix+"filters", c.request.Filters, types)...)
+	for _, t := range distinctTypes(types) {
+		for _, name := range t.Requires {
+			if !pins(c.request.Filters, name) {
+				c.add("filters", "required", fmt.Sprintf("%s needs a filter by %s", t.Name, name), `Add {"field":"`+name+`","op":"eq","value":"…"}`)
 			}
 		}
 	}
 }
 
-// checkGroupBy refuses every grouping: no type of the catalogue allows one.
+// checkGroupBy checks what the answers are to be cut by.
 func (c *compiler) checkGroupBy(types []*Type) {
-	for _, g := range c.request.GroupBy {
-		for _, t := range distinct(types) {
-			c.add("groupBy", "unsupported_group", fmt.Sprintf("Grouping by %s is not supported by %s", echo(g), t.Name), t.Name+" supports no groupBy")
+	groups := c.request.GroupBy
+	if len(groups) > MaxGroups {
+		c.problems = append(c.problems, tooMany(c.prefix+"groupBy", "groups", len(groups), MaxGroups))
+		return
+	}
+	for i, g := range groups {
+		if slices.Contains(groups[:i], g) {
+			c.add("groupBy", "duplicate", echo(g)+" is given twice", "")
+		}
+		field := findField(g)
+		for _, t := range distinctTypes(types) {
+			if field == nil || !slices.Contains(t.Groups, field.Name) {
+				c.add("groupBy", "unsupported_group", fmt.Sprintf("Grouping by %s is not supported by %s", echo(g), t.Name), supportedGroups(t))
+			}
 		}
 	}
 }
@@ -173,7 +244,7 @@ func (c *compiler) checkSort(types []*Type) {
 		field, asked = "sortOrder", r.SortOrder
 	}
 	sortable, single := 0, ""
-	for _, t := range distinct(types) {
+	for _, t := range distinctTypes(types) {
 		if t.SingleRow() { // one row is in order, whatever the order
 			single = t.Name
 			continue
@@ -193,6 +264,11 @@ func (c *compiler) checkSort(types []*Type) {
 func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
 	before := len(c.problems)
 	rng := Range{Zone: c.zone}
+	if t != nil && t.ownRange() {
+		c.granularity(&c.request.Parameters[i], fmt.Sprintf("parameters[%d]", i), t)
+		rng = t.rangeAt(c.env.Now, c.zone)
+		return rng, rng.Buckets(Minutely), len(c.problems) == before
+	}
 	r := c.request
 	p, at := &r.Parameters[i], fmt.Sprintf("parameters[%d]", i)
 	preset, isPreset := Range{}, false
@@ -215,8 +291,8 @@ func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
 	if t == nil || !t.Series || len(c.problems) > before {
 		return rng, nil, len(c.problems) == before
 	}
-	if most := maxDays[g]; !rng.atMost(most) {
-		c.once("granularity", "range_too_long", fmt.Sprintf("%s granularity is limited to %d days", granularityTitle[g], most), "Use a shorter range")
+	if most := g.MaxDays(); !rng.atMost(most) {
+		c.once("granularity", "range_too_long", tooLong(g), "Use a shorter range")
 		return rng, nil, false
 	}
 	return rng, rng.Buckets(g), true
@@ -265,21 +341,26 @@ func (c *compiler) granularity(p *Parameter, at string, t *Type) Granularity {
 	}
 	g, ok := parseGranularity(name)
 	if !ok {
-		c.once(field, "unknown_granularity", "Invalid granularity: "+echo(name), "Use 'hourly' or 'daily'")
+		c.once(field, "unknown_granularity", "Invalid granularity: "+echo(name), granularitySuggestion())
 		return Daily
 	}
-	if p.Granularity != "" && t != nil && !t.Series {
+	if p.Granularity != "" && t != nil && len(t.Granularities()) == 0 {
 		c.once(field, "unsupported_granularity", "Granularity is not supported by "+t.Name, "")
 	}
 	return g
 }
 
-// distinct returns the types that are known, each once.
-func distinct(types []*Type) []*Type {
-	var all []*Type
-	for _, t := range types {
-		if t != nil && !slices.Contains(all, t) {
-			all = append(all, t)
+// distinctTypes returns the types that are known, each once.
+func distinctTypes(types []*Type) []*Type {
+	return slices.DeleteFunc(distinct(types), func(t *Type) bool { return t == nil })
+}
+
+// distinct returns each of some values once, in the order of their first.
+func distinct[T comparable](values []T) []T {
+	var all []T
+	for _, v := range values {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
 		}
 	}
 	return all

@@ -69,6 +69,12 @@ type fields map[string]func(at string, v *fastjson.Value)
 
 // object reads an object by its table of keys. null means absent.
 func (d *decoder) object(prefix string, v *fastjson.Value, table fields) {
+	d.open(prefix, v, table, nil)
+}
+
+// open reads an object whose other keys are for somebody else to read; nil refuses
+// them.
+func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other func(name string, v *fastjson.Value)) {
 	seen := map[string]bool{}
 	o, err := v.Object()
 	if err != nil {
@@ -79,14 +85,18 @@ func (d *decoder) object(prefix string, v *fastjson.Value, table fields) {
 		at := prefix + echo(name)
 		read, ok := table[name]
 		switch {
-		case !ok:
+		case !ok && !seen[name] && other != nil:
+			if v.Type() != fastjson.TypeNull {
+				other(name, v)
+			}
+		case !ok && other == nil:
 			names := make([]string, 0, len(table))
 			for n := range table {
 				names = append(names, n)
 			}
 			d.problems = append(d.problems, problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names))))
 		case seen[name]:
-			d.add(at, "duplicate", name+" is given twice")
+			d.add(at, "duplicate", echo(name)+" is given twice")
 		case v.Type() != fastjson.TypeNull:
 			read(at, v)
 		}
@@ -105,8 +115,9 @@ func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 		"timeZone":    d.text(&r.TimeZone),
 		"timezone":    d.text(&r.TimeZone),
 		"granularity": d.text(&r.Granularity),
-		"filters":     d.array(func(at string, v *fastjson.Value) { r.Filters = append(r.Filters, d.filter(at, v)) }),
+		"filters":     d.filters(&r.Filters, 1),
 		"groupBy":     d.texts(&r.GroupBy),
+		"compare":     d.compare(&r.Compare),
 		"sortBy":      d.text(&r.SortBy),
 		"sortOrder":   d.text(&r.SortOrder),
 		"limit":       d.integer(&r.Limit, 1, "Limit must be at least 1", MaxLimit, fmt.Sprintf("Limit cannot exceed %d", MaxLimit)),
@@ -121,10 +132,10 @@ func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
 	case fastjson.TypeString:
 		d.text(&p.Name)(at, v)
 	case fastjson.TypeObject:
-		d.object(at+".", v, fields{
+		d.open(at+".", v, fields{
 			"name": d.text(&p.Name), "id": d.label(&p.ID), "start_date": d.text(&p.StartDate), "end_date": d.text(&p.EndDate),
 			"granularity": d.text(&p.Granularity),
-		})
+		}, func(name string, v *fastjson.Value) { p.options = append(p.options, rawOption{name, v}) })
 	default:
 		d.add(at, "wrong_type", at+" must be a string or an object")
 		return p
@@ -132,37 +143,26 @@ func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
 	return p
 }
 
-func (d *decoder) filter(at string, v *fastjson.Value) Filter {
-	var f Filter
-	if v.Type() != fastjson.TypeObject {
-		d.add(at, "wrong_type", at+" must be an object")
-		return f
-	}
-	hasValue := false
-	d.object(at+".", v, fields{
-		"field": d.text(&f.Field), "op": d.text(&f.Op),
-		"value": func(at string, v *fastjson.Value) {
-			hasValue = true
-			switch v.Type() {
-			case fastjson.TypeString:
-				d.text(&f.Value)(at, v)
-			case fastjson.TypeArray:
-				f.list = true
-				d.texts(&f.Values)(at, v)
-			default:
-				d.add(at, "wrong_type", at+" must be a string or an array of strings")
+// compare reads previous_period, or a range.
+func (d *decoder) compare(to **Compare) func(string, *fastjson.Value) {
+	return func(at string, v *fastjson.Value) {
+		c := new(Compare)
+		switch {
+		case v.Type() == fastjson.TypeObject:
+			before := len(d.problems)
+			d.object(at+".", v, fields{"startDate": d.text(&c.StartDate), "endDate": d.text(&c.EndDate)})
+			switch {
+			case len(d.problems) > before:
+			case c.StartDate == "":
+				d.add(at+".startDate", "required", at+".startDate is required")
+			case c.EndDate == "":
+				d.add(at+".endDate", "required", at+".endDate is required")
 			}
-		},
-	})
-	for _, part := range []struct {
-		name    string
-		missing bool
-	}{{"field", f.Field == ""}, {"op", f.Op == ""}, {"value", !hasValue}} {
-		if part.missing {
-			d.add(at+"."+part.name, "required", at+"."+part.name+" is required")
+		case v.Type() != fastjson.TypeString || string(v.GetStringBytes()) != PreviousPeriod:
+			d.problems = append(d.problems, problem(at, "wrong_type", at+" must be '"+PreviousPeriod+"' or an object with startDate and endDate", ""))
 		}
+		*to = c
 	}
-	return f
 }
 
 // text reads a string.

@@ -44,7 +44,7 @@ func (r *slowRunner) Run(ctx context.Context, s *Statement) (*Table, error) {
 }
 
 func newTestEngine(r Runner) *Engine {
-	return NewEngine(Config{Concurrency: 3}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r})
+	return NewEngine(Config{OwnerSlots: 3}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r})
 }
 
 func TestExecuteRunsAFewStatementsAtATimeAndKeepsTheirOrder(t *testing.T) {
@@ -52,7 +52,7 @@ func TestExecuteRunsAFewStatementsAtATimeAndKeepsTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &slowRunner{failType: "top_pages"}
 		e := newTestEngine(r)
-		plans, err := compileBody(t, `[{"parameters":["summary","top_pages","custom_events","events_by_date"],"preset":"today"},{"parameters":["pages","summary","summary"],"preset":"today"}]`, websiteEnv())
+		plans, err := compileBody(t, `[{"parameters":["summary","top_pages","custom_events","events_by_date"],"preset":"today"},{"parameters":["pages","summary","custom_events_summary"],"preset":"yesterday"}]`, websiteEnv())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,13 +63,13 @@ func TestExecuteRunsAFewStatementsAtATimeAndKeepsTheirOrder(t *testing.T) {
 		}
 		for i := range plans {
 			for j, result := range all[i] {
-				s := &plans[i].Statements[j]
-				if result.Statement != s || (result.Err != nil) != (s.Type.Name == "top_pages") {
-					t.Errorf("result %d of plan %d is %v, %v", j, i, result.Statement.Label, result.Err)
+				o := &plans[i].Outputs[j]
+				if result.Output != o || (result.Err != nil) != (o.Type.Name == "top_pages") {
+					t.Errorf("result %d of plan %d is %v, %v", j, i, result.Output.Label, result.Err)
 				}
 			}
 		}
-		if n := testutil.ToFloat64(e.metrics.failures.WithLabelValues("top_pages")); n != 2 {
+		if n := testutil.ToFloat64(e.metrics.failures.WithLabelValues("top_pages", "QUERY_FAILED")); n != 2 {
 			t.Errorf("%v failures counted, want 2", n)
 		}
 	})
@@ -84,8 +84,8 @@ func (n wideRunner) Run(context.Context, *Statement) (*Table, error) {
 
 func TestResultsOfARequestAreBoundedTogether(t *testing.T) {
 	t.Parallel()
-	e := NewEngine(Config{Concurrency: 1, MaxResultBytes: 2000}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: wideRunner(1000)})
-	plans, err := compileBody(t, `{"parameters":["summary","summary","summary"],"preset":"today"}`, websiteEnv())
+	e := NewEngine(Config{OwnerSlots: 1, MaxResultBytes: 2000}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: wideRunner(1000)})
+	plans, err := compileBody(t, `{"parameters":["summary","custom_events","top_pages"],"preset":"today"}`, websiteEnv())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,15 +105,19 @@ func TestExecuteKeepsTimeForTheAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		deadline := time.Now().Add(800 * time.Millisecond)
-		ctx, cancel := context.WithDeadline(t.Context(), deadline)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 		defer cancel()
 		all := e.Execute(ctx, plans)
-		if !errors.Is(all[0][0].Err, context.DeadlineExceeded) {
+		if !errors.Is(all[0][0].Err, context.DeadlineExceeded) || all[0][0].Failure().Code != "QUERY_TIMEOUT" {
 			t.Errorf("error %v, want the deadline", all[0][0].Err)
 		}
-		if got := deadline.Sub(r.deadlines[0]); got != defaultReserve {
-			t.Errorf("the statement's deadline is %v before the request's, want %v", got, defaultReserve)
+		if took := time.Since(start); took != 300*time.Millisecond {
+			t.Errorf("waited %v of 800ms, want 500ms to be kept", took)
+		}
+		synctest.Wait()
+		if r.running != 0 {
+			t.Error("the statement runs on though nobody waits for it")
 		}
 	})
 }

@@ -45,7 +45,19 @@ func mustStatement(t *testing.T, body string, env Environment) Statement {
 var goldenCases = []struct {
 	file, body, zone string
 	organization     bool
+	rollups          bool
+	dirty            []time.Time
 }{
+	{file: "summary_metrics.rollup", rollups: true, body: `{"parameters":["summary"],"preset":"last_7d"}`},
+	{file: "summary_metrics.rollup_now", rollups: true, body: `{"parameters":["summary"],"startDate":"2026-03-25","endDate":"2026-03-29T11:12:13Z"}`},
+	{file: "events_by_date.rollup", rollups: true, zone: "Asia/Kolkata", dirty: []time.Time{testNow.Truncate(day)}, body: `{"parameters":["events_by_date"],"preset":"last_7d"}`},
+	{file: "top_pages.rollup", rollups: true, organization: true, body: `{"parameters":["top_pages"],"preset":"last_30d"}`},
+	{file: "city.rollup", rollups: true, zone: "Europe/Berlin", body: `{"parameters":["city"],"preset":"last_30d","sortBy":"visitors"}`},
+	{file: "top_referrers.rollup", rollups: true, body: `{"parameters":["top_referrers"],"preset":"last_30d"}`},
+	{file: "together.views", rollups: true, body: `{"parameters":["top_pages","city","browser_name"],"preset":"last_30d","limit":10,"page":2}`},
+	{file: "together.visits", rollups: true, zone: "Europe/Berlin", body: `{"parameters":["summary_metrics","events_by_date"],"preset":"last_7d"}`},
+	{file: "custom_events.rollup", rollups: true, body: `{"parameters":["custom_events"],"preset":"last_30d"}`},
+	{file: "custom_events_trends.rollup", rollups: true, body: `{"parameters":["custom_events_trends"],"preset":"last_30d"}`},
 	{file: "summary_metrics.organization", body: `{"parameters":["summary"],"preset":"last_7d"}`, organization: true},
 	{file: "summary_metrics.filtered", body: `{"parameters":["summary_metrics"],"preset":"today","filters":[
 		{"field":"path","op":"starts_with","value":"/docs"},{"field":"event_name","op":"not_in","value":["a","b"]}]}`},
@@ -55,6 +67,19 @@ var goldenCases = []struct {
 		{"field":"path","op":"eq","value":"/"},{"field":"namespace","op":"ne","value":"x"},{"field":"source","op":"contains","value":"x"},
 		{"field":"profile_id","op":"not_contains","value":"x"},{"field":"session_id","op":"starts_with","value":"x"},
 		{"field":"anonymous_id","op":"in","value":["x"]},{"field":"website_id","op":"not_in","value":["x"]}]}`},
+	{file: "ingestion_health.organization", body: `{"parameters":["ingestion_health"],"preset":"today","filters":[{"field":"website_id","op":"eq","value":"web_1"}]}`, organization: true},
+	{file: "top_pages.compared", body: `{"parameters":["top_pages"],"preset":"last_7d","limit":5,"filters":[{"field":"country","op":"eq","value":"AT"}],"compare":"previous_period"}`},
+	{file: "top_pages.compared_rollup", rollups: true, dirty: []time.Time{testNow.Truncate(day).AddDate(0, 0, -9)}, body: `{"parameters":["top_pages"],"preset":"last_7d","compare":"previous_period"}`},
+	{file: "summary_metrics.compared", body: `{"parameters":["summary"],"preset":"today","compare":{"startDate":"2025-03-30","endDate":"2025-03-30"}}`},
+	{file: "events_by_date.compared", body: `{"parameters":["events_by_date"],"startDate":"2026-03-29T10:00","endDate":"2026-03-29T14:00","granularity":"hour","compare":"previous_period"}`, zone: "Europe/Berlin"},
+	{file: "top_pages.nested", body: `{"parameters":["top_pages"],"preset":"today","filters":[
+		{"or":[{"field":"country","op":"eq","value":"AT"},{"and":[{"field":"query_string","op":"regex","value":"^a=\\d+$"},{"not":{"field":"rtt","op":"gte","value":100.5}}]}]},
+		{"field":"city","op":"not_set"},{"and":[{"field":"scroll_depth","op":"not_in","value":[1,"2.5"]},{"field":"host","op":"ends_with","value":".at"}]}]}`},
+	{file: "custom_events.properties", body: `{"parameters":["custom_events"],"preset":"today","filters":[
+		{"field":"property:plan","op":"eq","value":"pro"},{"field":"property:a.b","op":"gt","value":"5"},{"field":"property:n","op":"ne","value":7},
+		{"field":"property:x","op":"in","value":["a",1,true]},{"field":"property:y","op":"is_set"}]}`},
+	{file: "summary_metrics.traits", body: `{"parameters":["summary"],"preset":"today","filters":[{"field":"trait:plan","op":"eq","value":"pro"},{"field":"trait:seats","op":"lt","value":5}]}`},
+	{file: "summary_metrics.traits_organization", body: `{"parameters":["summary"],"preset":"today","filters":[{"field":"trait:plan","op":"not_set"}]}`, organization: true},
 	{file: "custom_events.property_keys", body: `{"parameters":["custom_events"],"preset":"this_month","filters":[
 		{"field":"property_key","op":"eq","value":"plan"},{"field":"property_key","op":"ne","value":"x"},
 		{"field":"property_key","op":"in","value":["a","b"]},{"field":"property_key","op":"not_in","value":["c"]}]}`},
@@ -66,11 +91,11 @@ func TestSQLOfEveryTypeIsTheGoldenFile(t *testing.T) {
 	for i := range Catalog {
 		typ := &Catalog[i]
 		want = append(want, typ.Name)
-		golden(t, typ.Name, mustStatement(t, `{"parameters":["`+typ.Name+`"],"startDate":"2026-03-28","endDate":"2026-03-30"}`, websiteEnv()))
+		golden(t, typ.Name, mustStatement(t, strings.ReplaceAll(typ.Example("x"), `"preset":"x"`, `"startDate":"2026-03-28","endDate":"2026-03-30"`), websiteEnv()))
 	}
 	for _, tc := range goldenCases {
 		env := websiteEnv()
-		env.TimeZone = tc.zone
+		env.TimeZone, env.Rollups, env.Dirty = tc.zone, tc.rollups, tc.dirty
 		if tc.organization {
 			env.Subject = Subject{Kind: Organization, ID: "org_1"}
 		}

@@ -3,6 +3,8 @@ package analytics
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,58 +21,94 @@ func TestValuesNeverReachTheText(t *testing.T) {
 	t.Parallel()
 	for i := range Catalog {
 		typ := &Catalog[i]
-		harmless := statementWith(t, typ, "x")
-		for _, h := range hostile {
-			s := statementWith(t, typ, h)
-			if s.SQL != harmless.SQL {
-				t.Fatalf("%s: %q changes the text to\n%s", typ.Name, h, s.SQL)
+		harmless := statementsWith(t, typ, func(int) string { return "x" })
+		for j, s := range statementsWith(t, typ, func(n int) string { return hostile[(i+n)%len(hostile)] }) {
+			if s.SQL != harmless[j].SQL {
+				t.Fatalf("%s: hostile values change the text to\n%s", typ.Name, s.SQL)
 			}
-			for j, p := range s.Params {
-				if p.Name != harmless.Params[j].Name || p.Type != harmless.Params[j].Type {
-					t.Errorf("%s: %q makes parameter %s %s", typ.Name, h, p.Name, p.Type)
+			for k, p := range s.Params {
+				if want := harmless[j].Params[k]; p.Name != want.Name || p.Type != want.Type {
+					t.Errorf("%s: parameter %s %s, want %s %s", typ.Name, p.Name, p.Type, want.Name, want.Type)
 				}
 				if strings.ContainsAny(p.Text, "\n\t\x00\r") {
-					t.Errorf("%s: parameter %s of %q holds a control character", typ.Name, p.Name, h)
+					t.Errorf("%s: parameter %s holds a control character: %q", typ.Name, p.Name, p.Text)
 				}
 			}
 		}
 	}
 }
 
-// statementWith puts a string wherever the type takes one.
-func statementWith(t *testing.T, typ *Type, s string) Statement {
+// statementsWith puts strings wherever a type takes one, as many in a request as
+// it may have.
+func statementsWith(t *testing.T, typ *Type, next func(n int) string) []Statement {
 	t.Helper()
-	quoted, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
+	filters := filtersWith(t, typ, next)
+	var all []Statement
+	room := MaxFilters - len(typ.Requires)
+	for i := 0; i == 0 || i < len(filters); i += room {
+		some := slices.Clone(filters[i:min(i+room, len(filters))])
+		for _, field := range typ.Requires {
+			some = append(some, `{"field":"`+field+`","op":"eq","value":`+encode(t, next(i))+`}`)
+		}
+		env := websiteEnv()
+		env.Subject.ID = next(i)
+		all = append(all, mustStatement(t, fmt.Sprintf(`{"id":%s,"parameters":[{"name":%q,"id":%s%s}],"preset":"last_7d","filters":[%s]}`,
+			encode(t, next(i+1)), typ.Name, encode(t, next(i+2)), optionsWith(t, typ, next), strings.Join(some, ",")), env))
 	}
+	return all
+}
+
+// optionsWith is every option of a type that takes any text, with a string, and those
+// without which the type means nothing.
+func optionsWith(t *testing.T, typ *Type, next func(n int) string) string {
+	t.Helper()
+	text := ""
+	for i, o := range typ.Options {
+		switch s := next(i); {
+		case o.Kind == OptionText && o.OneOf == nil && s != "":
+			text += fmt.Sprintf(`,%q:%s`, o.Name, encode(t, s))
+		case o.Kind == OptionSteps:
+			text += fmt.Sprintf(`,%q:[{"name":%s,"event":%[2]s},{"path":%[2]s,"filters":[{"field":"city","op":"eq","value":%[2]s}]}]`, o.Name, encode(t, s))
+		case o.Required:
+			text += fmt.Sprintf(`,%q:%s`, o.Name, o.Example)
+		}
+	}
+	return text
+}
+
+// filtersWith is every filter of a type that takes a string, with a string as its
+// value, its key, and quoted as a regular expression.
+func filtersWith(t *testing.T, typ *Type, next func(n int) string) []string {
+	t.Helper()
 	var filters []string
 	for _, name := range typ.Filters {
 		for _, op := range Operators {
-			if !op.supports(findField(name)) {
+			if kind := findField(name).Kind; !op.Supports(kind) || op.wantsNumber(kind) {
 				continue
 			}
-			value := string(quoted)
-			if op.List {
-				value = fmt.Sprintf("[%s,%s]", quoted, quoted)
+			s := next(len(filters))
+			text := fmt.Sprintf(`"field":%s,"op":%q`, encode(t, strings.ReplaceAll(name, keyMark, s)), op.Name)
+			switch {
+			case op.regex:
+				text += `,"value":` + encode(t, regexp.QuoteMeta(s))
+			case op.Takes == ListOfValues:
+				text += `,"value":` + encode(t, []any{s, s})
+			case op.Takes == OneValue:
+				text += `,"value":` + encode(t, s)
 			}
-			filters = append(filters, fmt.Sprintf(`{"field":%q,"op":%q,"value":%s}`, name, op.Name, value))
+			filters = append(filters, `{"not":{"or":[{`+text+`}]}}`)
 		}
 	}
-	var sqls []string
-	var s0 Statement
-	for len(filters) > 0 { // not more at once than a request may have
-		n := min(MaxFilters, len(filters))
-		body := fmt.Sprintf(`{"id":%s,"parameters":[{"name":%q,"id":%s}],"preset":"last_7d","filters":[%s]}`,
-			quoted, typ.Name, quoted, strings.Join(filters[:n], ","))
-		filters = filters[n:]
-		env := websiteEnv()
-		env.Subject.ID = s
-		st := mustStatement(t, body, env)
-		sqls, s0.Params = append(sqls, st.SQL), append(s0.Params, st.Params...)
+	return filters
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s0.SQL = strings.Join(sqls, "\n")
-	return s0
+	return string(text)
 }
 
 // Where a string has a meaning (a date, a zone, a name), a hostile one is
@@ -94,6 +132,7 @@ func TestHostileNamesAreRefused(t *testing.T) {
 			`{"parameters":["top_pages"],"preset":"today","groupBy":[%s]}`,
 			`{"parameters":["top_pages"],"preset":"today","filters":[{"field":%s,"op":"eq","value":"x"}]}`,
 			`{"parameters":["top_pages"],"preset":"today","filters":[{"field":"path","op":%s,"value":"x"}]}`,
+			`{"parameters":["top_pages"],"preset":"today","filters":[{"field":"time_on_page","op":"gt","value":%s}]}`,
 			`{"parameters":[{"name":"top_pages","start_date":%s}],"preset":"today"}`,
 			`{"parameters":[{"name":"events_by_date","granularity":%s}],"preset":"today"}`,
 		} {

@@ -10,6 +10,9 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	failures *prometheus.CounterVec
 	rows     *prometheus.CounterVec
+
+	versionless prometheus.Counter
+	served      cacheMetrics
 }
 
 func newMetrics(reg prometheus.Registerer) metrics {
@@ -22,11 +25,16 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}, []string{"type"}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_analytics_query_failures_total",
-			Help: "Statements that failed or ran out of time, by query type.",
-		}, []string{"type"}),
+			Help: "Statements that failed or ran out of time, by query type and by the code that callers see.",
+		}, []string{"type", "code"}),
 		rows: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_analytics_result_rows_total",
-			Help: "Rows of answers by query type.",
+			Help: "Rows of answers by query type; those from the cache are left out.",
 		}, []string{"type"}),
+		versionless: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_query_cache_versionless_total",
+			Help: "Statements whose answers were not kept, because the version of the data could not be read.",
+		}),
+		served: newCacheMetrics(f),
 	}
 }

@@ -22,8 +22,11 @@ const (
 	typeStrings = "Array(String)"
 	typeInstant = "DateTime64(3, 'UTC')"
 	typeDate    = "Date"
+	typeDates   = "Array(Date)"
 	typeUint    = "UInt64"
 	typeSeconds = "Array(UInt32)"
+	typeNumber  = "Float64"
+	typeNumbers = "Array(Float64)"
 )
 
 // escape protects what tab-separated values give a meaning to.
@@ -44,6 +47,21 @@ func stringsParam(name string, values []string) Param {
 		b.WriteString("'" + escape.Replace(v) + "'")
 	}
 	return Param{Name: name, Type: typeStrings, Text: "[" + b.String() + "]"}
+}
+
+func numberParam(name string, value float64) Param {
+	return Param{Name: name, Type: typeNumber, Text: strconv.FormatFloat(value, 'g', -1, 64)}
+}
+
+func numbersParam(name string, values []float64) Param {
+	b := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	return Param{Name: name, Type: typeNumbers, Text: string(append(b, ']'))}
 }
 
 func uintParam(name string, value int) Param {
@@ -68,4 +86,12 @@ func secondsParam(name string, buckets []Bucket) Param {
 		b = strconv.AppendInt(b, k.Start.Unix(), 10)
 	}
 	return Param{Name: name, Type: typeSeconds, Text: string(append(b, ']'))}
+}
+
+func datesParam(name string, days []time.Time) Param {
+	texts := make([]string, len(days))
+	for i, d := range days {
+		texts[i] = "'" + d.UTC().Format(time.DateOnly) + "'"
+	}
+	return Param{Name: name, Type: typeDates, Text: "[" + strings.Join(texts, ",") + "]"}
 }

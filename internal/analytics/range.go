@@ -44,22 +44,42 @@ func parseBound(s string, zone *time.Location, addDays int) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	if t, err := time.Parse(dayLayout, s); err == nil {
 		y, m, d := t.Date()
-		return startOfDay(y, m, d+addDays, zone), validYear(t)
+		return notBefore1970(startOfDay(y, m, d+addDays, zone)), validYear(t)
 	}
 	for _, layout := range zonedLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
-			return t.In(zone), validYear(t)
+			return notBefore1970(t.In(zone)), validYear(t)
 		}
 	}
 	for _, layout := range localLayouts {
 		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
-			return t, validYear(t)
+			return notBefore1970(t), validYear(t)
 		}
 	}
 	return time.Time{}, false
 }
 
+// notBefore1970 returns the time from which seconds are counted for one before it,
+// which is where the first of January begins in zones ahead of UTC.
+func notBefore1970(t time.Time) time.Time {
+	if epoch := time.Unix(0, 0); t.Before(epoch) {
+		return epoch.In(t.Location())
+	}
+	return t
+}
+
 func validYear(t time.Time) bool { return minYear <= t.Year() && t.Year() <= maxYear }
+
+// and is the shortest range that both are part of.
+func (r Range) and(other Range) Range {
+	if other.Start.Before(r.Start) {
+		r.Start = other.Start
+	}
+	if other.End.After(r.End) {
+		r.End = other.End
+	}
+	return r
+}
 
 // atMost reports whether the range is no longer than that many days of its zone.
 func (r Range) atMost(days int) bool { return !r.End.After(r.Start.In(r.Zone).AddDate(0, 0, days)) }

@@ -128,6 +128,14 @@ func TestBucketsOfTheDaysOnWhichClocksChange(t *testing.T) {
 		{"America/St_Johns", "2006-10-28", "2006-10-29", Hourly, 50, 25, "2006-10-28 23:00:00 2006-10-28 23:01:00 -0330"},
 		{"Europe/Berlin", "2026-03-28", "2026-03-30", Daily, 3, 2, "2026-03-30 2026-03-30 00:00:00 +0200"},
 		{"America/Havana", "2026-03-07", "2026-03-09", Daily, 3, 1, "2026-03-08 2026-03-08 01:00:00 -0400"},
+		{"Europe/Berlin", "2026-10-25", "2026-10-25", Minutely, 1500, 180, "2026-10-25 02:00:00 2026-10-25 02:00:00 +0100"},
+		{"Asia/Kathmandu", "2026-10-25", "2026-10-25", Minutely, 1440, 61, "2026-10-25 01:01:00 2026-10-25 01:01:00 +0545"},
+		// Weeks begin on Sunday, but the first with the range; months on their first day.
+		{"Europe/Berlin", "2026-03-25", "2026-04-07", Weekly, 3, 1, "2026-03-29 2026-03-29 00:00:00 +0100"},
+		{"Europe/Berlin", "2026-03-25", "2026-04-07", Weekly, 3, 0, "2026-03-25 2026-03-25 00:00:00 +0100"},
+		{"America/Havana", "2026-03-01", "2026-03-15", Weekly, 3, 1, "2026-03-08 2026-03-08 01:00:00 -0400"},
+		{"Pacific/Apia", "2011-12-01", "2012-01-31", Monthly, 2, 1, "2012-01-01 2012-01-01 00:00:00 +1400"},
+		{"UTC", "2024-01-31", "2024-03-01", Monthly, 3, 1, "2024-02-01 2024-02-01 00:00:00 +0000"},
 		{"Pacific/Apia", "2011-12-28", "2012-01-01", Daily, 4, 2, "2011-12-31 2011-12-31 00:00:00 +1400"},
 	} {
 		z := zone(t, tc.zone)
@@ -181,8 +189,8 @@ func TestAParametersOwnRangeWinsOverTheRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range plans[0].Statements {
-		got = append(got, s.Label+" "+s.Params[3].Text[:10]+" "+s.Params[4].Text[:10])
+	for _, o := range plans[0].Outputs {
+		got = append(got, o.Label+" "+o.Range.Start.Format(time.DateOnly)+" "+o.Range.End.Format(time.DateOnly))
 	}
 	want := []string{"summary 2026-03-01 2026-04-01", "before 2026-02-01 2026-02-03", "summary 2026-03-15 2026-04-01"}
 	if diff := cmp.Diff(want, got); diff != "" {

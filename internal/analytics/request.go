@@ -12,6 +12,7 @@ const (
 	MaxParameters = 25        // of one request
 	MaxBodyBytes  = 1 << 20   // before and after decompression
 	MaxLabelLen   = 256       // of an id or a label, in bytes
+	MaxGroups     = 3         // of groupBy
 	DefaultLimit  = 100       // rows of an answer
 	MaxLimit      = 10_000    // rows of an answer
 	MaxPage       = 1_000_000 // so that the offset stays within bounds
@@ -34,8 +35,13 @@ type Request struct {
 	GroupBy     []string
 	SortBy      string
 	SortOrder   string
+	// Compare adds to each row what it was in another range; nil does not.
+	Compare *Compare
 	// Limit and Page are 0 when the request does not say.
 	Limit, Page int
+	// Offset is how many rows are left out, where it is not Page that says it. It is
+	// not part of a body.
+	Offset int
 }
 
 // Parameter is one query type asked for, with a range of its own where it names
@@ -46,6 +52,8 @@ type Parameter struct {
 	ID                 string
 	StartDate, EndDate string
 	Granularity        string
+
+	options []rawOption
 }
 
 // Label is how the answer names the parameter: as the caller wrote it.

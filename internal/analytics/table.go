@@ -24,7 +24,9 @@ type Values struct {
 	Strings []string
 	Uints   []uint64
 	Ints    []int64
-	Floats  []float64
+	Bools   []bool
+	// Floats have NaN where there is no value.
+	Floats []float64
 	// Millis are instants in Unix milliseconds.
 	Millis []int64
 }
@@ -34,7 +36,7 @@ func (t *Table) Bytes() int {
 	n := 0
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		n += 8 * (len(c.Uints) + len(c.Ints) + len(c.Floats) + len(c.Millis))
+		n += len(c.Bools) + 8*(len(c.Uints)+len(c.Ints)+len(c.Floats)+len(c.Millis))
 		for _, s := range c.Strings {
 			n += stringHeaderBytes + len(s)
 		}
@@ -48,29 +50,45 @@ const stringHeaderBytes = 16
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // AppendRows appends the table as a JSON array of objects, keys in the order of
-// the type's columns. Integers keep every digit; a number that JSON cannot hold
-// is 0.
+// the type's columns. Integers keep every digit; no value is null, and an infinite
+// number is 0.
 func (t *Table) AppendRows(dst []byte, columns []Column) []byte {
-	keys := make([][]byte, len(t.Columns))
-	for i := range keys {
-		key := []byte{','}
-		if i == 0 {
-			key = []byte{'{'}
-		}
-		keys[i] = append(appendJSONString(key, t.Columns[i].Name), ':')
-	}
+	keys := t.keys()
 	dst = append(dst, '[')
 	for row := range t.Rows {
 		if row > 0 {
 			dst = append(dst, ',')
 		}
-		for i := range t.Columns {
-			dst = append(dst, keys[i]...)
-			dst = t.Columns[i].appendValue(dst, row, i < len(columns) && columns[i].Type == JSON)
-		}
-		dst = append(dst, '}')
+		dst = append(t.appendRow(append(dst, '{'), row, keys, columns), '}')
 	}
 	return append(dst, ']')
+}
+
+// keys are the columns' names as members of an object, each but the first one after
+// a comma.
+func (t *Table) keys() [][]byte {
+	keys := make([][]byte, len(t.Columns))
+	for i := range keys {
+		var key []byte
+		if i > 0 {
+			key = []byte{','}
+		}
+		keys[i] = append(appendJSONString(key, t.Columns[i].Name), ':')
+	}
+	return keys
+}
+
+// appendRow appends the members of one row's object.
+func (t *Table) appendRow(dst []byte, row int, keys [][]byte, columns []Column) []byte {
+	for i := range t.Columns {
+		dst = append(dst, keys[i]...)
+		if i < len(columns) && columns[i].Show != nil {
+			dst = appendJSONString(dst, columns[i].Show(t.Columns[i].Strings[row]))
+			continue
+		}
+		dst = t.Columns[i].appendValue(dst, row, i < len(columns) && columns[i].Type == JSON)
+	}
+	return dst
 }
 
 func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
@@ -79,6 +97,8 @@ func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
 		return strconv.AppendUint(dst, v.Uints[row], 10)
 	case v.Ints != nil:
 		return strconv.AppendInt(dst, v.Ints[row], 10)
+	case v.Bools != nil:
+		return strconv.AppendBool(dst, v.Bools[row])
 	case v.Floats != nil:
 		return appendFloat(dst, v.Floats[row])
 	case v.Millis != nil:
@@ -92,7 +112,10 @@ func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
 }
 
 func appendFloat(dst []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
+	if math.IsNaN(f) {
+		return append(dst, "null"...)
+	}
+	if math.IsInf(f, 0) {
 		f = 0
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)

@@ -38,9 +38,13 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"an unknown zone", `{"parameters":["summary"],"preset":"today","timeZone":"Mars/Olympus"}`, "timeZone", "Invalid timezone: Mars/Olympus", "Use an IANA name such as 'Europe/Berlin'"},
 		{"the machine's zone", `{"parameters":["summary"],"preset":"today","timeZone":"Local"}`, "timeZone", "Invalid timezone: Local", "Use an IANA name such as 'Europe/Berlin'"},
 		{"a path for a zone", `{"parameters":["summary"],"preset":"today","timezone":"../../etc/passwd"}`, "timeZone", "Invalid timezone: ../../etc/passwd", "Use an IANA name such as 'Europe/Berlin'"},
-		{"an unknown granularity", `{"parameters":["events_by_date"],"preset":"today","granularity":"weekly"}`, "granularity", "Invalid granularity: weekly", "Use 'hourly' or 'daily'"},
+		{"an unknown granularity", `{"parameters":["events_by_date"],"preset":"today","granularity":"yearly"}`, "granularity", "Invalid granularity: yearly", "Supported granularities: minute, hour, day, week, month"},
 		{"hours of 31 days", `{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-31","granularity":"hourly"}`, "granularity", "Hourly granularity is limited to 30 days", "Use a shorter range"},
+		{"minutes of 2 days", `{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-02","granularity":"minute"}`, "granularity", "Minutely granularity is limited to 1 day", "Use a shorter range"},
+		{"months of too many years", `{"parameters":["events_by_date"],"startDate":"1990-01-01","endDate":"2027-05-19","granularity":"month"}`, "granularity", "Monthly granularity is limited to 10000 days", "Use a shorter range"},
 		{"days of too many years", `{"parameters":["events_by_date"],"startDate":"2000-01-01","endDate":"2027-05-19"}`, "granularity", "Daily granularity is limited to 10000 days", "Use a shorter range"},
+		{"a granularity for what is about the present", `{"parameters":[{"name":"realtime_velocity","granularity":"hour"}],"preset":"today"}`, "parameters[0].granularity", "Granularity is not supported by realtime_velocity", ""},
+		{"an unknown granularity beside the present", `{"parameters":["active_stats"],"preset":"today","granularity":"decade"}`, "granularity", "Invalid granularity: decade", granularitySuggestion()},
 		{"a granularity for a summary", `{"parameters":[{"name":"summary","granularity":"hour"}],"preset":"today"}`, "parameters[0].granularity", "Granularity is not supported by summary_metrics", ""},
 		{"limit 0", `{"parameters":["top_pages"],"preset":"today","limit":0}`, "limit", "Limit must be at least 1", ""},
 		{"limit 10001", `{"parameters":["top_pages"],"preset":"today","limit":10001}`, "limit", "Limit cannot exceed 10000", ""},
@@ -48,22 +52,47 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"a limit that is text", `{"parameters":["top_pages"],"preset":"today","limit":"10"}`, "limit", "limit must be a number", ""},
 		{"page 0", `{"parameters":["top_pages"],"preset":"today","page":0}`, "page", "Page must be at least 1", ""},
 		{"a page too far", `{"parameters":["top_pages"],"preset":"today","page":1000001}`, "page", "Page cannot exceed 1000000", ""},
-		{"a group", `{"parameters":["top_pages"],"preset":"today","groupBy":"country"}`, "groupBy", "Grouping by country is not supported by top_pages", "top_pages supports no groupBy"},
+		{"a group of what has none", `{"parameters":["recent_errors"],"preset":"today","groupBy":"country"}`, "groupBy", "Grouping by country is not supported by recent_errors", "recent_errors supports no groupBy"},
+		{"a required option", `{"parameters":["funnel"],"preset":"today"}`, "parameters[0].steps", "funnel needs steps", ""},
+		{"a group that no type has", `{"parameters":["vitals_overview"],"preset":"today","groupBy":"session_id"}`, "groupBy", "Grouping by session_id is not supported by vitals_overview", supportedGroups(Lookup("vitals_overview"))},
 		{"a sort field of another type", `{"parameters":["top_pages"],"preset":"today","sortBy":"date"}`, "sortBy", "Sorting by date is not supported by top_pages", "Supported sort fields: pageviews, visitors"},
 		{"sorting one row", `{"parameters":["summary"],"preset":"today","sortBy":"pageviews"}`, "sortBy", "Sorting by pageviews is not supported by summary_metrics", "summary_metrics has one row"},
 		{"an unknown order", `{"parameters":["top_pages"],"preset":"today","sortOrder":"up"}`, "sortOrder", "Invalid sortOrder: up", "Use 'asc' or 'desc'"},
-		{"a filter like nothing we have", filterBody(`{"field":"zzz","op":"eq","value":"x"}`), "filters[0].field", "Unknown filter field: zzz", "Supported filter fields: path, event_name, namespace, source, profile_id, anonymous_id, session_id, website_id, property_key"},
+		{"a filter like nothing we have", filterBody(`{"field":"zzz","op":"eq","value":"x"}`), "filters[0].field", "Unknown filter field: zzz", suggestField("")},
 		{"an unknown filter", filterBody(`{"field":"pth","op":"eq","value":"x"}`), "filters[0].field", "Unknown filter field: pth", "Did you mean 'path'?"},
-		{"a filter of another type", filterBody(`{"field":"property_key","op":"eq","value":"x"}`), "filters[0].field", "Filter property_key is not supported by top_pages", supportedFilters(Lookup("top_pages"))},
-		{"an unknown operator", filterBody(`{"field":"path","op":"like","value":"x"}`), "filters[0].op", "Unknown filter operator: like", "Supported operators: eq, ne, contains, not_contains, starts_with, in, not_in"},
-		{"a list for one value", filterBody(`{"field":"path","op":"eq","value":["x"]}`), "filters[0].value", "Operator eq takes one string", "Use in or not_in for several values"},
-		{"one value for a list", filterBody(`{"field":"path","op":"in","value":"x"}`), "filters[0].value", "Operator in takes an array of strings", ""},
+		{"a filter of another type", filterBody(`{"field":"metric_name","op":"eq","value":"x"}`), "filters[0].field", "Filter metric_name is not supported by top_pages", supportedFilters(Lookup("top_pages"))},
+		{"an unknown operator", filterBody(`{"field":"path","op":"like","value":"x"}`), "filters[0].op", "Unknown filter operator: like", "Supported operators: eq, ne, contains, not_contains, starts_with, ends_with, regex, in, not_in, is_set, not_set"},
+		{"a list for one value", filterBody(`{"field":"path","op":"eq","value":["x"]}`), "filters[0].value", "Operator eq takes one value", "Use in or not_in for several values"},
+		{"one value for a list", filterBody(`{"field":"path","op":"in","value":"x"}`), "filters[0].value", "Operator in takes an array", ""},
 		{"an empty list", filterBody(`{"field":"path","op":"in","value":[]}`), "filters[0].value", "At least one value is required", ""},
-		{"a number for a value", filterBody(`{"field":"path","op":"eq","value":1}`), "filters[0].value", "filters[0].value must be a string or an array of strings", ""},
-		{"a number in a list", filterBody(`{"field":"path","op":"in","value":["a",1]}`), "filters[0].value[1]", "filters[0].value[1] must be a string", ""},
+		{"an object for a value", filterBody(`{"field":"path","op":"eq","value":{}}`), "filters[0].value", "filters[0].value must be a string, a number, a boolean or an array of them", ""},
+		{"a list in a list", filterBody(`{"field":"path","op":"in","value":["a",["b"]]}`), "filters[0].value[1]", "filters[0].value[1] must be a string, a number or a boolean", ""},
+		{"a value for an operator without", filterBody(`{"field":"path","op":"is_set","value":"x"}`), "filters[0].value", "Operator is_set takes no value", ""},
+		{"a text compared as a number", filterBody(`{"field":"path","op":"gt","value":1}`), "filters[0].op", "Operator gt is not supported by path", "Supported operators: eq, ne, contains, not_contains, starts_with, ends_with, regex, in, not_in, is_set, not_set"},
+		{"a number compared as a text", filterBody(`{"field":"rtt","op":"contains","value":"1"}`), "filters[0].op", "Operator contains is not supported by rtt", "Supported operators: eq, ne, in, not_in, gt, gte, lt, lte, is_set, not_set"},
+		{"a text for a number", filterBody(`{"field":"rtt","op":"gt","value":"fast"}`), "filters[0].value", "rtt gt takes a number that a 64-bit float can hold", ""},
+		{"a number of another base", filterBody(`{"field":"rtt","op":"gt","value":"0x10"}`), "filters[0].value", "rtt gt takes a number that a 64-bit float can hold", ""},
+		{"a boolean for a number", filterBody(`{"field":"rtt","op":"eq","value":true}`), "filters[0].value", "rtt eq takes a number that a 64-bit float can hold", ""},
+		{"a number too large", filterBody(`{"field":"property:x","op":"eq","value":1e999}`), "filters[0].value", "property:x eq takes a number that a 64-bit float can hold", ""},
+		{"a text for a number of a property", filterBody(`{"field":"property:x","op":"lte","value":"many"}`), "filters[0].value", "property:x lte takes a number that a 64-bit float can hold", ""},
+		{"a property without a key", filterBody(`{"field":"property:","op":"eq","value":"x"}`), "filters[0].field", "property: names no key", "Write property:<key>"},
+		{"a broken expression", filterBody(`{"field":"path","op":"regex","value":"/a("}`), "filters[0].value", "The regular expression of path is not usable: missing closing ): /a(", "RE2 syntax is supported"},
+		{"an expression that looks back", filterBody(`{"field":"path","op":"regex","value":"(a)\\1"}`), "filters[0].value", "The regular expression of path is not usable: invalid escape sequence: \\1", "RE2 syntax is supported"},
+		{"two forms at once", filterBody(`{"field":"path","op":"eq","value":"x","or":[]}`), "filters[0]", "filters[0] must be one of a comparison, and, or, not", ""},
+		{"an empty filter", filterBody(`{}`), "filters[0].field", "filters[0].field is required", ""},
+		{"an empty group", filterBody(`{"or":[]}`), "filters[0].or", "At least one filter is required", ""},
+		{"a group that is no list", filterBody(`{"and":{"field":"path","op":"is_set"}}`), "filters[0].and", "filters[0].and must be an array", ""},
+		{"a negation of a list", filterBody(`{"not":[]}`), "filters[0].not", "filters[0].not must be an object", ""},
+		{"a mistake inside", filterBody(`{"and":[{"not":{"or":[{"field":"path","op":"eq","value":"x"},{"field":"path","op":"eq"}]}}]}`), "filters[0].and[0].not.or[1].value", "filters[0].and[0].not.or[1].value is required", ""},
 		{"no value", filterBody(`{"field":"path","op":"eq"}`), "filters[0].value", "filters[0].value is required", ""},
 		{"a filter that is text", filterBody(`"path"`), "filters[0]", "filters[0] must be an object", ""},
 		{"an operator that a key cannot have", `{"parameters":["custom_events"],"preset":"today","filters":[{"field":"property_key","op":"contains","value":"x"}]}`, "filters[0].op", "Operator contains is not supported by property_key", "Supported operators: eq, ne, in, not_in"},
+		{"a comparison with nothing", `{"parameters":["summary"],"preset":"today","compare":"yesterday"}`, "compare", "compare must be 'previous_period' or an object with startDate and endDate", ""},
+		{"a comparison without an end", `{"parameters":["summary"],"preset":"today","compare":{"startDate":"2026-01-01"}}`, "compare.endDate", "compare.endDate is required", ""},
+		{"a comparison with no date", `{"parameters":["summary"],"preset":"today","compare":{"startDate":"2026-01-01","endDate":"soon"}}`, "compare.endDate", "Invalid date: soon. Could not parse as a valid date", ""},
+		{"a comparison with a range of no length", `{"parameters":["summary"],"preset":"today","compare":{"startDate":"2026-01-02","endDate":"2026-01-01"}}`, "compare", "The range to compare with has no length", ""},
+		{"a comparison of latest things", `{"parameters":["summary","custom_events_recent"],"preset":"today","compare":"previous_period"}`, "compare", "Comparing is not supported by custom_events_recent", ""},
+		{"hours of a long comparison", `{"parameters":["events_by_date"],"preset":"today","granularity":"hour","compare":{"startDate":"2026-01-01","endDate":"2026-01-31"}}`, "compare", "Hourly granularity is limited to 30 days", "Compare with a shorter range"},
 		{"an empty batch", `[]`, "", "At least one query is required", ""},
 		{"a batch of text", `["x"]`, "batch[0]", "batch[0] must be an object", ""},
 		{"the second of a batch", `[{"parameters":["summary"],"preset":"today"},{"parameters":["summery"],"preset":"today"}]`, "batch[1].parameters[0]", "Unknown query type: summery", "Did you mean 'summary'?"},
@@ -121,6 +150,19 @@ func TestLimitsAreAcceptedAtAndRefusedBeyond(t *testing.T) {
 	in := func(values, length int) string {
 		return filterBody(`{"field":"path","op":"in","value":[` + many(values, `"`+strings.Repeat("é", length)+`"`) + `]}`)
 	}
+	grouped := func(n int) string {
+		half := many(n/2, `{"field":"path","op":"eq","value":"x"}`)
+		return filterBody(`{"or":[` + half + `]},{"not":{"and":[` + half + strings.Repeat(`,{"field":"path","op":"is_set"}`, n%2) + `]}}`)
+	}
+	nested := func(levels int) string {
+		return filterBody(strings.Repeat(`{"not":`, levels-1) + `{"field":"path","op":"is_set"}` + strings.Repeat("}", levels-1))
+	}
+	key := func(n int) string {
+		return filterBody(`{"field":"property:` + strings.Repeat("é", n) + `","op":"is_set"}`)
+	}
+	regex := func(part string, n int) string {
+		return filterBody(`{"field":"path","op":"regex","value":"` + strings.Repeat(part, n) + `"}`)
+	}
 	id := func(n int) string { return query(1, 0, 1, `,"id":"`+strings.Repeat("x", n)+`"`) }
 	for _, tc := range []struct {
 		name, at, beyond, message string
@@ -129,9 +171,24 @@ func TestLimitsAreAcceptedAtAndRefusedBeyond(t *testing.T) {
 		{"queries", "[" + many(MaxRequests, query(1, 0, 1, "")) + "]", "[" + many(MaxRequests+1, query(1, 0, 1, "")) + "]", "Too many queries: 11 given, at most 10 are allowed"},
 		{"filters", query(1, MaxFilters, 1, ""), query(1, MaxFilters+1, 1, ""), "Too many filters: 51 given, at most 50 are allowed"},
 		{"limit", query(1, 0, MaxLimit, ""), query(1, 0, MaxLimit+1, ""), "Limit cannot exceed 10000"},
+		{"filters in groups", grouped(MaxFilters), grouped(MaxFilters + 1), "Too many filters: 51 given, at most 50 are allowed"},
+		{"depth of filters", nested(MaxFilterDepth), nested(MaxFilterDepth + 1), "Filters are nested too deeply: at most 8 levels are allowed"},
+		{"length of a key", key(MaxFilterKeyLen), key(MaxFilterKeyLen + 1), "The key of property:<key> is longer than 256 characters"},
+		{"length of an expression", regex("é", MaxRegexLen), regex("é", MaxRegexLen+1), "The regular expression of path is not usable: it has 513 characters; at most 512 are allowed. RE2 syntax is supported"},
+		{"size of an expression", regex("[a-c]{833}", 3), regex("[a-c]{834}", 3), errRegexSizeText},
 		{"values of a filter", in(MaxFilterValues, 1), in(MaxFilterValues+1, 1), "1001 values; at most 1000 are allowed"},
 		{"length of a value", in(1, MaxFilterValueLen), in(1, MaxFilterValueLen+1), "A filter value is longer than 2048 characters"},
 		{"length of an id", id(MaxLabelLen), id(MaxLabelLen + 1), "id is longer than 256 bytes"},
+		{"page", query(1, 0, 1, `,"page":1000000`), query(1, 0, 1, `,"page":1000001`), "Page cannot exceed 1000000"},
+		{
+			"groups", query(1, 0, 1, `,"groupBy":["country","os_name","device_type"]`), query(1, 0, 1, `,"groupBy":["country","os_name","device_type","city"]`),
+			"Too many groups: 4 given, at most 3 are allowed",
+		},
+		{
+			"minutes", `{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-01","granularity":"minute"}`,
+			`{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-02","granularity":"minute"}`,
+			"Minutely granularity is limited to 1 day. Use a shorter range",
+		},
 		{
 			"hours", `{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-30","granularity":"hourly"}`,
 			`{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-31","granularity":"hourly"}`,
@@ -167,7 +224,7 @@ func TestARefusalIsShortHoweverLongTheRequest(t *testing.T) {
 			continue
 		}
 		for _, d := range f.Details {
-			if n := len(d.Field) + len(d.Message) + len(d.Suggestion); n > 500 {
+			if n := len(d.Field) + len(d.Message) + len(d.Suggestion); n > 1200 {
 				t.Errorf("%.60s: a detail of %d bytes", body, n)
 			}
 		}
@@ -214,3 +271,5 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+const errRegexSizeText = "The regular expression of path is not usable: it is too complex: written out it has more than 10000 steps. RE2 syntax is supported"

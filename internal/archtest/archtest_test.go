@@ -116,6 +116,10 @@ func TestEachRuleRefusesWhatBreaksIt(t *testing.T) {
 		"SQL outside of the store":        {[]Package{pkg("internal/auth", "database/sql")}, []string{"internal/auth imports database/sql: only internal/store"}},
 		"the standard logger":             {[]Package{pkg("internal/auth", "log", "log/slog"), pkg("tests/harness", "log")}, []string{"internal/auth imports log: nobody does", "tests/harness imports log: nobody does"}},
 		"libraries in tests":              {[]Package{tested}, []string{"internal/sink imports github.com/stretchr/testify/assert: nobody does", "internal/sink imports github.com/gofiber/fiber/v2", "internal/sink imports " + own("sdk/go")}},
+		"the writers of exports, indirectly": {
+			[]Package{pkg("cmd/sink", own("internal/clickhouse")), pkg("internal/clickhouse", own("internal/export/download")), pkg("internal/export/download")},
+			[]string{"the writers of exports are reachable by cmd/sink → internal/clickhouse → internal/export/download", "the writers of exports are reachable by internal/clickhouse →"},
+		},
 		"the embedded servers, indirectly": {
 			[]Package{pkg("internal/app/edge", own("internal/app/daemon")), pkg("internal/app/daemon", own("internal/embedded/broker")), pkg("internal/embedded/broker")},
 			[]string{"the embedded servers are reachable by internal/app/daemon →", "the embedded servers are reachable by internal/app/edge → internal/app/daemon → internal/embedded/broker"},

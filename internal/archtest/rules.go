@@ -92,7 +92,7 @@ func checkTechnology(from, imp string) []string {
 	return []string{fmt.Sprintf("%s imports %s: only %s may", from, imp, strings.Join(technologies[i].rooms, ", "))}
 }
 
-// checkReach looks for packages that link the embedded servers, by whatever way.
+// checkReach looks for packages that link what they may not, by whatever way.
 func checkReach(packages []Package) []string {
 	imports := map[string][]string{}
 	for _, p := range packages {
@@ -104,11 +104,13 @@ func checkReach(packages []Package) []string {
 	}
 	var out []string
 	for _, from := range slices.Sorted(maps.Keys(imports)) {
-		if isTest(from) || slices.ContainsFunc(embeddedRooms, func(room string) bool { return within(from, room) }) {
-			continue
-		}
-		if path := reach(imports, from, "internal/embedded", map[string]bool{}); path != nil {
-			out = append(out, "the embedded servers are reachable by "+strings.Join(path, " → "))
+		for _, s := range scarce {
+			if isTest(from) || slices.ContainsFunc(append(s.from, s.room), func(room string) bool { return within(from, room) }) {
+				continue
+			}
+			if path := reach(imports, from, s.room, map[string]bool{}); path != nil {
+				out = append(out, s.what+" are reachable by "+strings.Join(path, " → "))
+			}
 		}
 	}
 	return out

@@ -11,15 +11,17 @@ var ranks = map[string]int{
 	"internal/cidr": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
-	"internal/control": 1, "internal/lease": 1, "internal/label": 1, "internal/token": 1,
+	"internal/control": 1, "internal/lease": 1, "internal/label": 1, "internal/token": 1, "internal/admission": 1,
+	"internal/tombstone": 1, "internal/fair": 1, "internal/credential": 1,
 
 	"internal/org": 2, "internal/session": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
-	"internal/verify": 2, "internal/idempotency": 2, "internal/quota": 2,
+	"internal/verify": 2, "internal/idempotency": 2, "internal/quota": 2, "internal/erasure": 2, "internal/enrich": 2, "internal/tally": 2,
+	"internal/traffic": 2, "internal/export": 2, "internal/retention": 2, "internal/probe": 2,
 
 	"internal/kafka": adapter, "internal/mail": adapter, "internal/billing": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
-	"internal/redis": adapter, "internal/embedded": adapter,
+	"internal/redis": adapter, "internal/kubernetes": adapter, "internal/embedded": adapter, "internal/load": adapter,
 
 	"internal/httpkit": surface, "internal/api": surface,
 
@@ -39,6 +41,8 @@ const (
 // the room stands in apart.
 var edges = map[string][]string{
 	"internal/telemetry": {"internal/config", "internal/lifecycle"},
+	// The files that settings name are read where connections are made.
+	"internal/credential": {"internal/config"},
 	// News are published as records, by whoever holds the lease.
 	"internal/control": {"internal/lease", "internal/record"},
 	// Changes are audited, and each package says how its own are.
@@ -46,10 +50,13 @@ var edges = map[string][]string{
 	"internal/website":   {"internal/audit"},
 	"internal/org":       {"internal/audit"},
 	"internal/quota":     {"internal/audit"},
+	"internal/erasure":   {"internal/audit", "internal/website"},
 	"internal/session":   {"internal/audit", "internal/org"},
 	"internal/auth":      {"internal/apikey", "internal/org", "internal/ratelimit", "internal/website"},
-	"internal/ingest":    {"internal/auth", "internal/ratelimit", "internal/website"},
+	"internal/ingest":    {"internal/auth", "internal/enrich", "internal/ratelimit", "internal/tally", "internal/website"},
 	"internal/analytics": {"internal/website"},
+	// Paths are judged and masked by the website's settings.
+	"internal/enrich": {"internal/website"},
 	// Dead letters have the sink's reasons.
 	"internal/deadletter": {"internal/sink"},
 	"internal/ledger":     {"internal/sink"},
@@ -107,6 +114,7 @@ var technologies = []technology{
 	{lib: "github.com/pressly/goose", rooms: []string{"internal/store"}},
 	{lib: "modernc.org/sqlite", rooms: []string{"internal/store"}},
 	{lib: "github.com/wneessen/go-mail", rooms: []string{"internal/mail"}},
+	{lib: "github.com/parquet-go", rooms: []string{"internal/export/download"}},
 	{lib: "github.com/knadh/koanf", rooms: []string{"internal/config"}},
 	{lib: "github.com/spf13/pflag", rooms: []string{"internal/config", "cmd"}},
 	{lib: "github.com/spf13/cobra", rooms: []string{"cmd"}},
@@ -117,8 +125,18 @@ var technologies = []technology{
 	{lib: "log", alone: true},
 }
 
-// embedded is reachable only from these, besides itself and test rooms.
-var embeddedRooms = []string{"internal/embedded", "internal/app/standalone", "cmd/millrace"}
+// scarce are rooms that only some may link, by whatever way, besides themselves and
+// test rooms.
+var scarce = []struct {
+	room, what string
+	from       []string
+}{
+	{"internal/embedded", "the embedded servers", []string{"internal/app/standalone", "cmd/millrace"}},
+	// What writes files of columns is large, and only the query host hands any out.
+	{"internal/export/download", "the writers of exports", []string{
+		"internal/api/management", "internal/api/queryapi", "internal/app/query", "internal/app/standalone", "cmd/query", "cmd/millrace",
+	}},
+}
 
 // bannedNames say nothing about what a package holds.
 var bannedNames = []string{

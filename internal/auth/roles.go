@@ -24,6 +24,7 @@ const (
 	ViewMembers        Class = "view members"
 	ManageMembers      Class = "manage members"
 	OwnOrganization    Class = "own the organization"
+	EraseVisitors      Class = "erase visitors"
 	ManageKeys         Class = "manage API keys"
 	ReadAudit          Class = "read the audit"
 )
@@ -55,6 +56,7 @@ var Classes = []ClassRow{
 	{ViewMembers, org.RoleViewer, nil, false, "see who belongs to the organization"},
 	{ManageMembers, org.RoleAdmin, nil, false, "invite and remove people, change roles"},
 	{OwnOrganization, org.RoleOwner, nil, false, "what only owners may do"},
+	{EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase what is stored of a visitor, and follow it"},
 	{ManageKeys, org.RoleAdmin, nil, false, "create, rotate and revoke API keys"},
 	{ReadAudit, org.RoleAdmin, nil, false, "read who changed what"},
 }

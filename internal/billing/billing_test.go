@@ -15,7 +15,7 @@ func serve(t *testing.T, handle http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewServer(handle)
 	t.Cleanup(s.Close)
-	c := New(Config{URL: s.URL + "/allowance?of=millrace", Token: "s3cret", Timeout: time.Second})
+	c := New(Config{URL: s.URL + "/allowance?of=millrace", Token: "s3cret", Timeout: time.Minute})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -82,7 +82,7 @@ func TestAServiceThatDoesNotAnswerIsAnErrorWithoutSecrets(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	gone := New(Config{URL: "http://user:s3cret@127.0.0.1:1/", Token: "s3cret", Timeout: time.Second})
+	gone := New(Config{URL: "http://user:s3cret@127.0.0.1:1/", Token: "s3cret", Timeout: time.Minute})
 	defer gone.Close()
 	for name, ask := range map[string]func() (bool, error){
 		"silent": func() (bool, error) { return silent.Allowed(ctx, "org_1") },

@@ -133,7 +133,7 @@ func TestRowsBecomeEvents(t *testing.T) {
 func TestAHeaderThatIsNotUnderstoodSaysWhy(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{
-		"titel":                        `unknown column "titel"; the columns are name, eventId,`,
+		"titel":                        `unknown column "titel"; the columns are name, properties,`,
 		"name,properties.":             `unknown column "properties."`,
 		"name,name":                    `column "name" is there twice`,
 		"name,properties,properties.a": "not both",

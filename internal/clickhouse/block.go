@@ -15,21 +15,33 @@ const offsetColumn = "_offset"
 
 // block is one native block of a table. It keeps its memory between uses.
 type block struct {
-	columns []native
-	input   proto.Input
+	table   *Table
+	columns []native // of every row
+	// web are the columns of rows whose event has a Web, which few tables' rows
+	// have: they hold the first webRows rows, and the rows behind them have none.
+	web     []native
+	webRows int
+	input   proto.Input // columns, and then web
 	offsets interface{ Row(row int) int64 }
 	rows    int
 }
 
 func newBlock(t *Table) *block {
-	b := &block{columns: make([]native, len(t.Columns)), input: make(proto.Input, len(t.Columns))}
-	for i, c := range t.Columns {
-		b.columns[i] = c.native()
-		b.input[i] = proto.InputColumn{Name: c.Name, Data: b.columns[i]}
-		if offsets, ok := b.columns[i].(proto.ColumnOf[int64]); ok && c.Name == offsetColumn {
+	b := &block{table: t}
+	var web proto.Input
+	for _, c := range t.Columns {
+		n := c.native()
+		in := proto.InputColumn{Name: c.Name, Data: n}
+		if c.web {
+			b.web, web = append(b.web, n), append(web, in)
+			continue
+		}
+		b.columns, b.input = append(b.columns, n), append(b.input, in)
+		if offsets, ok := n.(proto.ColumnOf[int64]); ok && c.Name == offsetColumn {
 			b.offsets = offsets
 		}
 	}
+	b.input = append(b.input, web...)
 	return b
 }
 
@@ -38,7 +50,25 @@ func (b *block) Append(row *sink.Row) {
 	for _, c := range b.columns {
 		c.appendRow(row)
 	}
+	if row.Event.Web != nil {
+		b.padWeb()
+		for _, c := range b.web {
+			c.appendRow(row)
+		}
+		b.webRows++
+	}
 	b.rows++
+}
+
+// padWeb makes the web's columns as long as the others.
+func (b *block) padWeb() {
+	if b.webRows == b.rows {
+		return
+	}
+	for _, c := range b.web {
+		c.pad(b.rows - b.webRows)
+	}
+	b.webRows = b.rows
 }
 
 // Rows implements sink.Block.
@@ -54,6 +84,13 @@ func (b *block) CopyTo(dst sink.Block, from, to int) {
 	for i, c := range b.columns {
 		c.copyTo(d.columns[i], from, to)
 	}
+	if webTo := min(to, b.webRows); from < webTo {
+		d.padWeb()
+		for i, c := range b.web {
+			c.copyTo(d.web[i], from, webTo)
+		}
+		d.webRows += webTo - from
+	}
 	d.rows += to - from
 }
 
@@ -62,14 +99,23 @@ func (b *block) Reset() {
 	for _, c := range b.columns {
 		c.Reset()
 	}
-	b.rows = 0
+	for _, c := range b.web {
+		c.Reset()
+	}
+	b.rows, b.webRows = 0, 0
 }
 
 // insert sends the block into a table; known says that the server had its token
-// already. It only reads the block's columns, but for what Prepare makes of them.
+// already. The web's columns are left out where no row has any: the table has
+// their defaults then.
 func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int) (known bool, err error) {
+	input := b.input[:len(b.columns)]
+	if b.webRows > 0 {
+		b.padWeb()
+		input = b.input
+	}
 	err = c.Do(ctx, ch.Query{
-		Body: b.input.Into(into), Input: b.input, Settings: insertSettings(ctx, b.rows, token, quorum),
+		Body: input.Into(into), Input: input, Settings: insertSettings(ctx, b.rows, token, quorum),
 		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
 			known = known || slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
 			return nil

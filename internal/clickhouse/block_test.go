@@ -31,6 +31,11 @@ func someEvents(r *rand.Rand, n int) []*record.Event {
 			e.TimeMillis += r.Int64N(3_600_000)
 			e.ReceivedAt += r.Int64N(10_000)
 			e.HasRaw, e.RawMillis = r.IntN(2) == 0, noon+r.Int64N(1000)
+			if r.IntN(4) == 0 {
+				e.Web = new(record.Web)
+				e.Web.Texts[record.Browser], e.Web.Texts[record.Title] = pick("b", 3), pick("title ", 100)
+				e.Web.Set(record.WebNumber(r.IntN(record.NumWebNumbers)), float64(r.IntN(5)))
+			}
 		})
 	}
 	return events
@@ -55,7 +60,7 @@ func TestACopiedBlockStoresTheSameRows(t *testing.T) {
 		b := blockOf(i, someEvents(r, 1+r.IntN(600))...)
 		whole := fmt.Sprint("1:", round)
 		// Every row goes into one of the pieces, one of which is used twice.
-		cut, again := r.IntN(b.Rows()+1), i.NewBlock()
+		cut, again := r.IntN(b.Rows()+1), i.NewBlock(record.TopicEvents)
 		b.(*block).CopyTo(again, 0, cut)
 		if err := into.Insert(t.Context(), again, whole+"a"); err != nil {
 			t.Fatal(err)

@@ -5,40 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
+	"strings"
+	"time"
 
 	"github.com/ClickHouse/ch-go"
 
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/credential"
 )
 
-const clientName = "millrace"
+const (
+	clientName = "millrace"
+	// tlsKey begins the keys of the settings of encryption.
+	tlsKey = "clickhouse.tls"
+	// authenticationFailed is the server's code for a user or a password.
+	authenticationFailed = 516
+)
 
-// Options returns how to connect to the servers of cfg: native protocol, LZ4,
-// the database selected. A connection attempt tries every address once, starting
-// at a different one each time. A read waits as long as its context allows: an
-// insert may be silent for longer than any fixed packet timeout.
-func Options(cfg config.ClickHouse) ch.Options {
-	o := ch.Options{
-		Database:         cfg.Database,
-		User:             cfg.User,
-		Password:         cfg.Password.Reveal(),
-		ClientName:       clientName,
-		Compression:      ch.CompressionLZ4,
-		ReadTimeout:      ch.NoTimeout,
-		DialTimeout:      cfg.DialTimeout,
-		HandshakeTimeout: cfg.DialTimeout,
-		Dialer:           &dialer{addrs: cfg.Addr, net: net.Dialer{Timeout: cfg.DialTimeout}},
-	}
-	if len(cfg.Addr) > 0 {
-		o.Address = cfg.Addr[0]
-	}
-	return o
+// Dial connects to one of the servers of cfg: native protocol, LZ4, the database
+// selected. It tries every address once, those that failed a moment ago last, each
+// for the time of clickhouse.dial_timeout at most. A read waits as long as its
+// context allows: an insert may be silent for longer than any fixed packet timeout.
+func Dial(ctx context.Context, cfg config.ClickHouse) (*ch.Client, error) {
+	c, _, err := dialAny(ctx, cfg)
+	return c, err
 }
 
 // Ping reports whether a server of cfg accepts connections for the database.
 func Ping(ctx context.Context, cfg config.ClickHouse) error {
-	c, err := dial(ctx, Options(cfg))
+	c, err := Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -49,36 +44,72 @@ func Ping(ctx context.Context, cfg config.ClickHouse) error {
 	return nil
 }
 
-func dial(ctx context.Context, o ch.Options) (*ch.Client, error) {
-	c, err := ch.Dial(ctx, o)
+var errNoAddress = errors.New("no address is set (clickhouse.addr)")
+
+// dialAny is Dial that tells the address.
+func dialAny(ctx context.Context, cfg config.ClickHouse) (*ch.Client, string, error) {
+	order := reachable.order(cfg)
+	if len(order) == 0 {
+		return nil, "", errNoAddress
+	}
+	var errs []error
+	for i, addr := range order {
+		c, err := dialOne(ctx, cfg, addr, len(order)-i)
+		if err == nil {
+			reachable.answered(addr)
+			return c, addr, nil
+		}
+		errs = append(errs, err)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			break // nobody waits, which is not the server's doing
+		}
+		reachable.failed(addr)
+	}
+	return nil, "", fmt.Errorf("connecting to ClickHouse at %s: %w", strings.Join(order, ", "), errors.Join(errs...))
+}
+
+// dialOne connects to one address, the first of so many that are still to be tried:
+// of the time that is left the others get their share.
+func dialOne(ctx context.Context, cfg config.ClickHouse, addr string, toTry int) (*ch.Client, error) {
+	within := cfg.DialTimeout
+	if deadline, ok := ctx.Deadline(); ok && toTry > 1 {
+		within = min(within, time.Until(deadline)/time.Duration(toTry))
+	}
+	password, err := credential.Secret("clickhouse.password", cfg.Password, cfg.PasswordFile)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to ClickHouse at %s: %w", o.Address, err)
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	c, err := ch.Dial(ctx, ch.Options{
+		Address: addr, Database: cfg.Database, User: cfg.User, Password: password,
+		ClientName: clientName, Compression: ch.CompressionLZ4,
+		ReadTimeout: ch.NoTimeout, DialTimeout: within, HandshakeTimeout: within,
+		Dialer: dialer{cfg, within},
+	})
+	if err != nil {
+		return nil, notAdmitted(cfg, err)
 	}
 	return c, nil
 }
 
-var errNoAddress = errors.New("no address is set (clickhouse.addr)")
-
-// dialer connects to the first of several addresses that answers.
+// dialer encrypts connections where the settings say so.
 type dialer struct {
-	addrs []string
-	net   net.Dialer
-	turn  atomic.Uint32
+	cfg    config.ClickHouse
+	within time.Duration
 }
 
-// DialContext ignores the address it is given: the servers are alike.
-func (d *dialer) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
-	if len(d.addrs) == 0 {
-		return nil, errNoAddress
+// DialContext implements ch.Dialer.
+func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return credential.Dial(ctx, tlsKey, d.cfg.TLS, d.within, network, addr)
+}
+
+// notAdmitted makes a Refusal of an error by which a server and the settings say that they
+// do not fit, and returns any other error as it is.
+func notAdmitted(cfg config.ClickHouse, err error) error {
+	if e, ok := ch.AsException(err); ok && e.Code == authenticationFailed {
+		return credential.Refuse("clickhouse.password", errors.New("AUTHENTICATION_FAILED"),
+			fmt.Sprintf("the server does not let user %q in with it", cfg.User))
 	}
-	start := int(d.turn.Add(1) - 1)
-	var errs []error
-	for i := range d.addrs {
-		conn, err := d.net.DialContext(ctx, network, d.addrs[(start+i)%len(d.addrs)])
-		if err == nil {
-			return conn, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
+	return err
 }

@@ -53,7 +53,7 @@ func TestTheStatementsForACluster(t *testing.T) {
 // No cluster runs here, so the server reads the statements and makes nothing.
 func TestAServerReadsTheStatementsForACluster(t *testing.T) {
 	t.Parallel()
-	c, err := dial(t.Context(), Options(migrated(t)))
+	c, err := Dial(t.Context(), migrated(t))
 	if err != nil {
 		t.Fatal(err)
 	}

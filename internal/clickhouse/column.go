@@ -17,6 +17,8 @@ type native interface {
 	appendRow(row *sink.Row)
 	// copyTo appends the values from to to-1 to dst, which has the same type.
 	copyTo(dst native, from, to int)
+	// pad appends so many values of rows that have none.
+	pad(rows int)
 }
 
 // text makes a String column.
@@ -36,6 +38,12 @@ func (c *textColumn) copyTo(dst native, from, to int) {
 	d := dst.(*textColumn)
 	for i := from; i < to; i++ {
 		d.AppendBytes(c.RowBytes(i))
+	}
+}
+
+func (c *textColumn) pad(rows int) {
+	for range rows {
+		c.AppendBytes(nil)
 	}
 }
 
@@ -59,10 +67,20 @@ func (c *numberColumn[T]) copyTo(dst native, from, to int) {
 	}
 }
 
-func colUInt8() proto.ColumnOf[uint8]   { return &proto.ColUInt8{} }
-func colUInt16() proto.ColumnOf[uint16] { return &proto.ColUInt16{} }
-func colUInt64() proto.ColumnOf[uint64] { return &proto.ColUInt64{} }
-func colInt64() proto.ColumnOf[int64]   { return &proto.ColInt64{} }
+func (c *numberColumn[T]) pad(rows int) {
+	var none T
+	for range rows {
+		c.Append(none)
+	}
+}
+
+func colFloat32() proto.ColumnOf[float32] { return &proto.ColFloat32{} }
+func colFloat64() proto.ColumnOf[float64] { return &proto.ColFloat64{} }
+func colUInt32() proto.ColumnOf[uint32]   { return &proto.ColUInt32{} }
+func colUInt8() proto.ColumnOf[uint8]     { return &proto.ColUInt8{} }
+func colUInt16() proto.ColumnOf[uint16]   { return &proto.ColUInt16{} }
+func colUInt64() proto.ColumnOf[uint64]   { return &proto.ColUInt64{} }
+func colInt64() proto.ColumnOf[int64]     { return &proto.ColInt64{} }
 
 // The first and last times of a DateTime64(3), in Unix milliseconds.
 var (
@@ -96,6 +114,10 @@ func (c *millisColumn) copyTo(dst native, from, to int) {
 	d.Data = append(d.Data, c.Data[from:to]...)
 }
 
+func (c *millisColumn) pad(rows int) {
+	c.Data = append(c.Data, make([]proto.DateTime64, rows)...)
+}
+
 // day makes a Date column from Unix milliseconds, which the sink keeps within
 // what a Date can hold.
 func day(get func(*sink.Row) int64) func() native {
@@ -117,6 +139,10 @@ func (c *dayColumn) appendRow(row *sink.Row) {
 func (c *dayColumn) copyTo(dst native, from, to int) {
 	d := dst.(*dayColumn)
 	d.ColDate = append(d.ColDate, c.ColDate[from:to]...)
+}
+
+func (c *dayColumn) pad(rows int) {
+	c.ColDate = append(c.ColDate, make([]proto.Date, rows)...)
 }
 
 // lowCardinality makes a LowCardinality(String) column.
@@ -141,6 +167,12 @@ func (c *dictColumn) copyTo(dst native, from, to int) {
 	d := dst.(*dictColumn)
 	for _, id := range c.rows[from:to] {
 		d.append(c.dict.RowBytes(int(id)))
+	}
+}
+
+func (c *dictColumn) pad(rows int) {
+	for range rows {
+		c.append(nil)
 	}
 }
 

@@ -19,7 +19,7 @@ const maxIdle = time.Minute
 // conns keeps connections between uses. One is made when it is needed, so there
 // are as many as there are uses at once.
 type conns struct {
-	options ch.Options
+	cfg config.ClickHouse
 
 	mu     sync.Mutex
 	idle   []idleConn
@@ -28,17 +28,18 @@ type conns struct {
 
 type idleConn struct {
 	client *ch.Client
+	addr   string
 	since  time.Time
 }
 
 var errClosed = errors.New("connections to ClickHouse are closed")
 
-func newConns(cfg config.ClickHouse) *conns { return &conns{options: Options(cfg)} }
+func newConns(cfg config.ClickHouse) *conns { return &conns{cfg: cfg} }
 
 // use runs f on a connection. After an error the connection is closed, whatever
 // the error is: what else would arrive on it is unknown.
 func (p *conns) use(ctx context.Context, f func(*ch.Client) error) error {
-	c, err := p.take(ctx)
+	c, addr, err := p.take(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (p *conns) use(ctx context.Context, f func(*ch.Client) error) error {
 		c.Close()
 		return err
 	}
-	p.give(c)
+	p.give(c, addr)
 	return nil
 }
 
@@ -73,32 +74,34 @@ func (p *conns) Close() error {
 	return nil
 }
 
-// take returns a connection that was used a moment ago, or a new one.
-func (p *conns) take(ctx context.Context) (*ch.Client, error) {
+// take returns a connection that was used a moment ago, or a new one. One to another
+// address than the process uses now is closed.
+func (p *conns) take(ctx context.Context) (*ch.Client, string, error) {
+	order := reachable.order(p.cfg)
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, errClosed
+		return nil, "", errClosed
 	}
 	for len(p.idle) > 0 {
 		last := p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
-		if time.Since(last.since) < maxIdle {
+		if time.Since(last.since) < maxIdle && last.addr == order[0] {
 			p.mu.Unlock()
-			return last.client, nil
+			return last.client, last.addr, nil
 		}
 		last.client.Close()
 	}
 	p.mu.Unlock()
-	return dial(ctx, p.options)
+	return dialAny(ctx, p.cfg)
 }
 
-func (p *conns) give(c *ch.Client) {
+func (p *conns) give(c *ch.Client, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || c.IsClosed() {
 		c.Close()
 		return
 	}
-	p.idle = append(p.idle, idleConn{c, time.Now()})
+	p.idle = append(p.idle, idleConn{c, addr, time.Now()})
 }

@@ -2,20 +2,22 @@ package clickhouse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// CreateSQL returns the statement that makes the table in the current database,
-// and does nothing where it exists. A cluster, where one is named, gets the table
+// CreateSQL returns the statement that makes the table in the current database, as
+// it was at first, and does nothing where it exists. A cluster, where one is named, gets the table
 // on every replica.
 func (t *Table) CreateSQL(cluster string) string {
-	return t.createSQL("CREATE TABLE IF NOT EXISTS "+t.Name+onCluster(cluster), t.body(cluster))
+	first := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.Later })
+	return createSQL("CREATE TABLE IF NOT EXISTS "+t.Name+onCluster(cluster), first, t.body(cluster))
 }
 
 // NullSQL returns the statement that makes a table of the same columns which
 // keeps nothing: what the Go side costs can be measured on it.
 func (t *Table) NullSQL(name string) string {
-	return t.createSQL("CREATE TABLE IF NOT EXISTS "+name, "ENGINE = Null\n")
+	return createSQL("CREATE TABLE IF NOT EXISTS "+name, t.Columns, "ENGINE = Null\n")
 }
 
 // CreateSQL returns the statement that makes the view, and does nothing where it
@@ -27,23 +29,28 @@ func (v *View) CreateSQL(cluster string) string {
 func (t *Table) comment() string { return t.Doc }
 func (v *View) comment() string  { return v.Doc }
 
-func (t *Table) createSQL(head, tail string) string {
+// sql is the column in a statement, its name and type as wide as asked for.
+func (c *Column) sql(name, typ int) string {
+	line := fmt.Sprintf("%-*s %-*s", name, c.Name, typ, c.Type)
+	if c.Default != "" {
+		line += " DEFAULT " + c.Default
+	}
+	if c.Codec != "" {
+		line += " CODEC(" + c.Codec + ")"
+	}
+	return strings.TrimRight(line, " ")
+}
+
+func createSQL(head string, columns []Column, tail string) string {
 	var b strings.Builder
 	b.WriteString(head + " (\n")
 	name, typ := 0, 0
-	for _, c := range t.Columns {
+	for _, c := range columns {
 		name, typ = max(name, len(c.Name)), max(typ, len(c.Type))
 	}
-	for i, c := range t.Columns {
-		line := fmt.Sprintf("    %-*s %-*s", name, c.Name, typ, c.Type)
-		if c.Default != "" {
-			line += " DEFAULT " + c.Default
-		}
-		if c.Codec != "" {
-			line += " CODEC(" + c.Codec + ")"
-		}
-		b.WriteString(strings.TrimRight(line, " "))
-		if i < len(t.Columns)-1 {
+	for i, c := range columns {
+		b.WriteString("    " + c.sql(name, typ))
+		if i < len(columns)-1 {
 			b.WriteByte(',')
 		}
 		b.WriteByte('\n')

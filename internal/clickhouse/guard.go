@@ -34,7 +34,7 @@ const leastMajor, leastMinor = 25, 8
 // error names the table or setting, what it is and what to do, and wraps
 // ErrInexact.
 func CheckExactness(ctx context.Context, cfg config.ClickHouse) error {
-	c, err := dial(ctx, Options(cfg))
+	c, err := Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func checkTargets(tables map[string]stored) error {
 	})
 }
 
-// fed calls f with the base, the ledger and every table that views fill from
-// them, each once; why says how a table came to be one of them.
+// fed calls f with the tables of records, the ledger and every table that views
+// fill from them, each once; why says how a table came to be one of them.
 func fed(tables map[string]stored, f func(name, why string) error) error {
 	seen := map[string]bool{}
 	var visit func(name, why string) error
@@ -154,7 +154,12 @@ func fed(tables map[string]stored, f func(name, why string) error) error {
 		}
 		return nil
 	}
-	return errors.Join(visit(Events.Name, ""), visit(IngestLedger.Name, ""))
+	for _, t := range append(slices.Clone(bases), &IngestLedger) {
+		if err := visit(t.Name, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check reports what of a table that is written under a token is not as it must
@@ -200,12 +205,8 @@ func (t stored) needs() []need {
 // tokens of the first attempt.
 func checkServers(ctx context.Context, c *ch.Client, cfg config.ClickHouse, tables map[string]stored) error {
 	replicated := tables[Events.Name].replicated()
-	if cfg.Cluster == "" {
-		if len(cfg.Addr) > 1 && !replicated {
-			return inexact("clickhouse.addr names %d servers and table %s is not replicated, so a retry may reach one that does not know its token; "+
-				"name one, or set clickhouse.cluster", len(cfg.Addr), Events.Name)
-		}
-		return nil
+	if err := CheckServers(ctx, cfg); err != nil || cfg.Cluster == "" {
+		return err
 	}
 	if !replicated {
 		return inexact("clickhouse.cluster is set and table %s has engine %s; make the tables anew in an empty database", Events.Name, tables[Events.Name].engine)
@@ -221,7 +222,7 @@ func checkServers(ctx context.Context, c *ch.Client, cfg config.ClickHouse, tabl
 }
 
 // TokenWindow returns how many tokens the servers remember: the fewest of the
-// tables that an insert of events writes to.
+// tables that an insert of records writes to.
 func (i *Inserter) TokenWindow(ctx context.Context) (int, error) {
 	least := 0
 	err := i.use(ctx, func(c *ch.Client) error {
@@ -247,14 +248,21 @@ func (i *Inserter) TokenWindow(ctx context.Context) (int, error) {
 	return least, nil
 }
 
-// PartPressure returns the largest number of active parts in one partition of
-// events and of what views fill from it: the server slows inserts down at 1000, by default,
-// and refuses them at 3000.
+// PartPressure returns the largest number of active parts in one partition of the
+// tables of records and of what views fill from them: the server slows inserts
+// down at 1000, by default, and refuses them at 3000.
 func (i *Inserter) PartPressure(ctx context.Context) (int, error) {
+	var names []string
+	for _, t := range bases {
+		names = append(names, t.Name)
+	}
+	for j := range Views {
+		names = append(names, Views[j].To)
+	}
 	var parts []string
 	err := i.use(ctx, func(c *ch.Client) (err error) {
 		parts, err = texts(ctx, c, "SELECT toString(max(n)) FROM (SELECT count() AS n FROM system.parts\n"+
-			"WHERE database = currentDatabase() AND active AND table IN ('"+Events.Name+"', '"+Events15m.Name+"', '"+Events1d.Name+"', '"+Usage1d.Name+"')\n"+
+			"WHERE database = currentDatabase() AND active AND table IN ('"+strings.Join(names, "', '")+"')\n"+
 			"GROUP BY table, partition_id)")
 		return err
 	})

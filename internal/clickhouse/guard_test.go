@@ -87,7 +87,7 @@ func TestSettingsThatAUserMayNotChangeAreNamed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := migrated(t)
-			c, err := dial(t.Context(), Options(cfg))
+			c, err := Dial(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,12 +108,9 @@ func TestASettingThatStaysAsItIsIsNamed(t *testing.T) {
 	}
 }
 
-func TestSeveralServersNeedReplicatedTables(t *testing.T) {
+func TestAClusterNeedsReplicatedTables(t *testing.T) {
 	t.Parallel()
-	cfg := migrated(t)
-	several, cluster := cfg, cfg
-	several.Addr = append([]string{}, cfg.Addr[0], cfg.Addr[0])
-	checkInexact(t, CheckExactness(t.Context(), several), "clickhouse.addr names 2 servers and table events is not replicated")
+	cluster := migrated(t)
 	cluster.Cluster = "main"
 	checkInexact(t, CheckExactness(t.Context(), cluster), "clickhouse.cluster is set and table events has engine ReplacingMergeTree")
 }

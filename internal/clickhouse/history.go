@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,49 @@ var history = map[string][]object{
 	},
 	"0003_compact_inserts": {setting{&Events}, setting{&Events15m}, setting{&Events1d}},
 	"0004_usage":           {&Usage1d, &Usage1dView, filling{"Usage from before the view.", usageBefore}},
+	"0005_tombstones":      {&Tombstones, addition{&IngestLedger, "erased"}},
+	"0006_browsers": {
+		additions{&Events},
+		&Vitals, &Vitals15m, &Vitals15mView, &VitalsUsageView,
+		&Errors, &Errors15m, &Errors15mView, &ErrorsUsageView,
+		&Identities, &Profiles, &ProfilesView, &ProfileTraits, &ProfileTraitsView, &Aliases, &AliasesView,
+		&Ingestion1m,
+	},
+	"0007_shares": {
+		addition{&IngestLedger, "share_owners"},
+		addition{&IngestLedger, "share_hours"},
+		addition{&IngestLedger, "share_duplicates"},
+		addition{&IngestLedger, "share_dead_letters"},
+		addition{&IngestLedger, "share_erased"},
+		&Unstored1h, &Unstored1hView,
+	},
+	"0008_rollups_for_questions": {
+		&Traffic15m, &Traffic15mView, &Traffic1d, &Traffic1dView, &Sessions15m, &Sessions15mView,
+		&Views1d, &Views1dView, &Campaigns1dView, &Referrers1dView, &Custom15m, &Custom15mView,
+		filling{
+			"Days from before the rollups are not in them.",
+			"INSERT INTO rollup_dirty (owner_id, event_date, reason)\n" +
+				"SELECT DISTINCT owner_id, event_date, 'before_rollups' FROM events\n" +
+				"WHERE (owner_id, event_date) NOT IN (SELECT owner_id, event_date FROM rollup_dirty FINAL WHERE cleared = 0)\n",
+		},
+	},
+}
+
+// additions are the columns that came after a table, in one go. Adding them twice
+// changes nothing.
+type additions struct{ table *Table }
+
+func (a additions) comment() string { return "Columns of " + a.table.Name + " that came after it." }
+
+// CreateSQL alters the table, on every replica of a cluster.
+func (a additions) CreateSQL(cluster string) string {
+	var lines []string
+	for i := range a.table.Columns {
+		if c := &a.table.Columns[i]; c.Later {
+			lines = append(lines, "    ADD COLUMN IF NOT EXISTS "+c.sql(0, 0))
+		}
+	}
+	return "ALTER TABLE " + a.table.Name + onCluster(cluster) + "\n" + strings.Join(lines, ",\n") + "\n"
 }
 
 // setting gives a table its later settings. Doing it twice changes nothing.
@@ -40,6 +84,22 @@ func (s setting) CreateSQL(cluster string) string {
 		pairs[i] = l.Name + " = " + l.Value
 	}
 	return "ALTER TABLE " + s.table.Name + onCluster(cluster) + " MODIFY SETTING " + strings.Join(pairs, ", ") + "\n"
+}
+
+// addition adds a column to a table. Doing it twice changes nothing.
+type addition struct {
+	table *Table
+	name  string
+}
+
+func (c addition) comment() string {
+	return "Column " + c.name + " of " + c.table.Name + ", which came after it."
+}
+
+// CreateSQL alters the table, on every replica of a cluster. The column is there.
+func (c addition) CreateSQL(cluster string) string {
+	i := slices.IndexFunc(c.table.Columns, func(col Column) bool { return col.Name == c.name })
+	return "ALTER TABLE " + c.table.Name + onCluster(cluster) + " ADD COLUMN IF NOT EXISTS " + c.table.Columns[i].sql(0, 0) + "\n"
 }
 
 // filling is a statement that puts rows into a table. Running it twice leaves

@@ -12,14 +12,14 @@ import (
 	"github.com/millrace/millrace/internal/sink"
 )
 
-// Inserter stores blocks of one table. It implements sink.Inserter: each insert
-// is one block on one connection, synchronous, under its token. Connections are
-// made when they are needed, as many as there are inserts at once.
+// Inserter stores blocks, each in the table of its topic's records. It implements
+// sink.Inserter: each insert is one block on one connection, synchronous, under
+// its token. Connections are made when they are needed, as many as there are
+// inserts at once.
 type Inserter struct {
 	*conns
 
-	table  *Table
-	target string // the table that rows go to
+	into   string // the table that all rows go to; empty for their own
 	quorum int
 	known  atomic.Int64
 }
@@ -28,18 +28,22 @@ type Inserter struct {
 // a rollup, and did not store again there.
 func (i *Inserter) Known() int64 { return i.known.Load() }
 
-// NewInserter returns an Inserter for a table; it opens no connection. The rows
-// go to the table named into, which has the same columns; empty means the table
-// itself.
-func NewInserter(cfg config.ClickHouse, t *Table, into string) *Inserter {
-	if into == "" {
-		into = t.Name
-	}
-	return &Inserter{conns: newConns(cfg), table: t, target: into, quorum: cfg.InsertQuorum}
+// NewInserter returns an Inserter; it opens no connection. The rows go to the
+// table named into, which has the same columns; empty means their own.
+func NewInserter(cfg config.ClickHouse, into string) *Inserter {
+	return &Inserter{conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum}
 }
 
-// NewBlock implements sink.Inserter.
-func (i *Inserter) NewBlock() sink.Block { return newBlock(i.table) }
+// NewBlock implements sink.Inserter. The topic is one that TableOf knows.
+func (i *Inserter) NewBlock(topic string) sink.Block { return newBlock(baseOf[topic]) }
+
+// target names the table that a block goes to.
+func (i *Inserter) target(b *block) string {
+	if i.into != "" {
+		return i.into
+	}
+	return b.table.Name
+}
 
 // Insert implements sink.Inserter. The block comes from NewBlock. An empty token
 // switches deduplication off, in the table and in every view: tests show with it
@@ -51,7 +55,7 @@ func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error
 	}
 	var known bool
 	if err := i.use(ctx, func(c *ch.Client) (err error) {
-		known, err = native.insert(ctx, c, i.target, token, i.quorum)
+		known, err = native.insert(ctx, c, i.target(native), token, i.quorum)
 		return err
 	}); err != nil {
 		return classify(err)
@@ -79,8 +83,8 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 		return err
 	}
 	if err := i.use(ctx, func(c *ch.Client) error {
-		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target)+" ENGINE = Null"); err != nil {
-			return fmt.Errorf("cloning %s: %w", i.target, err)
+		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target(native))+" ENGINE = Null"); err != nil {
+			return fmt.Errorf("cloning %s: %w", i.target(native), err)
 		}
 		if _, err := native.insert(ctx, c, probeTable, "", 0); err != nil {
 			return err // use closes the connection, and the clone goes with it
@@ -106,11 +110,17 @@ func ours(b sink.Block) (*block, error) {
 // is ignored: otherwise the content would decide. With a quorum of two or more so
 // many replicas hold the rows before it is acknowledged.
 func insertSettings(ctx context.Context, rows int, token string, quorum int) []ch.Setting {
+	most := (rows + 1) * len(dimensions) // rows that a view makes, and one more
 	settings := append(tokenSettings(token),
 		ch.SettingInt("max_insert_block_size", rows+1),
-		ch.SettingInt("min_insert_block_size_rows", 0),
+		// A view with grouping sets makes a block of each, which are put together too.
+		ch.SettingInt("min_insert_block_size_rows", most),
 		ch.SettingInt("min_insert_block_size_bytes", 0),
 		ch.SettingInt("max_partitions_per_insert_block", 1),
+		// Rows of one key are left to merges: the sink has removed nearly all of them,
+		// and to look for them takes the server nearly half of the insert, row by row
+		// and column by column.
+		ch.SettingInt("optimize_on_insert", 0),
 		// A view makes one block of one block too. By default it groups more than
 		// 100 000 keys in 256 buckets and stores each as a part of its own, which
 		// takes ten times as long and as many places in the target's window.
@@ -118,7 +128,11 @@ func insertSettings(ctx context.Context, rows int, token string, quorum int) []c
 		ch.SettingInt("group_by_two_level_threshold_bytes", 0),
 		ch.SettingInt("max_bytes_before_external_group_by", 0),
 		ch.Setting{Key: "max_bytes_ratio_before_external_group_by", Value: "0"},
-		ch.SettingInt("max_block_size", rows+1),
+		ch.SettingInt("max_block_size", most),
+		// The views rely on these.
+		ch.SettingInt("enable_analyzer", 1),
+		ch.SettingInt("group_by_use_nulls", 0),
+		ch.SettingInt("force_grouping_standard_compatibility", 1),
 	)
 	if deadline, ok := ctx.Deadline(); ok {
 		left := max(1, int(time.Until(deadline).Seconds()))

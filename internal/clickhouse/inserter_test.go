@@ -38,7 +38,7 @@ func anEvent(id string, change ...func(*record.Event)) *record.Event {
 }
 
 func blockOf(i *Inserter, events ...*record.Event) sink.Block {
-	b := i.NewBlock()
+	b := i.NewBlock(record.TopicEvents)
 	for n, e := range events {
 		b.Append(&sink.Row{
 			Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(record.TopicEvents), Partition: 3, Offset: int64(100 + n),
@@ -49,7 +49,7 @@ func blockOf(i *Inserter, events ...*record.Event) sink.Block {
 
 func insert(t *testing.T, i *Inserter, token string, events ...*record.Event) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := i.Insert(ctx, blockOf(i, events...), token); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func insert(t *testing.T, i *Inserter, token string, events ...*record.Event) {
 // column returns one String expression of every row.
 func column(t *testing.T, cfg config.ClickHouse, expr, from string) []string {
 	t.Helper()
-	c, err := dial(t.Context(), Options(cfg))
+	c, err := Dial(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func column(t *testing.T, cfg config.ClickHouse, expr, from string) []string {
 
 func newInserter(t *testing.T, cfg config.ClickHouse, into string) *Inserter {
 	t.Helper()
-	i := NewInserter(cfg, &Events, into)
+	i := NewInserter(cfg, into)
 	t.Cleanup(func() { i.Close() })
 	return i
 }

@@ -122,7 +122,7 @@ func entryInput(e *sink.Entry) proto.Input {
 	allOwners, allDays := new(proto.ColStr).Array(), new(proto.ColDate).Array()
 	allOwners.Append(owners)
 	allDays.Append(days)
-	return proto.Input{
+	return append(proto.Input{
 		{Name: "topic", Data: label(e.Topic)},
 		{Name: "topic_id", Data: proto.ColUUID{e.TopicID}},
 		{Name: "partition", Data: proto.ColInt32{e.Partition}},
@@ -134,11 +134,38 @@ func entryInput(e *sink.Entry) proto.Input {
 		{Name: "duplicates", Data: proto.ColInt64{e.Duplicates}},
 		{Name: "dead_letters", Data: proto.ColInt64{e.DeadLetters}},
 		{Name: "skipped", Data: proto.ColInt64{e.Skipped}},
+		{Name: "erased", Data: proto.ColInt64{e.Erased}},
 		{Name: "received_from", Data: instant(e.ReceivedFrom)},
 		{Name: "received_to", Data: instant(e.ReceivedTo)},
 		{Name: "owners", Data: allOwners},
 		{Name: "days", Data: allDays},
+	}, sharesInput(e.Shares)...)
+}
+
+// sharesInput are the columns of shares.
+func sharesInput(shares []sink.Share) proto.Input {
+	owners, hours := make([]string, len(shares)), make([]time.Time, len(shares))
+	duplicates, letters, erased := make([]uint64, len(shares)), make([]uint64, len(shares)), make([]uint64, len(shares))
+	for i, s := range shares {
+		owners[i], hours[i] = s.Owner, time.Unix(s.Hour*secondsPerHour, 0).UTC()
+		duplicates[i], letters[i], erased[i] = uint64(s.Duplicates), uint64(s.DeadLetters), uint64(s.Erased)
 	}
+	return proto.Input{
+		{Name: "share_owners", Data: array(new(proto.ColStr), owners)},
+		{Name: "share_hours", Data: array(&proto.ColDateTime{Location: time.UTC}, hours)},
+		{Name: "share_duplicates", Data: array(new(proto.ColUInt64), duplicates)},
+		{Name: "share_dead_letters", Data: array(new(proto.ColUInt64), letters)},
+		{Name: "share_erased", Data: array(new(proto.ColUInt64), erased)},
+	}
+}
+
+const secondsPerHour = 60 * 60
+
+// array is an Array column of one value.
+func array[T any](of proto.ColumnOf[T], values []T) proto.ColInput {
+	c := proto.NewArray(of)
+	c.Append(values)
+	return c
 }
 
 // label is a LowCardinality(String) column of one value.

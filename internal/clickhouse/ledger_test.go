@@ -2,7 +2,9 @@ package clickhouse
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,20 +45,34 @@ func TestAnEntryIsWrittenOncePerToken(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	l := newLedger(t, cfg)
+	hour := time.Now().Unix() / 3600 // what is older than 90 days goes
 	full := entry(10, 19, func(e *sink.Entry) {
 		e.Stored, e.Duplicates, e.DeadLetters, e.Skipped = 4, 3, 2, 1
 		e.ReceivedFrom, e.ReceivedTo = received, received+1
 		e.Touched = []sink.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
+		e.Shares = []sink.Share{{Owner: "web_1", Hour: hour, Duplicates: 2}, {Owner: "web_1", Hour: hour + 1, Duplicates: 1, DeadLetters: 1}, {Owner: "org_1", Hour: hour, Erased: 7}}
 	})
 	write(t, l, "1:x:3:10-19", full)
 	write(t, l, "1:x:3:10-19", full)
+	write(t, l, "1:x:3:20-29", entry(20, 29, func(e *sink.Entry) {
+		e.Shares = []sink.Share{{Owner: "web_1", Hour: hour, Duplicates: 5}}
+	}))
+	write(t, l, "1:x:3:30-39", entry(30, 39)) // all of it rows
 	got := column(t, cfg, `concat(topic, '|', toString(topic_id), '|', toString(partition), '|', toString(epoch), '|', toString(first), '|', toString(last), '|', kind, '|',
 		toString([stored, duplicates, dead_letters, skipped]), '|', toString(received_from), '|', toString(received_to), '|', toString(owners), '|', toString(days), '|',
-		toString(written_at > now() - INTERVAL 1 HOUR))`, "ingest_ledger")
+		toString(written_at > now() - INTERVAL 1 HOUR))`, "ingest_ledger WHERE first = 10")
 	want := []string{`events.v1|ab010203-0405-0607-0809-0a0b0c0d0e0f|3|1|10|19|range|[4,3,2,1]|2026-03-31 12:00:01.500|2026-03-31 12:00:01.501|` +
 		`['web_1','o\'org']|['2026-03-31','1970-01-01']|1`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	got = column(t, cfg, `concat(owner_id, ' ', toString(intDiv(toUnixTimestamp(hour), 3600)), ' ', topic, ' ', toString([sum(duplicates), sum(dead_letters), sum(erased)]))`,
+		"unstored_1h GROUP BY owner_id, hour, topic")
+	want = []string{
+		fmt.Sprintf("org_1 %d events.v1 [0,0,7]", hour), fmt.Sprintf("web_1 %d events.v1 [7,0,0]", hour), fmt.Sprintf("web_1 %d events.v1 [1,1,0]", hour+1),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unstored records (-want +got):\n%s", diff)
 	}
 }
 

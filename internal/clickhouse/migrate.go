@@ -22,6 +22,9 @@ import (
 // reachable and its schema is not the one this build was made for.
 var ErrSchema = errors.New("ClickHouse schema does not fit this build")
 
+// ErrUnmigrated is an ErrSchema that "millrace migrate" makes good.
+var ErrUnmigrated = fmt.Errorf("%w", ErrSchema)
+
 // migrationsTable records what was applied. Two migrators may both write a row
 // for one version; the table keeps one of them, and the statements themselves
 // are safe to run twice.
@@ -53,6 +56,11 @@ type migration struct {
 // number and checksum as on a single server, and other statements, which reach
 // every replica.
 func Migrate(ctx context.Context, cfg config.ClickHouse) error {
+	if cfg.Cluster == "" { // otherwise each statement reaches every replica
+		if err := CheckServers(ctx, cfg); err != nil {
+			return err
+		}
+	}
 	if err := createDatabase(ctx, cfg); err != nil {
 		return err
 	}
@@ -60,7 +68,7 @@ func Migrate(ctx context.Context, cfg config.ClickHouse) error {
 	if err != nil {
 		return err
 	}
-	c, err := dial(ctx, Options(cfg))
+	c, err := Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -97,14 +105,14 @@ func CheckSchema(ctx context.Context, cfg config.ClickHouse) error {
 	if err := checkDatabase(ctx, cfg); err != nil {
 		return err
 	}
-	c, err := dial(ctx, Options(cfg))
+	c, err := Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	have, err := applied(ctx, c)
 	if ch.IsErr(err, proto.ErrUnknownTable) {
-		return fmt.Errorf("%w: database %s was never migrated; run \"millrace migrate\"", ErrSchema, cfg.Database)
+		return fmt.Errorf("%w: database %s was never migrated; run \"millrace migrate\"", ErrUnmigrated, cfg.Database)
 	}
 	if err != nil {
 		return err
@@ -112,7 +120,7 @@ func CheckSchema(ctx context.Context, cfg config.ClickHouse) error {
 	for _, m := range want {
 		switch sum, ok := have[m.version]; {
 		case !ok:
-			return fmt.Errorf("%w: database %s lacks migration %s; run \"millrace migrate\"", ErrSchema, cfg.Database, m.name)
+			return fmt.Errorf("%w: database %s lacks migration %s; run \"millrace migrate\"", ErrUnmigrated, cfg.Database, m.name)
 		case sum != m.checksum:
 			return fmt.Errorf("%w: migration %s was changed after it had been applied", ErrSchema, m.name)
 		}
@@ -142,16 +150,19 @@ func checkDatabase(ctx context.Context, cfg config.ClickHouse) error {
 		return fmt.Errorf("looking for database %s: %w", cfg.Database, err)
 	}
 	if n.Rows() == 0 || n.Row(0) == 0 {
-		return fmt.Errorf("%w: database %s is missing; run \"millrace migrate\"", ErrSchema, cfg.Database)
+		return fmt.Errorf("%w: database %s is missing; run \"millrace migrate\"", ErrUnmigrated, cfg.Database)
 	}
 	return nil
 }
 
 // dialDefault connects to the database that is always there.
 func dialDefault(ctx context.Context, cfg config.ClickHouse) (*ch.Client, error) {
-	o := Options(cfg)
-	o.Database = ch.DefaultDatabase
-	return dial(ctx, o)
+	return Dial(ctx, withoutDatabase(cfg))
+}
+
+func withoutDatabase(cfg config.ClickHouse) config.ClickHouse {
+	cfg.Database = ch.DefaultDatabase
+	return cfg
 }
 
 func createDatabase(ctx context.Context, cfg config.ClickHouse) error {

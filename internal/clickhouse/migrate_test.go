@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -12,6 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/record"
+	schemas "github.com/millrace/millrace/schemas/clickhouse"
 )
 
 func migrated(t *testing.T) config.ClickHouse {
@@ -25,7 +27,7 @@ func migrated(t *testing.T) config.ClickHouse {
 
 func run(t *testing.T, cfg config.ClickHouse, sql string) {
 	t.Helper()
-	c, err := dial(t.Context(), Options(cfg))
+	c, err := Dial(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func TestCheckSchemaSaysWhatIsWrong(t *testing.T) {
 		{"never migrated", "DROP TABLE schema_migrations SYNC", `was never migrated; run "millrace migrate"`},
 		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_events; run "millrace migrate"`},
 		{"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1", "0001_events was changed after it had been applied"},
-		{"a column gone", "ALTER TABLE events DROP COLUMN path", "column events.path is missing"},
+		{"a column gone", "ALTER TABLE events DROP COLUMN title", "column events.title is missing"},
 		{"a column of another type", "ALTER TABLE events MODIFY COLUMN path LowCardinality(String)", "column events.path is LowCardinality(String), not String"},
 		{"a column more", "ALTER TABLE events ADD COLUMN later String", ""},
 	} {
@@ -125,5 +127,57 @@ func TestDaysFromBeforeTheRollupsAreListedAsDirty(t *testing.T) {
 	got := column(t, cfg, "concat(owner_id, ' ', toString(event_date), ' ', reason, ' ', toString([base, rollup_15m, rollup_1d, cleared]))", "rollup_dirty FINAL")
 	if diff := cmp.Diff([]string{"web_1 2026-03-31 before_rollups [2,0,0,0]"}, got); diff != "" {
 		t.Errorf("dirty days (-want +got):\n%s", diff)
+	}
+}
+
+// What was listed before stays as it is; what was stored after it is in the new
+// tables.
+func TestDaysFromBeforeTheRollupsForQuestionsAreListedAsDirty(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	upTo(t, cfg, 7)
+	i, at := newInserter(t, cfg, ""), func(ms int64) func(*record.Event) {
+		return func(e *record.Event) { e.TimeMillis = ms }
+	}
+	day := (24 * time.Hour).Milliseconds()
+	insert(t, i, "1", anEvent("a", at(noon-day)), anEvent("b", at(noon-day)), anEvent("c", at(noon-2*day)), anEvent("d"))
+	run(t, cfg, "INSERT INTO rollup_dirty (owner_id, event_date, reason, base, cleared) VALUES ('web_1', '2026-03-30', 'over', 7, 0), ('web_1', '2026-03-29', 'erased', 5, 1)")
+	for range 2 {
+		if err := Migrate(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(t, i, "2", anEvent("e", at(nextDay)))
+	got := column(t, cfg, "concat(toString(event_date), ' ', reason, ' ', toString(base))", "rollup_dirty FINAL WHERE cleared = 0")
+	if diff := cmp.Diff([]string{"2026-03-29 before_rollups 0", "2026-03-30 over 7", "2026-03-31 before_rollups 0"}, got); diff != "" {
+		t.Errorf("dirty days (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"2026-04-01 1"}, column(t, cfg, "concat(toString(event_date), ' ', toString(sum(events)))", "traffic_1d GROUP BY event_date")); diff != "" {
+		t.Errorf("traffic_1d (-want +got):\n%s", diff)
+	}
+}
+
+// upTo applies the migrations up to a version, as a build of then did.
+func upTo(t *testing.T, cfg config.ClickHouse, version uint32) {
+	t.Helper()
+	c, err := Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := exec(t.Context(), c, migrationsTable.CreateSQL("")); err != nil {
+		t.Fatal(err)
+	}
+	all, err := migrations(schemas.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if m.version > version {
+			return
+		}
+		if err := apply(t.Context(), c, m, ""); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

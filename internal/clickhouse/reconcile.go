@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -33,7 +34,7 @@ func (b *Books) Entries(ctx context.Context, p ledger.Partition, from ledger.Cur
 	err := b.read(ctx, IngestLedger.Name, ch.Query{
 		Body: `SELECT epoch, first, last, CAST(argMax(kind, written_at), 'String') AS kind, argMax(stored, written_at) AS stored,
        argMax(duplicates, written_at) AS duplicates, argMax(dead_letters, written_at) AS dead_letters,
-       argMax(skipped, written_at) AS skipped, argMax(owners, written_at) AS owners, argMax(days, written_at) AS days
+       argMax(skipped, written_at) AS skipped, argMax(erased, written_at) AS erased, argMax(owners, written_at) AS owners, argMax(days, written_at) AS days
 FROM ingest_ledger
 WHERE topic = {topic:String} AND topic_id = {topic_id:UUID} AND partition = {partition:Int32}
   AND (epoch > {epoch:Int64} OR epoch = {epoch:Int64} AND first >= {near:Int64} AND last >= {from:Int64})
@@ -57,6 +58,7 @@ type entryResult struct {
 	epoch, first, last                      proto.ColInt64
 	kind                                    proto.ColStr
 	stored, duplicates, deadLetter, skipped proto.ColInt64
+	erased                                  proto.ColInt64
 	owners                                  proto.ColArr[string]
 	days                                    proto.ColArr[proto.Date]
 	rawDays                                 proto.ColDate
@@ -74,6 +76,7 @@ func (r *entryResult) columns() proto.Results {
 		{Name: "duplicates", Data: &r.duplicates},
 		{Name: "dead_letters", Data: &r.deadLetter},
 		{Name: "skipped", Data: &r.skipped},
+		{Name: "erased", Data: &r.erased},
 		{Name: "owners", Data: &r.owners},
 		{Name: "days", Data: &r.days},
 	}
@@ -96,7 +99,7 @@ func (r *entryResult) append(to []sink.Entry, p ledger.Partition) []sink.Entry {
 		e := sink.Entry{
 			Topic: p.Topic, TopicID: p.TopicID, Partition: p.Index, Epoch: r.epoch[i], Kind: sink.EntryKind(r.kind.Row(i)),
 			Span: sink.Span{First: r.first[i], Last: r.last[i]}, Stored: r.stored[i], Duplicates: r.duplicates[i],
-			DeadLetters: r.deadLetter[i], Skipped: r.skipped[i],
+			DeadLetters: r.deadLetter[i], Skipped: r.skipped[i], Erased: r.erased[i],
 		}
 		owners, days := r.owners.Row(i), r.days.Row(i)
 		for j := range min(len(owners), len(days)) {
@@ -188,4 +191,27 @@ func (b *Books) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 		return 0, fmt.Errorf("reading how far partition %d was stored: %w", partition, err)
 	}
 	return single(&to)
+}
+
+// TouchedSince implements repair.Touches.
+func (b *Books) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []sink.Touched, err error) {
+	var owners proto.ColStr
+	var when proto.ColDate
+	err = b.read(ctx, IngestLedger.Name, ch.Query{
+		Body: "SELECT owner, day FROM ingest_ledger ARRAY JOIN owners AS owner, days AS day\n" +
+			"WHERE topic_id = {topic_id:UUID} AND received_to >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')\n" +
+			"GROUP BY owner, day ORDER BY owner, day",
+		Parameters: []proto.Parameter{stringParameter("topic_id", sink.UUID(topicID)), intParameter("since", millis)},
+		Result:     proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &when}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range owners.Rows() {
+				days = append(days, sink.Touched{Owner: owners.Row(i), Day: int32(when[i])})
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading which days were touched since %s: %w", time.UnixMilli(millis).UTC().Format(time.RFC3339), err)
+	}
+	return days, nil
 }

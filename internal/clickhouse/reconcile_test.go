@@ -121,7 +121,7 @@ func TestCountsOfBaseAndRollups(t *testing.T) {
 	t.Parallel()
 	_, b, i := filled(t)
 	insert(t, i, "march again, beyond the window", anEvent("a"))
-	got, err := b.Count(t.Context(), []sink.Touched{never, april, march})
+	got, err := b.Count(t.Context(), "", []sink.Touched{never, april, march})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 		if differ, err := b.Differing(t.Context(), all); err != nil || len(differ) > 0 {
 			t.Errorf("days that differ afterwards: %v, %v", differ, err)
 		}
-		counts, err := b.Count(t.Context(), all)
+		counts, err := b.Count(t.Context(), "", all)
 		if err != nil {
 			t.Fatal(err)
 		}

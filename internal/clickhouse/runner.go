@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
-	"github.com/ClickHouse/ch-go/chpool"
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/config"
@@ -31,6 +31,8 @@ type RunnerConfig struct {
 	// MaxResultBytes is the largest result of one statement, uncompressed; a
 	// larger one is an error. 32 MiB.
 	MaxResultBytes int64
+	// MaxRows is how many rows a statement may read; 4e9.
+	MaxRows int64
 }
 
 func (c RunnerConfig) withDefaults() RunnerConfig {
@@ -46,14 +48,11 @@ func (c RunnerConfig) withDefaults() RunnerConfig {
 	if c.MaxResultBytes <= 0 {
 		c.MaxResultBytes = 32 << 20
 	}
+	if c.MaxRows <= 0 {
+		c.MaxRows = 4e9
+	}
 	return c
 }
-
-// The breaker of a server that does not answer, not worth a setting.
-const (
-	breakerTrips = 5           // failures one after the other
-	breakerPause = time.Second // before it is asked again
-)
 
 // serverShare is the part of the time left that the server may use.
 const serverShare = 0.9
@@ -62,105 +61,96 @@ const serverShare = 0.9
 // analytics.Runner. Connections are made when they are needed.
 type Runner struct {
 	cfg      RunnerConfig
-	pool     *chpool.Pool
+	conns    *conns
+	slots    chan struct{} // one of each statement under way
 	settings []ch.Setting
 	breaker  *gobreaker.CircuitBreaker[*analytics.Table]
+	probing  singleflight.Group
 }
 
 // NewRunner returns a Runner for the servers of cfg. It connects to nothing; Close
 // ends it.
-func NewRunner(ctx context.Context, cfg config.ClickHouse, bounds RunnerConfig) (*Runner, error) {
+func NewRunner(cfg config.ClickHouse, bounds RunnerConfig) *Runner {
 	bounds = bounds.withDefaults()
-	pool, err := chpool.New(ctx, chpool.Options{
-		ClientOptions:   Options(cfg),
-		MaxConns:        int32(min(bounds.Connections, 1<<10)),
-		MaxConnIdleTime: maxIdle,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("making the pool of ClickHouse connections: %w", err)
-	}
 	return &Runner{
-		cfg: bounds, pool: pool,
+		cfg: bounds, conns: newConns(cfg), slots: make(chan struct{}, bounds.Connections),
 		settings: []ch.Setting{
 			// Reads only, whatever a statement says; settings may still be sent.
 			{Key: "readonly", Value: "2", Important: true},
 			{Key: "max_memory_usage", Value: strconv.FormatInt(bounds.MaxMemoryBytes, 10), Important: true},
+			// What counts by many values, such as those of properties, goes on on disk
+			// before it takes all that it may of the memory. From half of it on, a table
+			// that doubles is too much; from a quarter on, millions of sessions take a
+			// third longer.
+			{Key: "max_bytes_before_external_group_by", Value: strconv.FormatInt(bounds.MaxMemoryBytes/8*3, 10), Important: true},
+			{Key: "max_bytes_before_external_sort", Value: strconv.FormatInt(bounds.MaxMemoryBytes/4, 10), Important: true},
+			// The sessions of a sample fit into one hash table. By default the server cuts
+			// it up from 100,000 on, which costs a question about totals a tenth of its time.
+			{Key: "group_by_two_level_threshold", Value: "200000"},
 			{Key: "max_result_rows", Value: strconv.Itoa(analytics.MaxLimit), Important: true},
 			{Key: "max_result_bytes", Value: strconv.FormatInt(bounds.MaxResultBytes, 10), Important: true},
 			{Key: "result_overflow_mode", Value: "throw", Important: true},
+			{Key: "max_rows_to_read", Value: strconv.FormatInt(bounds.MaxRows, 10), Important: true},
+			{Key: "read_overflow_mode", Value: "throw", Important: true},
 			// The catalogue relies on these, whatever the server's profile says.
 			{Key: "join_use_nulls", Value: "0", Important: true},
 			{Key: "prefer_column_name_to_alias", Value: "0", Important: true},
 			{Key: "timeout_overflow_mode", Value: "throw", Important: true},
 		},
-		breaker: gobreaker.NewCircuitBreaker[*analytics.Table](gobreaker.Settings{
-			Name: "clickhouse-reads", Timeout: breakerPause,
-			ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerTrips },
-			IsSuccessful: answered,
-		}),
-	}, nil
+		breaker: newBreaker(),
+	}
 }
 
 // Close closes every connection once it is no longer used.
-func (r *Runner) Close() { r.pool.Close() }
+func (r *Runner) Close() { _ = r.conns.Close() } // it has nothing to say
 
 // Ping reports whether a server answers.
-func (r *Runner) Ping(ctx context.Context) error {
-	if err := r.pool.Ping(ctx); err != nil {
-		return fmt.Errorf("pinging ClickHouse: %w", err)
-	}
-	return nil
-}
+func (r *Runner) Ping(ctx context.Context) error { return r.conns.Ping(ctx) }
 
 // errBusy means that no connection became free in time.
 var errBusy = errors.New("every ClickHouse connection is in use")
-
-// answered reports whether the server did its part: an exception is an answer,
-// and neither a caller that went away nor a queue of our own says anything about
-// the server.
-func answered(err error) bool {
-	_, isException := ch.AsException(err)
-	return err == nil || isException || errors.Is(err, context.Canceled) || errors.Is(err, errBusy)
-}
 
 // Run implements analytics.Runner.
 func (r *Runner) Run(ctx context.Context, s *analytics.Statement) (*analytics.Table, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.MaxTime)
 	defer cancel()
+	if err := r.probe(ctx); err != nil {
+		return nil, fmt.Errorf("running %s: %w", s.Type.Name, judge(ctx, err))
+	}
 	t, err := r.breaker.Execute(func() (*analytics.Table, error) {
 		t, err := r.once(ctx, s)
 		// A kept connection may have been closed by the server meanwhile. Reading
 		// again is harmless, and a new connection is tried only once.
-		if err != nil && !answered(err) && ctx.Err() == nil {
+		if err != nil && silent(err) && ctx.Err() == nil {
 			t, err = r.once(ctx, s)
 		}
-		return t, err
+		return t, withCause(ctx, err)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", s.Type.Name, err)
+		return nil, fmt.Errorf("running %s: %w", s.Type.Name, judge(ctx, err))
 	}
 	return t, nil
 }
 
 func (r *Runner) once(ctx context.Context, s *analytics.Statement) (*analytics.Table, error) {
-	c, err := r.pool.Acquire(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, errors.Join(errBusy, err)
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return nil, errors.Join(errBusy, ctx.Err())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("connecting to ClickHouse: %w", err)
-	}
-	var in proto.Results
-	out := newCollector(s.Type)
-	err = c.Do(ctx, ch.Query{
-		Body: s.SQL, Parameters: parameters(s.Params), Settings: r.settingsFor(ctx),
-		Result:   in.Auto(),
-		OnResult: func(context.Context, proto.Block) error { return out.add(in) },
+	out := newCollector(s.Columns)
+	err := r.conns.use(ctx, func(c *ch.Client) error {
+		var in proto.Results
+		return c.Do(ctx, ch.Query{
+			Body: s.SQL, Parameters: parameters(s.Params), Settings: r.settingsFor(ctx),
+			Result:   in.Auto(),
+			OnResult: func(context.Context, proto.Block) error { return out.add(in) },
+		})
 	})
 	if err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, err
 	}
-	c.Release()
 	return out.table, nil
 }
 

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/ClickHouse/ch-go/proto"
 
@@ -11,29 +12,29 @@ import (
 
 // collector copies the blocks of a result into a table.
 type collector struct {
-	table *analytics.Table
-	typ   *analytics.Type
+	table   *analytics.Table
+	columns []analytics.Column
 }
 
 // newCollector returns a collector with empty columns, which is what a statement
 // without rows leaves.
-func newCollector(t *analytics.Type) *collector {
-	return &collector{typ: t, table: &analytics.Table{}}
+func newCollector(columns []analytics.Column) *collector {
+	return &collector{columns: columns, table: &analytics.Table{}}
 }
 
 var errColumns = errors.New("the result's columns are not those of the catalogue")
 
 // add copies one block. The block's memory is used again for the next one.
 func (c *collector) add(block proto.Results) error {
-	if len(block) != len(c.typ.Columns) {
-		return fmt.Errorf("%w: %d instead of %d", errColumns, len(block), len(c.typ.Columns))
+	if len(block) != len(c.columns) {
+		return fmt.Errorf("%w: %d instead of %d", errColumns, len(block), len(c.columns))
 	}
 	if c.table.Columns == nil {
 		c.table.Columns = make([]analytics.Values, len(block))
 	}
 	for i, col := range block {
-		if col.Name != c.typ.Columns[i].Name {
-			return fmt.Errorf("%w: %s instead of %s", errColumns, col.Name, c.typ.Columns[i].Name)
+		if col.Name != c.columns[i].Name {
+			return fmt.Errorf("%w: %s instead of %s", errColumns, col.Name, c.columns[i].Name)
 		}
 		v := &c.table.Columns[i]
 		v.Name = col.Name
@@ -55,6 +56,12 @@ func appendColumn(to *analytics.Values, data proto.ColResult) error {
 		to.Ints = append(to.Ints, *col...)
 	case *proto.ColFloat64:
 		to.Floats = append(to.Floats, *col...)
+	case *proto.ColNullable[float64]:
+		for i := range col.Rows() {
+			to.Floats = append(to.Floats, orNaN(col.Row(i)))
+		}
+	case *proto.ColBool:
+		to.Bools = append(to.Bools, *col...)
 	case *proto.ColUInt8:
 		for _, x := range *col {
 			to.Uints = append(to.Uints, uint64(x))
@@ -72,7 +79,15 @@ func appendColumn(to *analytics.Values, data proto.ColResult) error {
 			to.Millis = append(to.Millis, col.Row(i).UnixMilli())
 		}
 	default:
-		return fmt.Errorf("type %T is not expected in a result", data)
+		return fmt.Errorf("%w: type %T is not expected in a result", errColumns, data)
 	}
 	return nil
+}
+
+// orNaN is how a table holds a number that may be none.
+func orNaN(n proto.Nullable[float64]) float64 {
+	if !n.Set {
+		return math.NaN()
+	}
+	return n.Value
 }

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -11,17 +12,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 func newRunner(t *testing.T, bounds RunnerConfig) *Runner {
 	t.Helper()
-	r, err := NewRunner(t.Context(), clickhousetest.Database(t), bounds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRunner(clickhousetest.Database(t), bounds)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -30,7 +31,7 @@ func newRunner(t *testing.T, bounds RunnerConfig) *Runner {
 func statement(sql string, columns ...string) *analytics.Statement {
 	s := &analytics.Statement{SQL: sql, Type: &analytics.Type{Name: "of_a_test"}}
 	for _, c := range columns {
-		s.Type.Columns = append(s.Type.Columns, analytics.Column{Name: c})
+		s.Columns = append(s.Columns, analytics.Column{Name: c})
 	}
 	return s
 }
@@ -62,7 +63,8 @@ func TestColumnsOfEveryExpectedTypeAreRead(t *testing.T) {
 
 func TestBoundsOfAStatementAreErrors(t *testing.T) {
 	t.Parallel()
-	r := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20})
+	r := newRunner(t, RunnerConfig{MaxTime: 30 * time.Second, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20})
+	hasty := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond})
 	for _, tc := range []struct {
 		name, sql, want string
 	}{
@@ -77,8 +79,12 @@ func TestBoundsOfAStatementAreErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			runner := r
+			if tc.name == "time" {
+				runner = hasty
+			}
 			start := time.Now()
-			_, err := r.Run(t.Context(), statement(tc.sql, "a"))
+			_, err := runner.Run(t.Context(), statement(tc.sql, "a"))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
@@ -89,6 +95,20 @@ func TestBoundsOfAStatementAreErrors(t *testing.T) {
 	}
 	if _, err := r.Run(t.Context(), statement("SELECT toString(number) AS a FROM numbers(10000)", "a")); err != nil {
 		t.Errorf("10000 rows: %v", err)
+	}
+}
+
+// What is counted by more values than fit goes to disk, by a quarter of the memory.
+func TestWhatHasManyValuesIsCountedOnDisk(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, RunnerConfig{MaxTime: 5 * time.Minute, MaxMemoryBytes: 160 << 20})
+	const sql = "SELECT count() AS a FROM (SELECT toString(number) AS value, count() AS n FROM numbers(4000000) GROUP BY value)"
+	if _, err := r.Run(t.Context(), statement(sql, "a")); err != nil {
+		t.Errorf("4 million values in 160 MiB: %v", err)
+	}
+	_, err := r.Run(t.Context(), statement(sql+" SETTINGS max_bytes_before_external_group_by = 0, max_bytes_ratio_before_external_group_by = 0", "a"))
+	if !errors.Is(err, analytics.ErrTooLarge) {
+		t.Errorf("without it: %v, want that they are too many", err)
 	}
 }
 
@@ -110,10 +130,7 @@ func TestAServerThatIsAwayIsGivenARest(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Database(t)
 	cfg.Addr = []string{"127.0.0.1:1"} // nothing listens there
-	r, err := NewRunner(t.Context(), cfg, RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRunner(cfg, RunnerConfig{})
 	t.Cleanup(r.Close)
 	var last error
 	for range 6 {
@@ -130,8 +147,9 @@ func TestAServerThatIsAwayIsGivenARest(t *testing.T) {
 // proxy passes connections on to a server, and can cut them.
 type proxy struct {
 	net.Listener
-	mu    sync.Mutex
-	conns []net.Conn
+	mu     sync.Mutex
+	server string
+	conns  []net.Conn
 }
 
 func newProxy(t *testing.T, server string) *proxy {
@@ -140,7 +158,7 @@ func newProxy(t *testing.T, server string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: ln}
+	p := &proxy{Listener: ln, server: server}
 	t.Cleanup(func() {
 		ln.Close()
 		p.cut()
@@ -151,7 +169,7 @@ func newProxy(t *testing.T, server string) *proxy {
 			if err != nil {
 				return
 			}
-			to, err := new(net.Dialer).DialContext(t.Context(), "tcp", server)
+			to, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.target())
 			if err != nil {
 				from.Close()
 				continue
@@ -164,6 +182,19 @@ func newProxy(t *testing.T, server string) *proxy {
 		}
 	}()
 	return p
+}
+
+func (p *proxy) target() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.server
+}
+
+// point has new connections lead to another server.
+func (p *proxy) point(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
 }
 
 func (p *proxy) cut() {
@@ -180,10 +211,7 @@ func TestAConnectionThatWasCutIsReplaced(t *testing.T) {
 	cfg := clickhousetest.Database(t)
 	p := newProxy(t, cfg.Addr[0])
 	cfg.Addr = []string{p.Addr().String()}
-	r, err := NewRunner(t.Context(), cfg, RunnerConfig{Connections: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRunner(cfg, RunnerConfig{Connections: 1})
 	t.Cleanup(r.Close)
 	for i := range 3 {
 		if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
@@ -196,10 +224,7 @@ func TestAConnectionThatWasCutIsReplaced(t *testing.T) {
 func TestWaitingForATurnIsNoFailureOfTheServer(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, RunnerConfig{Connections: 1})
-	held, err := r.pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.slots <- struct{}{}
 	for range 2 * breakerTrips {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		_, err := r.Run(ctx, statement("SELECT 1 AS a", "a"))
@@ -208,8 +233,109 @@ func TestWaitingForATurnIsNoFailureOfTheServer(t *testing.T) {
 			t.Fatalf("with no connection free: %v, want %v", err, errBusy)
 		}
 	}
-	held.Release()
+	<-r.slots
 	if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
 		t.Errorf("with a free connection: %v", err)
+	}
+}
+
+// What statements may take is an error that callers can be told apart from others.
+func TestBoundsSayWhichTheyAre(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, RunnerConfig{MaxTime: 30 * time.Second, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20, MaxRows: 1_000_000})
+	hasty := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond, MaxRows: 1_000_000})
+	const tooLarge, timeout, other = 0, 1, -1
+	for _, tc := range []struct {
+		name, sql string
+		want      int
+	}{
+		{"rows of the result", "SELECT number AS a FROM numbers(10001)", tooLarge},
+		{"bytes of the result", "SELECT repeat(toString(number), 1000000) AS a FROM numbers(2)", tooLarge},
+		{"memory", "SELECT length(groupArray(repeat('x', 200) || toString(number))) AS a FROM numbers(1000000)", tooLarge},
+		{"rows read", "SELECT count() AS a FROM numbers(1000001)", tooLarge},
+		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(1000) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0", timeout},
+		{"a mistake", "SELECT no_such_column AS a", other},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			runner := r
+			if tc.want == timeout {
+				runner = hasty
+			}
+			_, err := runner.Run(t.Context(), statement(tc.sql, "a"))
+			for i, known := range []error{analytics.ErrTooLarge, analytics.ErrTimeout, analytics.ErrUnavailable} {
+				if err == nil || errors.Is(err, known) != (i == tc.want) {
+					t.Errorf("error %v is %v: %t", err, known, errors.Is(err, known))
+				}
+			}
+		})
+	}
+	if _, err := r.Run(t.Context(), statement("SELECT count() AS a FROM numbers(1000000)", "a")); err != nil {
+		t.Errorf("as many rows as may be read: %v", err)
+	}
+}
+
+// A server that is back is found by a question that takes nothing, so that a long
+// statement does not keep everybody waiting.
+func TestAServerThatIsBackIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	p := newProxy(t, cfg.Addr[0])
+	server := cfg.Addr[0]
+	cfg.Addr = []string{p.Addr().String()}
+	r := NewRunner(cfg, RunnerConfig{})
+	t.Cleanup(r.Close)
+	p.point("127.0.0.1:1") // nothing listens there
+	var last error
+	for range breakerTrips + 1 {
+		_, last = r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
+	}
+	if !errors.Is(last, analytics.ErrUnavailable) || !errors.Is(last, gobreaker.ErrOpenState) {
+		t.Errorf("after %d failures: %v", breakerTrips, last)
+	}
+	p.point(server)
+	testkit.Eventually(t, time.Minute, func() error {
+		if s := r.breaker.State(); s == gobreaker.StateOpen {
+			return fmt.Errorf("the breaker is %s", s)
+		}
+		var all errgroup.Group
+		for range 8 {
+			all.Go(func() error {
+				_, err := r.Run(t.Context(), statement("SELECT sleep(0.2) AS a", "a"))
+				return err
+			})
+		}
+		err := all.Wait()
+		if err != nil && r.breaker.State() != gobreaker.StateOpen { // else the question itself was not answered in time
+			t.Errorf("when the server is back: %v", err)
+		}
+		return err
+	})
+}
+
+func TestWhoGoesAwaySaysNothingAboutTheServer(t *testing.T) {
+	t.Parallel()
+	b := newBreaker()
+	run := func(err error) {
+		_, _ = b.Execute(func() (*analytics.Table, error) { return nil, err }) // it is the count that matters
+	}
+	for range 2 * breakerTrips {
+		run(context.Canceled)
+		run(errBusy)
+	}
+	if n := b.Counts(); n.ConsecutiveFailures != 0 || n.TotalSuccesses != 0 {
+		t.Errorf("counted: %+v", n)
+	}
+	for i := range breakerTrips {
+		if b.State() != gobreaker.StateClosed {
+			t.Fatalf("open after %d failures", i)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(context.DeadlineExceeded)
+		run(withCause(ctx, context.Canceled)) // a server that did not answer in time
+		run(context.Canceled)
+	}
+	if b.State() != gobreaker.StateOpen {
+		t.Errorf("not open after %d failures", breakerTrips)
 	}
 }

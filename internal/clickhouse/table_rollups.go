@@ -58,15 +58,15 @@ var measures = []Column{
 var (
 	Events15mView = View{
 		Name: "events_15m_mv", From: "events", To: "events_15m", Doc: "Fills events_15m.",
-		Select: "SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,\n" + measured +
+		Select: "SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,\n" + uniques +
 			"FROM events\nGROUP BY owner_id, event_date, slot, name",
 	}
 	Events1dView = View{
 		Name: "events_1d_mv", From: "events", To: "events_1d", Doc: "Fills events_1d.",
-		Select: "SELECT owner_id, event_date, name,\n" + measured + "FROM events\nGROUP BY owner_id, event_date, name",
+		Select: "SELECT owner_id, event_date, name,\n" + uniques + "FROM events\nGROUP BY owner_id, event_date, name",
 	}
 )
 
-const measured = "       count() AS events,\n" +
+const uniques = "       count() AS events,\n" +
 	"       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,\n" +
 	"       uniqStateIf(session_id, session_id != '') AS sessions\n"

@@ -7,8 +7,11 @@ type Column struct {
 	Default string // expression of its value when an insert leaves it out; empty for the type's
 	Codec   string // compression, such as "ZSTD(3)"; empty for the server's default
 	Doc     string // one sentence for docs/reference/tables.md
+	Later   bool   // a migration added it after the one that made the table
 
 	native func() native // makes the column of a block; nil in a table without blocks
+	// web says that only rows whose event has a Web have a value.
+	web bool
 }
 
 // Table is one table of the analytics database.
@@ -45,12 +48,21 @@ type Setting struct {
 // Tables lists every table that migrations make and daemons use. Events is the
 // first.
 var Tables = []Table{
-	Events, Events15m, Events1d, Usage1d,
-	IngestLedger, IngestEpochs, IngestMarks, RollupDirty, Exclusions,
+	Events, Vitals, Errors, Identities, Ingestion1m,
+	Events15m, Events1d, Vitals15m, Errors15m, Usage1d,
+	Traffic15m, Traffic1d, Sessions15m, Views1d, Custom15m,
+	Profiles, ProfileTraits, Aliases,
+	IngestLedger, IngestEpochs, IngestMarks, RollupDirty, Exclusions, Tombstones, Unstored1h,
 }
 
 // Views lists every materialized view.
-var Views = []View{Events15mView, Events1dView, Usage1dView}
+var Views = []View{
+	Events15mView, Events1dView, Usage1dView,
+	Traffic15mView, Traffic1dView, Sessions15mView, Views1dView, Campaigns1dView, Referrers1dView, Custom15mView,
+	Vitals15mView, VitalsUsageView, Errors15mView, ErrorsUsageView,
+	ProfilesView, ProfileTraitsView, AliasesView,
+	Unstored1hView,
+}
 
 // window is the setting that says how many tokens a table remembers. It counts
 // inserts, not time. A cluster has a setting of its own, see cluster.go.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestMigrationsAreTheTablesAsData(t *testing.T) {
 		parts := make([]string, len(objects))
 		for i, o := range objects {
 			switch o.(type) {
-			case filling, setting:
+			case filling, setting, addition, additions:
 			default:
 				made++
 			}
@@ -75,6 +76,35 @@ func TestEveryStatementIsSafeToRunTwice(t *testing.T) {
 		}
 	}
 }
+
+// The version before works on beside a migration.
+func TestEveryStatementOnlyAdds(t *testing.T) {
+	t.Parallel()
+	all, err := migrations(schemas.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		for _, s := range m.statements {
+			if !adds.MatchString(s) {
+				t.Errorf("%s: a statement that does more than to add:\n%s", m.name, s)
+			}
+		}
+	}
+	for _, s := range []string{
+		"DROP TABLE IF EXISTS a", "RENAME TABLE a TO b", "ALTER TABLE a DROP COLUMN IF EXISTS x",
+		"ALTER TABLE a ADD COLUMN IF NOT EXISTS x String, DROP COLUMN y", "ALTER TABLE a ADD COLUMN IF NOT EXISTS x String,\n    MODIFY COLUMN y String",
+		"ALTER TABLE a DELETE WHERE 1", "TRUNCATE TABLE a", "ALTER TABLE a_mv MODIFY QUERY SELECT 1",
+	} {
+		if adds.MatchString(s) {
+			t.Errorf("%s is taken for an addition", s)
+		}
+	}
+}
+
+// adds is what a statement may do; a column has no comma but in its type's brackets.
+var adds = regexp.MustCompile(`^CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS |^INSERT INTO |^ALTER TABLE \w+ MODIFY SETTING [^\n]+\n?$|` +
+	`^ALTER TABLE \w+(\s+ADD COLUMN IF NOT EXISTS ([^,()]|\([^()]*(\([^()]*\))*[^()]*\))+,?)+\n?$`)
 
 func TestEveryColumnIsDocumentedOnceAndNeverNullable(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/tombstone"
 	"github.com/millrace/millrace/internal/verify"
 )
 
@@ -61,6 +62,9 @@ func (b *Books) rows(ctx context.Context, q ch.Query, do func(*verify.Row)) erro
 	return b.compare(ctx, q)
 }
 
+// Table implements verify.Base.
+func (b *Books) Table(topic string) string { return TableOf(topic) }
+
 // Rows implements verify.Base.
 func (b *Books) Rows(ctx context.Context, r verify.Range, days []int32, do func(*verify.Row)) error {
 	var dates proto.ColDate
@@ -68,8 +72,7 @@ func (b *Books) Rows(ctx context.Context, r verify.Range, days []int32, do func(
 		dates = append(dates, proto.Date(d))
 	}
 	if err := b.rows(ctx, ch.Query{
-		Body: "SELECT " + rowColumns + `
-FROM events FINAL
+		Body: "SELECT " + rowColumns + "\nFROM " + TableOf(r.Topic) + ` FINAL
 WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {partition:UInt16} AND _offset >= {from:Int64} AND _offset < {to:Int64}`,
 		Parameters: []proto.Parameter{
 			stringParameter("topic", r.Topic), intParameter("partition", int64(r.Partition)), intParameter("from", r.From), intParameter("to", r.To),
@@ -83,14 +86,14 @@ WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {par
 
 // Known implements verify.Base. A version of a row that a newer one replaces has
 // the same key, so FINAL is not needed.
-func (b *Books) Known(ctx context.Context, keys []verify.Key) ([]verify.Key, error) {
+func (b *Books) Known(ctx context.Context, table string, keys []verify.Key) ([]verify.Key, error) {
 	known := make([]verify.Key, 0, len(keys))
 	rest := keys
 	for _, key := range []string{"(owner_id, event_date, event_key) IN (SELECT owner, day, event FROM asked_keys)", "(owner_id, event_key) IN (SELECT owner, event FROM asked_keys)"} {
 		if len(rest) == 0 {
 			break
 		}
-		found, err := b.known(ctx, rest, key)
+		found, err := b.known(ctx, table, rest, key)
 		if err != nil {
 			return nil, fmt.Errorf("looking up %d events: %w", len(rest), err)
 		}
@@ -107,7 +110,7 @@ func (b *Books) Known(ctx context.Context, keys []verify.Key) ([]verify.Key, err
 	return known, nil
 }
 
-func (b *Books) known(ctx context.Context, keys []verify.Key, where string) (map[verify.Key]bool, error) {
+func (b *Books) known(ctx context.Context, table string, keys []verify.Key, where string) (map[verify.Key]bool, error) {
 	var owners, owner proto.ColStr
 	var days proto.ColDate
 	var events, event proto.ColUInt64
@@ -118,7 +121,7 @@ func (b *Books) known(ctx context.Context, keys []verify.Key, where string) (map
 	}
 	found := map[verify.Key]bool{}
 	err := b.compare(ctx, ch.Query{
-		Body:          "SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_key FROM events WHERE " + where,
+		Body:          "SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_key FROM " + table + " WHERE " + where,
 		ExternalTable: "asked_keys",
 		ExternalData:  []proto.InputColumn{{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "event", Data: &events}},
 		Result:        proto.Results{{Name: "owner", Data: &owner}, {Name: "event_key", Data: &event}},
@@ -155,7 +158,7 @@ func (b *Books) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verif
 	}
 	if err := b.rows(ctx, ch.Query{
 		Body: "SELECT " + rowColumns + `
-FROM events LEFT JOIN scanned ON events._topic = scanned.of_topic AND events._partition = scanned.of_partition
+FROM ` + q.Table + ` AS t LEFT JOIN scanned ON t._topic = scanned.of_topic AND t._partition = scanned.of_partition
 WHERE multiIf(
     ` + inside + `, NOT has({common:Array(Date)}, event_date),
     has({topics:Array(String)}, _topic), ` + received + ` OR received_at < ` + earliest + `,
@@ -185,7 +188,7 @@ func arrayParameter(name string, values []string) proto.Parameter {
 }
 
 // Visible implements verify.Base.
-func (b *Books) Visible(ctx context.Context, rows []verify.Row) ([]bool, error) {
+func (b *Books) Visible(ctx context.Context, table string, rows []verify.Row) ([]bool, error) {
 	visible := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return visible, nil
@@ -202,7 +205,7 @@ func (b *Books) Visible(ctx context.Context, rows []verify.Row) ([]bool, error) 
 		at[r] = append(at[r], i)
 	}
 	if err := b.rows(ctx, ch.Query{
-		Body:          "SELECT " + rowColumns + "\nFROM events FINAL WHERE (owner_id, event_date, name, event_key) IN asked_rows",
+		Body:          "SELECT " + rowColumns + "\nFROM " + table + " FINAL WHERE (owner_id, event_date, name, event_key) IN asked_rows",
 		ExternalTable: "asked_rows",
 		ExternalData: []proto.InputColumn{
 			{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "event_name", Data: &names}, {Name: "event", Data: &keys},
@@ -236,6 +239,12 @@ func (b *Books) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
 		return nil, fmt.Errorf("reading the exclusions: %w", err)
 	}
 	return all, nil
+}
+
+// Erased implements verify.Base.
+func (b *Books) Erased(ctx context.Context) (*tombstone.Set, error) {
+	all, err := b.tombstones(ctx)
+	return tombstone.NewSet(all), err
 }
 
 // DifferingOn implements verify.Base.

@@ -130,10 +130,37 @@ func (f *Field) Value(s *Settings) string { return formatValue(f.of(s)) }
 
 func (f *Field) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().FieldByIndex(f.index) }
 
+func (f *Field) isEmpty(s *Settings) bool {
+	v := f.of(s)
+	return v.IsZero() || f.Type == "list" && v.Len() == 0
+}
+
+// hasFile reports whether s names a file for the value of a secret.
+func (f *Field) hasFile(s *Settings) bool {
+	file, ok := lookupField(f.Key + fileSuffix)
+	return ok && f.Secret && !file.isEmpty(s)
+}
+
 func lookupField(key string) (*Field, bool) {
 	i := slices.IndexFunc(table, func(f Field) bool { return f.Key == key })
 	if i < 0 {
 		return nil, false
 	}
 	return &table[i], true
+}
+
+// Range returns the bounds of a number or duration, both accepted, as one would
+// write them; ok is false where there are none.
+func (f *Field) Range() (low, high string, ok bool) {
+	return f.rules.low, f.rules.high, f.rules.low != ""
+}
+
+// Words returns the texts that a setting accepts where it accepts only some; the
+// empty one among them where empty is accepted.
+func (f *Field) Words() []string {
+	words := slices.Clone(f.rules.oneOf)
+	if len(words) > 0 && f.rules.emptyOK {
+		words = append(words, "")
+	}
+	return words
 }

@@ -54,9 +54,10 @@ var forms = map[string]form{
 	"topic":      {"up to 64 letters, digits, dots, underscores and hyphens", regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`).MatchString},
 	"identifier": {"a letter or underscore followed by up to 63 letters, digits and underscores", regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString},
 	"prefix":     {"a lower-case letter followed by up to 15 lower-case letters and digits", regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString},
+	"header":     {"the name of a header, of up to 64 letters, digits and hyphens", regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString},
 	"text":       {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
 	"mailbox":    {"an e-mail address, with a name or without", isMailbox},
-	"lane":       {"live, backfill or none", func(s string) bool { return s == "live" || s == "backfill" || s == "none" }},
+	"lane":       {"live, backfill, web or none", func(s string) bool { return s == "live" || s == "backfill" || s == "web" || s == "none" }},
 	"path":       {"a path", func(s string) bool { return !strings.ContainsRune(s, 0) }},
 }
 

@@ -12,6 +12,7 @@ type Settings struct {
 	Data       Data       `koanf:"data"`
 	Query      Query      `koanf:"query"`
 	Ingest     Ingest     `koanf:"ingest"`
+	Enrich     Enrich     `koanf:"enrich"`
 	Link       Link       `koanf:"link"`
 	Proxy      Proxy      `koanf:"proxy"`
 	Limits     Limits     `koanf:"limits"`
@@ -30,6 +31,7 @@ type Settings struct {
 	Mail       Mail       `koanf:"mail"`
 	Log        Log        `koanf:"log"`
 	Trace      Trace      `koanf:"trace"`
+	Probe      Probe      `koanf:"probe"`
 	Shutdown   Shutdown   `koanf:"shutdown"`
 }
 
@@ -43,8 +45,26 @@ type Query struct {
 	Listen   string        `koanf:"listen" form:"listen" help:"Address of the query host, host:port."`
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
 
+	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, and connections to it."`
+	WebsiteSlots int           `koanf:"website_slots" range:"1..1000" help:"Queries of one website, or of one organization as a whole, that run at the same time; its others wait for their turn."`
+	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, of all websites together; a request that brings more is answered 503 with Retry-After."`
+	WebsiteQueue int           `koanf:"website_queue" range:"250..1000000" help:"Queries of one website that may wait; a request that brings more is answered 429 with Retry-After. One request brings up to 250."`
+	MaxTime      time.Duration `koanf:"max_time" range:"100ms..10m" help:"Longest time one query may run in ClickHouse; below query.deadline, which counts as well."`
+	MaxMemory    int           `koanf:"max_memory" range:"16777216..1099511627776" help:"Bytes of memory that one query may use in ClickHouse."`
+	MaxRows      int           `koanf:"max_rows" range:"1000000..1000000000000" help:"Rows that one query may read in ClickHouse."`
+	MaxResult    int           `koanf:"max_result" range:"65536..1073741824" help:"Bytes that the result of one query may have; the results of a request may have twice as many together."`
+	CacheMemory  int           `koanf:"cache_memory" range:"0..274877906944" help:"Bytes of results that are kept to answer the same question again while its data has not changed; 0 keeps none."`
+
 	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the query host, for cookies, mails and discovery; empty means query.listen over http."`
+	Export    Export   `koanf:"export"`
 	Origins   []string `koanf:"origins" form:"origin" empty:"ok" help:"Your own origins, such as https://app.example.com, whose pages may call the query host with a signed-in person's cookie; comma-separated. Pages of query.public_url always may, other pages never."`
+}
+
+// Export bounds exports of raw events.
+type Export struct {
+	Max             int           `koanf:"max" range:"1..1000" help:"Exports of raw events that may run at the same time; one more is answered 429. Each takes up to 64 MiB."`
+	PerOrganization int           `koanf:"max_per_organization" range:"1..1000" help:"The same of one organization."`
+	Deadline        time.Duration `koanf:"deadline" range:"1s..24h" help:"Longest time one export may take before it is cut off; its cursor goes on from there."`
 }
 
 // Ingest configures the ingestion host.
@@ -52,7 +72,17 @@ type Ingest struct {
 	Listen      string        `koanf:"listen" form:"listen" help:"Address of the ingestion host, host:port."`
 	Deadline    time.Duration `koanf:"deadline" range:"100ms..1m" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
 	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time; one more is answered 503 with Retry-After."`
+	MaxMemory   int           `koanf:"max_memory" range:"16777216..274877906944" help:"Bytes that requests in flight may take, as estimated before they do; beyond it they are answered 503 with Retry-After."`
+	QueueTime   time.Duration `koanf:"queue_time" range:"0s..1m" help:"How long requests may wait for Kafka and the processor before new ones are answered 503 with Retry-After; below ingest.deadline. 0 does not look at it."`
+	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed. 0 is unlimited."`
+	MaxPerAddr  int           `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
+	ClientIDs   []string      `koanf:"client_id_headers" form:"header" help:"Headers in which a page may send the website's client id instead of in the query; the first one that is sent counts. Comma-separated."`
 	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the ingestion host, for snippets and discovery; empty means ingest.listen over http."`
+}
+
+// Enrich configures what the ingestion host finds out about visitors.
+type Enrich struct {
+	GeoFile []string `koanf:"geo_file" form:"path" empty:"ok" help:"MaxMind-format files (.mmdb) of cities or countries, comma-separated, asked in this order; what none knows is asked of the countries that are built in. A file that changes is read again; each takes its size in memory."`
 }
 
 // Link is the place of the short-link host's settings, so that a file that names
@@ -73,10 +103,18 @@ type Proxy struct {
 type Limits struct {
 	Enabled bool          `koanf:"enabled" help:"Limit what callers may ask for. false, which is told in the log, is for load tests."`
 	Window  time.Duration `koanf:"window" range:"1s..1h" help:"The time within which requests are counted against the figures below."`
-	Track   int           `koanf:"track" range:"1..1000000" help:"Requests of one API key, or of one address to one website, to the ingestion host per window."`
+	Track   int           `koanf:"track" range:"1..1000000" help:"Requests of one API key, or of one address to one website, to POST /track per window."`
 	Query   int           `koanf:"query" range:"1..1000000" help:"Requests of one API key or user to /v1/query per window."`
 	Compile int           `koanf:"compile" range:"1..1000000" help:"Requests of one API key or user to /v1/query/compile per window."`
+	Export  int           `koanf:"export" range:"1..1000000" help:"Exports of raw events that one API key or user may begin per window."`
 	Manage  int           `koanf:"manage" range:"1..1000000" help:"Requests of one API key or user to every other route of the query host per window."`
+
+	Page       int `koanf:"page" range:"1..1000000" help:"The same to POST /, and again to POST /batch."`
+	Vitals     int `koanf:"vitals" range:"1..1000000" help:"The same to POST /vitals."`
+	Errors     int `koanf:"errors" range:"1..1000000" help:"The same to POST /errors."`
+	Engagement int `koanf:"engagement" range:"1..1000000" help:"The same to POST /engagement."`
+	Identify   int `koanf:"identify" range:"1..1000000" help:"The same to POST /identify."`
+	Pixel      int `koanf:"pixel" range:"1..1000000" help:"The same to GET /px.jpg."`
 
 	QueryAnonymous   int `koanf:"query_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query per window."`
 	CompileAnonymous int `koanf:"compile_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query/compile per window."`
@@ -96,8 +134,11 @@ type Quota struct {
 
 // Billing says who decides about quotas instead.
 type Billing struct {
-	URL     string        `koanf:"url" form:"endpoint" empty:"ok" help:"Service that is asked whether an organization may send events, instead of quotas being counted, such as https://billing.example.com/allowance; empty for none."`
-	Token   Secret        `koanf:"token" form:"text" empty:"ok" help:"Sent to billing.url as a Bearer token; empty for none."`
+	URL   string `koanf:"url" form:"endpoint" empty:"ok" help:"Service that is asked whether an organization may send events, instead of quotas being counted, such as https://billing.example.com/allowance; empty for none."`
+	Token Secret `koanf:"token" form:"text" empty:"ok" help:"Sent to billing.url as a Bearer token; empty for none."`
+
+	TokenFile string `koanf:"token_file" form:"path" empty:"ok" help:"File that holds the token, instead; read once, at the start."`
+
 	Timeout time.Duration `koanf:"timeout" range:"50ms..10s" help:"Longest wait of a request for billing.url; then the last decision stands, for at most five minutes."`
 }
 
@@ -134,12 +175,12 @@ type EmbeddedClickHouseHTTP struct {
 type Kafka struct {
 	Brokers          []string      `koanf:"brokers" form:"address" empty:"ok" help:"Kafka bootstrap addresses, host:port, comma-separated; empty in standalone mode means the embedded broker."`
 	TopicPrefix      string        `koanf:"topic_prefix" form:"topic" empty:"ok" help:"Put before every topic name; empty for none."`
-	Partitions       int           `koanf:"partitions" range:"0..10000" help:"Partitions of a topic that millrace creates; 0 means 64, and 4 in standalone mode."`
+	Partitions       int           `koanf:"partitions" range:"0..10000" help:"Partitions of a topic that millrace creates; 0 means 64, and 2 in standalone mode."`
 	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of a topic that millrace creates; 0 means 3, and 1 in standalone mode."`
 	Linger           time.Duration `koanf:"linger" range:"0s..1s" help:"How long the edge's producer waits for more records before it sends a batch."`
 	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Bytes of records the edge holds while brokers are slow; beyond it requests are answered 503."`
 	SASL             KafkaSASL     `koanf:"sasl"`
-	TLS              KafkaTLS      `koanf:"tls"`
+	TLS              TLS           `koanf:"tls"`
 }
 
 // KafkaSASL says how clients of Kafka prove who they are.
@@ -147,29 +188,39 @@ type KafkaSASL struct {
 	Mechanism string `koanf:"mechanism" oneof:"plain scram-sha-256 scram-sha-512" empty:"ok" help:"How to sign in at the brokers: plain, scram-sha-256 or scram-sha-512; empty for not at all."`
 	User      string `koanf:"user" form:"text" empty:"ok" help:"Kafka user, with kafka.sasl.mechanism."`
 	Password  Secret `koanf:"password" form:"text" empty:"ok" help:"Kafka password, with kafka.sasl.mechanism."`
-}
 
-// KafkaTLS says how connections to Kafka are encrypted.
-type KafkaTLS struct {
-	Enabled bool   `koanf:"enabled" help:"Encrypt connections to the brokers and verify their certificates."`
-	CAFile  string `koanf:"ca_file" form:"path" empty:"ok" help:"PEM file of the authorities that brokers' certificates are verified against; empty means the system's."`
+	PasswordFile string `koanf:"password_file" form:"path" empty:"ok" help:"File that holds the Kafka password, instead; read again for each new connection."`
 }
 
 // ClickHouse configures the clients of the analytics database.
 type ClickHouse struct {
-	Addr        []string      `koanf:"addr" form:"address" empty:"ok" help:"ClickHouse native-protocol addresses, host:port, comma-separated; empty in standalone mode means the embedded server."`
-	Database    string        `koanf:"database" form:"identifier" help:"Database of the analytics tables."`
-	User        string        `koanf:"user" form:"text" help:"ClickHouse user."`
-	Password    Secret        `koanf:"password" form:"text" empty:"ok" help:"ClickHouse password."`
+	Addr     []string `koanf:"addr" form:"address" empty:"ok" help:"ClickHouse native-protocol addresses, host:port, comma-separated: replicas of one cluster, or ways to one server; a process uses one of them and goes on with the next where that fails. Empty in standalone mode means the embedded server."`
+	Database string   `koanf:"database" form:"identifier" help:"Database of the analytics tables."`
+	User     string   `koanf:"user" form:"text" help:"ClickHouse user."`
+	Password Secret   `koanf:"password" form:"text" empty:"ok" help:"ClickHouse password."`
+
+	PasswordFile string `koanf:"password_file" form:"path" empty:"ok" help:"File that holds the ClickHouse password, instead; read again for each new connection."`
+
 	DialTimeout time.Duration `koanf:"dial_timeout" range:"100ms..1m" help:"Longest time to open a connection."`
 	Cluster     string        `koanf:"cluster" form:"identifier" empty:"ok" help:"Cluster of one shard, as the servers' remote_servers names it, on which millrace migrate makes replicated tables; empty for a single server."`
 
 	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must hold an insert before it is acknowledged; 0 and 1 mean the one that took it."`
+
+	TLS TLS `koanf:"tls"`
 }
 
 // Store configures the metadata store.
 type Store struct {
 	URL Secret `koanf:"url" form:"store" empty:"ok" help:"Metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE; empty in standalone mode means a SQLite file in the data folder."`
+
+	URLFile      string        `koanf:"url_file" form:"path" empty:"ok" help:"File that holds the metadata store's URL, instead; read again for each new connection."`
+	Password     Secret        `koanf:"password" form:"text" empty:"ok" help:"PostgreSQL password, for a store.url without one."`
+	PasswordFile string        `koanf:"password_file" form:"path" empty:"ok" help:"File that holds the PostgreSQL password, instead; read again for each new connection."`
+	MaxOpen      int           `koanf:"max_open" range:"1..1000" help:"Connections of one process to PostgreSQL at most, or readers of SQLite."`
+	MaxIdle      int           `koanf:"max_idle" range:"0..1000" help:"Connections that are kept while nobody uses them; never more than store.max_open."`
+	Lifetime     time.Duration `koanf:"lifetime" range:"0s..24h" help:"Age at which a connection to PostgreSQL is replaced, so that a failover or a new password is found; 0 never replaces one."`
+	IdleTime     time.Duration `koanf:"idle_time" range:"0s..24h" help:"How long a connection to PostgreSQL is kept unused; 0 keeps it."`
+	TLS          TLS           `koanf:"tls"`
 }
 
 // Redis configures the server through which several processes limit callers
@@ -177,6 +228,13 @@ type Store struct {
 type Redis struct {
 	URL     Secret        `koanf:"url" form:"redis" empty:"ok" help:"Redis or Valkey in which all processes count requests together, redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss: for TLS; empty means that each process counts by itself."`
 	Timeout time.Duration `koanf:"timeout" range:"1ms..5s" help:"Longest wait for one answer of Redis; then the process decides by itself."`
+
+	URLFile      string        `koanf:"url_file" form:"path" empty:"ok" help:"File that holds the URL of Redis, instead; its address is read at the start, user and password for each new connection."`
+	Password     Secret        `koanf:"password" form:"text" empty:"ok" help:"Redis password, for a redis.url without one."`
+	PasswordFile string        `koanf:"password_file" form:"path" empty:"ok" help:"File that holds the Redis password, instead; read again for each new connection."`
+	PoolSize     int           `koanf:"pool_size" range:"1..10000" help:"Connections of one process to Redis at most: calls under way at the same time."`
+	IdleTime     time.Duration `koanf:"idle_time" range:"1s..24h" help:"How long a connection to Redis is kept unused."`
+	TLS          TLS           `koanf:"tls"`
 }
 
 // WithoutEffect returns the keys that are set and that this version does nothing
@@ -209,8 +267,10 @@ type Sink struct {
 	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of a lane together, at 40 bytes each."`
 	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit what is in hand at shutdown."`
 
+	TombstoneAge time.Duration `koanf:"tombstone_age" range:"10ms..1m" help:"Age at which the list of what was erased is read again before anything more is stored. The query host waits for it and for sink.insert_timeout before it deletes, so it needs the same settings."`
+
 	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition stands still. 1 never stops it."`
-	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: live, backfill or both, comma-separated; none stores nothing, such as while rollups are rebuilt beside standalone mode."`
+	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: any of live, backfill and web, comma-separated; none stores nothing, such as while rollups are rebuilt beside standalone mode."`
 	Backfill        Backfill `koanf:"backfill"`
 
 	ReconcileInterval time.Duration `koanf:"reconcile_interval" range:"0s..1h" help:"How often the ledger and the rollups are checked; 0 never checks them."`
@@ -254,6 +314,8 @@ type SMTP struct {
 	TLS      string `koanf:"tls" oneof:"starttls tls none" help:"How the connection to the mail server is encrypted: starttls demands it after connecting, tls from the beginning, none not at all."`
 	User     string `koanf:"user" form:"text" empty:"ok" help:"User at the mail server, with mail.smtp.password; empty for not signing in there."`
 	Password Secret `koanf:"password" form:"text" empty:"ok" help:"Password at the mail server, with mail.smtp.user."`
+
+	PasswordFile string `koanf:"password_file" form:"path" empty:"ok" help:"File that holds the password at the mail server, instead; read once, at the start."`
 }
 
 // Log configures the log.
@@ -269,6 +331,13 @@ type Trace struct {
 	Ratio    float64 `koanf:"ratio" range:"0..1" help:"Share of requests without a trace of their own that are traced, 0 to 1."`
 }
 
+// Probe sends an event through everything, again and again.
+type Probe struct {
+	Interval  time.Duration `koanf:"interval" range:"0s..1h" help:"How often the query host sends an event to the ingestion host and waits for it to be counted, on a website of its own; 0 never does."`
+	IngestURL string        `koanf:"ingest_url" form:"origin" empty:"ok" help:"Address of the ingestion host to which the probe's events are sent; empty means ingest.public_url, or ingest.listen over http."`
+	QueryURL  string        `koanf:"query_url" form:"origin" empty:"ok" help:"Address of the query host that is asked for them; empty means query.public_url, or query.listen over http."`
+}
+
 // Shutdown bounds a stop.
 type Shutdown struct {
 	Delay time.Duration `koanf:"delay" range:"0s..5m" help:"How long a daemon stays up, not ready any more, before it stops accepting."`
@@ -280,13 +349,20 @@ type Shutdown struct {
 // backends itself.
 func Default() Settings {
 	return Settings{
-		Data:   Data{Dir: "./data"},
-		Query:  Query{Listen: "127.0.0.1:8080", Deadline: 30 * time.Second},
-		Ingest: Ingest{Listen: "127.0.0.1:8081", Deadline: 5 * time.Second, MaxInFlight: 16384},
-		Proxy:  Proxy{Header: "x-forwarded-for"},
+		Data: Data{Dir: "./data"},
+		Query: Query{
+			Listen: "127.0.0.1:8080", Deadline: 30 * time.Second, Slots: 16, WebsiteSlots: 8, Queue: 2048, WebsiteQueue: 256,
+			MaxTime: 25 * time.Second, MaxMemory: 4 << 30, MaxRows: 4_000_000_000, MaxResult: 32 << 20, CacheMemory: 128 << 20,
+			Export: Export{Max: 8, PerOrganization: 2, Deadline: 30 * time.Minute},
+		},
+		Ingest: Ingest{
+			Listen: "127.0.0.1:8081", Deadline: 5 * time.Second, MaxInFlight: 16384, MaxMemory: 96 << 20, QueueTime: time.Second,
+			MaxConns: 4096, MaxPerAddr: 1024, ClientIDs: []string{"millrace-client-id"},
+		},
+		Proxy: Proxy{Header: "x-forwarded-for"},
 		Limits: Limits{
-			Enabled: true, Window: time.Minute, Track: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
-			Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64, Memory: 128 << 20,
+			Enabled: true, Window: time.Minute, Track: 600, Page: 600, Vitals: 600, Errors: 600, Engagement: 600, Identify: 600, Pixel: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
+			Export: 10, Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64, Memory: 128 << 20,
 		},
 		Billing: Billing{Timeout: time.Second},
 		Admin:   Admin{Listen: "127.0.0.1:9464"},
@@ -297,17 +373,18 @@ func Default() Settings {
 				HTTP:   EmbeddedClickHouseHTTP{Listen: "127.0.0.1:8123"},
 			},
 		},
-		Kafka:      Kafka{Linger: 0, MaxBufferedBytes: 256 << 20},
-		ClickHouse: ClickHouse{Database: "millrace", User: "default", DialTimeout: 5 * time.Second},
+		Kafka:      Kafka{Linger: 0, MaxBufferedBytes: 256 << 20, TLS: leastTLS},
+		ClickHouse: ClickHouse{Database: "millrace", User: "default", DialTimeout: 5 * time.Second, TLS: leastTLS},
 		Sink: Sink{
 			Group: "millrace-sink", MaxRows: 65_536, MaxBytes: 42 << 20, MaxWait: time.Second,
 			InsertTimeout: 25 * time.Second, Session: 20 * time.Second, Rebalance: 60 * time.Second,
 			MaxMemory: 224 << 20, Connections: 3,
 			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,
-			DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
+			TombstoneAge: 5 * time.Second, DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill", "web"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
 			ReconcileInterval: time.Minute, ReconcilePairs: 2000,
 		},
-		Redis:    Redis{Timeout: 250 * time.Millisecond},
+		Store:    Store{MaxOpen: 8, MaxIdle: 8, Lifetime: 30 * time.Minute, IdleTime: 5 * time.Minute, TLS: leastTLS},
+		Redis:    Redis{Timeout: 250 * time.Millisecond, PoolSize: 64, IdleTime: 5 * time.Minute, TLS: leastTLS},
 		Key:      Key{Prefix: "mlr"},
 		Session:  Session{SignUp: "invite", Idle: 14 * 24 * time.Hour, Absolute: 90 * 24 * time.Hour},
 		Mail:     Mail{SMTP: SMTP{TLS: "starttls"}},

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -32,7 +33,7 @@ func (s Settings) missing(keys []string) []*problem {
 		switch {
 		case !ok:
 			out = append(out, &problem{key: key, text: "is no setting"})
-		case f.of(&s).IsZero() || f.Type == "list" && f.of(&s).Len() == 0:
+		case f.isEmpty(&s) && !f.hasFile(&s):
 			out = append(out, &problem{key: key, text: "must be set, as " + f.Env + " or --" + f.Key})
 		}
 	}
@@ -53,38 +54,43 @@ func (s Settings) problems() []*problem {
 				formatDuration(r.low(&s)), r.says, formatDuration(high), r.why)})
 		}
 	}
-	return append(out, s.needs()...)
+	return slices.Concat(out, s.needs(), s.twice())
 }
 
 // needs finds settings that would be passed over in silence because another one is
 // missing.
 func (s Settings) needs() []*problem {
 	k, m := s.Kafka, s.Mail
+	sasl, smtp := given(k.SASL.Password, k.SASL.PasswordFile), given(m.SMTP.Password, m.SMTP.PasswordFile)
 	var out []*problem
-	for _, need := range []struct {
-		key    string
-		is     bool
-		needs  string
-		has    bool
-		absent string
-	}{
+	for _, n := range append([]need{
 		{"kafka.sasl.mechanism", k.SASL.Mechanism != "", "kafka.sasl.user", k.SASL.User != "", "empty"},
-		{"kafka.sasl.mechanism", k.SASL.Mechanism != "", "kafka.sasl.password", k.SASL.Password != "", "empty"},
+		{"kafka.sasl.mechanism", k.SASL.Mechanism != "", "kafka.sasl.password", sasl, "empty"},
 		{"kafka.sasl.user", k.SASL.User != "", "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
-		{"kafka.sasl.password", k.SASL.Password != "", "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
+		{"kafka.sasl.password", sasl, "kafka.sasl.mechanism", k.SASL.Mechanism != "", "empty"},
 		{"mail.smtp.addr", m.SMTP.Addr != "", "mail.from", m.From != "", "empty"},
 		{"mail.from", m.From != "", "mail.smtp.addr", m.SMTP.Addr != "", "empty"},
 		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.addr", m.SMTP.Addr != "", "empty"},
-		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.password", m.SMTP.Password != "", "empty"},
-		{"mail.smtp.password", m.SMTP.Password != "", "mail.smtp.user", m.SMTP.User != "", "empty"},
-		{"billing.token", s.Billing.Token != "", "billing.url", s.Billing.URL != "", "empty"},
-		{"kafka.tls.ca_file", k.TLS.CAFile != "", "kafka.tls.enabled", k.TLS.Enabled, "false"},
-	} {
-		if need.is && !need.has {
-			out = append(out, &problem{key: need.key, text: "needs " + need.needs + ", which is " + need.absent})
+		{"mail.smtp.user", m.SMTP.User != "", "mail.smtp.password", smtp, "empty"},
+		{"mail.smtp.password", smtp, "mail.smtp.user", m.SMTP.User != "", "empty"},
+		{"billing.token", given(s.Billing.Token, s.Billing.TokenFile), "billing.url", s.Billing.URL != "", "empty"},
+		{"store.password", given(s.Store.Password, s.Store.PasswordFile), "store.url", s.Store.IsSet(), "empty"},
+		{"redis.password", given(s.Redis.Password, s.Redis.PasswordFile), "redis.url", s.Redis.IsSet(), "empty"},
+	}, s.tlsNeeds()...) {
+		if n.is && !n.has {
+			out = append(out, &problem{key: n.key, text: "needs " + n.needs + ", which is " + n.absent})
 		}
 	}
 	return out
+}
+
+// need says that a setting is of no use without another one.
+type need struct {
+	key    string
+	is     bool
+	needs  string
+	has    bool
+	absent string // what the other one is
 }
 
 // order demands that one duration does not exceed another.

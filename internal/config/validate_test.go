@@ -58,18 +58,20 @@ func TestRulesBetweenSettings(t *testing.T) {
 		}, "ingest.deadline: 5s must be at most shutdown.grace, which is 4s: "},
 		{"a grace below the queries' deadline", func(s *Settings) { s.Shutdown.Grace = 29 * time.Second }, "query.deadline: 30s must be at most shutdown.grace, which is 29s: "},
 		{"stale before it is read again", func(s *Settings) { s.Lookup.Stale = 4 * time.Second }, "lookup.fresh: 5s must be at most lookup.stale, which is 4s: "},
-		{"signing in", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"scram-sha-512", "u", "p"} }, ""},
-		{"signing in without a name", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "", "p"} }, "kafka.sasl.mechanism: needs kafka.sasl.user, which is empty"},
-		{"signing in without a password", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"plain", "u", ""} }, "kafka.sasl.mechanism: needs kafka.sasl.password, which is empty"},
+		{"signing in", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "scram-sha-512", User: "u", Password: "p"} }, ""},
+		{"signing in without a name", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "", Password: "p"} }, "kafka.sasl.mechanism: needs kafka.sasl.user, which is empty"},
+		{"signing in without a password", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "u", Password: ""} }, "kafka.sasl.mechanism: needs kafka.sasl.password, which is empty"},
 		{"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" }, "kafka.sasl.password: needs kafka.sasl.mechanism, which is empty"},
-		{"a mechanism that is none", func(s *Settings) { s.Kafka.SASL = KafkaSASL{"gssapi", "u", "p"} }, `kafka.sasl.mechanism: "gssapi" is not one of plain, `},
+		{"a mechanism that is none", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "gssapi", User: "u", Password: "p"} }, `kafka.sasl.mechanism: "gssapi" is not one of plain, `},
 		{"sessions that last as long as they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle }, ""},
 		{"sessions that end before they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle - 1 }, "session.idle: 336h must be at most session.absolute, which is 335h59m59.999999999s: "},
-		{"mail", func(s *Settings) { s.Mail = Mail{SMTP: SMTP{"h:25", "none", "u", "p"}, From: "a@b.example"} }, ""},
+		{"mail", func(s *Settings) {
+			s.Mail = Mail{SMTP: SMTP{Addr: "h:25", TLS: "none", User: "u", Password: "p"}, From: "a@b.example"}
+		}, ""},
 		{"mail from nobody", func(s *Settings) { s.Mail.SMTP.Addr = "h:25" }, "mail.smtp.addr: needs mail.from, which is empty"},
 		{"mail to nowhere", func(s *Settings) { s.Mail.From = "a@b.example" }, "mail.from: needs mail.smtp.addr, which is empty"},
 		{"a mail user without a password", func(s *Settings) {
-			s.Mail = Mail{SMTP: SMTP{"h:25", "none", "u", ""}, From: "a@b.example"}
+			s.Mail = Mail{SMTP: SMTP{Addr: "h:25", TLS: "none", User: "u", Password: ""}, From: "a@b.example"}
 		}, "mail.smtp.user: needs mail.smtp.password, which is empty"},
 		{"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" }, "kafka.tls.ca_file: needs kafka.tls.enabled, which is false"},
 	} {

@@ -86,7 +86,7 @@ var errNotCaughtUp = errors.New("not caught up with topic " + Topic)
 // NewFollower returns a Follower that does nothing before Run.
 func NewFollower(deps FollowerDeps) *Follower {
 	f := &Follower{deps: deps, problem: errNotCaughtUp}
-	f.metrics = newFollowerMetrics(deps.Metrics, f.Following)
+	f.metrics = newFollowerMetrics(deps.Metrics, f.Following, deps.States)
 	return f
 }
 
@@ -226,6 +226,9 @@ func (f *Follower) settle(ctx context.Context, b Batch, now time.Time) {
 	if trusted {
 		for _, cache := range f.deps.Caches {
 			cache.Trust(now.Add(lostAfter))
+		}
+		for _, s := range f.deps.States {
+			s.confirm(now)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -32,8 +34,19 @@ type followerMetrics struct {
 	changes, unreadable, losses, reloadFailures prometheus.Counter
 }
 
-func newFollowerMetrics(reg prometheus.Registerer, following func() bool) followerMetrics {
+func newFollowerMetrics(reg prometheus.Registerer, following func() bool, states []*States) followerMetrics {
 	f := promauto.With(reg)
+	if len(states) > 0 {
+		f.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "millrace_control_states_age_seconds", Help: "Age of the states held, such as the quotas that an edge decides by: since all of them were read from the metadata store, or control.v1 confirmed that no change is missing; since the start before that.",
+		}, func() float64 {
+			oldest := time.Duration(0)
+			for _, s := range states {
+				oldest = max(oldest, s.age())
+			}
+			return oldest.Seconds()
+		})
+	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_control_following", Help: "1 while changes arrive through control.v1; at 0 everything held is read from the metadata store again every few seconds.",
 	}, number(following))

@@ -27,6 +27,7 @@ type States struct {
 	mu    sync.RWMutex
 	known map[string]Change // by id
 	told  map[string]bool   // changed while a snapshot is being read; nil otherwise
+	asOf  time.Time         // when known was all there was
 
 	loading sync.Mutex
 }
@@ -36,7 +37,7 @@ type States struct {
 // and every few seconds while none arrive. What is not in a snapshot is
 // forgotten.
 func NewStates(kind Kind, snapshot func(ctx context.Context) (Snapshot, error)) *States {
-	return &States{kind: kind, snapshot: snapshot, known: map[string]Change{}}
+	return &States{kind: kind, snapshot: snapshot, known: map[string]Change{}, asOf: time.Now()}
 }
 
 // Get returns the newest state of a record; ok is false when it has none. It does
@@ -82,6 +83,7 @@ func (s *States) Load(ctx context.Context) error {
 
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
+	begun := time.Now()
 	snapshot, err := s.snapshot(ctx)
 
 	s.mu.Lock()
@@ -92,7 +94,25 @@ func (s *States) Load(ctx context.Context) error {
 		return fmt.Errorf("loading the states of every %s: %w", s.kind, err)
 	}
 	s.merge(snapshot, told)
+	s.asOf = begun
 	return nil
+}
+
+// confirm notes that every change made before a time was applied.
+func (s *States) confirm(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.After(s.asOf) {
+		s.asOf = at
+	}
+}
+
+// age is how long ago what is known was all there was; before the first loading,
+// how long the States are there.
+func (s *States) age() time.Duration {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return time.Since(s.asOf)
 }
 
 // merge replaces what is known by the snapshot, but for what has changed since

@@ -5,57 +5,104 @@ import (
 	"unicode/utf8"
 )
 
-// Decoder reads bodies of POST /track. It is for one goroutine at a time and is
+// Decoder reads bodies of events. It is for one goroutine at a time and is
 // worth keeping: once its buffers have grown it allocates nothing for a valid
 // body. The zero value is ready.
 type Decoder struct {
-	scan     Scanner
-	events   []Custom
-	batch    bool
-	refused  Custom   // takes the fields of events that nobody will read
-	rejected fieldSet // fields of the current event that have a problem
-	problems []Problem
-	tooLarge bool
+	scan      Scanner
+	form      *Form
+	shape     Shape
+	each      bool // every event stands for itself
+	events    []Event
+	pages     []*Page // of the events that have one
+	pagesUsed int
+	batch     bool
+	refused   Event    // takes the fields of events that nobody will read
+	present   fieldSet // fields of the current event that have a value
+	rejected  fieldSet // fields of the current event that have a problem
+	problems  []Problem
+	most      int // problems that are told
+	refusals  int // events that DecodeEach has refused
+	seen      int // events that were begun
+	broken    bool
+	tooLarge  bool
 }
 
 // keptEvents bounds what one hostile body leaves behind in a pooled Decoder.
 const keptEvents = 1 << 12
 
-// Decode reads one event object or an array of them. It returns at least one
+// Decode is DecodeForm for POST /track.
+func (d *Decoder) Decode(body []byte) ([]Event, error) { return d.DecodeForm(Track, OneOrMany, body) }
+
+// DecodeForm reads the events of a body. It returns at least one
 // event, in the order of the body, or an *Invalid and nothing. The events belong
 // to the Decoder, and parts of them to body: both must stay as they are until
 // the events are no longer needed.
-func (d *Decoder) Decode(body []byte) ([]Custom, error) {
-	d.scan.Reset(body)
-	d.batch, d.tooLarge, d.problems = false, false, nil
-	if cap(d.events) > keptEvents {
-		d.events = nil
-	}
-	d.events = d.events[:0]
-	i := d.root(d.scan.Blank(0))
-	if i >= 0 {
-		if i = d.scan.Blank(i); i < len(body) {
-			d.malformed(NoIndex, "", d.scan.fail(i, RuleMalformed))
-		}
-	}
+func (d *Decoder) DecodeForm(form *Form, shape Shape, body []byte) ([]Event, error) {
+	d.form, d.shape, d.each, d.most = form, shape, false, MaxProblems
+	d.read(body)
 	if d.problems != nil {
 		return nil, &Invalid{Problems: d.problems, TooLarge: d.tooLarge}
 	}
 	return d.events, nil
 }
 
+// DecodeEach reads an array of events of which each stands for itself: those that
+// break a rule are marked Refused, and problems, in the order of the body, say why.
+// Only a body that is no JSON, no array, or holds nothing is an *Invalid, and one
+// with more than MaxRefused such events.
+func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems []Problem, err error) {
+	d.form, d.shape, d.each, d.most = form, Many, true, MaxEachProblems
+	d.read(body)
+	if d.broken {
+		told := d.problems
+		if len(told) > MaxProblems {
+			told = append(told[:MaxProblems-1:MaxProblems-1], told[len(told)-1])
+		}
+		return nil, nil, &Invalid{Problems: told}
+	}
+	return d.events, d.problems, nil
+}
+
+func (d *Decoder) read(body []byte) {
+	d.scan.Reset(body)
+	d.batch, d.broken, d.tooLarge, d.problems = false, false, false, nil
+	if cap(d.events) > keptEvents {
+		d.events = nil
+	}
+	if cap(d.pages) > keptPages {
+		d.pages = nil
+	}
+	d.events, d.pagesUsed, d.refusals, d.seen = d.events[:0], 0, 0, 0
+	i := d.root(d.scan.Blank(0))
+	if i >= 0 {
+		if i = d.scan.Blank(i); i < len(body) {
+			d.malformed(NoIndex, "", d.scan.fail(i, RuleMalformed))
+		}
+	}
+}
+
+// Seen returns how many events the last body holds, good and bad ones; of a body
+// that is no JSON, those up to where it broke.
+func (d *Decoder) Seen() int { return d.seen }
+
 // Batch reports whether the last body was an array.
 func (d *Decoder) Batch() bool { return d.batch }
 
 func (d *Decoder) root(i int) int {
 	b := d.scan.body
-	if i >= len(b) || b[i] != '[' {
+	if list := i < len(b) && b[i] == '['; !list && d.shape == Many {
+		return d.misshapen(i, "the body must be an array of JSON objects")
+	} else if list && d.shape == One {
+		return d.misshapen(i, "the body must be a JSON object")
+	} else if !list {
 		return d.event(i, 0, 0)
 	}
 	d.batch = true
 	i, more := d.scan.First(i, ']')
 	if !more {
-		d.reject(NoIndex, fieldUnknown, RuleEmpty, "a batch must hold at least one event")
+		d.broken = true
+		d.reject(NoIndex, &wholeEvent, RuleEmpty, "a batch must hold at least one event")
 	}
 	for index := 0; more; index++ {
 		if i = d.event(i, index, 1); i < 0 {
@@ -68,20 +115,38 @@ func (d *Decoder) root(i int) int {
 	return i
 }
 
+// misshapen refuses a body that is JSON of another shape.
+func (d *Decoder) misshapen(i int, message string) int {
+	d.broken = true
+	if i = d.scan.Skip(i, 0); i < 0 {
+		return d.malformed(NoIndex, "", i)
+	}
+	d.reject(NoIndex, &wholeEvent, RuleWrongType, message)
+	return i
+}
+
+// wholeEvent stands for the event where a problem is none of one field.
+var wholeEvent Field
+
 // event reads the value at i, which must be an event.
 func (d *Decoder) event(i, index, depth int) int {
 	b := d.scan.body
+	d.rejected, d.present = 0, 0
+	d.seen = index + 1
 	if i >= len(b) || b[i] != '{' {
 		if i = d.scan.Skip(i, depth); i < 0 {
 			return d.malformed(index, "", i)
 		}
-		d.reject(index, fieldUnknown, RuleWrongType, "an event must be a JSON object")
-		return i
+		if d.each {
+			d.next().Refused = true
+		}
+		d.reject(index, &wholeEvent, RuleWrongType, "an event must be a JSON object")
+		return d.bounded(i)
 	}
 	e := d.next()
 	e.Plain = true
 	var seen fieldSet
-	d.rejected = 0
+	d.scan.Again()
 	scope := d.scan.keys.open()
 	i, more := d.scan.First(i, '}')
 	for more {
@@ -90,9 +155,12 @@ func (d *Decoder) event(i, index, depth int) int {
 		if key, i = d.scan.Key(i); i < 0 {
 			return d.malformed(index, "", i)
 		}
-		f := fieldOf(key)
+		f := d.scan.common
+		if d.form != Track {
+			f = d.form.resolve(f, key)
+		}
 		if f == fieldUnknown && !d.scan.keys.add(&scope, key) || seen.has(f) {
-			return d.malformed(index, fields[f].name, d.scan.fail(from, RuleDuplicateKey))
+			return d.malformed(index, d.form.fields[f].Name, d.scan.fail(from, RuleDuplicateKey))
 		}
 		if f == fieldUnknown {
 			i = d.scan.Skip(i, depth+1)
@@ -101,7 +169,7 @@ func (d *Decoder) event(i, index, depth int) int {
 			i = d.field(e, f, i, index, depth+1)
 		}
 		if i < 0 {
-			return d.malformed(index, fields[f].name, i)
+			return d.malformed(index, d.form.fields[f].Name, i)
 		}
 		if i+1 < len(b) && b[i] == ',' && b[i+1] > ' ' { // the usual case of Next
 			i++
@@ -112,24 +180,55 @@ func (d *Decoder) event(i, index, depth int) int {
 		}
 	}
 	d.scan.keys.close(&scope)
-	if e.Name == nil && !d.rejected.has(fieldName) {
-		d.reject(index, fieldName, RuleRequired, "name is required")
+	if missing := d.form.required &^ (d.present | d.rejected); missing != 0 {
+		d.require(index, missing)
+	}
+	if d.form.settle != nil {
+		d.form.settle(d, e, index)
+	}
+	if d.each && d.rejected != 0 {
+		e.Refused = true
+		return d.bounded(i)
 	}
 	return i
 }
 
+// require notes the fields that an event lacks, in the order of the form.
+func (d *Decoder) require(index int, missing fieldSet) {
+	for i := range d.form.Fields {
+		number := d.form.Fields[i].number
+		if missing.has(number) {
+			f := &d.form.fields[number]
+			d.reject(index, f, RuleRequired, f.Name+" is required")
+		}
+	}
+}
+
+// bounded passes i on unless DecodeEach has refused too many events, which ends the
+// decoding.
+func (d *Decoder) bounded(i int) int {
+	if !d.each {
+		return i
+	}
+	if d.refusals++; d.refusals <= MaxRefused {
+		return i
+	}
+	d.broken = true
+	return -1
+}
+
 // next returns where the next event's fields go.
-func (d *Decoder) next() *Custom {
-	if d.problems != nil {
-		d.refused = Custom{}
+func (d *Decoder) next() *Event {
+	if d.problems != nil && !d.each {
+		d.refused = Event{}
 		return &d.refused
 	}
-	d.events = append(d.events, Custom{})
+	d.events = append(d.events, Event{})
 	return &d.events[len(d.events)-1]
 }
 
 // field reads the value of f at i into e.
-func (d *Decoder) field(e *Custom, f field, i, index, depth int) int {
+func (d *Decoder) field(e *Event, f field, i, index, depth int) int {
 	b := d.scan.body
 	if i >= len(b) {
 		return d.scan.fail(i, RuleMalformed)
@@ -137,19 +236,23 @@ func (d *Decoder) field(e *Custom, f field, i, index, depth int) int {
 	if b[i] == 'n' {
 		return d.scan.literal(i, "null")
 	}
-	switch f {
-	case fieldTimestamp:
-		return d.timestamp(e, i, index, depth)
-	case fieldAnonymize:
-		return d.anonymize(e, i, index, depth)
-	case fieldProperties:
-		return d.properties(e, i, index, depth)
+	d.present = d.present.with(f)
+	spec := &d.form.fields[f]
+	switch spec.Type {
+	case Time, Millis:
+		return d.timestamp(e, spec, i, index, depth)
+	case Choice:
+		return d.anonymize(e, spec, i, index, depth)
+	case Object, Traits:
+		return d.properties(e, spec, i, index, depth)
+	case Number, Integer:
+		return d.number(e, spec, i, index, depth)
 	default:
-		return d.text(e, f, i, index, depth)
+		return d.text(e, spec, i, index, depth)
 	}
 }
 
-func (d *Decoder) text(e *Custom, f field, i, index, depth int) int {
+func (d *Decoder) text(e *Event, f *Field, i, index, depth int) int {
 	if d.scan.body[i] != '"' {
 		return d.wrongType(f, "a string", i, index, depth)
 	}
@@ -161,19 +264,38 @@ func (d *Decoder) text(e *Custom, f field, i, index, depth int) int {
 	if len(d.scan.text) != unescaped {
 		e.Plain = false
 	}
-	limit := &fields[f]
 	switch {
-	case len(text) > limit.max && utf8.RuneCount(text) > limit.max:
-		d.reject(index, f, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", limit.name, limit.max))
+	case int64(len(text)) > f.Max && f.Type != Size && int64(utf8.RuneCount(text)) > f.Max:
+		if !f.Cut {
+			d.reject(index, f, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.Name, f.Max))
+			return next
+		}
+		*d.placeOf(e, f) = cutText(text, int(f.Max))
 	case len(text) > 0:
-		*e.text(f) = text
-	case limit.min > 0:
-		d.reject(index, f, RuleTooShort, limit.name+" must not be empty")
+		if f.Type != Text && !f.fits(text) {
+			d.reject(index, f, RuleInvalidValue, f.Name+" must be "+f.wanted())
+			return next
+		}
+		*d.placeOf(e, f) = text
+	case f.Min > 0 && f.Type != Size:
+		d.reject(index, f, RuleTooShort, f.Name+" must not be empty")
 	}
 	return next
 }
 
-func (d *Decoder) anonymize(e *Custom, i, index, depth int) int {
+// placeOf returns where the text of a field is kept.
+func (d *Decoder) placeOf(e *Event, f *Field) *[]byte {
+	switch f.to.in {
+	case inName:
+		return &e.Name
+	case inText:
+		return &d.page(e).Texts[f.to.at]
+	case inEvent, inNumber:
+	}
+	return e.text(f.number)
+}
+
+func (d *Decoder) anonymize(e *Event, f *Field, i, index, depth int) int {
 	switch d.scan.body[i] {
 	case 't':
 		e.Anonymize = AnonymizeTrue
@@ -184,20 +306,20 @@ func (d *Decoder) anonymize(e *Custom, i, index, depth int) int {
 	case '"':
 		text, next := d.scan.Text(i)
 		if next >= 0 && string(text) != "auto" {
-			d.reject(index, fieldAnonymize, RuleInvalidValue, `anonymizeVisitorIds must be true, false or "auto"`)
+			d.reject(index, f, RuleInvalidValue, `anonymizeVisitorIds must be true, false or "auto"`)
 		}
 		e.Anonymize = AnonymizeAuto
 		return next
 	}
-	return d.wrongType(fieldAnonymize, `true, false or "auto"`, i, index, depth)
+	return d.wrongType(f, `true, false or "auto"`, i, index, depth)
 }
 
 // properties keeps the object as the caller wrote it, less white space: numbers
 // keep their digits, strings their escapes.
-func (d *Decoder) properties(e *Custom, i, index, depth int) int {
+func (d *Decoder) properties(e *Event, f *Field, i, index, depth int) int {
 	s := &d.scan
 	if s.body[i] != '{' {
-		return d.wrongType(fieldProperties, "an object", i, index, depth)
+		return d.wrongType(f, "an object", i, index, depth)
 	}
 	s.blanks, s.lone = 0, false
 	next := s.object(i, depth)
@@ -207,10 +329,12 @@ func (d *Decoder) properties(e *Custom, i, index, depth int) int {
 	switch size := next - i - s.blanks; {
 	case s.members > MaxPropertiesKeys:
 		d.tooLarge = true
-		d.reject(index, fieldProperties, RuleTooLarge, fmt.Sprintf("properties must have at most %d keys", MaxPropertiesKeys))
+		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d keys", f.Name, MaxPropertiesKeys))
 	case size > MaxPropertiesBytes:
 		d.tooLarge = true
-		d.reject(index, fieldProperties, RuleTooLarge, fmt.Sprintf("properties must have at most %d bytes of compact JSON", MaxPropertiesBytes))
+		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d bytes of compact JSON", f.Name, MaxPropertiesBytes))
+	case f.Type == Traits && !flat(s.body[i:next]):
+		d.reject(index, f, RuleWrongType, f.Name+" must be an object of strings, numbers, booleans and null")
 	case s.blanks > 0 || s.lone:
 		from := len(s.text)
 		s.text = appendCompact(s.text, s.body[i:next])
@@ -221,18 +345,18 @@ func (d *Decoder) properties(e *Custom, i, index, depth int) int {
 	return next
 }
 
-func (d *Decoder) wrongType(f field, want string, i, index, depth int) int {
+func (d *Decoder) wrongType(f *Field, want string, i, index, depth int) int {
 	if i = d.scan.Skip(i, depth); i >= 0 {
-		d.reject(index, f, RuleWrongType, fields[f].name+" must be "+want)
+		d.reject(index, f, RuleWrongType, f.Name+" must be "+want)
 	}
 	return i
 }
 
 // reject notes a problem; decoding goes on, so that a caller learns of all.
-func (d *Decoder) reject(index int, f field, rule Rule, message string) {
-	d.rejected = d.rejected.with(f)
-	if len(d.problems) < MaxProblems {
-		d.problems = append(d.problems, Problem{Index: index, Field: fields[f].name, Rule: rule, Message: message})
+func (d *Decoder) reject(index int, f *Field, rule Rule, message string) {
+	d.rejected = d.rejected.with(f.number)
+	if len(d.problems) < d.most {
+		d.problems = append(d.problems, Problem{Index: index, Field: f.Name, Rule: rule, Message: message})
 	}
 }
 
@@ -240,9 +364,9 @@ func (d *Decoder) reject(index int, f field, rule Rule, message string) {
 // failed.
 func (d *Decoder) malformed(index int, name string, failed int) int {
 	rule, at := d.scan.Fault()
-	d.tooLarge = false
-	if len(d.problems) == MaxProblems {
-		d.problems = d.problems[:MaxProblems-1]
+	d.tooLarge, d.broken = false, true
+	if len(d.problems) == d.most {
+		d.problems = d.problems[:d.most-1]
 	}
 	d.problems = append(d.problems, Problem{Index: index, Field: name, Rule: rule, Message: faultMessage(rule, at)})
 	return failed

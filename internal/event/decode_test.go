@@ -45,22 +45,22 @@ func TestDecodeReadsABatchInOrder(t *testing.T) {
 // points of one, two and four bytes, written out and escaped.
 func TestEveryTextFieldHasItsLimit(t *testing.T) {
 	t.Parallel()
-	for _, f := range fields[fieldName : fieldWebsiteID+1] {
+	for _, f := range Track.fields[fieldName : fieldWebsiteID+1] {
 		for _, char := range []string{"x", "é", "😀", `\u00e9`, `\ud83d\ude00`, `\ud83d`} {
-			text := func(n int) string { return oneEvent(f.name, `"`+strings.Repeat(char, n)+`"`) }
-			decodes(t, text(f.max))
-			refuses(t, text(f.max+1), Problem{0, f.name, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.name, f.max)})
+			text := func(n int) string { return oneEvent(f.Name, `"`+strings.Repeat(char, n)+`"`) }
+			decodes(t, text(int(f.Max)))
+			refuses(t, text(int(f.Max)+1), Problem{0, f.Name, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.Name, f.Max)})
 		}
-		empty := oneEvent(f.name, `""`)
-		if f.min == 0 {
-			if e := decodes(t, empty)[0]; len(*e.text(fieldOf([]byte(f.name)))) != 0 {
-				t.Errorf("empty %s is not absent", f.name)
+		empty := oneEvent(f.Name, `""`)
+		if f.Min == 0 {
+			if e := decodes(t, empty)[0]; len(*e.text(fieldOf([]byte(f.Name)))) != 0 {
+				t.Errorf("empty %s is not absent", f.Name)
 			}
 		} else {
-			refuses(t, empty, Problem{0, f.name, RuleTooShort, f.name + " must not be empty"})
+			refuses(t, empty, Problem{0, f.Name, RuleTooShort, f.Name + " must not be empty"})
 		}
 		for _, wrong := range []string{`1`, `true`, `[]`, `{}`} {
-			refuses(t, oneEvent(f.name, wrong), Problem{0, f.name, RuleWrongType, f.name + " must be a string"})
+			refuses(t, oneEvent(f.Name, wrong), Problem{0, f.Name, RuleWrongType, f.Name + " must be a string"})
 		}
 	}
 }
@@ -68,8 +68,8 @@ func TestEveryTextFieldHasItsLimit(t *testing.T) {
 func TestNullCountsAsAbsent(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"name":"n"`)
-	for _, f := range fields[fieldName+1:] {
-		body = append(body, `,"`+f.name+`":null`...)
+	for _, f := range Track.fields[fieldName+1:] {
+		body = append(body, `,"`+f.Name+`":null`...)
 	}
 	if diff := cmp.Diff(referenceEvent{Name: "n"}, plain(&decodes(t, string(body)+`}`)[0])); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -309,22 +309,16 @@ func TestDecodeAllocatesNothingForAValidBody(t *testing.T) { //nolint:parallelte
 func TestFieldsAndTheirNamesAgree(t *testing.T) {
 	t.Parallel()
 	limited := map[string]bool{}
-	for _, l := range Limits {
+	for _, l := range Track.Limits() {
 		limited[l.Name] = true
 	}
 	for f := fieldName; f <= fieldProperties; f++ {
-		name := fields[f].name
+		name := Track.fields[f].Name
 		if got := fieldOf([]byte(name)); got != f {
 			t.Errorf("fieldOf(%q) = %d, want %d", name, got, f)
 		}
 		if !limited[name] && f != fieldAnonymize {
 			t.Errorf("%s is not in Limits", name)
-		}
-	}
-	for _, l := range Limits {
-		if f := fieldOf([]byte(l.Name)); f != fieldUnknown && f < fieldTimestamp &&
-			(l.Min != int64(fields[f].min) || l.Max != int64(fields[f].max)) {
-			t.Errorf("Limits says %d to %d of %s, the decoder %d to %d", l.Min, l.Max, l.Name, fields[f].min, fields[f].max)
 		}
 	}
 }
@@ -337,7 +331,7 @@ func oneEvent(name, value string) string {
 	return `{"name":"n","` + name + `":` + value + `}`
 }
 
-func decodes(t *testing.T, body string) []Custom {
+func decodes(t *testing.T, body string) []Event {
 	t.Helper()
 	events, err := new(Decoder).Decode([]byte(body))
 	if err != nil {

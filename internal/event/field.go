@@ -1,6 +1,7 @@
 package event
 
-// field numbers the fields of a custom event.
+// field numbers the fields of a form. The first ones are those that forms have in
+// common and that an Event has a place for; what else a form has comes behind them.
 type field uint8
 
 const (
@@ -17,30 +18,11 @@ const (
 	fieldTimestamp
 	fieldAnonymize
 	fieldProperties
+
+	commonFields = iota
 )
 
-// fields says of each field what it is called and, for a string, how many code
-// points it may have. An empty string counts as absent where min is 0: an empty
-// eventId must not make all such events one.
-var fields = [...]struct {
-	name     string
-	min, max int
-}{
-	fieldName:        {"name", 1, MaxNameLen},
-	fieldEventID:     {"eventId", 0, MaxEventIDLen},
-	fieldPath:        {"path", 0, MaxPathLen},
-	fieldAnonymousID: {"anonymousId", 0, MaxAnonymousIDLen},
-	fieldProfileID:   {"profileId", 1, MaxProfileIDLen},
-	fieldSessionID:   {"sessionId", 0, MaxSessionIDLen},
-	fieldNamespace:   {"namespace", 0, MaxNamespaceLen},
-	fieldSource:      {"source", 0, MaxSourceLen},
-	fieldWebsiteID:   {"websiteId", 0, MaxWebsiteIDLen},
-	fieldTimestamp:   {name: "timestamp"},
-	fieldAnonymize:   {name: "anonymizeVisitorIds"},
-	fieldProperties:  {name: "properties"},
-}
-
-// fieldOf is the inverse of fields' names. It is a switch because the compiler
+// fieldOf returns the number of a common field. It is a switch because the compiler
 // makes a search of it that costs less than hashing the key.
 func fieldOf(key []byte) field {
 	switch string(key) {
@@ -73,7 +55,7 @@ func fieldOf(key []byte) field {
 }
 
 // text returns where the string of field f is kept.
-func (e *Custom) text(f field) *[]byte {
+func (e *Event) text(f field) *[]byte {
 	switch f {
 	case fieldName:
 		return &e.Name
@@ -97,7 +79,7 @@ func (e *Custom) text(f field) *[]byte {
 }
 
 // fieldSet is a set of fields.
-type fieldSet uint16
+type fieldSet uint64
 
 func (s fieldSet) has(f field) bool { return s&(1<<f) != 0 }
 
@@ -105,9 +87,9 @@ func (s fieldSet) with(f field) fieldSet { return s | 1<<f }
 
 // FieldNames lists the fields of a custom event.
 func FieldNames() []string {
-	names := make([]string, 0, len(fields)-1)
-	for _, f := range fields[fieldUnknown+1:] {
-		names = append(names, f.name)
+	names := make([]string, len(Track.Fields))
+	for i := range Track.Fields {
+		names[i] = Track.Fields[i].Name
 	}
 	return names
 }

@@ -112,12 +112,12 @@ func matchesReference(t *testing.T, d *Decoder, body []byte) {
 }
 
 // wantPlain wants nothing in the texts of e that JSON escapes.
-func wantPlain(t *testing.T, body []byte, e *Custom) {
+func wantPlain(t *testing.T, body []byte, e *Event) {
 	t.Helper()
 	for f := fieldName; f <= fieldWebsiteID; f++ {
 		for _, c := range *e.text(f) {
 			if c < ' ' || c == '"' || c == '\\' {
-				t.Fatalf("Decode(%q): %s %q is said to be plain", body, fields[f].name, *e.text(f))
+				t.Fatalf("Decode(%q): %s %q is said to be plain", body, Track.fields[f].Name, *e.text(f))
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func verdictOf(t *testing.T, err error) verdict {
 	return invalid
 }
 
-func plain(e *Custom) referenceEvent {
+func plain(e *Event) referenceEvent {
 	return referenceEvent{
 		Name: string(e.Name), EventID: string(e.EventID), Path: string(e.Path),
 		AnonymousID: string(e.AnonymousID), ProfileID: string(e.ProfileID), SessionID: string(e.SessionID),

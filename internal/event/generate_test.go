@@ -33,12 +33,12 @@ func (g generator) body() []byte {
 func (g generator) event() string {
 	members := []string{`"name":` + g.pick(`"a"`, `"signup"`, g.text(256))}
 	for range g.IntN(6) {
-		f := fields[1+g.IntN(len(fields)-1)]
-		key := f.name
+		f := Track.Fields[g.IntN(len(Track.Fields))]
+		key := f.Name
 		if g.one(20) {
 			key = g.pick(`n\u0061me`, "unknown", "Name", "", "websiteid")
 		}
-		members = append(members, g.space()+`"`+key+`"`+g.space()+":"+g.space()+g.value(f.name, f.max))
+		members = append(members, g.space()+`"`+key+`"`+g.space()+":"+g.space()+g.value(f.Name, int(f.Max)))
 	}
 	return "{" + strings.Join(members, g.space()+",") + g.space() + "}"
 }

@@ -1,6 +1,6 @@
 package event
 
-// Limits of one custom event (specification 2.2 and 8). Lengths are counted in
+// Limits of one event (specification 2.2 and 8). Lengths are counted in
 // Unicode code points, sizes in bytes.
 const (
 	MaxNameLen         = 256
@@ -24,25 +24,53 @@ type Limit struct {
 	Min    int64  // 0 where there is no lower limit
 	Max    int64  // 0 where there is no upper limit
 	Unit   string
-	Status int // HTTP status of a request that exceeds it
+	Status int // HTTP status of a request that exceeds it; 0 for a text that is cut
 	Note   string
 }
 
-// Limits lists every limit of POST /track in the order of the documentation,
-// which is made from it. Tests try each at the limit and one beyond.
-var Limits = []Limit{
-	{"name", 1, MaxNameLen, "code points", 400, "required"},
-	{"properties", 0, MaxPropertiesKeys, "keys", 413, "keys of the object itself; those of nested objects do not count"},
-	{"properties", 0, MaxPropertiesBytes, "bytes", 413, "of compact JSON: as sent, less insignificant white space"},
-	{"eventId", 0, MaxEventIDLen, "code points", 400, "empty counts as absent"},
-	{"path", 0, MaxPathLen, "code points", 400, "empty counts as absent"},
-	{"anonymousId", 0, MaxAnonymousIDLen, "code points", 400, "empty counts as absent"},
-	{"profileId", 1, MaxProfileIDLen, "code points", 400, ""},
-	{"sessionId", 0, MaxSessionIDLen, "code points", 400, "empty counts as absent"},
-	{"timestamp", MinTimeMillis, MaxTimeMillis, "Unix milliseconds", 400, "more than an hour after receipt is stored as the time of receipt"},
-	{"namespace", 0, MaxNamespaceLen, "code points", 400, "empty counts as absent"},
-	{"source", 0, MaxSourceLen, "code points", 400, "empty counts as absent"},
-	{"websiteId", 0, MaxWebsiteIDLen, "code points", 400, "empty counts as absent"},
+// Limits lists the limits of a form in the order of the documentation, which is made
+// from it. Tests try each at the limit and one beyond.
+func (f *Form) Limits() []Limit {
+	var all []Limit
+	for i := range f.Fields {
+		all = f.Fields[i].limits(all)
+	}
+	return all
+}
+
+// limits appends the limits of one field.
+func (f *Field) limits(all []Limit) []Limit {
+	one := Limit{Name: f.Name, Min: max(f.Min, 0), Max: f.Max, Status: 400, Note: f.Note}
+	if len(f.Words) > 0 {
+		return all
+	}
+	switch f.Type {
+	case Object, Traits:
+		one.Status = 413
+		keys, bytes := one, one
+		keys.Max, keys.Unit, keys.Note = MaxPropertiesKeys, "keys", "keys of the object itself; those of nested objects do not count"
+		bytes.Max, bytes.Unit, bytes.Note = MaxPropertiesBytes, "bytes", "of compact JSON: as sent, less insignificant white space"
+		return append(all, keys, bytes)
+	case Time, Millis:
+		one.Unit = "Unix milliseconds"
+	case Number, Integer:
+		if one.Unit = "as a number"; f.Max == 0 {
+			return all
+		}
+	case Size:
+		one.Unit = "pixels"
+	case Text, Address, Referral:
+		if one.Unit = "code points"; f.Cut {
+			one.Status = 0
+		}
+	case Choice, Word, absent:
+		return all
+	}
+	return append(all, one)
+}
+
+// BodyLimits are those of every body.
+var BodyLimits = []Limit{
 	{"events in a batch", 1, 0, "events", 400, "at most what the size of the body allows"},
 	{"nesting", 0, MaxDepth, "levels", 400, "of objects and arrays in the whole body"},
 	{"body", 0, MaxBodyBytes, "bytes", 413, "as sent, and again after decompression"},

@@ -16,6 +16,7 @@ const (
 	RuleTooShort     Rule = "too_short"     // a string that may not be empty
 	RuleTooLong      Rule = "too_long"      // a string of too many code points
 	RuleInvalidValue Rule = "invalid_value" // a string that is none of the allowed ones
+	RuleOutOfRange   Rule = "out_of_range"  // a number beyond one of its bounds
 	RuleInvalidTime  Rule = "invalid_time"  // a timestamp in no known form
 	RuleTooEarly     Rule = "too_early"     // a timestamp before MinTimeMillis
 	RuleTooLarge     Rule = "too_large"     // properties over one of their limits
@@ -44,8 +45,16 @@ type Problem struct {
 // NoIndex is the Index of a Problem that does not belong to one event.
 const NoIndex = -1
 
-// MaxProblems bounds the list of problems; those beyond it are not told.
-const MaxProblems = 100
+// Bounds of what is told; what lies beyond them is not.
+const (
+	// MaxProblems is how many problems of a refused body are told.
+	MaxProblems = 100
+	// MaxRefused is how many events of a body DecodeEach refuses one by one: their
+	// answers are longer than they are.
+	MaxRefused = 10_000
+	// MaxEachProblems is how many problems of such events are told.
+	MaxEachProblems = MaxRefused
+)
 
 // Invalid says why a body is refused. Nothing of such a body is accepted.
 type Invalid struct { //nolint:errname // reads as event.Invalid

@@ -21,7 +21,7 @@ const (
 	tooLarge verdict = 413
 )
 
-// referenceEvent is a Custom in plain types.
+// referenceEvent is an Event in plain types.
 type referenceEvent struct {
 	Name, EventID, Path, AnonymousID, ProfileID, SessionID, Namespace, Source, WebsiteID string
 

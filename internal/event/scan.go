@@ -1,5 +1,7 @@
 package event
 
+import "encoding/binary"
+
 // Scanner walks JSON once, without a tree and without copying, and refuses what
 // lenient readers let pass: duplicate keys (compared after unescaping, at every
 // level), invalid UTF-8, raw control characters, bad escapes, numbers outside
@@ -15,9 +17,32 @@ type Scanner struct {
 	lone    bool // an unpaired surrogate was passed since it was last cleared
 	members int  // of the object that ended last
 
+	// lap holds the keys of the event before this one, in the order in which they
+	// came; step is the next to be expected. Programs write the keys of one event as
+	// they wrote those of the last, and a key that is expected need not be searched
+	// for its end.
+	lap  [lapKeys]lapKey
+	step int
+	// common is what fieldOf says of the key that was read last.
+	common field
+
 	at   int
 	rule Rule
 }
+
+// lapKeys is how many keys of an event are expected again in the next one.
+const lapKeys = 32
+
+// lapKey is a key as it was written, quotes and colon included: its bytes in two
+// words, and which bits of them count.
+type lapKey struct {
+	words, masks [2]uint64
+	n            int // bytes; 0 for none, or one that is too long
+	common       field
+}
+
+// lapKeyMax is how long a key may be to be kept.
+const lapKeyMax = 16
 
 // Reset starts on a new body. Slices handed out before are no longer valid.
 func (s *Scanner) Reset(body []byte) {
@@ -26,6 +51,7 @@ func (s *Scanner) Reset(body []byte) {
 		s.text = nil
 	}
 	s.keys.reset()
+	s.step = 0
 	s.blanks, s.lone, s.members, s.at, s.rule = 0, false, 0, 0, ""
 }
 
@@ -83,14 +109,25 @@ func (s *Scanner) markedText(i int) (text []byte, next int) {
 // returns the key unescaped and the position of the value.
 func (s *Scanner) Key(i int) (key []byte, next int) {
 	b := s.body
+	expected := &s.lap[s.step%lapKeys]
+	s.step++
+	if next = expected.match(b, i); next > 0 {
+		key, s.common = b[i+1:next-2:next-2], expected.common
+		if b[next] <= ' ' {
+			next = s.Blank(next)
+		}
+		return key, next
+	}
 	if i >= len(b) || b[i] != '"' {
 		return nil, s.fail(i, RuleMalformed)
 	}
 	if end := plainEnd(b, i+1); end+1 < len(b) && b[end] == '"' && b[end+1] == ':' {
+		expected.keep(b[i : end+2])
 		key, i = b[i+1:end:end], end+1
 	} else if key, i = s.markedText(i + 1); i < 0 {
 		return nil, -1
 	}
+	s.common = fieldOf(key)
 	if i < len(b) && b[i] <= ' ' {
 		i = s.Blank(i)
 	}
@@ -103,6 +140,40 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	}
 	return key, i
 }
+
+// match returns the position behind the key when it stands at i and something
+// follows it, else 0.
+func (k *lapKey) match(b []byte, i int) (next int) {
+	if i+lapKeyMax >= len(b) {
+		return 0
+	}
+	text := b[i : i+lapKeyMax : i+lapKeyMax]
+	if (binary.LittleEndian.Uint64(text)^k.words[0])&k.masks[0]|(binary.LittleEndian.Uint64(text[8:])^k.words[1])&k.masks[1] != 0 || k.n == 0 {
+		return 0
+	}
+	return i + k.n
+}
+
+// keep notes a key that has no escape.
+func (k *lapKey) keep(text []byte) {
+	if k.n = len(text); k.n > lapKeyMax {
+		*k = lapKey{}
+		return
+	}
+	k.common = fieldOf(text[1 : k.n-2])
+	var room, mask [lapKeyMax]byte
+	copy(room[:], text)
+	for i := range text {
+		mask[i] = 0xFF
+	}
+	for half := range k.words {
+		k.words[half] = binary.LittleEndian.Uint64(room[8*half:])
+		k.masks[half] = binary.LittleEndian.Uint64(mask[8*half:])
+	}
+}
+
+// Again says that what follows probably has the keys that followed the last call.
+func (s *Scanner) Again() { s.step = 0 }
 
 // First returns the position of the first member after the bracket at i. More is
 // false when the container is empty; next then stands after closing.

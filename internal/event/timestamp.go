@@ -19,14 +19,14 @@ const (
 )
 
 // timestamp reads the value at i: a number of Unix milliseconds, whose fraction
-// is dropped, or a string that parseTime knows.
-func (d *Decoder) timestamp(e *Custom, i, index, depth int) int {
+// is dropped, or, where the field may be one, a string that parseTime knows.
+func (d *Decoder) timestamp(e *Event, f *Field, i, index, depth int) int {
 	s := &d.scan
 	var millis int64
 	var ok bool
 	var next int
 	switch c := s.body[i]; {
-	case c == '"':
+	case c == '"' && f.Type == Time:
 		var text []byte
 		if text, next = s.Text(i); next >= 0 {
 			millis, ok = parseTime(text)
@@ -37,15 +37,17 @@ func (d *Decoder) timestamp(e *Custom, i, index, depth int) int {
 		} else if next = s.Number(i); next >= 0 {
 			millis, ok = parseMillis(s.body[i:next])
 		}
+	case f.Type == Millis:
+		return d.wrongType(f, "a number of Unix milliseconds", i, index, depth)
 	default:
-		return d.wrongType(fieldTimestamp, "a number of Unix milliseconds or an ISO 8601 string", i, index, depth)
+		return d.wrongType(f, "a number of Unix milliseconds or an ISO 8601 string", i, index, depth)
 	}
 	switch {
 	case next < 0:
 	case !ok:
-		d.reject(index, fieldTimestamp, RuleInvalidTime, "timestamp must be Unix milliseconds or an ISO 8601 string")
+		d.reject(index, f, RuleInvalidTime, "timestamp must be Unix milliseconds or an ISO 8601 string")
 	case millis < MinTimeMillis:
-		d.reject(index, fieldTimestamp, RuleTooEarly, "timestamp must not be before 2000-01-01; a number is Unix time in milliseconds")
+		d.reject(index, f, RuleTooEarly, "timestamp must not be before 2000-01-01; a number is Unix time in milliseconds")
 	default:
 		e.TimeMillis, e.HasTime = millis, true
 	}

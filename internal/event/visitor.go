@@ -3,6 +3,7 @@ package event
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 )
 
 // ParseAnonymize reads a website's setting: "true", "false" or "auto"; "" is
@@ -30,6 +31,11 @@ func HidesVisitor(event, website Anonymize) bool {
 	}
 	return event != AnonymizeFalse
 }
+
+// SaltGrace is for how long after the end of its UTC day a salt is kept: edges
+// whose clocks are behind by less than that still hash with it. After that
+// nobody can compute again which visitor a stored id belongs to.
+const SaltGrace = 10 * time.Minute
 
 // HashedVisitorLen is the length of a hashed visitor id.
 const HashedVisitorLen = 2 * sha256.Size

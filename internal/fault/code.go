@@ -25,6 +25,7 @@ const (
 
 	Parse            Code = "PARSE"
 	MissingProjectID Code = "MISSING_PROJECT_ID"
+	Compilation      Code = "COMPILATION_ERROR"
 	NotFound         Code = "NOT_FOUND"
 	Conflict         Code = "CONFLICT"
 	KeyReused        Code = "IDEMPOTENCY_MISMATCH"

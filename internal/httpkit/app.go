@@ -1,6 +1,7 @@
 package httpkit
 
 import (
+	"bytes"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 )
@@ -25,6 +27,10 @@ type Config struct {
 	// MaxInFlight is how many requests are served at the same time; one more is
 	// answered 503. 0 means 16384.
 	MaxInFlight int
+	// Admission gives bodies their memory; nil means 256 MiB for all of them.
+	Admission *admission.Gate
+	// Conns bounds connections and how long they may take.
+	Conns Conns
 	// AccessLog logs one line per request.
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
@@ -43,15 +49,6 @@ type Deps struct {
 	Tracer  trace.Tracer
 }
 
-// Time limits of a connection.
-const (
-	// readTimeout bounds a whole request, header and body, and the wait for the
-	// next one: load balancers keep connections for 60 s at most. Both are the
-	// same so that one deadline serves both, see guardedConn.
-	readTimeout  = 75 * time.Second
-	writeTimeout = 30 * time.Second // an answer
-)
-
 // Sizes of the header of a request, in bytes; a longer one is answered 431.
 const (
 	ingestionHeaderBytes = 8 << 10
@@ -61,6 +58,7 @@ const (
 const (
 	defaultDeadline    = 30 * time.Second
 	defaultMaxInFlight = 16384
+	defaultBodyMemory  = 256 << 20
 )
 
 // kit is what all requests of one app share.
@@ -69,10 +67,16 @@ type kit struct {
 	log      *slog.Logger
 	tracer   trace.Tracer // nil when nothing is traced
 	metrics  *metrics
-	budget   budget
 	inFlight atomic.Int64
 	draining atomic.Bool
-	handler  fasthttp.RequestHandler // fiber's
+	// connections counts those that are open.
+	connections atomic.Int64
+	streams     streams
+	// cutDelay is how long they go on once a stop has begun.
+	cutDelay time.Duration
+	// settle is how long a stop keeps idle connections open.
+	settle  time.Duration
+	handler fasthttp.RequestHandler // fiber's
 }
 
 // New returns the fiber app of a host, without routes. It opens nothing.
@@ -89,7 +93,11 @@ func New(cfg Config, deps Deps) *fiber.App {
 	if cfg.MaxInFlight == 0 {
 		cfg.MaxInFlight = defaultMaxInFlight
 	}
-	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer)}
+	if cfg.Admission == nil {
+		cfg.Admission = admission.New(admission.Config{Host: cfg.Host.String(), Memory: defaultBodyMemory}, admission.Deps{Metrics: deps.Metrics})
+	}
+	cfg.Conns = cfg.Conns.orDefaults()
+	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle}
 	k.metrics = newMetrics(deps.Metrics, k)
 
 	headerBytes := queryHeaderBytes
@@ -104,9 +112,9 @@ func New(cfg Config, deps Deps) *fiber.App {
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true, // JSON comes under any content type
 		ReadBufferSize:               headerBytes,
-		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
-		IdleTimeout:                  readTimeout,
+		ReadTimeout:                  cfg.Conns.Idle,
+		WriteTimeout:                 cfg.Conns.Write,
+		IdleTimeout:                  cfg.Conns.Idle,
 		DisableStartupMessage:        true,
 		Network:                      "tcp",
 		ErrorHandler: func(c *fiber.Ctx, err error) error {
@@ -132,10 +140,14 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	defer k.inFlight.Add(-1)
 	switch {
 	case n > int64(k.cfg.MaxInFlight):
-		k.fail(rc, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: time.Second})
+		k.metrics.refuse(inFlight)
+		k.fail(rc, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errInFlight})
 	case k.cfg.Host == Ingestion && cors(rc), k.cfg.Host == Query && k.cfg.Site.cors(rc):
 	case !knownMethod(rc.Method()):
 		k.fail(rc, fault.New(fault.MethodNotAllowed))
+	case ambiguous(&rc.Request.Header):
+		k.fail(rc, fiber.ErrBadRequest)
+		r.hangUp(rc)
 	default:
 		k.handle(rc, r)
 	}
@@ -147,7 +159,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	}
 	took := time.Since(r.start)
 	status := rc.Response.StatusCode()
-	k.metrics.of(r.route).observe(status, took)
+	k.metrics.of(r.route).observe(status, took, len(r.raw.b))
 	if k.cfg.AccessLog {
 		k.logAccess(rc, r, status, took)
 	}
@@ -180,6 +192,42 @@ func (k *kit) route(c *fiber.Ctx) error {
 		r.route = c.Route()
 	}
 	return err
+}
+
+// chunkedBody is what fasthttp says of the length of one.
+const chunkedBody = -1
+
+// ambiguous reports a request whose body another server may see end elsewhere, so
+// that it would take a part of it for the next request. RFC 9112 has it refused and
+// the connection closed.
+func ambiguous(h *fasthttp.RequestHeader) bool {
+	raw := h.RawHeaders()
+	return spacedName(raw) ||
+		h.ContentLength() == chunkedBody && bytes.Contains(bytes.ToLower(raw), []byte("content-length:"))
+}
+
+// spacedName reports whether white space stands before the colon of a header
+// field, which some take for the field and some do not.
+func spacedName(raw []byte) bool {
+	for _, before := range [...]string{" :", "\t:"} {
+		for rest := raw; ; {
+			i := bytes.Index(rest, []byte(before))
+			if i < 0 {
+				break
+			}
+			line := rest[bytes.LastIndexByte(rest[:i], '\n')+1 : i]
+			if bytes.IndexByte(line, ':') < 0 {
+				return true
+			}
+			// The rest of the line is a value.
+			end := bytes.IndexByte(rest[i:], '\n')
+			if end < 0 {
+				break
+			}
+			rest = rest[i+end:]
+		}
+	}
+	return false
 }
 
 // knownMethod reports whether fiber knows the method.

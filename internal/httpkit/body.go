@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/fault"
 )
 
@@ -23,12 +23,14 @@ const (
 	// prefetchBytes is how much of a body fasthttp reads before it calls the
 	// handler.
 	prefetchBytes = 8 << 10
-	// budgetBytes is the memory that all large bodies together may take.
-	budgetBytes = 256 << 20
-	// keepBytes is the largest buffer that is kept for the next request, and the
-	// size up to which a body is not counted against the budget.
+	// keepBytes is the largest buffer that is kept for the next request.
 	keepBytes = 64 << 10
-	minBytes  = 4 << 10 // the smallest buffer, so that pooled ones fit most bodies
+	// minBytes is the smallest buffer, so that pooled ones fit most bodies, and the
+	// size up to which a body is no claim on memory.
+	minBytes = 4 << 10
+	// firstBytes and growth are the steps in which memory follows what arrives.
+	firstBytes = 16 << 10
+	growth     = 4
 )
 
 // errBodySyntax is a body that ends early or is not framed as HTTP asks.
@@ -38,8 +40,8 @@ var errBodySyntax = errors.New("reading the request body")
 // returns, so an answer must copy what it repeats (Write, not Send), and it must
 // not be written to. The errors are faults: PayloadTooLarge
 // over the app's body limit, before or after decompression; Validation for an
-// encoding that is unknown, repeated or broken; ServiceUnavailable when the
-// memory for large bodies is in use; DeadlineExceeded when the caller is too slow.
+// encoding that is unknown, repeated or broken; ServiceUnavailable when there is no
+// memory for it; DeadlineExceeded when the caller is too slow.
 func Body(c *fiber.Ctx) ([]byte, error) {
 	rc := c.Context()
 	r := requestOf(rc)
@@ -54,7 +56,7 @@ func Body(c *fiber.Ctx) ([]byte, error) {
 	if err != nil || enc == nil {
 		return raw, err
 	}
-	return r.inflate(enc, raw)
+	return r.inflate(rc, enc, raw)
 }
 
 // readBody reads the body as it was sent.
@@ -76,20 +78,24 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	if length >= 0 {
 		most = length + 1
 	}
+	conn, _ := rc.Conn().(*guardedConn)
+	conn.bodyBegins()
+	defer conn.bodyEnds()
 	// The memory follows what has arrived, not what was announced.
-	for size := min(most, keepBytes); ; size = min(most, 2*size) {
-		if err := r.raw.grow(size, &r.kit.budget); err != nil {
+	for size := min(most, firstBytes); ; size = min(most, growth*size) {
+		if err := r.claim(rc, size); err != nil {
 			r.drain(rc)
 			return nil, err
 		}
-		err := r.raw.fill(body)
+		r.raw.grow(size)
+		err := r.raw.fill(body, size)
 		switch {
 		case err == io.EOF && (length < 0 || len(r.raw.b) == length): //nolint:errorlint // io.Reader's own contract
 			r.consumed = true
 			return r.raw.b, nil
 		case err != nil: // also fasthttp's EOF for a body that ended early
 			r.hangUp(rc)
-			return nil, readFault(err)
+			return nil, readFault(err, conn)
 		case len(r.raw.b) > limit:
 			r.drain(rc)
 			return nil, fault.New(fault.PayloadTooLarge)
@@ -118,12 +124,13 @@ func (r *request) drain(rc *fasthttp.RequestCtx) {
 	if body == nil {
 		return
 	}
+	if conn, ok := rc.Conn().(*guardedConn); ok {
+		conn.bodyEnds()
+	}
 	if err := rc.Conn().SetReadDeadline(time.Now().Add(drainTime)); err != nil {
 		return
 	}
-	if r.raw.grow(drainStep, nil) != nil {
-		return
-	}
+	r.raw.grow(drainStep)
 	scratch := r.raw.b[:cap(r.raw.b)]
 	for left := drainBytes; left > 0; {
 		n, err := body.Read(scratch[:min(left, len(scratch))])
@@ -143,42 +150,50 @@ func (r *request) hangUp(rc *fasthttp.RequestCtx) {
 	}
 }
 
-// readFault maps an error of the connection or of the body's framing.
-func readFault(err error) *fault.Error {
-	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+// readFault maps an error of the connection, or of the body's framing, whose own
+// errors do not tell a deadline that was met within a chunk.
+func readFault(err error, conn *guardedConn) *fault.Error {
+	ne, ok := errors.AsType[net.Error](err)
+	if ok && ne.Timeout() || conn != nil && conn.expired {
 		return &fault.Error{Code: fault.DeadlineExceeded, Message: "The body did not arrive in time", Err: err}
 	}
 	return fault.Wrap(fault.Validation, errors.Join(errBodySyntax, err))
 }
 
-// buffer is a body's memory. What exceeds keepBytes is counted against a budget
-// while it is held, and is not kept.
-type buffer struct {
-	b       []byte
-	counted int64
-}
-
-// grow makes room for size bytes in all, keeping what is there.
-func (b *buffer) grow(size int, budget *budget) error {
-	if cap(b.b) >= size {
+// claim claims memory for a body of size bytes, and waits a little for it. One that
+// fits into what every request has claims nothing.
+func (r *request) claim(rc *fasthttp.RequestCtx, size int) error {
+	if size <= minBytes {
 		return nil
 	}
-	size = max(size, minBytes)
-	if size > keepBytes && budget != nil {
-		if !budget.take(int64(size)) {
-			return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: time.Second}
-		}
-		budget.give(b.counted)
-		b.counted = int64(size)
-	}
-	b.b = append(make([]byte, 0, size), b.b...)
-	return nil
+	r.openClaim(rc)
+	return r.claimed.Await(r.ctx, int64(size)-r.claimed.Bytes())
 }
 
-// fill reads until the buffer is full or the reader fails.
-func (b *buffer) fill(r io.Reader) error {
-	for len(b.b) < cap(b.b) {
-		n, err := r.Read(b.b[len(b.b):cap(b.b)])
+// openClaim begins the claim, in the name of the caller's address: a body is read
+// before anybody is recognised.
+func (r *request) openClaim(rc *fasthttp.RequestCtx) {
+	if r.claims {
+		return
+	}
+	who := r.kit.cfg.Proxies.resolve(rc).As16()
+	r.claimed, r.claims = r.kit.cfg.Admission.Open(admission.Body, string(who[:]), ""), true
+}
+
+// buffer is a body's memory.
+type buffer struct{ b []byte }
+
+// grow makes room for size bytes in all, keeping what is there.
+func (b *buffer) grow(size int) {
+	if cap(b.b) < size {
+		b.b = append(make([]byte, 0, max(size, minBytes)), b.b...)
+	}
+}
+
+// fill reads until there are size bytes or the reader fails.
+func (b *buffer) fill(r io.Reader, size int) error {
+	for len(b.b) < size {
+		n, err := r.Read(b.b[len(b.b):size])
 		b.b = b.b[:len(b.b)+n]
 		if err != nil {
 			return err
@@ -188,27 +203,8 @@ func (b *buffer) fill(r io.Reader) error {
 }
 
 // release empties the buffer for the next request.
-func (b *buffer) release(budget *budget) {
-	budget.give(b.counted)
-	b.counted = 0
+func (b *buffer) release() {
 	if b.b = b.b[:0]; cap(b.b) > keepBytes {
 		b.b = nil
-	}
-}
-
-// budget counts bytes that are shared by all requests.
-type budget struct{ used atomic.Int64 }
-
-func (b *budget) take(n int64) bool {
-	if b.used.Add(n) > budgetBytes {
-		b.used.Add(-n)
-		return false
-	}
-	return true
-}
-
-func (b *budget) give(n int64) {
-	if n != 0 {
-		b.used.Add(-n)
 	}
 }

@@ -124,6 +124,10 @@ var Codes = []Row{
 		Meaning: "The request names nothing to query.",
 	},
 	{
+		Code: fault.Compilation, Status: 400, Message: "The query does not compile",
+		Meaning: "The query to be compiled breaks a rule; the list of problems names each field.",
+	},
+	{
 		Code: fault.NotFound, Status: 404, Message: "Not found",
 		Meaning: "No such route or resource.",
 	},

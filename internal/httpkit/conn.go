@@ -1,8 +1,13 @@
 package httpkit
 
 import (
+	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
+	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,42 +18,105 @@ const (
 	// answer.
 	lingerTime  = 2 * time.Second
 	lingerBytes = drainBytes
-	// deadlineStep is how much earlier than asked for a deadline may strike.
-	deadlineStep = time.Second
+	// deadlineParts is the part of Conns.Idle by which a deadline may strike earlier
+	// than asked for: about a second.
+	deadlineParts = 64
+	// bodyFraming is how many times the body limit may arrive of a body with what
+	// frames it: chunks have extensions, which nobody reads.
+	bodyFraming = 8
+	// bodyParts is the part of Conns.Body by which that of a body may.
+	bodyParts = 16
 	// lastCall is how long a request that has begun to arrive may still take
 	// once a stop has begun.
 	lastCall = 10 * time.Second
 )
 
-// listener closes once and knows the connections that it accepted.
+var errFraming = errors.New("the framing of the body takes too much")
+
+// listener closes once, knows the connections that it accepted and turns away
+// those that are too many.
 type listener struct {
 	net.Listener
+	kit  *kit
 	once sync.Once
 	err  error
 
+	turning chan struct{} // one for each connection that is being turned away
+
 	mu       sync.Mutex
 	conns    map[*guardedConn]struct{}
+	sites    map[netip.Addr]int // connections of each address
 	stopping bool
 }
 
-func newListener(l net.Listener) *listener {
-	return &listener{Listener: l, conns: map[*guardedConn]struct{}{}}
+func newListener(l net.Listener, k *kit) *listener {
+	return &listener{
+		Listener: l, kit: k, conns: map[*guardedConn]struct{}{}, sites: map[netip.Addr]int{},
+		turning: make(chan struct{}, turnsAtOnce),
+	}
 }
 
-// Accept returns the next connection.
+// Accept returns the next connection that may be served.
 func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if !exhausted(err) {
+				return nil, err
+			}
+			l.kit.log.LogAttrs(context.Background(), slog.LevelError, "no connection can be accepted", slog.Any("error", err))
+			<-time.After(acceptPause)
+			continue
+		}
+		g, why := l.add(c)
+		if g != nil {
+			return g, nil
+		}
+		l.turnAway(c, why)
 	}
-	g := &guardedConn{Conn: c, listener: l}
+}
+
+// add takes a connection in, unless there are too many.
+func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
+	most := &l.kit.cfg.Conns
+	g := &guardedConn{Conn: c, listener: l, limits: most, site: siteOf(c)}
+	if most.MaxPerAddr == 0 || l.kit.cfg.Proxies.trusts(g.site) {
+		g.site = netip.Addr{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conns[g] = struct{}{}
-	if l.stopping {
-		err = g.hurry()
+	if most.Max > 0 && len(l.conns) >= most.Max {
+		return nil, tooMany
 	}
-	return g, err
+	if g.site.IsValid() {
+		if l.sites[g.site] >= most.MaxPerAddr {
+			return nil, tooManyFrom
+		}
+		l.sites[g.site]++
+	}
+	l.conns[g] = struct{}{}
+	l.kit.connections.Add(1)
+	if l.stopping {
+		g.hurry() //nolint:errcheck // a connection that cannot take a deadline is closed already
+	}
+	return g, 0
+}
+
+// remove forgets a connection, once.
+func (l *listener) remove(c *guardedConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.conns[c]; !known {
+		return
+	}
+	delete(l.conns, c)
+	l.kit.connections.Add(-1)
+	if !c.site.IsValid() {
+		return
+	}
+	if l.sites[c.site]--; l.sites[c.site] == 0 {
+		delete(l.sites, c.site)
+	}
 }
 
 // Close closes the listener; fasthttp and a stop both do.
@@ -92,34 +160,164 @@ func (l *listener) closeUnused() {
 
 // guardedConn is what fasthttp sees of a connection.
 //
-// It spares fasthttp's three deadlines per request: one that lies at most
-// deadlineStep before the one asked for is left as it is.
+// It spares fasthttp's three deadlines per request: one that lies less than a
+// step before the one asked for is left as it is.
+//
+// It ends a request that arrives too slowly: its header by a deadline from the
+// second read on, since most requests come in one, and its body by a deadline that
+// moves with what has arrived.
 //
 // And it may be closed while its client still sends: a plain close would then
 // reset the connection and take the answer along.
 type guardedConn struct {
 	net.Conn
 	listener *listener
+	limits   *Conns
+	site     netip.Addr  // that it counts for; invalid for none
 	used     atomic.Bool // something was read
 	hurried  atomic.Bool // read deadlines are what hurry set
+	severed  atomic.Bool // nothing more is written
 	lingers  atomic.Bool
 
-	read, write time.Time // deadlines in force; only fasthttp's goroutine sets them
+	// Of fasthttp's goroutine only:
+
+	read, write time.Time // deadlines in force
+	phase       phase
+	began       time.Time // of the body: its first read
+	arrived     int       // bytes of it
+	expired     bool      // a read met its deadline
+	streaming   bool      // the answer is a stream: each write has its own deadline
 }
+
+// phase is what is expected of a connection's client.
+type phase uint8
+
+const (
+	firstBytesDue phase = iota // the first bytes of a request
+	headerDue                  // more of its header; no deadline for it is set yet
+	headerTimed                // more of its header, until a deadline
+	bodyDue                    // its body
+	answerDue                  // nothing: it is our turn
+)
 
 // Read reads from the connection.
 func (c *guardedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 && !c.used.Load() {
-		c.used.Store(true)
+	if c.phase == headerDue || c.phase == bodyDue {
+		if err := c.press(); err != nil {
+			return 0, err
+		}
 	}
-	return n, err
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.tell(err)
+		return n, err
+	}
+	switch {
+	case n == 0:
+	case c.phase == firstBytesDue:
+		c.phase = headerDue
+		if !c.used.Load() {
+			c.used.Store(true)
+		}
+	case c.phase == bodyDue:
+		if c.arrived += n; c.arrived > bodyFraming*c.listener.kit.cfg.BodyLimit {
+			return 0, errFraming
+		}
+	}
+	return n, nil
 }
 
-// SetReadDeadline sets the deadline of reads, up to deadlineStep too early, and
+// Write writes to the connection. After an answer the next request is awaited.
+func (c *guardedConn) Write(p []byte) (int, error) {
+	c.phase = firstBytesDue
+	if c.streaming {
+		if err := c.SetWriteDeadline(time.Now().Add(c.limits.Write)); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Write(p)
+}
+
+// streams says whether the answer is a stream. It may be called on nil.
+func (c *guardedConn) streams(streaming bool) {
+	if c != nil {
+		c.streaming = streaming
+	}
+}
+
+// sever ends writing, also a write that waits for the client. It may be called on
+// nil and from anywhere.
+func (c *guardedConn) sever() {
+	if c != nil {
+		c.severed.Store(true)
+		c.Conn.SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // a connection that cannot take a deadline is closed already
+	}
+}
+
+// press sets the deadline of the next read of a request that came in part.
+func (c *guardedConn) press() error {
+	now := time.Now()
+	if c.phase == headerDue {
+		c.phase = headerTimed
+		return c.deadline(now.Add(c.limits.Header))
+	}
+	if c.began.IsZero() {
+		c.began = now
+	}
+	until := c.began.Add(c.limits.Body + time.Duration(c.arrived)*time.Second/time.Duration(c.limits.BodyRate))
+	if last := c.began.Add(c.limits.Idle); until.After(last) {
+		until = last
+	}
+	if until.Sub(c.read).Abs() < c.limits.Body/bodyParts {
+		return nil
+	}
+	return c.deadline(until)
+}
+
+// tell notes and counts a request that came too slowly.
+func (c *guardedConn) tell(err error) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	c.expired = true
+	if c.hurried.Load() {
+		return
+	}
+	switch c.phase {
+	case headerTimed:
+		c.listener.kit.metrics.refuse(slowHeader)
+	case bodyDue:
+		c.listener.kit.metrics.refuse(slowBody)
+	case firstBytesDue, headerDue, answerDue:
+	}
+}
+
+// bodyBegins and bodyEnds stand around the reading of a body that is wanted. Both
+// may be called on nil, for a connection that is none of ours.
+func (c *guardedConn) bodyBegins() {
+	if c != nil {
+		c.phase, c.arrived, c.began = bodyDue, 0, time.Time{}
+	}
+}
+
+func (c *guardedConn) bodyEnds() {
+	if c != nil {
+		c.phase = answerDue
+	}
+}
+
+// SetReadDeadline sets the deadline of reads, up to a step too early, and
 // not beyond that of a stop.
 func (c *guardedConn) SetReadDeadline(t time.Time) error {
-	if c.hurried.Load() || inForce(c.read, t) {
+	if c.inForce(c.read, t) {
+		return nil
+	}
+	return c.deadline(t)
+}
+
+// deadline sets the deadline of reads, unless a stop has set it.
+func (c *guardedConn) deadline(t time.Time) error {
+	if c.hurried.Load() {
 		return nil
 	}
 	c.read = t
@@ -135,27 +333,31 @@ func (c *guardedConn) hurry() error {
 	return c.Conn.SetReadDeadline(time.Now().Add(lastCall))
 }
 
-// SetWriteDeadline sets the deadline of writes, up to deadlineStep too early.
+// SetWriteDeadline sets the deadline of writes, up to a step too early.
 func (c *guardedConn) SetWriteDeadline(t time.Time) error {
-	if inForce(c.write, t) {
+	if c.inForce(c.write, t) {
 		return nil
 	}
 	c.write = t
-	return c.Conn.SetWriteDeadline(t)
+	err := c.Conn.SetWriteDeadline(t)
+	if err == nil && c.severed.Load() { // meanwhile
+		c.sever()
+	}
+	return err
 }
 
 // inForce reports whether the deadline have will do for want.
-func inForce(have, want time.Time) bool {
+func (c *guardedConn) inForce(have, want time.Time) bool {
 	early := want.Sub(have)
-	return !have.IsZero() && 0 <= early && early < deadlineStep
+	return !have.IsZero() && 0 <= early && early < c.step()
 }
+
+func (c *guardedConn) step() time.Duration { return c.limits.Idle / deadlineParts }
 
 // Close closes the connection; when it lingers, only after the client has seen
 // the end of the answer.
 func (c *guardedConn) Close() error {
-	c.listener.mu.Lock()
-	delete(c.listener.conns, c)
-	c.listener.mu.Unlock()
+	c.listener.remove(c)
 	if c.lingers.CompareAndSwap(true, false) {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil &&
 			tcp.SetReadDeadline(time.Now().Add(lingerTime)) == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/fault"
 )
 
@@ -33,7 +34,7 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 		if conn, ok := rc.Conn().(*guardedConn); ok {
 			conn.lingers.Store(true)
 		}
-		defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start)) }()
+		defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start), 0) }()
 	}
 	f := k.resolve(err)
 	k.logFailure(r, f)
@@ -149,9 +150,10 @@ func challengeOf(origin string) string {
 }
 
 // logFailure logs a fault of the server, once. Callers' own faults are for their
-// eyes only; bursts are thinned by package telemetry.
+// eyes only, and requests for which there is no room are counted and told of as a
+// whole; other bursts are thinned by package telemetry.
 func (k *kit) logFailure(r *request, f failure) {
-	if f.status < http.StatusInternalServerError {
+	if f.status < http.StatusInternalServerError || errors.Is(f.Err, admission.ErrRefused) {
 		return
 	}
 	level := slog.LevelWarn

@@ -83,25 +83,34 @@ func refusedEncoding(message string) *fault.Error {
 }
 
 // inflate decompresses raw up to the body limit.
-func (r *request) inflate(e *encoding, raw []byte) ([]byte, error) {
+func (r *request) inflate(rc *fasthttp.RequestCtx, e *encoding, raw []byte) ([]byte, error) {
 	if len(r.inflated.b) > 0 { // asked before
 		return r.inflated.b, nil
+	}
+	limit := r.kit.cfg.BodyLimit
+	first := min(4*len(raw), limit) + 1
+	// Before the slot, so that nobody waits for memory in it.
+	if err := r.claim(rc, len(raw)+first); err != nil {
+		return nil, err
 	}
 	inflating <- struct{}{}
 	defer func() { <-inflating }()
 
-	limit := r.kit.cfg.BodyLimit
 	idle, _ := e.idle.Get().(io.Reader)
 	z, err := e.reset(idle, bytes.NewReader(raw))
 	if err != nil {
 		return nil, brokenEncoding(e, err)
 	}
 	defer e.put(z)
-	for size := min(4*len(raw), limit) + 1; ; size = min(2*size, limit+1) {
-		if err := r.inflated.grow(size, &r.kit.budget); err != nil {
-			return nil, err
+	for size := first; ; size = min(2*size, limit+1) {
+		if size > first {
+			r.openClaim(rc)
+			if err := r.claimed.Take(int64(len(raw)+size) - r.claimed.Bytes()); err != nil {
+				return nil, err
+			}
 		}
-		err := r.inflated.fill(z)
+		r.inflated.grow(size)
+		err := r.inflated.fill(z, size)
 		switch {
 		case len(r.inflated.b) > limit:
 			return nil, fault.New(fault.PayloadTooLarge)

@@ -61,7 +61,7 @@ func serve(t *testing.T, app *fiber.App) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := newListener(l)
+	ln := newListener(l, kitOf(app))
 	served := make(chan error, 1)
 	go func() { served <- app.Listener(ln) }()
 	t.Cleanup(func() {

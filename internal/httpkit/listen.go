@@ -20,6 +20,7 @@ const settle = time.Second
 //
 // A stop refuses new connections, answers what was begun and what still arrives
 // on open connections with Connection: close, and returns when all are closed.
+// Streams that have not ended a while later are cut off.
 func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) lifecycle.Part {
 	var ln *listener
 	return lifecycle.Part{
@@ -29,7 +30,7 @@ func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) li
 			if err != nil {
 				return err
 			}
-			ln = newListener(l)
+			ln = newListener(l, kitOf(app))
 			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("part", name), slog.String("addr", l.Addr().String()))
 			return nil
 		},
@@ -57,17 +58,22 @@ func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) li
 func drain(ctx context.Context, app *fiber.App, ln *listener) error {
 	// In this order, because who is told to go comes back at once.
 	err := ln.Close()
-	if k := kitOf(app); k != nil {
+	k, wait := kitOf(app), settle
+	if k != nil {
 		k.draining.Store(true)
+		wait = k.settle
 	}
 	ln.hurry()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	// Counted here: once its listener is closed, fasthttp counts one too few, and
 	// would close the last connection as idle while a request is on its way.
-	for end := time.Now().Add(settle); ln.open() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(wait); ln.open() > 0 && time.Now().Before(end); {
 		<-tick.C
 	}
 	ln.closeUnused()
+	if k != nil {
+		defer time.AfterFunc(k.cutDelay, k.streams.cutAll).Stop()
+	}
 	return errors.Join(err, app.ShutdownWithContext(ctx))
 }

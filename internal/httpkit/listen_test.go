@@ -63,6 +63,7 @@ func startPart(t *testing.T, app *fiber.App) (addr string, stop context.CancelFu
 func TestAStopUnderLoadLosesNoRequest(t *testing.T) {
 	t.Parallel()
 	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	kitOf(app).settle = time.Minute // longer than any client here stands still
 	var served, confirmed, told atomic.Int64
 	app.Post("/echo", func(c *fiber.Ctx) error {
 		b, err := Body(c)
@@ -126,6 +127,7 @@ func TestAStopWaitsForWhatWasBegunAndServesWhatIsOnItsWay(t *testing.T) {
 		<-leave
 		return c.SendString("done")
 	})
+	kitOf(app).settle = time.Minute
 	app.Get("/quick", func(c *fiber.Ctx) error { return c.SendString("done") })
 	addr, stop, stopped := startPart(t, app)
 
@@ -173,6 +175,8 @@ func TestAStopWaitsForWhatWasBegunAndServesWhatIsOnItsWay(t *testing.T) {
 	}
 	close(leave)
 	expect(slow, true)
+	slow.Close()
+	idle.Close()
 	if err := <-stopped; err != nil {
 		t.Errorf("stopping: %v", err)
 	}

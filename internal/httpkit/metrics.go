@@ -19,7 +19,10 @@ const unmatched = "unmatched"
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	bytes    *prometheus.CounterVec
 	inFlight prometheus.GaugeFunc
+	refused  [refusals]prometheus.Counter // connections, and requests over the bound
+	cut      [cuts]prometheus.Counter     // streams
 
 	routes sync.Map // *fiber.Route → *routeMetrics
 	none   *routeMetrics
@@ -37,15 +40,17 @@ func newMetrics(reg prometheus.Registerer, k *kit) *metrics {
 			Help:    "Time from a request's header to its answer being ready, by route pattern.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15), // 0.5 ms to 8 s
 		}, []string{"route"}),
+		bytes: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_http_body_bytes_total",
+			Help: "Bytes of request bodies as they were sent, compressed ones before decompression, by route pattern; what was thrown away unread is not counted.",
+		}, []string{"route"}),
 		inFlight: f.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "millrace_http_requests_in_flight",
 			Help: "Requests being served.",
 		}, func() float64 { return float64(k.inFlight.Load()) }),
 	}
-	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_http_large_body_bytes",
-		Help: "Memory held by request bodies over 64 KiB.",
-	}, func() float64 { return float64(k.budget.used.Load()) })
+	m.conns(f, k)
+	m.streams(f, k)
 	m.none = m.newRoute(unmatched, "")
 	return m
 }
@@ -57,13 +62,17 @@ type routeMetrics struct {
 	route   string
 	method  string
 	seconds prometheus.Observer
+	bytes   prometheus.Counter
 	status  [maxStatus]atomic.Pointer[prometheus.Counter]
 }
 
 const maxStatus = 600
 
 func (m *metrics) newRoute(route, method string) *routeMetrics {
-	return &routeMetrics{vec: m, route: route, method: method, seconds: m.seconds.WithLabelValues(route)}
+	return &routeMetrics{
+		vec: m, route: route, method: method,
+		seconds: m.seconds.WithLabelValues(route), bytes: m.bytes.WithLabelValues(route),
+	}
 }
 
 func (m *metrics) of(route *fiber.Route) *routeMetrics {
@@ -77,7 +86,8 @@ func (m *metrics) of(route *fiber.Route) *routeMetrics {
 	return v.(*routeMetrics) // nothing else is stored
 }
 
-func (r *routeMetrics) observe(status int, took time.Duration) {
+// observe counts one answered request; body is the bytes read of its body.
+func (r *routeMetrics) observe(status int, took time.Duration, body int) {
 	if status < 0 || status >= maxStatus {
 		status = 0
 	}
@@ -89,4 +99,70 @@ func (r *routeMetrics) observe(status int, took time.Duration) {
 	}
 	(*c).Inc()
 	r.seconds.Observe(took.Seconds())
+	if body > 0 {
+		r.bytes.Add(float64(body))
+	}
+}
+
+// refusal is why a connection, or a request at once, was turned away.
+type refusal uint8
+
+const (
+	tooMany     refusal = iota // connections at all
+	tooManyFrom                // connections of one address
+	inFlight                   // requests
+	slowHeader
+	slowBody
+	refusals // how many
+)
+
+// String returns the refusal as it stands in metrics.
+func (r refusal) String() string {
+	return [refusals]string{"connections", "address", "in_flight", "slow_header", "slow_body"}[r]
+}
+
+func (m *metrics) refuse(why refusal) { m.refused[why].Inc() }
+
+// conns makes the metrics of connections.
+func (m *metrics) conns(f promauto.Factory, k *kit) {
+	refused := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_http_turned_away_total",
+		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all (connections) or from one address (address), more requests than ingest.max_in_flight (in_flight), or a header or body that came too slowly (slow_header, slow_body).",
+	}, []string{"reason"})
+	for r := range refusals {
+		m.refused[r] = refused.WithLabelValues(r.String())
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_http_connections",
+		Help: "Open connections.",
+	}, func() float64 { return float64(k.connections.Load()) })
+}
+
+// cut is why a stream has no end.
+type cut uint8
+
+const (
+	cutFailed   cut = iota // what was streamed could not be made
+	cutGone                // its client is gone
+	cutStop                // the host stops
+	cutDeadline            // it took too long
+	cuts                   // how many
+)
+
+// String returns the reason as it stands in metrics.
+func (c cut) String() string { return [cuts]string{"failed", "gone", "stop", "deadline"}[c] }
+
+// streams makes the metrics of streams.
+func (m *metrics) streams(f promauto.Factory, k *kit) {
+	cut := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_http_streams_cut_total",
+		Help: "Streamed answers that ended in the middle: what they are made of failed (failed), their client went away or stopped reading (gone), the host stopped (stop), or they took too long (deadline).",
+	}, []string{"reason"})
+	for c := range cuts {
+		m.cut[c] = cut.WithLabelValues(c.String())
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_http_streams",
+		Help: "Answers that are being written while they are made.",
+	}, func() float64 { return float64(k.streams.open()) })
 }

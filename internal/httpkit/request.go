@@ -10,6 +10,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/millrace/millrace/internal/admission"
 )
 
 // HeaderRequestID carries the request id in both directions.
@@ -32,6 +34,8 @@ type request struct {
 	consumed bool       // the body's end was read, or the connection will be closed
 	raw      buffer
 	inflated buffer
+	claimed  admission.Claim // for both; opened when claims
+	claims   bool
 }
 
 type requestKey struct{}
@@ -55,8 +59,12 @@ func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 func (k *kit) end(r *request) {
 	r.ctx.finish(context.Canceled)
 	r.ctx = nil
-	r.raw.release(&k.budget)
-	r.inflated.release(&k.budget)
+	r.raw.release()
+	r.inflated.release()
+	if r.claims {
+		r.claimed.Release(true)
+		r.claimed, r.claims = admission.Claim{}, false
+	}
 	requests.Put(r)
 }
 

@@ -2,10 +2,12 @@ package httpkit
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -38,16 +40,31 @@ func Traceparent(c *fiber.Ctx) string {
 func (k *kit) traced(rc *fasthttp.RequestCtx, r *request) {
 	ctx := telemetry.ContextWithRequestID(context.Background(), string(r.ctx.id))
 	ctx = telemetry.ContextWithTraceparent(ctx, string(rc.Request.Header.Peek(headerTraceparent)))
-	ctx, span := k.tracer.Start(ctx, string(rc.Method()), trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := k.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
 	r.ctx.mu.Lock()
 	r.ctx.values = ctx
 	r.ctx.mu.Unlock()
 	k.handler(rc)
-	if r.route != nil {
-		span.SetName(r.route.Method + " " + r.route.Path)
+	describe(span, rc, r)
+}
+
+// describe says what was asked and answered, in the terms of OpenTelemetry's
+// conventions, and nothing of who asked: no address, no agent, no query.
+func describe(span trace.Span, rc *fasthttp.RequestCtx, r *request) {
+	if !span.IsRecording() {
+		return
 	}
-	if rc.Response.StatusCode() >= fasthttp.StatusInternalServerError {
+	status := rc.Response.StatusCode()
+	span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+	if r.route == nil {
+		span.SetAttributes(semconv.HTTPRequestMethodOther) // whatever a caller made up
+	} else {
+		span.SetName(r.route.Method + " " + r.route.Path)
+		span.SetAttributes(semconv.HTTPRequestMethodKey.String(r.route.Method), semconv.HTTPRoute(r.route.Path))
+	}
+	if status >= fasthttp.StatusInternalServerError {
 		span.SetStatus(codes.Error, "")
+		span.SetAttributes(semconv.ErrorTypeKey.String(strconv.Itoa(status)))
 	}
 }

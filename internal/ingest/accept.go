@@ -9,10 +9,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/tally"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -44,7 +47,8 @@ type Quota interface {
 	Check(ctx context.Context, organizationID string, now time.Time) error
 }
 
-// Deps are the parts an Acceptor needs; all but Quota, Limits and Now are required.
+// Deps are the parts an Acceptor needs; all but Quota, Limits, Gate, Enrich, Tally and Now are
+// required.
 type Deps struct {
 	Access    Access
 	Quota     Quota // nil refuses nobody
@@ -52,6 +56,9 @@ type Deps struct {
 	Publisher Publisher
 	Metrics   prometheus.Registerer
 	Limits    *ratelimit.Limiter // nil limits nobody
+	Gate      *admission.Gate    // nil has room for everybody
+	Enrich    *enrich.Enricher   // nil finds out nothing
+	Tally     *tally.Tally       // nil tells tenants nothing
 	Now       func() time.Time   // nil means time.Now
 }
 
@@ -70,43 +77,65 @@ func New(deps Deps) *Acceptor {
 	return &Acceptor{deps: deps, metrics: newMetrics(deps.Metrics)}
 }
 
-// Request is one call of POST /track. Its memory is the surface's and is not
-// used after Track returns.
+// Request is one call of a route. Its memory is the surface's and is not used after
+// Accept returns.
 type Request struct {
+	// Route is where the request came in.
+	Route *Route
 	// Body is the decompressed body.
 	Body []byte
 	// Key is the API key sent; nil for none.
 	Key []byte
-	// From is the caller's address.
-	From netip.Addr
-	// WebsiteID is the query parameter website_id; nil for none.
+	// WebsiteID is the website that the query names; nil for none.
 	WebsiteID []byte
+	// HeaderID is the client id in a header; nil for none.
+	HeaderID []byte
 	// Addr is the caller's address.
 	Addr netip.Addr
+	// Origin is the header of that name; nil for none.
+	Origin []byte
+	// UserAgent is the header of that name; nil for none.
+	UserAgent []byte
+	// Signals are what the browser says about being tracked.
+	Signals website.Signals
 	// ID is the request id.
 	ID []byte
 	// Traceparent is the trace to continue; empty for none.
 	Traceparent string
 }
 
-// step is one of the steps of the package comment. The next ones, such as origin
-// rules, are further rows.
+// Result is what became of a request that was not refused.
+type Result struct {
+	// Count is how many events were taken: those that are acknowledged.
+	Count int
+	// Silent says that a website's page has sent nothing that is wanted: a bot's
+	// events, or such as the website excludes.
+	Silent bool
+	// Type is the type of the first event, on routes whose events have one.
+	Type string
+	// Items are the events one by one, on routes that answer so.
+	Items []Item
+}
+
+// step is one of the steps of the package comment.
 type step struct {
 	name string // as it stands in metrics
 	do   func(*run, context.Context) error
 }
 
-var trackSteps = []step{
+var acceptSteps = []step{
 	{"credentials", (*run).identify},
+	{"room", (*run).admit},
 	{"limits", (*run).limit},
 	{"decode", (*run).decode},
 	{"access", (*run).authorize},
 	{"quota", (*run).checkQuota},
+	{"screen", (*run).screen},
 	{"records", (*run).build},
 	{"publish", (*run).publish},
 }
 
-// checkSteps are those of trackSteps that only look, and count nothing.
+// checkSteps are those of acceptSteps that only look, and count nothing.
 var checkSteps = []step{
 	{"credentials", (*run).identify},
 	{"decode", (*run).decode},
@@ -114,32 +143,43 @@ var checkSteps = []step{
 	{"quota", (*run).checkQuota},
 }
 
-// Track accepts the events of a request and returns how many they are. The error
-// is a fault.
-func (a *Acceptor) Track(ctx context.Context, req Request) (count int, err error) {
-	if count, err = a.do(ctx, req, trackSteps); err == nil {
-		a.metrics.accepted.Add(float64(count))
-	}
-	return count, err
-}
+// panicked is what becomes of a request in which a step panics.
+var panicked = fault.New(fault.Internal)
 
-// Check judges a request as Track does, whatever its caller has asked before, and
-// publishes nothing.
-func (a *Acceptor) Check(ctx context.Context, req Request) (count int, err error) {
-	return a.do(ctx, req, checkSteps)
-}
-
-func (a *Acceptor) do(ctx context.Context, req Request, steps []step) (count int, err error) {
+// Accept takes the events of a request. The error is a fault.
+func (a *Acceptor) Accept(ctx context.Context, req Request) (Result, error) {
 	r := a.begin(req)
 	defer a.end(ctx, r)
+	outcome := panicked // unless every step returns
+	defer func() { r.account(ctx, outcome) }()
+	outcome = r.take(ctx, acceptSteps)
+	if outcome != nil {
+		return Result{}, outcome
+	}
+	return r.result(), nil
+}
+
+// Check judges a request as Accept does, whatever its caller has asked before, and
+// publishes nothing. It returns how many events there are.
+func (a *Acceptor) Check(ctx context.Context, req Request) (count int, err error) {
+	r := a.begin(req)
+	defer a.end(ctx, r)
+	if refused := r.take(ctx, checkSteps); refused != nil {
+		return 0, refused
+	}
+	return len(r.events), nil
+}
+
+// take takes the steps up to the first that refuses.
+func (r *run) take(ctx context.Context, steps []step) *fault.Error {
 	for i := range steps {
 		if err := steps[i].do(r, ctx); err != nil {
 			f := faultOf(err)
-			a.metrics.refuse(steps[i].name, f.Code)
-			return 0, f
+			r.metrics.refuse(steps[i].name, f.Code)
+			return f
 		}
 	}
-	return len(r.events), nil
+	return nil
 }
 
 // faultOf gives website.ErrNotFound its meaning on this host.

@@ -46,6 +46,7 @@ var websites = []*website.Website{
 	{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1", Settings: website.Settings{AnonymizeVisitorIDs: "false"}},
 	{ID: "web_3", ClientID: "client-3", OrganizationID: "org_2"},
 	{ID: "web_4", ClientID: "client-4"},
+	{ID: "web_6", ClientID: "client-6", OrganizationID: "org_1", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.0/24"}}},
 }
 
 func scopes(names ...string) auth.ScopeSet {
@@ -111,7 +112,14 @@ func (w *world) acceptor() *Acceptor {
 
 // request makes a Request of texts.
 func request(key, websiteID, body string) Request {
-	return Request{Body: []byte(body), Key: []byte(key), WebsiteID: []byte(websiteID), ID: []byte("req-1")}
+	return Request{Route: Track, Body: []byte(body), Key: []byte(key), WebsiteID: []byte(websiteID), ID: []byte("req-1")}
+}
+
+// track accepts a request and says how many of its events were taken.
+func track(t *testing.T, a *Acceptor, req Request) (int, error) {
+	t.Helper()
+	got, err := a.Accept(t.Context(), req)
+	return got.Count, err
 }
 
 func TestEachCheckAnswersBeforeTheOnesBehindIt(t *testing.T) {
@@ -159,7 +167,7 @@ func TestEachCheckAnswersBeforeTheOnesBehindIt(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			w := tc.world
-			count, err := w.acceptor().Track(t.Context(), request(tc.key, tc.websiteID, tc.body))
+			count, err := track(t, w.acceptor(), request(tc.key, tc.websiteID, tc.body))
 			if !fault.Is(err, tc.want) || count != 0 {
 				t.Errorf("Track() = %d, %v; want %s", count, err, tc.want)
 			}
@@ -199,7 +207,7 @@ func TestAnEventGoesToTheWebsiteItNamesElseTheQuerysElseTheKeys(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			var w world
-			count, err := w.acceptor().Track(t.Context(), request(tc.key, tc.websiteID, tc.body))
+			count, err := track(t, w.acceptor(), request(tc.key, tc.websiteID, tc.body))
 			if err != nil || count != len(tc.owners) {
 				t.Fatalf("Track() = %d, %v; want %d", count, err, len(tc.owners))
 			}
@@ -217,7 +225,7 @@ func TestAnEventGoesToTheWebsiteItNamesElseTheQuerysElseTheKeys(t *testing.T) {
 func TestAllProblemsOfABatchAreTold(t *testing.T) {
 	t.Parallel()
 	var w world
-	_, err := w.acceptor().Track(t.Context(), request("global", "", `[{"name":"a"},{"name":""},{"path":1}]`))
+	_, err := track(t, w.acceptor(), request("global", "", `[{"name":"a"},{"name":""},{"path":1}]`))
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		t.Fatal(err)
@@ -233,7 +241,7 @@ func TestAllProblemsOfABatchAreTold(t *testing.T) {
 	if diff := cmp.Diff([]problem{{1, "name"}, {2, "path"}, {2, "name"}}, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if _, err := w.acceptor().Track(t.Context(), request("global", "", `{"name":""}`)); fault.Of(err).Details[0].Index != fault.NoIndex {
+	if _, err := track(t, w.acceptor(), request("global", "", `{"name":""}`)); fault.Of(err).Details[0].Index != fault.NoIndex {
 		t.Errorf("a single event has an index: %+v", fault.Of(err).Details)
 	}
 }
@@ -251,7 +259,7 @@ func TestVisitorIDsAreHashedUnlessEventOrWebsiteSayOtherwise(t *testing.T) {
 	} {
 		var w world
 		body := `{"name":"a","anonymousId":"v"` + tc.setting + `}`
-		if _, err := w.acceptor().Track(t.Context(), request("global", tc.site, body)); err != nil {
+		if _, err := track(t, w.acceptor(), request("global", tc.site, body)); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
@@ -271,7 +279,7 @@ func TestEventsWithoutAVisitorToHashNeedNoSalt(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"name":"a"}`, `{"name":"a","anonymousId":"v","anonymizeVisitorIds":false}`} {
 		w := world{saltErr: errDown}
-		if count, err := w.acceptor().Track(t.Context(), request("global", "", body)); count != 1 || err != nil {
+		if count, err := track(t, w.acceptor(), request("global", "", body)); count != 1 || err != nil {
 			t.Errorf("%s: Track() = %d, %v while no salt can be read", body, count, err)
 		}
 	}
@@ -282,7 +290,7 @@ func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	var w world
 	a := w.acceptor()
 	req := request("", "", `[{"name":"first","websiteId":"client-1","eventId":"e1","path":"/p","properties":{"k":1}},{"name":"second"}]`)
-	if _, err := a.Track(t.Context(), req); err != nil {
+	if _, err := track(t, a, req); err != nil {
 		t.Fatal(err)
 	}
 	before := fmt.Sprintf("%s", w.published)
@@ -315,7 +323,7 @@ func TestTheMemoryOfAnUnconfirmedRequestIsNotUsedAgain(t *testing.T) {
 	})
 	for i := range 100 {
 		body := fmt.Sprintf(`{"name":"event %d","eventId":"e%d"}`, i, i)
-		if _, err := a.Track(t.Context(), request("global", "", body)); !fault.Is(err, fault.DeliveryUnavailable) {
+		if _, err := track(t, a, request("global", "", body)); !fault.Is(err, fault.DeliveryUnavailable) {
 			t.Fatal(err)
 		}
 	}

@@ -12,12 +12,15 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// authorize is step 4.
-func (r *run) authorize(ctx context.Context) error {
+// authorize is step 5.
+func (r *run) authorize(ctx context.Context) (err error) {
 	if r.principal.Kind == auth.KindAnonymous {
-		return r.authorizeClient(ctx)
+		err = r.authorizeClient(ctx)
+	} else {
+		err = r.authorizeKey(ctx)
 	}
-	return r.authorizeKey(ctx)
+	r.aimedAt = err == nil
+	return err
 }
 
 // authorizeKey finds what each event of a key is meant for.
@@ -37,35 +40,42 @@ func (r *run) authorizeKey(ctx context.Context) error {
 		if i > 0 && bytes.Equal(ref, last) {
 			continue
 		}
-		target, err := r.target(ctx, ref)
+		to, err := r.target(ctx, ref)
 		if err != nil {
 			return err
 		}
-		r.aims = append(r.aims, aim{from: i, target: target})
+		to.from = i
+		r.aims = append(r.aims, to)
 		last = ref
 	}
 	return nil
 }
 
 // target returns what a key's event with this website reference is meant for.
-func (r *run) target(ctx context.Context, ref []byte) (record.Target, error) {
+func (r *run) target(ctx context.Context, ref []byte) (aim, error) {
 	p := r.principal
 	name := view(ref)
 	if name == "" {
 		if p.Global() {
-			return record.Target{}, nil // the organization itself
+			if r.req.Route != nil && r.req.Route.OfWebsite {
+				return aim{}, fault.Invalid("websiteId", string(event.RuleRequired), missingWebsite)
+			}
+			return aim{}, nil // the organization itself
 		}
 		name = p.WebsiteID
 	}
 	w, err := r.deps.Access.Website(ctx, name)
 	if err != nil {
-		return record.Target{}, err
+		return aim{}, err
 	}
 	if err := auth.AuthorizeWebsite(p, w, auth.ScopeTrackEvents); err != nil {
-		return record.Target{}, err
+		return aim{}, err
 	}
-	return targetOf(w), nil
+	return aimAt(w), nil
 }
+
+// missingWebsite is what a key to all websites is told where it must name one.
+const missingWebsite = "Missing websiteId"
 
 // authorizeClient checks the website of a client id.
 func (r *run) authorizeClient(ctx context.Context) error {
@@ -76,8 +86,11 @@ func (r *run) authorizeClient(ctx context.Context) error {
 	if w.OrganizationID == "" {
 		return fault.New(fault.WebsiteMissingOrganization)
 	}
+	if err := checkCaller(w, r.req.Origin, r.req.Addr); err != nil {
+		return err
+	}
 	r.organization = w.OrganizationID
-	r.aims = append(r.aims, aim{target: targetOf(w)})
+	r.aims = append(r.aims, aimAt(w))
 	for i := range r.events {
 		// Whether another website exists is nobody's business here.
 		ref := r.events[i].WebsiteID
@@ -88,7 +101,7 @@ func (r *run) authorizeClient(ctx context.Context) error {
 	return nil
 }
 
-// checkQuota is step 5.
+// checkQuota is step 6.
 func (r *run) checkQuota(ctx context.Context) error {
 	if r.deps.Quota == nil {
 		return nil
@@ -96,10 +109,10 @@ func (r *run) checkQuota(ctx context.Context) error {
 	return r.deps.Quota.Check(ctx, r.organization, r.now)
 }
 
-func targetOf(w *website.Website) record.Target {
+func aimAt(w *website.Website) aim {
 	// A setting that is none of the three hashes, as the default does.
 	setting, _ := event.ParseAnonymize(w.AnonymizeVisitorIDs)
-	return record.Target{Website: w.ID, Anonymize: setting}
+	return aim{target: record.Target{Website: w.ID, Anonymize: setting}, site: w}
 }
 
 // view returns b as a string without copying it, for a callee that does not keep

@@ -6,6 +6,7 @@ import (
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/tally"
 )
 
 // Import is a run of events from a file, for which the checks are those of Track
@@ -39,7 +40,7 @@ const maxImportIDLen = 64
 // a fault that concerns all of them, after which none is known to be stored: the
 // key, the default website, the stores or Kafka.
 func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, why *fault.Error)) (accepted int, err error) {
-	r := a.begin(Request{Key: in.Key, WebsiteID: in.WebsiteID, ID: in.ID})
+	r := a.begin(Request{Route: importRoute, Key: in.Key, WebsiteID: in.WebsiteID, ID: in.ID})
 	defer a.end(ctx, r)
 	if err := r.beginImport(ctx); err != nil {
 		return 0, faultOf(err)
@@ -47,6 +48,13 @@ func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, wh
 	ids := make([]byte, 0, maxImportIDLen)
 	for i, body := range in.Events {
 		err := r.decodeOne(ctx, body)
+		var web *record.Web
+		if err == nil {
+			var wanted bool
+			if web, wanted = r.web(&r.events[0], r.aims[0].site); !wanted {
+				err = excluded
+			}
+		}
 		if err == nil {
 			e := &r.events[0]
 			if len(e.EventID) == 0 {
@@ -55,7 +63,7 @@ func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, wh
 			if !e.HasTime {
 				e.TimeMillis, e.HasTime = in.DefaultTime, true
 			}
-			r.records.AddCustom(e, r.aims[0].target)
+			r.records.Add(e, r.aims[0].target, web)
 			accepted++
 			continue
 		}
@@ -64,22 +72,33 @@ func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, wh
 			return 0, why
 		}
 		a.metrics.refuse("import", why.Code)
+		a.metrics.receive(importRoute.Name, 1)
+		a.metrics.end(importRoute.Name, tally.Refused(why.Code), 1)
 		refused(i, why)
 	}
 	if in.DryRun || accepted == 0 {
 		return accepted, nil
 	}
-	if err := r.publish(ctx); err != nil {
-		return 0, faultOf(err)
+	a.metrics.receive(importRoute.Name, accepted)
+	if err := r.send(ctx); err != nil {
+		why := faultOf(err)
+		a.metrics.end(importRoute.Name, tally.Refused(why.Code), accepted)
+		return 0, why
 	}
-	a.metrics.accepted.Add(float64(accepted))
+	a.metrics.end(importRoute.Name, tally.Accepted, accepted)
 	return accepted, nil
 }
+
+// excluded is the refusal of an event whose page the website does not count.
+var excluded = fault.Invalid("path", "excluded", "the website excludes this path")
 
 // concernsOne lists the refusals that another event need not meet.
 var concernsOne = map[fault.Code]bool{
 	fault.Validation: true, fault.PayloadTooLarge: true, fault.WebsiteNotFound: true, fault.AccessDenied: true,
 }
+
+// importRoute reads one event at a time.
+var importRoute = &Route{Name: "import", Form: event.Track, Shape: event.One}
 
 // beginImport is what all events have in common: step 1, the scope of step 4, the
 // default target, step 5 and the salt of step 6.
@@ -115,11 +134,6 @@ func (r *run) decodeOne(ctx context.Context, body []byte) error {
 	r.req.Body = body
 	if err := r.decode(ctx); err != nil {
 		return err
-	}
-	if r.decoder.Batch() {
-		return &fault.Error{Code: fault.Validation, Details: []fault.Detail{{
-			Index: fault.NoIndex, Rule: string(event.RuleWrongType), Message: "an event must be a JSON object",
-		}}}
 	}
 	return r.authorizeKey(ctx)
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// limit is step 2.
+// limit is step 3.
 func (r *run) limit(ctx context.Context) error {
 	if r.deps.Limits == nil {
 		return nil
 	}
-	req := ratelimit.Request{Family: ratelimit.Track}
+	req := ratelimit.Request{Family: r.req.Route.Family}
 	if r.principal.Kind == auth.KindKey {
 		req.Who, req.Custom = ratelimit.Identity{Kind: ratelimit.Key, ID: r.principal.KeyID}, r.principal.Limit()
 	} else {

@@ -58,14 +58,14 @@ func TestWhoeverSendsIsCounted(t *testing.T) {
 			cfg := config.Default().Limits
 			cfg.Track = 1
 			a := w.limited(w, cfg)
-			if _, err := a.Track(t.Context(), tc.first); fault.Is(err, fault.RateLimited) {
+			if _, err := track(t, a, tc.first); fault.Is(err, fault.RateLimited) {
 				t.Fatalf("the first request: %v", err)
 			}
 			published := len(w.published)
 			if _, err := a.Check(t.Context(), tc.next); fault.Is(err, fault.RateLimited) {
 				t.Errorf("Check() = %v, though it counts nothing", err)
 			}
-			_, err := a.Track(t.Context(), tc.next)
+			_, err := track(t, a, tc.next)
 			if f := fault.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
 				t.Errorf("Track() = %v, want %q", err, tc.want)
 			}
@@ -94,7 +94,7 @@ func TestTwentyRequestsOfAKeyAreUnderWayAtMost(t *testing.T) {
 	g := gate{make(chan struct{}), make(chan struct{})}
 	a := (&world{}).limited(g, config.Default().Limits)
 	track := func() error {
-		_, err := a.Track(t.Context(), request("global", "", `{"name":"a"}`))
+		_, err := track(t, a, request("global", "", `{"name":"a"}`))
 		return err
 	}
 	ended := make(chan error)

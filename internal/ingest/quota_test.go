@@ -41,7 +41,10 @@ func TestAQuotaIsLookedAtBehindAccessAndBeforeAnythingIsMade(t *testing.T) {
 			Metrics: prometheus.NewRegistry(), Now: func() time.Time { return noon },
 			Quota: refusing{"org_1": fault.QuotaExceeded, "org_2": fault.BillingUnavailable},
 		})
-		for what, do := range map[string]func(context.Context, Request) (int, error){"Track": a.Track, "Check": a.Check} {
+		for what, do := range map[string]func(context.Context, Request) (int, error){
+			"Check":  a.Check,
+			"Accept": func(_ context.Context, req Request) (int, error) { return track(t, a, req) },
+		} {
 			if _, err := do(t.Context(), request(tc.key, tc.site, tc.body)); !fault.Is(err, tc.want) {
 				t.Errorf("%s: %s() = %v, want %s", name, what, err, tc.want)
 			}

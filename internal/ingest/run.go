@@ -6,7 +6,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/ratelimit"
@@ -22,7 +24,7 @@ type run struct {
 	decoder event.Decoder
 	records record.Batch
 
-	events       []event.Custom   // the decoder's
+	events       []event.Event    // the decoder's
 	principal    auth.Principal   // of a key; anonymous without one
 	clientID     []byte           // without a key
 	clientBuf    []byte           // holds a client id that was read from the body
@@ -30,6 +32,21 @@ type run struct {
 	lease        ratelimit.Lease  // set by step "limits"
 	organization string           // set by step "access"
 	aims         []aim            // set by step "access"
+	aimedAt      bool             // all of them are
+	seen         int              // events of a body that was refused, as far as it was read
+	problems     []event.Problem  // of events that stand for themselves
+	fates        []fate           // of the events, once one is not taken
+	taken        int              // events that became records
+	silent       bool             // the caller is told nothing
+	visitor      enrich.Visitor   // who sends, of a client id
+	page         enrich.PageInfo  // of the event that was looked at last
+	found        record.Web       // the same
+
+	claim   admission.Claim // set by step "room"
+	receipt record.Receipt  // set by step "records"
+	built   int             // events that were looked at for records
+	at      int             // the aim of the event that was looked at last
+	unsure  bool            // records may be stored, or may not
 }
 
 // aim is what the events from one index on are meant for, up to the next aim:
@@ -37,10 +54,14 @@ type run struct {
 type aim struct {
 	from   int
 	target record.Target
+	site   *website.Website // nil for the organization itself
 }
 
 // keepAims bounds what one large request leaves in the pool.
 const keepAims = 1024
+
+// keepFates does the same.
+const keepFates = 1 << 16
 
 func (a *Acceptor) begin(req Request) *run {
 	r, ok := a.runs.Get().(*run)
@@ -53,8 +74,16 @@ func (a *Acceptor) begin(req Request) *run {
 
 func (a *Acceptor) end(ctx context.Context, r *run) {
 	r.lease.Release(ctx)
-	r.lease, r.site = ratelimit.Lease{}, nil
+	r.claim.Release(!r.unsure)
+	r.lease, r.site, r.claim = ratelimit.Lease{}, nil, admission.Claim{}
+	r.receipt, r.built, r.at, r.unsure = record.Receipt{}, 0, 0, false
+	r.seen, r.aimedAt = 0, false
 	r.req, r.events, r.clientID, r.principal = Request{}, nil, nil, auth.Principal{}
+	r.problems, r.fates, r.taken = nil, r.fates[:0], 0
+	r.forget()
+	if cap(r.fates) > keepFates {
+		r.fates = nil
+	}
 	if cap(r.aims) > keepAims {
 		r.aims = nil
 	}
@@ -66,15 +95,18 @@ func (a *Acceptor) end(ctx context.Context, r *run) {
 // identify is step 1.
 func (r *run) identify(ctx context.Context) error {
 	if len(r.req.Key) > 0 {
-		p, err := r.deps.Access.Key(ctx, r.req.Key, r.req.From)
+		p, err := r.deps.Access.Key(ctx, r.req.Key, r.req.Addr)
 		r.principal = p
 		return err
 	}
 	r.clientID = r.req.WebsiteID
-	if len(r.clientID) == 0 {
+	if len(r.clientID) == 0 && r.req.Route.BodyID {
 		// Copied, because the next step uses the decoder's memory again.
 		r.clientBuf = append(r.clientBuf[:0], r.decoder.PeekWebsiteID(r.req.Body)...)
 		r.clientID = r.clientBuf
+	}
+	if len(r.clientID) == 0 {
+		r.clientID = r.req.HeaderID
 	}
 	if len(r.clientID) == 0 {
 		return fault.New(fault.AuthRequired)
@@ -82,13 +114,21 @@ func (r *run) identify(ctx context.Context) error {
 	return nil
 }
 
-// decode is step 3.
-func (r *run) decode(context.Context) error {
-	events, err := r.decoder.Decode(r.req.Body)
+// decode is step 4.
+func (r *run) decode(context.Context) (err error) {
+	route := r.req.Route
+	var events []event.Event
+	if route.Each {
+		events, r.problems, err = r.decoder.DecodeEach(route.Form, r.req.Body)
+	} else {
+		events, err = r.decoder.DecodeForm(route.Form, route.Shape, r.req.Body)
+	}
 	if err != nil {
+		r.seen = r.decoder.Seen()
 		return r.refusal(err)
 	}
 	r.events = events
+	r.settle()
 	return nil
 }
 
@@ -112,31 +152,54 @@ func (r *run) refusal(err error) error {
 	return f
 }
 
-// build is step 6.
+// build is step 8.
 func (r *run) build(ctx context.Context) error {
 	salt, err := r.salt(ctx)
 	if err != nil {
 		return err
 	}
-	r.records.Reset(record.Receipt{
+	r.receipt = record.Receipt{
 		Organization: r.organization, RequestID: view(r.req.ID), Traceparent: r.req.Traceparent,
 		At: r.now, VisitorSalt: salt,
-	})
-	for e, to := range r.aimed() {
-		r.records.AddCustom(e, to)
 	}
+	r.nextWindow()
 	return nil
 }
 
-// aimed walks the events, each with what it is meant for.
-func (r *run) aimed() iter.Seq2[*event.Custom, record.Target] {
-	return func(yield func(*event.Custom, record.Target) bool) {
-		aims, to := r.aims, record.Target{}
+// nextWindow makes the records of the events that come next.
+func (r *run) nextWindow() {
+	r.records.Reset(r.receipt)
+	for n := 0; r.built < len(r.events) && n < window; r.built++ {
+		for r.at+1 < len(r.aims) && r.aims[r.at+1].from <= r.built {
+			r.at++
+		}
+		if len(r.fates) > 0 && r.fates[r.built] != fateTaken {
+			continue
+		}
+		e, to := &r.events[r.built], &r.aims[r.at]
+		web, wanted := r.web(e, to.site)
+		if !wanted {
+			r.doom(r.built, fateExcluded)
+			continue
+		}
+		r.records.Add(e, to.target, web)
+		r.taken++
+		n++
+	}
+}
+
+// aimed walks the events that are taken, each with what it is meant for.
+func (r *run) aimed() iter.Seq2[*event.Event, *aim] {
+	return func(yield func(*event.Event, *aim) bool) {
+		to := 0
 		for i := range r.events {
-			if len(aims) > 0 && aims[0].from == i {
-				to, aims = aims[0].target, aims[1:]
+			for to+1 < len(r.aims) && r.aims[to+1].from <= i {
+				to++
 			}
-			if !yield(&r.events[i], to) {
+			if len(r.fates) > 0 && r.fates[i] != fateTaken {
+				continue
+			}
+			if !yield(&r.events[i], &r.aims[to]) {
 				return
 			}
 		}
@@ -147,21 +210,35 @@ func (r *run) aimed() iter.Seq2[*event.Custom, record.Target] {
 // hash: such events are taken also while no salt can be read.
 func (r *run) salt(ctx context.Context) ([]byte, error) {
 	for e, to := range r.aimed() {
-		if len(e.AnonymousID) > 0 && event.HidesVisitor(e.Anonymize, to.Anonymize) {
+		if len(e.AnonymousID) > 0 && event.HidesVisitor(e.Anonymize, to.target.Anonymize) {
 			return r.deps.Salts.At(ctx, r.now)
 		}
 	}
 	return nil, nil
 }
 
-// publish is step 7.
+// publish is step 9.
 func (r *run) publish(ctx context.Context) error {
+	for {
+		if err := r.send(ctx); err != nil || r.built == len(r.events) {
+			return err
+		}
+		r.nextWindow()
+	}
+}
+
+// send publishes the records that were made.
+func (r *run) send(ctx context.Context) error {
 	records := r.records.Records()
+	if len(records) == 0 {
+		return nil
+	}
 	err := r.deps.Publisher.Publish(ctx, records)
 	if err == nil {
 		return nil
 	}
 	r.records.Abandon()
+	r.unsure = true
 	r.metrics.unconfirmed.Add(float64(len(records)))
 	if fault.Is(err, fault.DeliveryUnavailable) {
 		return err

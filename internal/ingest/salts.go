@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 )
 
@@ -16,6 +17,8 @@ import (
 // by whoever asks first.
 type SaltStore interface {
 	Salt(ctx context.Context, day time.Time) ([]byte, error)
+	// PruneSalts destroys the salts of the UTC days before that of first.
+	PruneSalts(ctx context.Context, first time.Time) error
 }
 
 const (
@@ -23,8 +26,10 @@ const (
 	// saltAhead is how long before midnight the next day's salt is read: a store
 	// that is away for less than that is not noticed.
 	saltAhead = 6 * time.Hour
-	// saltRetry is the pause after a failed read ahead.
+	// saltRetry is the pause after a failed read ahead or destruction.
 	saltRetry = 30 * time.Second
+	// saltLook is how often the clock is looked at: it may have been set meanwhile.
+	saltLook = time.Hour
 	// saltTimeout bounds one read.
 	saltTimeout = 5 * time.Second
 	// saltRetryAfter is what callers are told while a salt cannot be read.
@@ -32,7 +37,9 @@ const (
 )
 
 // Salts keeps the salts of today and, from some hours before midnight, of
-// tomorrow. It is safe for concurrent use.
+// tomorrow. event.SaltGrace after midnight it forgets yesterday's, and has the
+// store destroy it; every edge does, so one that is up is enough. It is safe for
+// concurrent use.
 type Salts struct {
 	store SaltStore
 	log   *slog.Logger
@@ -103,11 +110,23 @@ func (s *Salts) add(d datedSalt) {
 	s.known.Store(&known)
 }
 
-// Run reads salts ahead of their day until ctx ends.
+// forget drops the salts of the days before first. What hashes with one at this
+// moment still may.
+func (s *Salts) forget(first int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.known.Load()
+	if old == nil {
+		return
+	}
+	known := slices.DeleteFunc(slices.Clone(*old), func(d datedSalt) bool { return d.day < first })
+	s.known.Store(&known)
+}
+
+// Run reads salts ahead of their day, and destroys them after it, until ctx ends.
 func (s *Salts) Run(ctx context.Context) error {
 	for {
-		wait := s.readAhead(ctx)
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(min(s.readAhead(ctx), s.destroy(ctx), saltLook))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -115,6 +134,20 @@ func (s *Salts) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// destroy ends the salts of the days that are over, and returns when to look
+// again.
+func (s *Salts) destroy(ctx context.Context) time.Duration {
+	first := s.now().UTC().Add(-event.SaltGrace)
+	s.forget(dayOf(first))
+	ctx, cancel := context.WithTimeout(ctx, saltTimeout)
+	defer cancel()
+	if err := s.store.PruneSalts(ctx, first); err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "destroying the visitor salts of days that are over", slog.Any("error", err))
+		return saltRetry
+	}
+	return first.Truncate(day).Add(day).Sub(first)
 }
 
 // readAhead reads what should be known by now and returns when to look again.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 )
 
@@ -21,6 +23,7 @@ type saltStore struct {
 	mu    sync.Mutex
 	down  bool
 	asked []string
+	kept  []string // what PruneSalts was called with, when it changed
 	now   func() time.Time
 }
 
@@ -33,6 +36,22 @@ func (s *saltStore) Salt(_ context.Context, day time.Time) ([]byte, error) {
 	}
 	return []byte(day.Format(time.DateOnly)), nil
 }
+
+func (s *saltStore) PruneSalts(_ context.Context, first time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return errors.New("connection refused")
+	}
+	from := first.Format("02")
+	if n := len(s.kept); n == 0 || !strings.HasSuffix(s.kept[n-1], from) {
+		s.kept = append(s.kept, fmt.Sprintf("at %s from %s", s.now().UTC().Format("02 15:04:05"), from))
+	}
+	return nil
+}
+
+// PruneSalts implements SaltStore.
+func (*world) PruneSalts(context.Context, time.Time) error { return nil }
 
 func newSalts(s *saltStore) *Salts {
 	s.now = time.Now
@@ -72,13 +91,72 @@ func TestAStoreThatIsDownOverMidnightIsNotNoticed(t *testing.T) {
 		store.down = true
 		store.mu.Unlock()
 		time.Sleep(2 * time.Hour) //nolint:forbidigo // the clock of the bubble
-		for day, at := range map[string]time.Time{"2000-01-02": time.Now(), "2000-01-01": time.Now().Add(-2 * time.Hour)} {
-			if salt, err := salts.At(t.Context(), at); err != nil || string(salt) != day {
-				t.Errorf("salt of %s = %q, %v", day, salt, err)
-			}
+		if salt, err := salts.At(t.Context(), time.Now()); err != nil || string(salt) != "2000-01-02" {
+			t.Errorf("salt of the new day = %q, %v", salt, err)
 		}
 		cancel()
 		<-done
+	})
+}
+
+func TestYesterdaysSaltIsForgottenMinutesAfterMidnight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var store saltStore
+		salts := newSalts(&store)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- salts.Run(ctx) }()
+		time.Sleep(24*time.Hour + event.SaltGrace - 1) //nolint:forbidigo // the clock of the bubble
+		synctest.Wait()
+		if salt := salts.find(dayOf(time.Now()) - 1); string(salt) != "2000-01-01" {
+			t.Errorf("within the grace, yesterday's salt is %q", salt)
+		}
+		time.Sleep(time.Nanosecond) //nolint:forbidigo // the clock of the bubble
+		synctest.Wait()
+		if salt := salts.find(dayOf(time.Now()) - 1); salt != nil {
+			t.Errorf("after the grace, yesterday's salt is %q", salt)
+		}
+		if salt := salts.find(dayOf(time.Now())); string(salt) != "2000-01-02" {
+			t.Errorf("today's salt is %q", salt)
+		}
+		time.Sleep(48 * time.Hour) //nolint:forbidigo // the clock of the bubble
+		cancel()
+		<-done
+		want := []string{"at 01 00:00:00 from 31", "at 01 00:10:00 from 01", "at 02 00:10:00 from 02", "at 03 00:10:00 from 03"}
+		if diff := cmp.Diff(want, store.kept[:min(len(store.kept), 4)]); diff != "" {
+			t.Errorf("destroyed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAStoreThatWasAwayAtMidnightDestroysTheSaltWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var store saltStore
+		salts := newSalts(&store)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- salts.Run(ctx) }()
+		down := func(is bool) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			store.down = is
+		}
+		time.Sleep(23 * time.Hour) //nolint:forbidigo // the clock of the bubble
+		down(true)
+		time.Sleep(3 * time.Hour) //nolint:forbidigo // the clock of the bubble
+		synctest.Wait()
+		if salt := salts.find(dayOf(time.Now()) - 1); salt != nil {
+			t.Error("the edge itself did not wait for the store to forget it")
+		}
+		down(false)
+		time.Sleep(saltRetry) //nolint:forbidigo // the clock of the bubble
+		cancel()
+		<-done
+		if got := store.kept[len(store.kept)-1]; got != "at 02 02:00:00 from 02" && got != "at 02 02:00:30 from 02" {
+			t.Errorf("destroyed %v", store.kept)
+		}
 	})
 }
 

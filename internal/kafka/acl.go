@@ -19,7 +19,8 @@ type Tapper struct {
 	// Principal is who it is to the brokers, such as "User:alice".
 	Principal string
 	// Topics are names without prefix; none means every topic but those with dead
-	// letters, which may hold what was refused for a reason, and internal ones.
+	// letters, which may hold what was refused for a reason, those with what is
+	// told of persons, and internal ones.
 	Topics []string
 	// GroupPrefix is what its consumer groups begin with; empty means the
 	// principal's name and a hyphen.
@@ -96,7 +97,7 @@ func (t Tapper) topics() ([]string, error) {
 	var known, chosen []string
 	for i := range Topics {
 		known = append(known, Topics[i].Name)
-		if !strings.HasSuffix(Topics[i].Name, DeadLetterSuffix) && !Topics[i].Internal {
+		if !strings.HasSuffix(Topics[i].Name, DeadLetterSuffix) && !Topics[i].Internal && !Topics[i].Personal {
 			chosen = append(chosen, Topics[i].Name)
 		}
 	}

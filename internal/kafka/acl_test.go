@@ -32,6 +32,12 @@ func TestATapperMayReadAndNothingElse(t *testing.T) {
 		"ALLOW User:alice * READ TOPIC LITERAL acme.events.v1",
 		"ALLOW User:alice * DESCRIBE TOPIC LITERAL acme.events.backfill.v1",
 		"ALLOW User:alice * READ TOPIC LITERAL acme.events.backfill.v1",
+		"ALLOW User:alice * DESCRIBE TOPIC LITERAL acme.vitals.v1",
+		"ALLOW User:alice * READ TOPIC LITERAL acme.vitals.v1",
+		"ALLOW User:alice * DESCRIBE TOPIC LITERAL acme.errors.v1",
+		"ALLOW User:alice * READ TOPIC LITERAL acme.errors.v1",
+		"ALLOW User:alice * DESCRIBE TOPIC LITERAL acme.ingestion.v1",
+		"ALLOW User:alice * READ TOPIC LITERAL acme.ingestion.v1",
 		"ALLOW User:alice * READ GROUP PREFIXED alice-",
 	}
 	if diff := cmp.Diff(want, spelled(acls)); diff != "" {

@@ -59,7 +59,7 @@ func after(answer []byte) (next int64) {
 
 // look tells of all records of an answer that are before the end.
 func (s *scan) look(answer []byte) error {
-	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
+	for batch, rest := nextBatch(answer); batch != nil && s.next < s.to; batch, rest = nextBatch(rest) {
 		var b kmsg.RecordBatch
 		if err := b.ReadFrom(batch); err != nil {
 			return fmt.Errorf("%w: %w", errBatch, err)

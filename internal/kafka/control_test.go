@@ -27,7 +27,7 @@ func followed(t *testing.T, before, since []string) []string {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	producer, err := NewProducer(cfg, ProducerDeps{Client: "test", Deadline: 5 * time.Second, Log: log, Metrics: prometheus.NewRegistry()})
+	producer, err := NewProducer(cfg, ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

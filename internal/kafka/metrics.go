@@ -1,8 +1,12 @@
 package kafka
 
 import (
+	"errors"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // producerMetrics lists what a producer exports beside the client's own metrics;
@@ -11,6 +15,7 @@ type producerMetrics struct {
 	ackSeconds                prometheus.Histogram
 	refused, timedOut, failed prometheus.Counter
 	lateAcks                  prometheus.Counter
+	errors                    *prometheus.CounterVec
 }
 
 func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) producerMetrics {
@@ -27,6 +32,10 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 		Name: "millrace_kafka_publish_buffer_limit_bytes",
 		Help: "Limit of millrace_kafka_publish_buffered_bytes; beyond it requests are refused.",
 	}, func() float64 { return float64(p.max) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_kafka_up",
+		Help: "1 while a broker answers; 0 before the first answer, and once nothing but failures came for 5 s.",
+	}, p.reach.up)
 	return producerMetrics{
 		ackSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_kafka_ack_duration_seconds",
@@ -40,5 +49,21 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 			Name: "millrace_kafka_late_acks_total",
 			Help: "Records acknowledged after their request had been answered 503.",
 		}),
+		errors: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_kafka_produce_errors_total",
+			Help: "Records given up, by the broker's error code such as MESSAGE_TOO_LARGE; timeout for those that were tried again until their time was over, whatever brokers said, other for those that no broker refused.",
+		}, []string{"code"}),
 	}
+}
+
+// produceCode is why a record was given up, as it stands in metrics. The client
+// knows a fixed set of brokers' codes and takes others for UNKNOWN_SERVER_ERROR.
+func produceCode(err error) string {
+	if refused, ok := errors.AsType[*kerr.Error](err); ok {
+		return refused.Message
+	}
+	if errors.Is(err, kgo.ErrRecordTimeout) {
+		return "timeout"
+	}
+	return "other"
 }

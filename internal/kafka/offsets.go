@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -48,10 +49,14 @@ func (o *Offsets) Close() { o.client.Close() }
 func (o *Offsets) Members(ctx context.Context, group string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	described, err := o.admin.DescribeGroups(ctx, group)
-	if err == nil {
-		err = described[group].Err
-	}
+	var described kadm.DescribedGroups
+	err := coordinated(ctx, func() (err error) {
+		described, err = o.admin.DescribeGroups(ctx, group)
+		if err == nil {
+			err = described[group].Err
+		}
+		return err
+	})
 	if errors.Is(err, kerr.GroupIDNotFound) {
 		return nil, nil // nobody has ever been in it
 	}
@@ -78,10 +83,14 @@ func (o *Offsets) Committed(ctx context.Context, group, topic string) (map[int32
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	name := TopicName(o.cfg, topic)
-	fetched, err := o.admin.FetchOffsetsForTopics(ctx, group, name)
-	if err == nil {
-		err = fetched.Error()
-	}
+	var fetched kadm.OffsetResponses
+	err := coordinated(ctx, func() (err error) {
+		fetched, err = o.admin.FetchOffsetsForTopics(ctx, group, name)
+		if err == nil {
+			err = fetched.Error()
+		}
+		return err
+	})
 	if errors.Is(err, kerr.GroupIDNotFound) {
 		return nil, nil
 	}
@@ -95,6 +104,23 @@ func (o *Offsets) Committed(ctx context.Context, group, topic string) (map[int32
 		}
 	}
 	return committed, nil
+}
+
+// coordinated asks about a group until it has a coordinator that answers: a cluster
+// that nobody has ever read from makes the topic of committed offsets when it is
+// first asked, and a coordinator that has just moved reads its part of it again.
+func coordinated(ctx context.Context, ask func() error) error {
+	for fails := 1; ; fails++ {
+		err := ask()
+		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.CoordinatorLoadInProgress) && !errors.Is(err, kerr.NotCoordinator) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err // which tells more than that time is up
+		case <-time.After(backoff(fails)):
+		}
+	}
 }
 
 // Commit implements repair.Groups.

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/telemetry"
 )
 
 const (
@@ -57,10 +58,12 @@ type Producer struct {
 	prefix   string
 	deadline time.Duration
 	max      int64 // bytes of records in flight
+	reach    *reach
 	metrics  producerMetrics
 	batches  sync.Pool
 
-	buffered atomic.Int64
+	buffered  atomic.Int64
+	abandoned atomic.Int64 // of buffered, by publications that were given up
 
 	mu      sync.Mutex
 	failing time.Time // when brokers were first found away; zero while they are there
@@ -72,7 +75,9 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 	if err != nil {
 		return nil, err
 	}
+	reach := newReach()
 	opts = append(opts,
+		kgo.WithHooks(reach),               // in addition to those of all clients
 		kgo.RequiredAcks(kgo.AllISRAcks()), // and idempotent, which is the client's default
 		kgo.WithCompressor(newLz4Compressor()),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), // murmur2, as the Java client
@@ -94,7 +99,7 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 	}
 	p := &Producer{
 		client: client, brokers: strings.Join(cfg.Brokers, ", "), prefix: cfg.TopicPrefix,
-		deadline: deps.Deadline, max: int64(cfg.MaxBufferedBytes),
+		deadline: deps.Deadline, max: int64(cfg.MaxBufferedBytes), reach: reach,
 	}
 	p.metrics = newProducerMetrics(deps.Metrics, deps.Client, p)
 	p.batches.New = func() any { return newBatch(p) }
@@ -113,6 +118,13 @@ func (p *Producer) Publish(ctx context.Context, recs []record.Record) error {
 	if len(recs) == 0 {
 		return nil
 	}
+	ctx, span := startSend(ctx, recs)
+	err := p.publish(ctx, recs)
+	telemetry.End(span, err)
+	return err
+}
+
+func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 	size := sizeOf(recs)
 	if p.buffered.Add(size) > p.max {
 		p.buffered.Add(-size)
@@ -148,6 +160,10 @@ func unavailable(cause error) *fault.Error {
 	return &fault.Error{Code: fault.DeliveryUnavailable, RetryAfter: wait, Err: fmt.Errorf("publishing to Kafka: %w", cause)}
 }
 
+// Abandoned returns the bytes of records whose publications were given up while
+// the client still holds them.
+func (p *Producer) Abandoned() int64 { return p.abandoned.Load() }
+
 func sizeOf(recs []record.Record) int64 {
 	n := int64(0)
 	for i := range recs {
@@ -173,6 +189,16 @@ func (p *Producer) Ready(ctx context.Context) error {
 	}
 	if away := now.Sub(p.failing); away >= unreachableAfter {
 		return fmt.Errorf("no broker of %s answers for %s: %w", p.brokers, away.Round(time.Second), err)
+	}
+	return nil
+}
+
+// Ping reports why no broker answers now; nil when one does.
+func (p *Producer) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := p.client.Ping(ctx); err != nil {
+		return fmt.Errorf("reaching a broker: %w", err)
 	}
 	return nil
 }

@@ -27,10 +27,17 @@ type batch struct {
 	done    chan struct{} // receives once, when the last record is finished
 
 	pending atomic.Int64
-	givenUp atomic.Bool
+	state   atomic.Int32
 	mu      sync.Mutex
 	err     error
 }
+
+// The states of a batch; it leaves the first one once.
+const (
+	batchWaitedFor int32 = iota
+	batchFinished
+	batchGivenUp
+)
 
 func newBatch(p *Producer) *batch {
 	b := &batch{p: p, done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
@@ -46,6 +53,7 @@ func (b *batch) produce(recs []record.Record) {
 	}
 	b.recs = b.recs[:len(recs)]
 	b.pending.Store(int64(len(recs)))
+	b.state.Store(batchWaitedFor)
 	for i := range recs {
 		r := &recs[i]
 		b.recs[i] = kgo.Record{
@@ -69,17 +77,21 @@ func clientHeaders(h []record.Header) []kgo.RecordHeader {
 // finished is called by the client, one record at a time, and must be quick.
 func (b *batch) finished(_ *kgo.Record, err error) {
 	if err != nil {
+		b.p.metrics.errors.WithLabelValues(produceCode(err)).Inc()
 		b.mu.Lock()
 		if b.err == nil {
 			b.err = err
 		}
 		b.mu.Unlock()
-	} else if b.givenUp.Load() {
+	} else if b.state.Load() == batchGivenUp {
 		b.p.metrics.lateAcks.Inc()
 	}
 	p, size := b.p, b.size
 	if b.pending.Add(-1) == 0 {
 		p.buffered.Add(-size)
+		if !b.state.CompareAndSwap(batchWaitedFor, batchFinished) {
+			p.abandoned.Add(-size)
+		}
 		b.done <- struct{}{}
 	}
 }
@@ -92,7 +104,11 @@ func (b *batch) wait(d time.Duration) bool {
 	case <-b.done:
 		return true
 	case <-b.timer.C:
-		b.givenUp.Store(true)
+		if !b.state.CompareAndSwap(batchWaitedFor, batchGivenUp) {
+			<-b.done // in the last moment
+			return true
+		}
+		b.p.abandoned.Add(b.size)
 		return false
 	}
 }

@@ -27,15 +27,30 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
-// deadline is that of test producers: the client's shortest.
-const deadline = time.Second
+// deadline is that of producers that are to give up.
+const deadline = 3 * time.Second
 
 func eventsCluster(t *testing.T) (*kfake.Cluster, config.Kafka) {
 	t.Helper()
 	return kafkatest.Cluster(t, kfake.SeedTopics(kafkatest.Partitions, record.TopicEvents, record.TopicEventsBackfill))
 }
 
+// newProducer returns a producer that waits for an answer, however slow the machine is.
 func newProducer(t *testing.T, cfg config.Kafka) *Producer {
+	t.Helper()
+	return newProducerWithin(t, cfg, time.Minute)
+}
+
+// newHasty returns a producer that has reached the broker and gives up at the deadline.
+func newHasty(t *testing.T, cfg config.Kafka) *Producer {
+	t.Helper()
+	p := newProducerWithin(t, cfg, deadline)
+	testkit.Eventually(t, time.Minute, func() error { return p.Publish(t.Context(), recordsOf(10, "warm-up")) })
+	settled(t, p)
+	return p
+}
+
+func newProducerWithin(t *testing.T, cfg config.Kafka, deadline time.Duration) *Producer {
 	t.Helper()
 	p, err := NewProducer(cfg, ProducerDeps{
 		Client: "test", Deadline: deadline, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -79,7 +94,7 @@ func wantUnavailable(t *testing.T, err error) {
 // settled waits until nothing is buffered any more.
 func settled(t *testing.T, p *Producer) {
 	t.Helper()
-	testkit.Eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		if n := p.buffered.Load(); n != 0 {
 			return fmt.Errorf("%d bytes are still buffered", n)
 		}
@@ -158,7 +173,8 @@ func TestABrokersRefusalIsNeverReportedAsSuccess(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c, cfg := eventsCluster(t)
-			p := newProducer(t, cfg)
+			p := newHasty(t, cfg)
+			before := stored(c)
 			refusals := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: tc.err, Count: -1})
 			start := time.Now()
 			wantUnavailable(t, p.Publish(t.Context(), recordsOf(10, "web_1")))
@@ -168,13 +184,13 @@ func TestABrokersRefusalIsNeverReportedAsSuccess(t *testing.T) {
 			if refusals.Hits() == 0 {
 				t.Error("the broker was not asked")
 			}
-			if n := stored(c); n > tc.stored {
+			if n := stored(c) - before; n > tc.stored {
 				t.Errorf("%d records are stored, want at most %d", n, tc.stored)
 			}
 			refusals.Remove()
 			settled(t, p)
 			// The producer goes on as if nothing had been.
-			testkit.Eventually(t, 20*time.Second, func() error { return p.Publish(t.Context(), recordsOf(10, "web_1")) })
+			testkit.Eventually(t, time.Minute, func() error { return p.Publish(t.Context(), recordsOf(10, "web_1")) })
 		})
 	}
 }
@@ -244,10 +260,7 @@ func TestMemoryIsBoundedWhileBrokersAreAway(t *testing.T) {
 	t.Parallel()
 	c, cfg := eventsCluster(t)
 	cfg.MaxBufferedBytes = 100_000
-	p := newProducer(t, cfg)
-	if err := p.Publish(t.Context(), recordsOf(10, "warm-up")); err != nil {
-		t.Fatal(err)
-	}
+	p := newHasty(t, cfg)
 	c.Close()
 	var wg sync.WaitGroup
 	var most atomic.Int64
@@ -351,11 +364,11 @@ func TestReadinessEndsWhenBrokersAreAwayForHalfAMinute(t *testing.T) {
 func TestClosingFlushesWhatIsBuffered(t *testing.T) {
 	t.Parallel()
 	c, cfg := eventsCluster(t)
-	cfg.Linger = 500 * time.Millisecond
+	cfg.Linger = 20 * time.Second
 	p := newProducer(t, cfg)
 	done := make(chan error, 1)
 	go func() { done <- p.Publish(t.Context(), recordsOf(10, "web_1")) }()
-	testkit.Eventually(t, 5*time.Second, func() error {
+	testkit.Eventually(t, 15*time.Second, func() error {
 		if p.client.BufferedProduceRecords() == 0 {
 			return errors.New("nothing is buffered yet")
 		}

@@ -45,7 +45,7 @@ func TestEncryptedConnectionsVerifyTheBrokersCertificate(t *testing.T) {
 	certificate := server.TLS.Certificates[0]
 	_, cfg := kafkatest.Cluster(t, kfake.TLS(&tls.Config{Certificates: []tls.Certificate{certificate}}))
 
-	cfg.TLS = config.KafkaTLS{Enabled: true, CAFile: filepath.Join(t.TempDir(), "ca.pem")}
+	cfg.TLS = config.TLS{Enabled: true, CAFile: filepath.Join(t.TempDir(), "ca.pem")}
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	if err := os.WriteFile(cfg.TLS.CAFile, block, 0o600); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestAFileWithoutCertificatesIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{empty, empty + ".missing"} {
-		cfg := config.Kafka{TLS: config.KafkaTLS{Enabled: true, CAFile: file}}
+		cfg := config.Kafka{TLS: config.TLS{Enabled: true, CAFile: file}}
 		if _, err := securityOptions(cfg); err == nil || !strings.Contains(err.Error(), "kafka.tls.ca_file") {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -41,12 +41,17 @@ type Tapped struct {
 // do, in order within a partition. It returns do's error, nil at the end that
 // Exit asks for, and the context's error otherwise.
 func Tap(ctx context.Context, cfg config.Kafka, opts TapOptions, do func(*Tapped) error) error {
-	client, err := newTapClient(cfg, opts.Log)
+	all, err := ClientOptions(cfg, "tap", opts.Log, nil)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	topic := TopicName(cfg, opts.Topic)
+	// A topic may end in a transaction's marker, which is read to see the end.
+	return withClient(ctx, cfg, append(all, kgo.KeepControlRecords()), func(ctx context.Context, client *kgo.Client) error {
+		return tap(ctx, client, TopicName(cfg, opts.Topic), opts, do)
+	})
+}
+
+func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions, do func(*Tapped) error) error {
 	from, left, err := tapRange(ctx, kadm.NewClient(client), topic, opts)
 	if err != nil {
 		return err
@@ -80,19 +85,6 @@ func Tap(ctx context.Context, cfg config.Kafka, opts TapOptions, do func(*Tapped
 		}
 	}
 	return nil
-}
-
-func newTapClient(cfg config.Kafka, log *slog.Logger) (*kgo.Client, error) {
-	opts, err := ClientOptions(cfg, "tap", log, nil)
-	if err != nil {
-		return nil, err
-	}
-	// A topic may end in a transaction's marker, which is read to see the end.
-	client, err := kgo.NewClient(append(opts, kgo.KeepControlRecords())...)
-	if err != nil {
-		return nil, fmt.Errorf("making the Kafka client: %w", err)
-	}
-	return client, nil
 }
 
 // tapRange returns where to begin in each partition, and the end of those that

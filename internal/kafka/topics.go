@@ -30,6 +30,9 @@ type Topic struct {
 	Partitions int32
 	// Internal says that the topic is of no use to tappers.
 	Internal bool
+	// Personal says that the topic holds what callers tell of persons: only a
+	// tapper that names it may read it.
+	Personal bool
 }
 
 const day = 24 * time.Hour
@@ -45,13 +48,27 @@ var Topics = []Topic{
 		Help: "Events that were old when they arrived, so that history does not slow live data.",
 	},
 	{
-		Name: record.TopicEvents + DeadLetterSuffix, Retention: 30 * day, Cleanup: "delete", MaxMessageBytes: 2 << 20,
-		Help: "Records of events.v1 that cannot be stored, with the reason.",
+		Name: record.TopicVitals, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Measurements of how pages did in browsers.",
 	},
 	{
-		Name: record.TopicEventsBackfill + DeadLetterSuffix, Retention: 30 * day, Cleanup: "delete", MaxMessageBytes: 2 << 20,
-		Help: "Records of events.backfill.v1 that cannot be stored, with the reason.",
+		Name: record.TopicErrors, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Errors in the scripts of pages.",
 	},
+	{
+		Name: record.TopicIdentities, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Who visitors are, and what is told of them.", Personal: true,
+	},
+	{
+		Name: record.TopicIngestion, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "How many events each edge accepted and refused, per owner, minute and outcome.",
+	},
+	lettersOf(record.TopicEvents),
+	lettersOf(record.TopicEventsBackfill),
+	lettersOf(record.TopicVitals),
+	lettersOf(record.TopicErrors),
+	lettersOf(record.TopicIdentities),
+	lettersOf(record.TopicIngestion),
 	{
 		Name: deadletter.MarksTopic, Retention: 60 * day, Cleanup: "compact,delete", MaxMessageBytes: 1 << 20,
 		Help: "What became of dead letters: sent again, or parked.", Internal: true,
@@ -62,9 +79,25 @@ var Topics = []Topic{
 	},
 }
 
+// lettersOf is the topic for what cannot be stored of a topic.
+func lettersOf(topic string) Topic {
+	return Topic{
+		Name: topic + DeadLetterSuffix, Retention: 30 * day, Cleanup: "delete", MaxMessageBytes: 2 << 20,
+		Help: "Records of " + topic + " that cannot be stored, with the reason.",
+	}
+}
+
 // BackfillGroup returns the consumer group of the backfill lane, which belongs to
 // that of the live lane.
 func BackfillGroup(group string) string { return group + "-backfill" }
+
+// WebTopics are those of the web lane, which stores what browsers tell besides
+// events, who visitors are, and what the edges count.
+var WebTopics = []string{record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion}
+
+// WebGroup returns the consumer group of the web lane, which belongs to that of
+// the live lane.
+func WebGroup(group string) string { return group + "-web" }
 
 // How topics are spread where the settings do not say.
 const (

@@ -35,6 +35,10 @@ const (
 	ReasonOver   Reason = "over"   // as the verdict Over
 	ReasonUnder  Reason = "under"  // as the verdict Under
 	ReasonReplay Reason = "replay" // listed before its records were stored again
+	ReasonErased Reason = "erased" // listed before rows of its were deleted
+	ReasonGrowth Reason = "growth" // listed before their owner moved to a new partition
+	// ReasonExpired is listed before all rows of its are deleted, and no longer after.
+	ReasonExpired Reason = "expired"
 )
 
 // Listed is a day of an owner whose rollups are not to be used.
@@ -69,14 +73,17 @@ type Entries interface {
 	InsertRate(ctx context.Context) (float64, error)
 }
 
-// Rollups compares the rollups with the base table, and keeps the list of the days
-// that differ.
+// Rollups compares the rollups with the tables that they are made of, and keeps
+// the list of the days that differ. The list is one for all: a day that is on it
+// is answered from the base, whatever is asked.
 type Rollups interface {
-	// Count observes pairs; a pair that no table knows has zeros. The result is in
-	// the order of the pairs.
-	Count(ctx context.Context, pairs []sink.Touched) ([]Counts, error)
-	// Differing returns those of the pairs for which a rollup answers otherwise
-	// than the base: in any cell of owner, time and name the number of events, or
+	// Count observes pairs in the table that a topic is stored in, or in all
+	// together for an empty topic; a pair that no table knows has zeros, and so has
+	// every pair of a table without rollups. The result is in the order of the
+	// pairs.
+	Count(ctx context.Context, topic string, pairs []sink.Touched) ([]Counts, error)
+	// Differing returns those of the pairs for which any rollup answers otherwise
+	// than its base: in any cell of owner, time and name the number of events, or
 	// of visitors or sessions.
 	Differing(ctx context.Context, pairs []sink.Touched) ([]sink.Touched, error)
 	// List puts days on the list of the dirty ones.

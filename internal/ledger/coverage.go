@@ -98,8 +98,8 @@ func Check(from, to Cursor, entries []sink.Entry, whole bool) Findings {
 
 // addsUp reports whether the counts of an entry account for each of its offsets.
 func addsUp(e *sink.Entry) bool {
-	return min(e.Stored, e.Duplicates, e.DeadLetters, e.Skipped) >= 0 &&
-		e.Stored+e.Duplicates+e.DeadLetters+e.Skipped == e.Span.Len()
+	return min(e.Stored, e.Duplicates, e.DeadLetters, e.Skipped, e.Erased) >= 0 &&
+		e.Stored+e.Duplicates+e.DeadLetters+e.Skipped+e.Erased == e.Span.Len()
 }
 
 // split tells the part of a hole that the ledger calls gone from the part that it

@@ -4,7 +4,7 @@
 // Reconciler reads them again and checks two things:
 //
 //   - Coverage: from its previous mark to the offset that is committed, every
-//     offset of a partition is in exactly one entry, and the four counts of each
+//     offset of a partition is in exactly one entry, and the five counts of each
 //     entry add up to its length. A gap is an acknowledged event that nobody can
 //     account for; an overlap is a range that was settled twice under one epoch.
 //   - Agreement: for every owner and UTC day that an entry touched, the rollups

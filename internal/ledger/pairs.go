@@ -48,13 +48,26 @@ func (r *Reconciler) agree(ctx context.Context) error {
 	slices.SortFunc(all, func(a, b due) int { return a.waited().Compare(b.waited()) })
 	all = all[:min(len(all), r.cfg.Pairs)]
 	for len(all) > 0 && time.Since(now) < r.cfg.Interval/2 {
-		n := min(len(all), pairsAtOnce)
-		if err := r.observe(ctx, all[:n]); err != nil {
+		var some []due
+		some, all = ofOneTopic(all)
+		if err := r.observe(ctx, some); err != nil {
 			return err
 		}
-		all = all[n:]
 	}
 	return nil
+}
+
+// ofOneTopic takes pairs of the first one's topic, as many as one statement asks
+// about. The order of the others stays.
+func ofOneTopic(all []due) (some, rest []due) {
+	for _, d := range all {
+		if d.of.topic == all[0].of.topic && len(some) < pairsAtOnce {
+			some = append(some, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	return some, rest
 }
 
 // waited is since when nobody has looked at the pair.
@@ -74,7 +87,7 @@ func (r *Reconciler) observe(ctx context.Context, pairs []due) error {
 		names[i] = pairs[i].Touched
 	}
 	begin := time.Now() // the counts are of this moment or later
-	counts, err := r.deps.Books.Count(ctx, names)
+	counts, err := r.deps.Books.Count(ctx, pairs[0].of.topic, names)
 	if err != nil {
 		return fmt.Errorf("counting %d pairs: %w", len(pairs), err)
 	}

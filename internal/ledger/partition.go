@@ -10,6 +10,7 @@ import (
 
 // partition is what a Reconciler knows of one partition.
 type partition struct {
+	topic  string
 	kept   Cursor // the mark as it is stored
 	cursor Cursor // up to where entries were read
 	gaps   []Gap  // found before the cursor, and not covered since
@@ -102,29 +103,51 @@ func (r *Reconciler) cover(ctx context.Context, at *Position) error {
 	return nil
 }
 
-// load returns what is known of a partition. Without a mark, the checks begin with
-// the oldest entry; without entries, with what comes next.
+// load returns what is known of a partition.
 func (r *Reconciler) load(ctx context.Context, p Partition, at *Position) (*partition, error) {
 	if s := r.partitions[p]; s != nil {
 		return s, nil
 	}
-	mark, known, err := r.deps.Books.Mark(ctx, p)
+	kept, cursor, err := begin(ctx, r.deps.Books, p, at)
 	if err != nil {
 		return nil, err
 	}
-	s := &partition{kept: mark, cursor: mark, pairs: map[sink.Touched]*pair{}}
-	if !known {
-		oldest, err := r.deps.Books.Entries(ctx, p, Cursor{}, 1)
-		if err != nil {
-			return nil, err
-		}
-		s.kept, s.cursor = Cursor{}, Cursor{at.Epoch, at.Next}
-		if len(oldest) > 0 {
-			s.cursor = Cursor{oldest[0].Epoch, oldest[0].Span.First}
-		}
-	}
+	s := &partition{topic: p.Topic, kept: kept, cursor: cursor, pairs: map[sink.Touched]*pair{}}
 	r.partitions[p] = s
 	return s, nil
+}
+
+// begin returns where the checks of a partition begin: at its mark. Without one,
+// they begin with the oldest entry; without entries, with what comes next.
+func begin(ctx context.Context, books Entries, p Partition, at *Position) (kept, cursor Cursor, err error) {
+	mark, known, err := books.Mark(ctx, p)
+	if err != nil || known {
+		return mark, mark, err
+	}
+	oldest, err := books.Entries(ctx, p, Cursor{}, 1)
+	if err != nil {
+		return kept, cursor, err
+	}
+	if len(oldest) > 0 {
+		return kept, Cursor{oldest[0].Epoch, oldest[0].Span.First}, nil
+	}
+	return kept, Cursor{at.Epoch, at.Next}, nil
+}
+
+// Survey checks a partition from its mark on, as a Reconciler does that has just
+// started, and keeps nothing. Of a partition whose mark is far behind it checks
+// the first part; End says how far.
+func Survey(ctx context.Context, books Entries, at *Position) (Findings, error) {
+	p, to := at.partition(), Cursor{at.Epoch, at.Next}
+	_, from, err := begin(ctx, books, p, at)
+	if err != nil || from.Compare(to) >= 0 {
+		return Findings{End: from}, err
+	}
+	entries, err := books.Entries(ctx, p, from, entriesAtOnce)
+	if err != nil {
+		return Findings{End: from}, err
+	}
+	return Check(from, to, entries, len(entries) < entriesAtOnce), nil
 }
 
 // lookAgain drops gaps that entries cover by now.

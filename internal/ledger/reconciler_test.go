@@ -60,7 +60,7 @@ func (m *memory) SetMarks(_ context.Context, marks []Mark) error {
 	return m.fail()
 }
 
-func (m *memory) Count(_ context.Context, pairs []sink.Touched) ([]Counts, error) {
+func (m *memory) Count(_ context.Context, _ string, pairs []sink.Touched) ([]Counts, error) {
 	all := make([]Counts, len(pairs))
 	for i, p := range pairs {
 		all[i] = m.counts[p]

@@ -5,7 +5,9 @@
 // started, that it is asked to stop only after every part listed after it has
 // stopped or used up the time for the stop, and that a part which returns by
 // itself ends the daemon with an error, at whatever moment, instead of leaving
-// it half alive. It refuses to restart anything: that is the platform's work.
+// it half alive. It waits for servers that a daemon needs and does not run, so that the
+// order of starts does not matter. It refuses to restart anything: that is the
+// platform's work.
 package lifecycle
 
 import (

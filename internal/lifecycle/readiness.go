@@ -34,6 +34,13 @@ type Readiness struct {
 	checks []namedCheck
 
 	details []namedDetail
+	waiting []namedReason
+}
+
+// namedReason is what a start waits for, and why.
+type namedReason struct {
+	name string
+	err  error
 }
 
 type namedCheck struct {
@@ -88,6 +95,34 @@ func (r *Readiness) Details() []string {
 	return out
 }
 
+// Waiting says that the start waits for something, and why; nil ends the wait. Err
+// tells it while the daemon starts.
+func (r *Readiness) Waiting(name string, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := slices.IndexFunc(r.waiting, func(w namedReason) bool { return w.name == name })
+	switch {
+	case why == nil && at >= 0:
+		r.waiting = slices.Delete(r.waiting, at, at+1)
+	case why == nil:
+	case at >= 0:
+		r.waiting[at].err = why
+	default:
+		r.waiting = append(r.waiting, namedReason{name, why})
+	}
+}
+
+// starting tells that not all parts have started, and what the start waits for.
+func (r *Readiness) starting() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	errs := []error{errStarting}
+	for _, w := range r.waiting {
+		errs = append(errs, fmt.Errorf("waiting for %s: %w", w.name, w.err))
+	}
+	return errors.Join(errs...)
+}
+
 // Await returns nil as soon as every check passes, whatever has started; when ctx
 // ends first, it returns the reasons why not.
 func (r *Readiness) Await(ctx context.Context) error {
@@ -110,7 +145,7 @@ func (r *Readiness) Await(ctx context.Context) error {
 func (r *Readiness) Err(ctx context.Context) error {
 	switch state(r.state.Load()) {
 	case stateStarting:
-		return errStarting
+		return r.starting()
 	case stateDraining:
 		return errDraining
 	case stateReady:

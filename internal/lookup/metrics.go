@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer, name string) metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 8), // 0.1 ms to 1.6 s
 		}, []string{"lookup"})).WithLabelValues(name),
 		open: shared(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "millrace_lookup_breaker_open", Help: "1 while reads are held back because the last ones failed.",
+			Name: "millrace_lookup_breaker_open", Help: "1 while reads are held back because the last ones failed; lookup billing is the external billing service.",
 		}, []string{"lookup"})).WithLabelValues(name),
 	}
 }

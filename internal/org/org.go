@@ -45,6 +45,11 @@ const (
 	MaxPlaces      = 100  // organizations that one user belongs to
 )
 
+// ReservedID is the organization that the installation keeps for itself: its probe
+// sends events there. Nobody belongs to it, it has no quota, and lists of
+// organizations leave it out.
+const ReservedID = "org_0000000000000000000000PRBE"
+
 // Organization is one tenant.
 type Organization struct {
 	ID   string // "org_" + ULID

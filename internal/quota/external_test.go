@@ -3,10 +3,15 @@ package quota_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/quota"
@@ -123,5 +128,37 @@ func TestWithoutAnyDecisionNothingIsAdmitted(t *testing.T) {
 		b.answer = yes
 		<-time.After(2 * time.Second)
 		check(admitted)
+	})
+}
+
+func TestASilentServiceOpensTheBreakerInMetrics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, reg := &biller{answer: away}, prometheus.NewRegistry()
+		e := quota.NewExternal(b, billingTimeout, reg)
+		t.Cleanup(e.Close)
+		expect := func(open int) {
+			t.Helper()
+			synctest.Wait()
+			want := fmt.Sprintf(`
+# HELP millrace_lookup_breaker_open 1 while reads are held back because the last ones failed; lookup billing is the external billing service.
+# TYPE millrace_lookup_breaker_open gauge
+millrace_lookup_breaker_open{lookup="billing"} %d
+`, open)
+			if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "millrace_lookup_breaker_open"); err != nil {
+				t.Error(err)
+			}
+		}
+		expect(0)
+		for range 20 {
+			_ = e.Check(t.Context(), "org_1", time.Now())
+		}
+		expect(1)
+		b.answer = yes
+		<-time.After(2 * time.Second)
+		if err := e.Check(t.Context(), "org_1", time.Now()); err != nil {
+			t.Error(err)
+		}
+		expect(0)
 	})
 }

@@ -22,7 +22,15 @@ const (
 	SignIn
 	Query
 	Compile
+	Export
 	Track
+	Page
+	Batch
+	Vitals
+	Errors
+	Engagement
+	Identify
+	Pixel
 	families = iota
 )
 
@@ -67,10 +75,24 @@ var Families = [families]Row{
 		known:     func(l *config.Limits) int { return l.Compile },
 		anonymous: func(l *config.Limits) int { return l.CompileAnonymous },
 	},
-	Track: {
-		Name: "track", Covers: "every route of the ingestion host that takes events",
-		Known: "limits.track", Anonymous: "limits.track",
-		known:     func(l *config.Limits) int { return l.Track },
-		anonymous: func(l *config.Limits) int { return l.Track },
+	Export: {
+		Name: "export", Covers: "`POST /rpc/events/export`",
+		Known: "limits.export", Anonymous: "limits.export",
+		known:     func(l *config.Limits) int { return l.Export },
+		anonymous: func(l *config.Limits) int { return l.Export },
 	},
+	Track:      ingestion("track", "track", "`POST /track`", func(l *config.Limits) int { return l.Track }),
+	Page:       ingestion("page", "page", "`POST /`", func(l *config.Limits) int { return l.Page }),
+	Batch:      ingestion("batch", "page", "`POST /batch`", func(l *config.Limits) int { return l.Page }),
+	Vitals:     ingestion("vitals", "vitals", "`POST /vitals`", func(l *config.Limits) int { return l.Vitals }),
+	Errors:     ingestion("errors", "errors", "`POST /errors`", func(l *config.Limits) int { return l.Errors }),
+	Engagement: ingestion("engagement", "engagement", "`POST /engagement`", func(l *config.Limits) int { return l.Engagement }),
+	Identify:   ingestion("identify", "identify", "`POST /identify`", func(l *config.Limits) int { return l.Identify }),
+	Pixel:      ingestion("pixel", "pixel", "`GET /px.jpg`", func(l *config.Limits) int { return l.Pixel }),
+}
+
+// ingestion is the row of a route that takes events: the limit is the same with a
+// key and without.
+func ingestion(name, setting, covers string, limit func(*config.Limits) int) Row {
+	return Row{Name: name, Covers: covers, Known: "limits." + setting, Anonymous: "limits." + setting, known: limit, anonymous: limit}
 }

@@ -56,7 +56,7 @@ func New(cfg config.Limits, deps Deps) *Limiter {
 		off: !cfg.Enabled, places: cfg.Concurrency, ipv6Prefix: cfg.IPv6Prefix,
 		start: time.Now(), seed: maphash.MakeSeed(),
 	}
-	for f, row := range Families {
+	for f, row := range &Families {
 		l.limits[f] = [2]Limit{{row.anonymous(&cfg), cfg.Window}, {row.known(&cfg), cfg.Window}}
 	}
 	for i := range l.shards {

@@ -31,7 +31,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		local: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_limits_local_total",
-			Help: "Requests that this process admitted by itself because Redis did not answer.",
+			Help: "Requests that this process admitted by itself because Redis did not answer; no other process knows of them, so that what callers got beyond their limits, over all processes, is at most the sum.",
 		}),
 		up: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_limits_shared", Help: "1 while processes limit together through Redis, 0 while each does by itself.",
@@ -41,7 +41,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 12), // 0.1 ms to 0.2 s
 		}),
 	}
-	for i, row := range Families {
+	for i, row := range &Families {
 		m.refused[i] = [2]prometheus.Counter{refused.WithLabelValues(row.Name, "rate"), refused.WithLabelValues(row.Name, "concurrency")}
 	}
 	return m

@@ -133,8 +133,7 @@ func (s *sharing) release(ctx context.Context, who Identity, lease string) {
 // and what the others have once refused for a while stays refused.
 func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) {
 	if !l.shared.up() {
-		l.metrics.local.Inc()
-		return l.admit(r, settle)
+		return l.admitAlone(r)
 	}
 	asked := l.now()
 	if _, refused := l.admit(r, look); refused != nil {
@@ -144,8 +143,7 @@ func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) 
 	v, err := l.shared.settle(ctx, q)
 	switch {
 	case err != nil:
-		l.metrics.local.Inc()
-		return l.admit(r, settle)
+		return l.admitAlone(r)
 	case v.Refused == Admitted:
 		lease, _ := l.admit(r, note)
 		if lease.account != nil {
@@ -157,6 +155,15 @@ func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) 
 	}
 	l.block(r, v.Refused, asked+int64(v.Wait))
 	return Lease{}, &Refusal{Limit: q.Windows[v.Refused].Requests, Wait: v.Wait}
+}
+
+// admitAlone decides while others do not answer, and counts what they may not know of.
+func (l *Limiter) admitAlone(r Request) (Lease, *Refusal) {
+	lease, refused := l.admit(r, settle)
+	if refused == nil {
+		l.metrics.local.Inc()
+	}
+	return lease, refused
 }
 
 // question is the request as others see it. Windows are in the order of a claim.
@@ -207,6 +214,18 @@ func (l *Limiter) Probe(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// Shares reports whether other processes count together with this one.
+func (l *Limiter) Shares() bool { return l != nil && l.shared != nil }
+
+// Ping reports why what they count through cannot be asked now; nil when it can, and
+// where there is nothing of the kind.
+func (l *Limiter) Ping(ctx context.Context) error {
+	if l.shared == nil {
+		return nil
+	}
+	return l.shared.ping(ctx)
 }
 
 // Detail says in a sentence what an operator should know about the limiter; empty

@@ -28,8 +28,8 @@ type Receipt struct {
 	At           time.Time // of receipt
 	// VisitorSalt is the salt of the UTC day of At.
 	VisitorSalt []byte
-	// Topic is where all events go, without prefix; empty leaves it to the age of
-	// each.
+	// Topic is where all events of events.v1 go, without prefix; empty leaves it to
+	// the age of each.
 	Topic string
 }
 
@@ -51,6 +51,7 @@ type Batch struct {
 	received int64 // Unix milliseconds
 	arena    []byte
 	headers  []Header
+	last     int // size of the record before
 	records  []Record
 
 	// The parts that all records of the request share, and those of the last
@@ -61,6 +62,8 @@ type Batch struct {
 	visitorID []byte // whose hash visitor holds
 	visitor   []byte
 	id        [uuidLen]byte
+	natural   []byte
+	count     Web
 }
 
 // What one large request leaves in a Batch at most.
@@ -85,7 +88,13 @@ func (b *Batch) Reset(r Receipt) {
 	b.shared.receivedAt, b.visitorID, b.website = b.receivedAt, b.visitorID[:0], nil
 }
 
-// aim sets the website of the records to come.
+// aimAt sets the website of the records to come.
+func (b *Batch) aimAt(website string) {
+	if b.website == nil || string(b.website) != website {
+		b.aim(website)
+	}
+}
+
 func (b *Batch) aim(website string) {
 	b.website = b.keep(website) // empty, not nil: a header of null is another thing to a reader
 	b.owner = b.website
@@ -93,9 +102,7 @@ func (b *Batch) aim(website string) {
 		b.owner = b.organization
 	}
 	from := len(b.arena)
-	b.arena = appendBelonging(b.arena, &Event{
-		Organization: b.organization, Website: b.website, Owner: b.owner, Type: customType,
-	})
+	b.arena = appendBelonging(b.arena, &Event{Organization: b.organization, Website: b.website, Owner: b.owner})
 	b.shared.belonging = b.since(from)
 }
 
@@ -105,17 +112,20 @@ func (b *Batch) Abandon() { b.arena, b.headers, b.records = nil, nil, nil }
 // Records returns what was added since Reset, in that order.
 func (b *Batch) Records() []Record { return b.records }
 
-// AddCustom makes the record of a validated custom event.
-func (b *Batch) AddCustom(e *event.Custom, to Target) {
-	if b.website == nil || string(b.website) != to.Website {
-		b.aim(to.Website)
-	}
+// Add makes the record of a validated event. Web is what a browser told and what
+// was found out about it; nil for nothing. It is not kept.
+//
+// An event without an id gets one: a UUIDv7, but for the kinds that are known by
+// what they say, where equal ones get equal ids.
+func (b *Batch) Add(e *event.Event, to Target, web *Web) {
+	k := &kinds[e.Kind]
+	b.aimAt(to.Website)
 	v := Event{
 		ID:           e.EventID,
 		Organization: b.organization,
 		Website:      b.website,
 		Owner:        b.owner,
-		Type:         customType,
+		Type:         k.typeOf,
 		Name:         e.Name,
 		ReceivedAt:   b.received,
 		AnonymousID:  e.AnonymousID,
@@ -124,22 +134,56 @@ func (b *Batch) AddCustom(e *event.Custom, to Target) {
 		Path:         e.Path,
 		Namespace:    e.Namespace,
 		Source:       e.Source,
+		Web:          web,
 		Properties:   e.Properties,
-	}
-	if len(v.ID) == 0 {
-		v.ID, v.IDGenerated = b.newID(), true
 	}
 	if event.HidesVisitor(e.Anonymize, to.Anonymize) {
 		v.AnonymousID = b.hashed(e.AnonymousID)
 	}
 	b.setTime(&v, e)
+	if len(v.ID) == 0 {
+		v.ID, v.IDGenerated = b.idOf(k, &v, e), true
+	}
 	b.shared.plain = e.Plain
-	b.add(b.topicOf(v.TimeMillis), &v)
+	b.add(k, b.topicOf(k, v.TimeMillis), &v)
+}
+
+// Count is how many events of an owner one edge saw come to the same end.
+type Count struct {
+	// ID names the count: two of one owner and id are the same, told twice.
+	ID      string
+	Outcome string    // such as "accepted"
+	Edge    string    // whose count it is
+	Minute  time.Time // in which they came
+	Events  int64
+}
+
+// AddCount makes the record of a count.
+func (b *Batch) AddCount(c *Count, to Target) {
+	b.count.Set(Value, float64(c.Events))
+	b.aimAt(to.Website)
+	b.shared.plain = false
+	k := &kinds[ingestion]
+	b.add(k, k.topic, &Event{
+		ID: []byte(c.ID), Organization: b.organization, Website: b.website, Owner: b.owner, Type: k.typeOf,
+		Name: []byte(c.Outcome), TimeMillis: c.Minute.UnixMilli(), ReceivedAt: b.received, Source: []byte(c.Edge), Web: &b.count,
+	})
+}
+
+// idOf makes the id of an event that came without one. It is valid until the next.
+func (b *Batch) idOf(k *kind, v *Event, e *event.Event) []byte {
+	if !k.natural || !e.HasTime {
+		return b.newID()
+	}
+	b.natural = appendNatural(b.natural[:0], v)
+	return b.natural
 }
 
 // topicOf returns where an event of a time goes.
-func (b *Batch) topicOf(millis int64) string {
+func (b *Batch) topicOf(k *kind, millis int64) string {
 	switch {
+	case k.topic != TopicEvents:
+		return k.topic
 	case b.receipt.Topic != "":
 		return b.receipt.Topic
 	case millis < b.received-BackfillAge.Milliseconds():
@@ -162,7 +206,7 @@ func (b *Batch) hashed(id []byte) []byte {
 }
 
 // setTime decides when the event took place.
-func (b *Batch) setTime(v *Event, e *event.Custom) {
+func (b *Batch) setTime(v *Event, e *event.Event) {
 	switch {
 	case !e.HasTime:
 		v.TimeMillis = b.received
@@ -173,24 +217,20 @@ func (b *Batch) setTime(v *Event, e *event.Custom) {
 	}
 }
 
-// The parts of records that never change; nobody writes to them. Both topics of
-// events have one envelope and name it by one schema.
-var (
-	customType   = []byte(TypeCustom)
-	eventsSchema = []byte(TopicEvents)
-)
-
-func (b *Batch) add(topic string, v *Event) {
+func (b *Batch) add(k *kind, topic string, v *Event) {
+	b.shared.typed = k.typed
+	b.makeRoom(len(v.Properties))
 	from := len(b.arena)
 	b.arena = appendEvent(b.arena, v, &b.shared)
 	value := b.since(from)
 	from = len(b.arena)
 	b.arena = appendHash(b.arena, v.Owner, v.ID)
 	hash := b.since(from)
+	b.last = len(value) + len(hash)
 
 	first := len(b.headers)
 	b.headers = append(b.headers,
-		Header{HeaderSchema, eventsSchema}, Header{HeaderType, customType},
+		Header{HeaderSchema, k.schema}, Header{HeaderType, k.typeOf},
 		Header{HeaderWebsite, v.Website}, Header{HeaderOrganization, v.Organization},
 		Header{HeaderReceivedAt, b.receivedAt}, Header{HeaderRequestID, b.requestID},
 		Header{HeaderEventHash, hash},
@@ -202,6 +242,26 @@ func (b *Batch) add(topic string, v *Event) {
 		Topic: topic, Key: v.Owner, Value: value, Time: b.receipt.At,
 		Headers: b.headers[first:len(b.headers):len(b.headers)],
 	})
+}
+
+// The rooms of a Batch grow up to these sizes and are then followed by others.
+const (
+	leastArenaBytes  = 4 << 10
+	headersPerRecord = 8
+)
+
+// makeRoom has the next record fit into the arena and the headers. What is full is
+// left to the records that stand in it and another one is begun: growing it would
+// keep each of its smaller copies alive for the records that point into them.
+func (b *Batch) makeRoom(properties int) {
+	const slack = 512
+	need := b.last + properties + slack
+	if cap(b.arena)-len(b.arena) < need {
+		b.arena = make([]byte, 0, max(need, leastArenaBytes, min(2*cap(b.arena), keptArenaBytes)))
+	}
+	if cap(b.headers)-len(b.headers) < headersPerRecord {
+		b.headers = make([]Header, 0, max(headersPerRecord, min(2*cap(b.headers), headersPerRecord*keptRecords)))
+	}
 }
 
 // keep copies s into the arena.

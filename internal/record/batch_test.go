@@ -16,7 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/record/recordtest"
 )
 
-func TestAddCustomDecidesTimeAndTopic(t *testing.T) {
+func TestAddDecidesTimeAndTopic(t *testing.T) {
 	t.Parallel()
 	at := receivedAt.UnixMilli()
 	for _, tc := range []struct {
@@ -53,7 +53,7 @@ func TestAddCustomDecidesTimeAndTopic(t *testing.T) {
 	}
 }
 
-func TestAddCustomMakesAnIDForAnEventWithoutOne(t *testing.T) {
+func TestAddMakesAnIDForAnEventWithoutOne(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	uuid7 := regexp.MustCompile(`^01a1ee56-5e00-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -71,7 +71,7 @@ func TestAddCustomMakesAnIDForAnEventWithoutOne(t *testing.T) {
 	}
 }
 
-func TestAddCustomHidesVisitorsUnlessTold(t *testing.T) {
+func TestAddHidesVisitorsUnlessTold(t *testing.T) {
 	t.Parallel()
 	hashed := string(event.AppendHashedVisitor(nil, []byte("anon_1"), receipt.VisitorSalt))
 	for _, tc := range []struct {
@@ -108,7 +108,7 @@ func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	var b record.Batch
 	b.Reset(r)
 	for i := range events {
-		b.AddCustom(&events[i], record.Target{Website: []string{"web_1", "", "web_2"}[i]})
+		b.Add(&events[i], record.Target{Website: []string{"web_1", "", "web_2"}[i]}, nil)
 	}
 	before := fmt.Sprintf("%s", b.Records())
 	clear(body)
@@ -143,14 +143,14 @@ func TestAbandonedRecordsSurviveTheNextRequest(t *testing.T) {
 	}
 	var b record.Batch
 	b.Reset(receipt)
-	b.AddCustom(&events[0], target)
+	b.Add(&events[0], target, nil)
 	kept := b.Records()
 	before := fmt.Sprintf("%s", kept)
 	b.Abandon()
 	other := receipt
 	other.RequestID = strings.Repeat("z", 36)
 	b.Reset(other)
-	b.AddCustom(&events[0], record.Target{Website: "web_9"})
+	b.Add(&events[0], record.Target{Website: "web_9"}, nil)
 	if after := fmt.Sprintf("%s", kept); after != before {
 		t.Errorf("abandoned records changed:\n%s\n%s", before, after)
 	}
@@ -238,7 +238,7 @@ func TestTextsWithEscapesAreEscapedAgain(t *testing.T) {
 	var batch record.Batch
 	batch.Reset(receipt)
 	for i := range events {
-		batch.AddCustom(&events[i], target)
+		batch.Add(&events[i], target, nil)
 	}
 	want := []string{"plain|/é|||", `a|say "hi"|||`, `b||back\slash||`, "c|||line\nend|", "d||||\x01", "plain||||"}
 	records := batch.Records()
@@ -260,7 +260,7 @@ func TestVisitorsInARowAreToldApart(t *testing.T) {
 	for _, r := range []record.Receipt{receipt, next} {
 		batch.Reset(r)
 		for _, id := range []string{"a", "a", "b", "", "b", "a"} {
-			batch.AddCustom(&event.Custom{Name: []byte("n"), AnonymousID: []byte(id)}, target)
+			batch.Add(&event.Event{Name: []byte("n"), AnonymousID: []byte(id)}, target, nil)
 			records := batch.Records()
 			got := decoded(t, &records[len(records)-1]).AnonymousID
 			if want := event.AppendHashedVisitor(nil, []byte(id), r.VisitorSalt); !bytes.Equal(got, want) {

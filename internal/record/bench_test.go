@@ -13,7 +13,7 @@ const benchBody = `{"name":"checkout_completed","eventId":"018f3c1e-7b2a-7c4d-9e
 	`"sessionId":"sess_9f1b2c3d-4e5f-4a6b-8c7d-000000000003","timestamp":1795000000000,"namespace":"shop","source":"web",` +
 	`"properties":{"plan":"pro","amount":129.95,"currency":"EUR","items":3,"coupon":null,"first":true,"note":"xxxxxxxxxxxxx"}}`
 
-func benchEvent(tb testing.TB) *event.Custom {
+func benchEvent(tb testing.TB) *event.Event {
 	tb.Helper()
 	events, err := new(event.Decoder).Decode([]byte(benchBody))
 	if err != nil {
@@ -22,14 +22,14 @@ func benchEvent(tb testing.TB) *event.Custom {
 	return &events[0]
 }
 
-func BenchmarkAddCustom100(b *testing.B) {
+func BenchmarkAdd100(b *testing.B) {
 	e := benchEvent(b)
 	var batch record.Batch
 	b.ReportAllocs()
 	for b.Loop() {
 		batch.Reset(receipt)
 		for range 100 {
-			batch.AddCustom(e, target)
+			batch.Add(e, target, nil)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(100*b.N), "ns/event")
@@ -38,7 +38,7 @@ func BenchmarkAddCustom100(b *testing.B) {
 func BenchmarkDecodeEvent(b *testing.B) {
 	var batch record.Batch
 	batch.Reset(receipt)
-	batch.AddCustom(benchEvent(b), target)
+	batch.Add(benchEvent(b), target, nil)
 	value := batch.Records()[0].Value
 	var d record.Decoder
 	var e record.Event
@@ -59,10 +59,10 @@ func TestSteadyStateAllocatesNothing(t *testing.T) { //nolint:paralleltest // Al
 	var dst []byte
 	value := []byte(fullValue)
 	for name, run := range map[string]func(){
-		"AddCustom": func() {
+		"Add": func() {
 			batch.Reset(receipt)
 			for range 100 {
-				batch.AddCustom(e, target)
+				batch.Add(e, target, nil)
 			}
 		},
 		"DecodeEvent": func() {
@@ -79,7 +79,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) { //nolint:paralleltest // Al
 	} {
 		if name == "ParseHeaders" {
 			batch.Reset(receipt)
-			batch.AddCustom(e, target)
+			batch.Add(e, target, nil)
 		}
 		run()
 		if allocs := testing.AllocsPerRun(100, run); allocs != 0 {

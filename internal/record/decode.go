@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"strconv"
 
 	"github.com/millrace/millrace/internal/event"
 )
 
-// Decoder reads the values of events.v1. It is for one goroutine at a time and,
-// once its buffers have grown, allocates nothing for a good value. The zero value
-// is ready.
+// Decoder reads the values of the topics of events. It is for one goroutine at a
+// time and, once its buffers have grown, allocates nothing for a good value. The
+// zero value is ready.
 type Decoder struct {
 	scan event.Scanner
+	web  Web
 }
 
-// DecodeError says why a value is no event of this topic.
+// DecodeError says why a value is no event.
 type DecodeError struct {
 	// Field is the envelope's field concerned; empty when the value is no JSON
 	// object at all.
@@ -31,65 +33,12 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("decoding event record: field %q: %s", e.Field, e.Reason)
 }
 
-// eventField numbers the fields of the envelope.
-type eventField uint8
-
-const (
-	unknownField eventField = iota
-	versionField
-	idField
-	idGeneratedField
-	organizationField
-	websiteField
-	ownerField
-	typeField
-	nameField
-	tsField
-	rawTsField
-	receivedAtField
-	anonymousIDField
-	profileIDField
-	sessionIDField
-	pathField
-	namespaceField
-	sourceField
-	propertiesField
-)
-
-// eventFields are their names in the JSON, in the order of writing.
-var eventFields = [...]string{
-	versionField: "v", idField: "id", idGeneratedField: "idGenerated",
-	organizationField: "organization", websiteField: "website", ownerField: "owner",
-	typeField: "type", nameField: "name", tsField: "ts", rawTsField: "rawTs",
-	receivedAtField: "receivedAt", anonymousIDField: "anonymousId", profileIDField: "profileId",
-	sessionIDField: "sessionId", pathField: "path", namespaceField: "namespace",
-	sourceField: "source", propertiesField: "properties",
-}
-
-// requiredFields must be there, and where they are strings, must not be empty.
-const requiredFields = 1<<versionField | 1<<idField | 1<<organizationField | 1<<ownerField |
-	1<<typeField | 1<<nameField | 1<<tsField | 1<<receivedAtField
-
-// eventFieldOf looks key up, starting at from: writers keep the order of
-// eventFields, so that the search nearly always ends after a step or two.
-func eventFieldOf(key []byte, from eventField) eventField {
-	for f := from; f <= propertiesField; f++ {
-		if string(key) == eventFields[f] {
-			return f
-		}
-	}
-	for f := versionField; f < from; f++ {
-		if string(key) == eventFields[f] {
-			return f
-		}
-	}
-	return unknownField
-}
-
 // DecodeEvent reads value into e, which it overwrites. Fields that it does not
 // know are passed over, so that a newer writer does not stop an older reader;
-// what is missing, of another type, or at odds with itself is a *DecodeError.
-// The slices of e belong to the Decoder and to value.
+// what is missing, of another type, or at odds with itself is a *DecodeError, and
+// so is what the events of its type need and it lacks; Fits says whether the type
+// is one of the topic. The slices of e, and e.Web, belong to the Decoder and to
+// value.
 func (d *Decoder) DecodeEvent(value []byte, e *Event) error {
 	s := &d.scan
 	s.Reset(value)
@@ -98,28 +47,32 @@ func (d *Decoder) DecodeEvent(value []byte, e *Event) error {
 	if i >= len(value) || value[i] != '{' {
 		return &DecodeError{Reason: "the value is no JSON object"}
 	}
-	var seen uint32
-	last := unknownField
+	var seen fieldSet
+	last, lastWeb := unknownField, firstText-1
 	i, more := s.First(i, '}')
 	for more {
 		var key []byte
 		if key, i = s.Key(i); i < 0 {
 			return d.malformed("")
 		}
-		f := eventFieldOf(key, last+1)
+		f := fieldOf(key, last, lastWeb)
 		var reason string
 		if f == unknownField {
 			i = s.Skip(i, 1)
-		} else if i, reason = d.field(e, f, value, i); seen&(1<<f) != 0 {
+		} else if i, reason = d.field(e, f, value, i); seen.has(f) {
 			reason = "occurs twice"
 		}
 		if reason != "" {
-			return &DecodeError{eventFields[f], reason}
+			return &DecodeError{fieldNames[f], reason}
 		}
-		seen |= 1 << f
-		last = max(last, f)
+		seen.add(f)
+		if f < firstText {
+			last = max(last, f)
+		} else {
+			lastWeb = max(lastWeb, f)
+		}
 		if i < 0 {
-			return d.malformed(eventFields[f])
+			return d.malformed(fieldNames[f])
 		}
 		if i, more = s.Next(i, '}'); i < 0 {
 			return d.malformed("")
@@ -128,7 +81,7 @@ func (d *Decoder) DecodeEvent(value []byte, e *Event) error {
 	if s.Blank(i) != len(value) {
 		return &DecodeError{Reason: "more follows after the object"}
 	}
-	return check(e, seen)
+	return check(e, &seen)
 }
 
 func (d *Decoder) malformed(name string) error {
@@ -138,7 +91,7 @@ func (d *Decoder) malformed(name string) error {
 
 // field reads the value of f at i into e. It returns a reason when the value is
 // of another type, and a negative position when it is malformed.
-func (d *Decoder) field(e *Event, f eventField, b []byte, i int) (next int, reason string) {
+func (d *Decoder) field(e *Event, f field, b []byte, i int) (next int, reason string) {
 	if i >= len(b) {
 		return d.scan.Skip(i, 1), ""
 	}
@@ -165,6 +118,15 @@ func (d *Decoder) field(e *Event, f eventField, b []byte, i int) (next int, reas
 		}
 		return next, ""
 	default:
+		if f >= firstText {
+			if e.Web == nil {
+				d.web = Web{}
+				e.Web = &d.web
+			}
+			if f >= firstNumber {
+				return d.number(WebNumber(f-firstNumber), b, i)
+			}
+		}
 		if b[i] != '"' {
 			return i, "must be a string"
 		}
@@ -174,6 +136,27 @@ func (d *Decoder) field(e *Event, f eventField, b []byte, i int) (next int, reas
 		}
 		return next, ""
 	}
+}
+
+// number reads a number of Web.
+func (d *Decoder) number(n WebNumber, b []byte, i int) (next int, reason string) {
+	if b[i] != '-' && b[i]-'0' > 9 {
+		return i, "must be a number"
+	}
+	next = d.scan.Number(i)
+	if next < 0 {
+		return next, ""
+	}
+	if whole, end := integer(b, i); end == next {
+		d.web.Set(n, float64(whole))
+		return next, ""
+	}
+	v, err := strconv.ParseFloat(string(b[i:next]), 64)
+	if err != nil {
+		return i, "is too large"
+	}
+	d.web.Set(n, v)
+	return next, ""
 }
 
 // integer reads the digits at i; none, more than 16, or what makes them another
@@ -192,7 +175,7 @@ func integer(b []byte, i int) (n int64, next int) {
 	return n, i
 }
 
-func (e *Event) setInteger(f eventField, n int64) {
+func (e *Event) setInteger(f field, n int64) {
 	switch f {
 	case versionField:
 		e.Version = int(n)
@@ -206,7 +189,10 @@ func (e *Event) setInteger(f eventField, n int64) {
 }
 
 // text returns where the string of field f is kept.
-func (e *Event) text(f eventField) *[]byte {
+func (e *Event) text(f field) *[]byte {
+	if f >= firstText {
+		return &e.Web.Texts[f-firstText]
+	}
 	switch f {
 	case idField:
 		return &e.ID
@@ -236,24 +222,27 @@ func (e *Event) text(f eventField) *[]byte {
 }
 
 // check looks at what the fields say together.
-func check(e *Event, seen uint32) error {
-	if missing := requiredFields &^ seen; missing != 0 {
-		return &DecodeError{eventFields[bits.TrailingZeros32(missing)], "is missing"}
+func check(e *Event, seen *fieldSet) error {
+	if missing := requiredFields &^ seen.common; missing != 0 {
+		return &DecodeError{fieldNames[bits.TrailingZeros64(missing)], "is missing"}
 	}
 	for f := idField; f <= nameField; f++ {
 		if requiredFields&(1<<f) != 0 && len(*e.text(f)) == 0 {
-			return &DecodeError{eventFields[f], "must not be empty"}
+			return &DecodeError{fieldNames[f], "must not be empty"}
 		}
 	}
 	if e.Version < 1 {
-		return &DecodeError{eventFields[versionField], "must be at least 1"}
+		return &DecodeError{fieldNames[versionField], "must be at least 1"}
 	}
 	owner := e.Website
 	if len(owner) == 0 {
 		owner = e.Organization
 	}
 	if !bytes.Equal(owner, e.Owner) {
-		return &DecodeError{eventFields[ownerField], "must be the website, or the organization where there is none"}
+		return &DecodeError{fieldNames[ownerField], "must be the website, or the organization where there is none"}
+	}
+	if k := kindOf(e.Type); k != nil {
+		return k.check(e, seen)
 	}
 	return nil
 }

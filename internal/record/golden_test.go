@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden records of the current revision")
 
-const goldenDir = "testdata/golden/events.v1"
+const goldenDir = "testdata/golden"
 
 var (
 	receivedAt = time.UnixMilli(1795000000000).UTC()
@@ -33,13 +33,17 @@ var (
 	target = record.Target{Website: "web_01JQZ3F8Y4M2N6P8R0S2T4V6WA"}
 )
 
-// golden are the records that stand for the contract: one body, and where its
-// event belongs.
-var golden = []struct {
+// goldenCase is a record that stands for the contract: one body, what else is
+// known of its event, and where it belongs.
+type goldenCase struct {
 	name, body string
 	traced     bool
 	target     record.Target
-}{
+	kind       event.Kind
+	web        *record.Web
+}
+
+var golden = []goldenCase{
 	{name: "minimal", body: `{"name":"signup","eventId":"e-1"}`, target: target},
 	{name: "full", traced: true, target: target, body: `{"name":"checkout","eventId":"018f3c1e-7b2a-7c4d-9e5f-000000000001",
 		"path":"/checkout?step=3","anonymousId":"anon_4b0c5c1e-6d0a-4f4e-9a57-1b2c3d4e5f60","profileId":"user-7",
@@ -51,6 +55,68 @@ var golden = []struct {
 	{name: "backfill", body: `{"name":"a","eventId":"e-5","timestamp":"2020-02-29"}`, target: target},
 	{name: "text", target: target, body: `{"name":"caf\u00e9 \ud83d\ude00 \"quoted\" \\ \u0000\u001f\t","eventId":"e-6/é","path":"/ü",
 		"properties":{"k\u00e9y":"\u00e9\ud800","line":"a\nb"}}`},
+	{name: "page-view", kind: event.PageView, target: target, web: wholeWeb(), body: `{"name":"screen_view","eventId":"e-7","path":"/pricing",
+		"anonymousId":"anon_1","sessionId":"sess_1","timestamp":1794999999000}`},
+	{
+		name: "page-exit", kind: event.PageExit, target: target, body: `{"name":"page_exit","eventId":"exit_e-7","path":"/pricing"}`,
+		web: webOf(nil, map[record.WebNumber]float64{record.TimeOnPage: 12.25, record.ScrollDepth: 80, record.Interactions: 0}),
+	},
+	{
+		name: "outgoing-link", kind: event.OutgoingLink, target: target, body: `{"name":"outgoing_link","eventId":"e-8"}`,
+		web: webOf(map[record.WebText]string{record.Href: "https://example.org/a?b=\"c\"", record.LinkText: "more é"}, nil),
+	},
+	{
+		name: "engagement", kind: event.Engagement, target: target,
+		body: `{"name":"engagement","path":"/","timestamp":1794999999000,"properties":{"clickCount":3,"maxScrollDepth":55.5}}`,
+	},
+	{
+		name: "vital", kind: event.Vital, target: target, body: `{"name":"LCP","path":"/","sessionId":"sess_1","timestamp":1794999999000}`,
+		web: webOf(map[record.WebText]string{record.Browser: "Firefox", record.Device: "desktop", record.Country: "AT"},
+			map[record.WebNumber]float64{record.Value: 1843.2000000000001}),
+	},
+	{
+		name: "error", kind: event.Error, target: target, body: `{"name":"TypeError","path":"/","timestamp":1794999999000}`,
+		web: webOf(map[record.WebText]string{record.Message: "x is not a function", record.Filename: "https://example.com/app.js", record.Stack: "a\n  at b"},
+			map[record.WebNumber]float64{record.Line: 17, record.Column: 0}),
+	},
+	{name: "identify", kind: event.Identify, target: target, body: `{"name":"identify","eventId":"e-9","profileId":"user-7","anonymousId":"anon_1",
+		"properties":{"email":"a@example.com","plan":null,"seats":3}}`},
+}
+
+// ingestionCount stands for the records that no caller sends.
+var ingestionCount = record.Count{
+	ID: "edge-1/1795000000000/3/accepted", Outcome: "accepted", Edge: "edge-1", Minute: receivedAt.Add(-time.Minute), Events: 1200,
+}
+
+// webOf returns the fields of a Web.
+func webOf(texts map[record.WebText]string, numbers map[record.WebNumber]float64) *record.Web {
+	w := new(record.Web)
+	for t, v := range texts {
+		w.Texts[t] = []byte(v)
+	}
+	for n, v := range numbers {
+		w.Set(n, v)
+	}
+	return w
+}
+
+// wholeWeb has every field of the web that an event of a page can have.
+func wholeWeb() *record.Web {
+	w := new(record.Web)
+	for t := range record.WebTexts {
+		w.Texts[t] = fmt.Appendf(nil, "%.2s", record.WebTexts[t].Key)
+	}
+	for n := range record.WebNumbers {
+		w.Set(record.WebNumber(n), float64(n)+0.5)
+	}
+	w.Set(record.RTT, 0)
+	w.Set(record.LookupTime, -1.5e-9)
+	w.Set(record.RedirectTime, 1e300)
+	for _, t := range []record.WebText{record.Message, record.Filename, record.Stack} {
+		w.Texts[t] = nil
+	}
+	w.Has &^= 1<<record.Line | 1<<record.Column
+	return w
 }
 
 // goldenFile is one record in a readable form. Value stands in one line.
@@ -93,23 +159,35 @@ func TestRecordsAreTheGoldenOnes(t *testing.T) {
 			if tc.traced {
 				r.Traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 			}
-			rec := recordOf(t, r, tc.body, tc.target)
-			recordtest.Validate(t, rec)
-			file := filepath.Join(goldenDir, fmt.Sprintf("%d-%s.json", record.EventVersion, tc.name))
-			got := goldenOf(rec)
-			if *update {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-golden +got):\n%s", file, diff)
-			}
+			isGolden(t, tc.name, recordOfCase(t, r, tc))
 		})
+	}
+	var b record.Batch
+	b.Reset(receipt)
+	b.AddCount(&ingestionCount, target)
+	isGolden(t, "count", &b.Records()[0])
+}
+
+// isGolden compares a record with its golden file.
+func isGolden(t *testing.T, name string, rec *record.Record) {
+	t.Helper()
+	recordtest.Validate(t, rec)
+	file := filepath.Join(goldenDir, record.Schema(rec.Topic), fmt.Sprintf("%d-%s.json", record.EventVersion, name))
+	got := goldenOf(rec)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-golden +got):\n%s", file, diff)
 	}
 }
 
@@ -117,8 +195,8 @@ func TestRecordsAreTheGoldenOnes(t *testing.T) {
 // all revisions are read by today's reader and keep today's schema.
 func TestEveryGoldenRecordStillReads(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(goldenDir + "/*.json")
-	if err != nil || len(files) < len(golden) {
+	files, err := filepath.Glob(goldenDir + "/*/*.json")
+	if err != nil || len(files) <= len(golden) {
 		t.Fatalf("found %d golden records, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -137,6 +215,9 @@ func TestEveryGoldenRecordStillReads(t *testing.T) {
 		if err := d.DecodeEvent(rec.Value, &e); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+		if err := record.Fits(rec.Topic, &e); err != nil || filepath.Base(filepath.Dir(file)) != record.Schema(rec.Topic) {
+			t.Errorf("%s is of topic %s: %v", file, rec.Topic, err)
+		}
 		sameFields(t, file, &e, rec.Value)
 		h, err := record.ParseHeaders(rec.Headers)
 		if err != nil {
@@ -151,14 +232,20 @@ func TestEveryGoldenRecordStillReads(t *testing.T) {
 // recordOf decodes a body of one event and makes its record.
 func recordOf(t *testing.T, r record.Receipt, body string, to record.Target) *record.Record {
 	t.Helper()
+	return recordOfCase(t, r, goldenCase{body: body, target: to})
+}
+
+func recordOfCase(t *testing.T, r record.Receipt, c goldenCase) *record.Record {
+	t.Helper()
 	var d event.Decoder
-	events, err := d.Decode([]byte(body))
+	events, err := d.Decode([]byte(c.body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	events[0].Kind = c.kind
 	var b record.Batch
 	b.Reset(r)
-	b.AddCustom(&events[0], to)
+	b.Add(&events[0], c.target, c.web)
 	return &b.Records()[0]
 }
 
@@ -183,6 +270,11 @@ func sameFields(t *testing.T, name string, e *record.Event, value []byte) {
 		if v == nil || v == "" || v == false {
 			delete(got, key)
 		}
+		if n, ok := want[key].(json.Number); ok { // which may be written in more ways than one
+			if f, err := n.Float64(); err == nil && got[key] == f {
+				got[key] = want[key]
+			}
+		}
 		if want[key] == false {
 			delete(want, key)
 		}
@@ -200,6 +292,21 @@ func fieldsOf(t *testing.T, e *record.Event) map[string]any {
 		"ts": number(e.TimeMillis), "rawTs": nil, "receivedAt": number(e.ReceivedAt), "anonymousId": string(e.AnonymousID),
 		"profileId": string(e.ProfileID), "sessionId": string(e.SessionID), "path": string(e.Path),
 		"namespace": string(e.Namespace), "source": string(e.Source), "properties": nil,
+	}
+	for t, f := range &record.WebTexts {
+		m[f.Key] = ""
+		if e.Web != nil {
+			m[f.Key] = string(e.Web.Texts[t])
+		}
+	}
+	for n, f := range &record.WebNumbers {
+		m[f.Key] = nil
+		if e.Web == nil {
+			continue
+		}
+		if v, ok := e.Web.Get(record.WebNumber(n)); ok {
+			m[f.Key] = v
+		}
 	}
 	if e.HasRaw {
 		m["rawTs"] = number(e.RawMillis)

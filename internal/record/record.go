@@ -41,6 +41,11 @@ const (
 	// TopicEventsBackfill takes events older than BackfillAge at receipt, so
 	// that history does not slow live data.
 	TopicEventsBackfill = "events.backfill.v1"
+	TopicVitals         = "vitals.v1"
+	TopicErrors         = "errors.v1"
+	TopicIdentities     = "identities.v1"
+	// TopicIngestion takes what each edge counted, per website and minute.
+	TopicIngestion = "ingestion.v1"
 )
 
 // The header keys of a record.
@@ -57,19 +62,30 @@ const (
 	HeaderHops         = "hops"         // how often it was sent again, decimal
 )
 
-// EventVersion is the revision of the envelope that this package writes. A
-// reader accepts any revision from 1 on: fields are only added.
-const EventVersion = 1
+// EventVersion is the revision of the envelope that this package writes: 2 added
+// the fields of Web. A reader accepts any revision from 1 on: fields are only
+// added.
+const EventVersion = 2
 
-// TypeCustom is the type of an event sent to POST /track.
-const TypeCustom = "custom"
+// The types of events, each in one topic. TypeCustom is that of POST /track.
+const (
+	TypeCustom       = "custom"
+	TypePageView     = "page_view"
+	TypePageExit     = "page_exit"
+	TypeOutgoingLink = "outgoing_link"
+	TypeEngagement   = "engagement"
+	TypeVital        = "vital"
+	TypeError        = "error"
+	TypeIdentify     = "identify"
+	TypeIngestion    = "ingestion"
+)
 
-// Event is the value of a record of events.v1, in the order in which its fields
-// are written. Byte slices are the JSON strings' contents, unescaped; Properties
+// Event is the value of a record of every topic of events, in the order in which
+// its fields are written. Byte slices are the JSON strings' contents, unescaped; Properties
 // is a compact JSON object. A decoded Event's slices belong to the decoder.
 type Event struct {
 	Version      int    // "v": revision of the envelope; grows when fields are added
-	ID           []byte // "id": the caller's eventId, or a UUIDv7 made at the edge
+	ID           []byte // "id": the caller's eventId, or one made at the edge
 	IDGenerated  bool   // "idGenerated": true when the edge made the id
 	Organization []byte // "organization"
 	Website      []byte // "website"; absent for an organization's event
@@ -86,6 +102,7 @@ type Event struct {
 	Path         []byte // "path"
 	Namespace    []byte // "namespace"
 	Source       []byte // "source"
+	Web          *Web   // the fields of WebTexts and WebNumbers; nil when there is none of them
 	Properties   []byte // "properties"
 }
 

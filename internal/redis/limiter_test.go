@@ -29,22 +29,40 @@ func start(t *testing.T, url string, timeout time.Duration, n int) []process {
 	t.Helper()
 	var out []process
 	for range n {
-		reg := prometheus.NewRegistry()
-		l := ratelimit.New(config.Default().Limits, ratelimit.Deps{
-			Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: open(t, url, timeout),
-		})
-		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		ended := make(chan error, 1)
-		go func() { ended <- l.Run(ctx) }()
-		t.Cleanup(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-		})
-		out = append(out, process{l, reg})
+		out = append(out, run(t, open(t, url, timeout)))
 	}
 	return out
+}
+
+// run runs one limiter until the test ends.
+func run(t *testing.T, shared ratelimit.Shared) process {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	l := ratelimit.New(config.Default().Limits, ratelimit.Deps{
+		Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: shared,
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run() = %v", err)
+		}
+	})
+	return process{l, reg}
+}
+
+// counted counts what requests ask of a server.
+type counted struct {
+	ratelimit.Shared
+	asked atomic.Int64
+}
+
+// Settle implements ratelimit.Shared.
+func (c *counted) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Verdict, error) {
+	c.asked.Add(1)
+	return c.Shared.Settle(ctx, q)
 }
 
 // metric reads a counter or a gauge.
@@ -112,7 +130,7 @@ func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			processes := start(t, services.Redis(t), 5*time.Second, 5)
+			processes := start(t, services.Redis(t), patient, 5)
 			for i, s := range tc.steps {
 				got, refused := ask(t, processes, byKey(s.family, s.custom), s.n)
 				if got != s.want || s.limit > 0 && refused.Rate.Limit != s.limit {
@@ -125,7 +143,7 @@ func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
 
 func TestManyAtOnceGetExactlyTheLimit(t *testing.T) {
 	t.Parallel()
-	processes := start(t, services.Redis(t), 5*time.Second, 5)
+	processes := start(t, services.Redis(t), patient, 5)
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 15 { // fewer than may be under way
@@ -147,7 +165,7 @@ func TestManyAtOnceGetExactlyTheLimit(t *testing.T) {
 
 func TestTwentyAreUnderWayAnywhere(t *testing.T) {
 	t.Parallel()
-	processes := start(t, services.Redis(t), 5*time.Second, 5)
+	processes := start(t, services.Redis(t), patient, 5)
 	var leases []ratelimit.Lease
 	for i := range 20 {
 		lease, err := processes[i%5].Admit(t.Context(), byKey(ratelimit.Track, 0))
@@ -171,7 +189,7 @@ func TestTwentyAreUnderWayAnywhere(t *testing.T) {
 func TestWhoIsRefusedAsksRedisNoMore(t *testing.T) {
 	t.Parallel()
 	url := services.Own(t, services.KindRedis).Redis()
-	processes, c := start(t, url, 5*time.Second, 2), client(t, url)
+	processes, c := start(t, url, patient, 2), client(t, url)
 	ask(t, processes[:1], byKey(ratelimit.Query, 0), 120)
 	ask(t, processes[1:], byKey(ratelimit.Query, 0), 1) // learns it from Redis
 	if err := c.ConfigResetStat(t.Context()).Err(); err != nil {
@@ -188,7 +206,7 @@ func TestWhoIsRefusedAsksRedisNoMore(t *testing.T) {
 func TestEachProcessGoesOnWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	server := services.Own(t, services.KindRedis)
-	processes := start(t, server.Redis(), 5*time.Second, 2)
+	processes := start(t, server.Redis(), patient, 2)
 	ask(t, processes, byKey(ratelimit.Query, 0), 40)
 	server.Kill(t)
 
@@ -224,9 +242,10 @@ func TestNoRequestWaitsForARedisThatSaysNothing(t *testing.T) {
 	}
 	defer ln.Close() // nobody ever accepts
 	const timeout = 100 * time.Millisecond
-	p := start(t, "redis://"+ln.Addr().String(), timeout, 1)[0]
-	slow, began := 0, time.Now()
-	for time.Since(began) < 2*time.Second {
+	shared := &counted{Shared: open(t, "redis://"+ln.Addr().String(), timeout)}
+	p := run(t, shared)
+	slow, all := 0, 0
+	for began := time.Now(); time.Since(began) < 2*time.Second || all < 1000; all++ {
 		at := time.Now()
 		lease, err := p.Admit(t.Context(), ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.User, ID: "usr_1"}, Family: ratelimit.Manage})
 		if err != nil && !fault.Is(err, fault.RateLimited) {
@@ -237,8 +256,11 @@ func TestNoRequestWaitsForARedisThatSaysNothing(t *testing.T) {
 			slow++
 		}
 	}
-	if slow > 3 {
-		t.Errorf("%d requests have waited, want the three that found out", slow)
+	if n := shared.asked.Load(); n > 3 {
+		t.Errorf("%d requests have asked, want the three that found out", n)
+	}
+	if slow > 3+all/100 { // a busy machine makes some wait
+		t.Errorf("%d of %d requests have waited", slow, all)
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/ratelimit"
@@ -34,13 +33,6 @@ var settleSource string
 // what belongs together on one server.
 const prefix = "millrace:limits:{"
 
-// poolSize is how many calls may be under way at the same time, and bufferSize
-// the memory of each of a connection's two buffers: calls and answers are short.
-const (
-	poolSize   = 64
-	bufferSize = 4 << 10
-)
-
 // Limits settles requests in Redis. It is safe for concurrent use.
 type Limits struct {
 	client  *redis.Client
@@ -50,6 +42,16 @@ type Limits struct {
 
 var _ ratelimit.Shared = (*Limits)(nil)
 
+// Open returns limits in the Redis of the settings. It opens no connection.
+func Open(cfg config.Redis) (*Limits, error) {
+	quiet()
+	opts, err := options(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Limits{client: redis.NewClient(opts), timeout: cfg.Timeout, settle: redis.NewScript(settleSource)}, nil
+}
+
 // quiet has the library say nothing by itself: it has no logger but a global one,
 // and every error comes back to the caller.
 var quiet = sync.OnceFunc(func() { redis.SetLogger(silence{}) })
@@ -58,23 +60,6 @@ type silence struct{}
 
 // Printf drops the line.
 func (silence) Printf(context.Context, string, ...any) {}
-
-// Open returns limits in the Redis of cfg.URL. It opens no connection.
-func Open(cfg config.Redis) (*Limits, error) {
-	quiet()
-	opts, err := redis.ParseURL(cfg.URL.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("reading redis.url: %w", err)
-	}
-	opts.ClientName = "millrace"
-	opts.MaxRetries = -1 // a request that was perhaps counted is not counted again
-	opts.DialerRetries = 1
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = cfg.Timeout, cfg.Timeout, cfg.Timeout, cfg.Timeout
-	opts.ContextTimeoutEnabled = true
-	opts.PoolSize, opts.ReadBufferSize, opts.WriteBufferSize = poolSize, bufferSize, bufferSize
-	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return &Limits{client: redis.NewClient(opts), timeout: cfg.Timeout, settle: redis.NewScript(settleSource)}, nil
-}
 
 // Close closes the connections.
 func (l *Limits) Close() error { return l.client.Close() }
@@ -91,7 +76,7 @@ func (l *Limits) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Ve
 	}
 	answer, err := l.settle.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
-		return ratelimit.Verdict{}, fmt.Errorf("settling a request in Redis: %w", err)
+		return ratelimit.Verdict{}, fmt.Errorf("settling a request in Redis: %w", explain(err))
 	}
 	if len(answer) != 2 {
 		return ratelimit.Verdict{}, errors.New("settling a request in Redis: the answer has another form")

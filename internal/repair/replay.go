@@ -66,7 +66,8 @@ func (at *place) standing() int64 {
 	return at.committed
 }
 
-var errNothing = errors.New("every partition stands there already: nothing to replay")
+// ErrNothing says that a replay would change nothing.
+var ErrNothing = errors.New("every partition stands there already: nothing to replay")
 
 // Replay sets committed offsets back, so that the sinks store records again when
 // they start. It returns what it did, or would do.
@@ -107,7 +108,7 @@ func Replay(ctx context.Context, d ReplayDeps, o ReplayOptions) ([]Move, error) 
 		}
 	}
 	if len(moves) == 0 {
-		return nil, errNothing
+		return nil, ErrNothing
 	}
 	if o.DryRun {
 		return moves, nil
@@ -213,18 +214,27 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *pla
 		return m, nil
 	}
 	days := map[sink.Touched]struct{}{}
+	if err := collect(ctx, d.Log, o.Lane.Topic, p, from, at.stored, days); err != nil {
+		return m, err
+	}
+	m.Days = slices.SortedFunc(maps.Keys(days), compareTouched)
+	return m, nil
+}
+
+// collect adds the days that the records [from, to) of a partition touch.
+func collect(ctx context.Context, log Log, topic string, p int32, from, to int64, days map[sink.Touched]struct{}) error {
 	var decoder record.Decoder
 	var event record.Event
-	if err := d.Log.Values(ctx, o.Lane.Topic, p, from, at.stored, func(value []byte) error {
+	err := log.Values(ctx, topic, p, from, to, func(value []byte) error {
 		if decoder.DecodeEvent(value, &event) == nil {
 			days[sink.Touched{Owner: string(event.Owner), Day: int32(event.TimeMillis / millisPerDay)}] = struct{}{}
 		}
 		return nil
-	}); err != nil {
-		return m, fmt.Errorf("reading the days of %s: %w", where, err)
+	})
+	if err != nil {
+		return fmt.Errorf("reading the days of partition %d of %s: %w", p, topic, err)
 	}
-	m.Days = slices.SortedFunc(maps.Keys(days), compareTouched)
-	return m, nil
+	return nil
 }
 
 // apply does it, in the order that keeps a stop in between harmless.

@@ -177,13 +177,14 @@ func TestWhoHasNoAccountAndWhoHasAWrongPasswordLearnTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	shortest := map[string]time.Duration{}
-	for name, try := range map[string]struct{ email, password string }{
+	tries := map[string]struct{ email, password string }{
 		"wrong password": {email, "wrong"},
 		"no account":     {"bob@example.com", password},
 		"no address":     {"bob", password},
 		"no password":    {email, ""},
-	} {
-		for i := range 5 {
+	}
+	for i := range 5 { // in turn: what slows one down slows all of them
+		for name, try := range tries {
 			start := time.Now()
 			_, err := w.SignIn(t.Context(), from(fmt.Sprintf("192.0.2.%d", i)), try.email, try.password)
 			took := time.Since(start)

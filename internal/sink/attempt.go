@@ -12,6 +12,7 @@ const (
 	stepRestore    = "restore"
 	stepRebuild    = "rebuild"
 	stepPlan       = "plan"
+	stepTombstones = "tombstones"
 	stepDeadLetter = "dead_letter"
 	stepInsert     = "insert"
 	stepProbe      = "probe"
@@ -21,7 +22,8 @@ const (
 )
 
 // attempt is the settling of one range. It holds one of the few builders while
-// something is under way, and none while it waits to try again.
+// something is under way, and none while it waits to try again or for its dead
+// letters alone.
 type attempt struct {
 	worker   *worker
 	builder  *builder
@@ -29,7 +31,8 @@ type attempt struct {
 }
 
 // until runs a step with a deadline until it succeeds. It ends early, with an
-// error, when the step says that the session is over or the worker has to end.
+// error, when the step says that the session is over or that the range has to be
+// built again, or when the worker has to end.
 // What was inserted may still be recorded and committed by a worker that is
 // halted.
 func (a *attempt) until(ctx context.Context, step string, do func(context.Context) error) error {
@@ -48,7 +51,7 @@ func (a *attempt) until(ctx context.Context, step string, do func(context.Contex
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, ErrFenced):
+		case errors.Is(err, ErrFenced), errors.Is(err, errOutdated):
 			return err
 		}
 		failures++
@@ -92,7 +95,11 @@ func (a *attempt) pause(ctx context.Context, d time.Duration) error {
 	if !held {
 		return nil
 	}
-	var err error
+	return a.acquire(ctx)
+}
+
+// acquire takes a builder again after release.
+func (a *attempt) acquire(ctx context.Context) (err error) {
 	a.builder, err = a.worker.sink.builders.acquire(ctx, a.worker.halt)
 	return err
 }

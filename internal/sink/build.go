@@ -9,6 +9,9 @@ import (
 	"github.com/millrace/millrace/internal/record"
 )
 
+// reasonErased stands for no dead letter: the record is left out.
+const reasonErased Reason = "erased"
+
 var (
 	errHeaders = errors.New("a required header is missing or malformed")
 	errTime    = errors.New("event time is before 2000 or after 2148")
@@ -38,12 +41,17 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
 	for i := range r.records {
 		rec := &r.records[i]
-		reason, err := b.judge(rec, r, w)
-		if reason == ReasonRefused {
+		reason, err := b.judge(p.Topic, rec, r, w)
+		if reason == ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
 			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
 			m.refused = append(m.refused, rec.offset)
 		}
-		if reason != "" {
+		switch reason {
+		case "":
+		case reasonErased:
+			r.erased++
+			r.share(b.event.Owner, rec.receivedAt, Share{Erased: 1})
+		default:
 			r.letters = append(r.letters, letter{rec.offset, reason, err})
 		}
 		if rec.stored {
@@ -56,9 +64,10 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 	r.touched = b.touched.all()
 }
 
-// judge decides about one record: to be stored, a duplicate, a control record, or
-// the reason why it is a dead letter.
-func (b *builder) judge(rec *held, r *frozen, w *Window) (Reason, error) {
+// judge decides about one record: to be stored, a duplicate, a control record,
+// erased, or the reason why it is a dead letter. What was erased is never one: it
+// would be kept there.
+func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (Reason, error) {
 	switch {
 	case rec.control:
 		r.control++
@@ -67,19 +76,33 @@ func (b *builder) judge(rec *held, r *frozen, w *Window) (Reason, error) {
 		return ReasonHeaders, errHeaders
 	case b.duplicate(rec, w):
 		r.dups++
+		r.share(b.decoder.Owner(r.values.at(rec.value)), rec.receivedAt, Share{Duplicates: 1})
 		return "", nil
 	}
 	if err := b.decoder.DecodeEvent(r.values.at(rec.value), &b.event); err != nil {
 		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
 	}
+	if r.tombstones.Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
+		return reasonErased, nil
+	}
+	if err := record.Fits(topic, &b.event); err != nil {
+		return ReasonValue, err
+	}
 	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
 		return ReasonTime, errTime
 	}
-	if _, refused := slices.BinarySearch(r.refused, rec.offset); refused {
+	if r.refuses(rec.offset) {
 		return ReasonRefused, errRefused
 	}
 	rec.stored = true
 	return "", nil
+}
+
+// refuses reports whether the server refuses the record at an offset. The blocks
+// are cut there, and their tokens named by it, whatever has become of the record.
+func (r *frozen) refuses(offset int64) bool {
+	_, refused := slices.BinarySearch(r.refused, offset)
+	return refused
 }
 
 // duplicate judges a record by what the window has seen before it, and notes the

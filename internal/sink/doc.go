@@ -16,9 +16,9 @@
 //     its own insert token, made from nothing but the epoch, the topic, the
 //     partition, the range and the month. A record that cannot be decoded becomes
 //     a dead letter.
-//  5. Dead letters are acknowledged, then the blocks are inserted, then the ledger
-//     is written. Whatever goes wrong is tried again with the same blocks under the
-//     same tokens.
+//  5. The blocks are inserted while dead letters are sent; when both are
+//     acknowledged the ledger is written. Whatever goes wrong is tried again with
+//     the same blocks under the same tokens.
 //  6. Only then the offset after the range is committed, and what was seen enters
 //     the window.
 //

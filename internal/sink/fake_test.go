@@ -46,6 +46,7 @@ type world struct {
 	insertFails func(token string) error
 	commitFails func() error
 	refuses     func(id string) bool // the table refuses rows of these events
+	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
 }
 
 type storedRow struct {
@@ -132,7 +133,7 @@ func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Origin
 	var records []Original
 	for _, o := range offsets {
 		if o >= w.logStart[p] {
-			records = append(records, Original{Offset: o, Value: w.log[p][o].Value})
+			records = append(records, Original{Offset: o, Key: []byte("web_1"), Value: w.log[p][o].Value})
 		}
 	}
 	return records, nil
@@ -307,7 +308,7 @@ func (w *world) call(s string) {
 	w.calls = append(w.calls, s)
 }
 
-func (w *world) NewBlock() Block { return &memoryBlock{} }
+func (w *world) NewBlock(string) Block { return &memoryBlock{} }
 
 func (w *world) Insert(_ context.Context, b Block, token string) error {
 	if w.insertFails != nil {
@@ -339,7 +340,14 @@ func (w *world) Probe(_ context.Context, b Block) error {
 	return nil
 }
 
-func (w *world) Send(_ context.Context, letters []DeadLetter) error {
+func (w *world) Send(ctx context.Context, letters []DeadLetter) error {
+	if w.lettersWait != nil {
+		select {
+		case <-w.lettersWait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	w.call(fmt.Sprintf("dead %d", len(letters)))
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -31,7 +31,8 @@ type Block interface {
 
 // Inserter stores blocks. It is safe for concurrent use.
 type Inserter interface {
-	NewBlock() Block
+	// NewBlock returns an empty block for records of a topic.
+	NewBlock(topic string) Block
 	// Insert stores the block as a whole under the token and returns nil once the
 	// server has acknowledged it. The server ignores a block whose token it has
 	// seen. After an error the block may be stored or not: inserting it again

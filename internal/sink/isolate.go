@@ -14,9 +14,9 @@ import (
 // none when the clone takes the block, because then it is not the rows that are
 // refused but, say, a view that fails.
 func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
-	s := a.worker.sink
-	part := s.blocks.get()
-	defer s.blocks.put(part)
+	blocks := a.worker.blocks
+	part := blocks.get()
+	defer blocks.put(part)
 	var refused []int64
 	var search func(from, to int) error
 	search = func(from, to int) error {
@@ -90,10 +90,14 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 	for i, offset := range found {
 		letters[i] = letter{offset, ReasonRefused, errRefused}
 	}
-	if err := a.sendLetters(ctx, r, letters, 0); err != nil {
+	if err := a.count(r, letters, 0); err != nil {
 		return false, err
 	}
-	return true, nil
+	a.release()
+	if err := w.sendLetters(ctx, r, letters); err != nil {
+		return false, err
+	}
+	return true, a.acquire(ctx)
 }
 
 // piece is what lies between two refused offsets of a block: rows [from, to), and

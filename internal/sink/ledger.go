@@ -29,7 +29,8 @@ const (
 )
 
 // Entry is what the ledger keeps of a range. Every offset of it is in exactly one
-// of the four counts: Stored + Duplicates + DeadLetters + Skipped = Span.Len().
+// of the five counts: Stored + Duplicates + DeadLetters + Skipped + Erased =
+// Span.Len().
 type Entry struct {
 	Topic     string
 	TopicID   [16]byte
@@ -42,11 +43,15 @@ type Entry struct {
 	Duplicates  int64
 	DeadLetters int64
 	Skipped     int64 // offsets without a record: control records, compaction, a gap
+	Erased      int64 // records of what was erased before the range was stored
 
 	// ReceivedFrom and ReceivedTo are the earliest and the latest time of receipt,
 	// in Unix milliseconds; 0 where the range has no record.
 	ReceivedFrom, ReceivedTo int64
 	Touched                  []Touched // by stored rows, each pair once
+	// Shares tell whose the records are that are no rows, each owner and hour once.
+	// Those without an owner are in none.
+	Shares []Share
 }
 
 // Ledger keeps what became of every range, beside the tables that it tells of.

@@ -9,7 +9,7 @@ import (
 )
 
 // metrics lists what this package counts. Labels are closed sets: step and class
-// as declared here, outcome is stored, duplicate or dead_letter, topic and
+// as declared here, outcome is stored, duplicate, dead_letter or erased, topic and
 // partition are those of the cluster.
 type metrics struct {
 	records       *prometheus.CounterVec
@@ -29,7 +29,7 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	m := &metrics{
 		records: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_records_total",
-			Help: "Records whose offset was committed, by outcome: stored, duplicate or dead_letter.",
+			Help: "Records whose offset was committed, by outcome: stored, duplicate, dead_letter, or erased, which are of websites or visitors that were erased.",
 		}, []string{"outcome"}),
 		deadLetters: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_dead_letters_total",
@@ -60,7 +60,7 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_retries_total",
-			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
+			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
 		missed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_missed_total",
@@ -71,12 +71,18 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Help: "Partitions dropped because the group did not accept a commit of their session.",
 		}),
 	}
+	for _, r := range []Reason{ReasonHeaders, ReasonValue, ReasonTime, ReasonRefused} {
+		m.deadLetters.WithLabelValues(string(r)) // so that the first one is a rise
+	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_memory_bytes", Help: "Bytes of records in hand.",
 	}, func() float64 { return float64(s.budget.inUse()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_memory_limit_bytes", Help: "Bytes of records in hand at which nothing more is fetched.",
 	}, func() float64 { return float64(s.budget.limit) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
+	}, func() float64 { return s.cfg.Window.Seconds() })
 	reg.MustRegister(partitions{s})
 	return m
 }
@@ -100,6 +106,7 @@ func (m *metrics) settled(r *frozen) {
 	m.records.WithLabelValues("stored").Add(float64(r.stored))
 	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
 	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
+	m.records.WithLabelValues("erased").Add(float64(r.erased))
 	for i := range r.letters {
 		m.deadLetters.WithLabelValues(string(r.letters[i].reason)).Inc()
 	}
@@ -128,6 +135,8 @@ var (
 		"How far back in record time all event ids are remembered: the horizon, or less where keys had to go early.", labels, nil)
 	clampedDesc = prometheus.NewDesc("millrace_sink_window_clamped_total",
 		"Records that were received in the future, by the clock of an edge, and did not move the window.", labels, nil)
+	earlyDesc = prometheus.NewDesc("millrace_sink_window_forgotten_early_total",
+		"Buckets of event ids, five minutes each, that were forgotten before the horizon was over, for want of memory.", labels, nil)
 	restoringDesc = prometheus.NewDesc("millrace_sink_restoring",
 		"1 while a partition is being taken over: plan and window are read.", labels, nil)
 	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
@@ -142,7 +151,7 @@ type partitions struct{ sink *Sink }
 // Describe implements prometheus.Collector.
 func (partitions) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		lagDesc, lagRecordsDesc, planDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc, clampedDesc, restoringDesc, haltedDesc, shareDesc,
+		lagDesc, lagRecordsDesc, planDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc, clampedDesc, earlyDesc, restoringDesc, haltedDesc, shareDesc,
 	} {
 		ch <- d
 	}
@@ -182,6 +191,7 @@ func (w *worker) collect(now time.Time, ch chan<- prometheus.Metric) {
 	gauge(bytesDesc, float64(w.stats.bytes.Load()))
 	gauge(coverageDesc, time.Duration(w.stats.coverage.Load()).Seconds())
 	ch <- prometheus.MustNewConstMetric(clampedDesc, prometheus.CounterValue, float64(w.stats.clamped.Load()), w.partition.Topic, index)
+	ch <- prometheus.MustNewConstMetric(earlyDesc, prometheus.CounterValue, float64(w.stats.early.Load()), w.partition.Topic, index)
 
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -30,6 +30,7 @@ type worker struct {
 	sink       *Sink
 	partition  Partition
 	assignment Assignment
+	blocks     *pool[Block]
 	window     *Window // of the worker's goroutine alone, as is epoch
 	epoch      int64   // set before the first range
 	recuts     recuts
@@ -68,11 +69,11 @@ type worker struct {
 type mark struct{ next, received int64 }
 
 // windowStats is what metrics tell about a window.
-type windowStats struct{ keys, bytes, coverage, clamped atomic.Int64 }
+type windowStats struct{ keys, bytes, coverage, clamped, early atomic.Int64 }
 
 func newWorker(s *Sink, a Assignment) *worker {
 	w := &worker{
-		sink: s, partition: a.Partition, assignment: a, window: s.newWindow(),
+		sink: s, partition: a.Partition, assignment: a, window: s.newWindow(), blocks: s.blocks.of(a.Partition.Topic),
 		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
 		letters: letterMeter{limit: s.cfg.DeadLetterLimit},
 	}
@@ -183,6 +184,7 @@ func (w *worker) measure() {
 	w.stats.bytes.Store(int64(w.window.Bytes()))
 	w.stats.coverage.Store(int64(w.window.Coverage()))
 	w.stats.clamped.Store(w.window.clamped)
+	w.stats.early.Store(w.window.early)
 }
 
 // drop forgets what is in hand.

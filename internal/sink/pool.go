@@ -61,8 +61,28 @@ func (p *pool[T]) put(t T) {
 	}
 }
 
-func newBlockPool(keep int, fresh func() Block) *pool[Block] {
-	return &pool[Block]{keep: keep, fresh: fresh, reset: func(b Block) Block { b.Reset(); return b }}
+// blockPools keep the blocks of each topic apart: they are of its table.
+type blockPools struct {
+	keep  int // of each topic
+	fresh func(topic string) Block
+	mu    sync.Mutex
+	pools map[string]*pool[Block]
+}
+
+func newBlockPools(keep int, fresh func(topic string) Block) *blockPools {
+	return &blockPools{keep: keep, fresh: fresh, pools: map[string]*pool[Block]{}}
+}
+
+// of returns the pool of a topic.
+func (p *blockPools) of(topic string) *pool[Block] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pools[topic] == nil {
+		p.pools[topic] = &pool[Block]{
+			keep: p.keep, fresh: func() Block { return p.fresh(topic) }, reset: func(b Block) Block { b.Reset(); return b },
+		}
+	}
+	return p.pools[topic]
 }
 
 // semaphore lets a few in at a time.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/millrace/millrace/internal/tombstone"
 )
 
 // open collects the records of a partition that are not frozen yet.
@@ -104,6 +106,9 @@ type frozen struct {
 	planned bool // its plan was found when the partition was taken over
 	floor   int32
 	refused []int64 // offsets that the server refuses, in order
+	// tombstones are those that the range was built with, or that change nothing of
+	// it.
+	tombstones *tombstone.Set
 
 	records []held
 	values  arena // of the records, until the blocks are built
@@ -114,8 +119,10 @@ type frozen struct {
 	stored  int
 	dups    int
 	dead    int // all dead letters, also those that the server made
+	erased  int // records of what was erased
 	control int // records that only the broker needs
 	touched []Touched
+	shares  shares
 }
 
 // gaps returns the offsets of the range that no record was delivered for.
@@ -137,8 +144,8 @@ func (r *frozen) gaps() (gaps []Span) {
 func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 	e := &Entry{
 		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: EntryRange,
-		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead),
-		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched,
+		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead), Erased: int64(r.erased),
+		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched, Shares: r.shares.list(),
 	}
 	for i := range r.records {
 		at := r.records[i].receivedAt

@@ -7,17 +7,21 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace/millrace/internal/telemetry"
 )
 
-// settle brings a frozen range to its end: plan committed, blocks built by b, dead
-// letters acknowledged, blocks inserted, ledger written, offset committed, in this
-// order. It returns an error only when the worker
-// has to end before that; the range is then gone on with from its plan.
+// settle brings a frozen range to its end: plan committed, blocks built by b
+// without what was erased, dead letters acknowledged and blocks inserted, ledger
+// written, offset committed, in this order. It returns an error only when the
+// worker has to end before that; the range is then gone on with from its plan.
 func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) {
 	s := w.sink
 	defer func() {
 		w.landed(err == nil)
-		s.recycle(r)
+		s.recycle(r, w.blocks)
 	}()
 	a := attempt{worker: w, builder: b}
 	defer a.release()
@@ -31,18 +35,18 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) 
 		return err
 	}
 	s.reached(PointPlanned, w.partition)
-	// Not b: one that had to wait goes on with another builder.
-	a.builder.build(r, w.partition, w.decisions(), s.blocks.get)
-	s.owners.add(&a.builder.touched)
-	r.letGo(s.memory)
-	if err := a.sendLetters(ctx, r, r.letters, len(r.records)); err != nil {
+	if err := a.readTombstones(ctx, r); err != nil {
 		return err
 	}
-	if err := a.insert(ctx, r); err != nil {
+	// Not b: one that had to wait goes on with another builder.
+	a.builder.build(r, w.partition, w.decisions(), w.blocks.get)
+	s.owners.add(&a.builder.touched)
+	r.letGo(s.memory)
+	if err := a.store(ctx, r); err != nil {
 		return err
 	}
 	s.reached(PointInserted, w.partition)
-	s.recycleBlocks(r)
+	s.recycleBlocks(r, w.blocks)
 	a.release()
 	if err := a.record(ctx, r); err != nil {
 		return err
@@ -140,14 +144,40 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 	})
 }
 
-// sendLetters has the dead letters among so many records acknowledged before
-// anything else of the range is written.
-func (a *attempt) sendLetters(ctx context.Context, r *frozen, letters []letter, records int) error {
+// store has the range's dead letters acknowledged and its blocks inserted, both at
+// the same time: the letters are read again from the log and wait for brokers, and
+// a builder that waited with them would be missed. Neither is of any use alone. If
+// one fails the other is cut off, and both are done again from the plan.
+func (a *attempt) store(ctx context.Context, r *frozen) error {
+	if err := a.count(r, r.letters, len(r.records)); err != nil {
+		return err
+	}
+	if len(r.letters) == 0 {
+		return a.insert(ctx, r)
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return a.worker.sendLetters(ctx, r, r.letters) })
+	both.Go(func() error {
+		defer a.release()
+		return a.insert(ctx, r)
+	})
+	return both.Wait()
+}
+
+// count notes the dead letters among so many records, before anything is done
+// about them. It is an error that they are too many.
+func (a *attempt) count(r *frozen, letters []letter, records int) error {
 	w := a.worker
 	if w.letters.tooMany(records, len(letters), time.Now()) {
 		return &stuck{StuckDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", w.letters.limit)}
 	}
 	r.dead += len(letters)
+	return nil
+}
+
+// sendLetters has dead letters acknowledged, without a builder.
+func (w *worker) sendLetters(ctx context.Context, r *frozen, letters []letter) error {
+	a := attempt{worker: w}
 	for some := range slices.Chunk(letters, lettersAtOnce) {
 		whole, err := a.fetchLetters(ctx, some)
 		if err != nil {
@@ -158,6 +188,7 @@ func (a *attempt) sendLetters(ctx context.Context, r *frozen, letters []letter, 
 		}); err != nil {
 			return err
 		}
+		r.addLetters(whole)
 	}
 	return nil
 }
@@ -256,9 +287,14 @@ func (a *attempt) insertPiece(ctx context.Context, r *frozen, m *monthBlock, p p
 		t = ""
 	}
 	err = a.until(ctx, stepInsert, func(ctx context.Context) error {
+		if err := a.upToDate(ctx, r); err != nil {
+			return err
+		}
 		w.sink.reached(PointInserting, w.partition)
 		start := time.Now()
-		err := w.sink.deps.Inserter.Insert(ctx, b, t)
+		traced, span := startInsert(ctx, w.partition.Topic, b)
+		err := w.sink.deps.Inserter.Insert(traced, b, t)
+		telemetry.End(span, err)
 		if classOf(err) == ClassRefused {
 			refused = fmt.Errorf("inserting %d rows: %w", b.Rows(), err)
 			return nil
@@ -285,9 +321,9 @@ func (a *attempt) rowsOf(m *monthBlock, p piece) (b Block, back func()) {
 	if p.from == 0 && p.to == m.block.Rows() {
 		return m.block, func() {}
 	}
-	b = a.worker.sink.blocks.get()
+	b = a.worker.blocks.get()
 	m.block.CopyTo(b, p.from, p.to)
-	return b, func() { a.worker.sink.blocks.put(b) }
+	return b, func() { a.worker.blocks.put(b) }
 }
 
 // record writes down what became of the range.

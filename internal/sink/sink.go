@@ -16,7 +16,8 @@ import (
 	"github.com/millrace/millrace/internal/config"
 )
 
-// Deps are the parts a Sink needs; all but Tracer, Pacer and Testing are required.
+// Deps are the parts a Sink needs; all but Tracer, Pacer, Tombstones and Testing
+// are required.
 type Deps struct {
 	Log         *slog.Logger
 	Metrics     prometheus.Registerer
@@ -26,7 +27,8 @@ type Deps struct {
 	Inserter    Inserter
 	DeadLetters DeadLetters
 	Ledger      Ledger
-	Pacer       Pacer // nil stores as fast as the server takes it
+	Pacer       Pacer      // nil stores as fast as the server takes it
+	Tombstones  Tombstones // nil leaves nothing out
 	Testing     Testing
 }
 
@@ -44,7 +46,7 @@ type Sink struct {
 	metrics  *metrics
 	budget   *budget
 	builders builders
-	blocks   *pool[Block]
+	blocks   *blockPools
 	memory   *memory
 	rebuilds semaphore    // windows that are read at the same time
 	probing  sync.Mutex   // held while refused rows are looked for
@@ -64,7 +66,7 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 	s := &Sink{
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
 		builders: newBuilders(cfg.Connections), workers: map[Partition]*worker{},
-		blocks: newBlockPool(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
+		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
 		rebuilds: make(semaphore, rebuildsAtOnce), windows: &windowShare{limit: int64(cfg.WindowMemory / keyBytes)}, owners: &ownerShares{},
 		focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
@@ -305,8 +307,8 @@ func (s *Sink) owned() []*worker {
 }
 
 // recycle gives a range's memory back.
-func (s *Sink) recycle(r *frozen) {
-	s.recycleBlocks(r)
+func (s *Sink) recycle(r *frozen, blocks *pool[Block]) {
+	s.recycleBlocks(r, blocks)
 	r.letGo(s.memory)
 	s.memory.held.put(r.records)
 	r.records = nil
@@ -314,10 +316,10 @@ func (s *Sink) recycle(r *frozen) {
 
 // recycleBlocks gives the blocks back, which are what counts of a range that is
 // built.
-func (s *Sink) recycleBlocks(r *frozen) {
+func (s *Sink) recycleBlocks(r *frozen, blocks *pool[Block]) {
 	s.budget.give(r.bytes)
 	for _, m := range r.blocks {
-		s.blocks.put(m.block)
+		blocks.put(m.block)
 	}
 	r.blocks, r.bytes = nil, 0
 }

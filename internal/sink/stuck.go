@@ -65,6 +65,10 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 		w.sink.deps.Source.Rewind(w.partition)
 		return
 	}
+	if errors.Is(err, errOutdated) {
+		w.startOver(ctx)
+		return
+	}
 	if errors.Is(err, ErrFenced) {
 		w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
 		w.sink.metrics.fenced.Inc()

@@ -3,8 +3,10 @@ package sink
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -30,10 +32,20 @@ func (s *Sink) startSpan(ctx context.Context, p Partition, r *frozen) (context.C
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(links[1:]...),
 		trace.WithAttributes(
-			attribute.Int("partition", int(p.Index)),
-			attribute.Int64("first_offset", r.First), attribute.Int64("last_offset", r.Last),
-			attribute.Int("records", len(r.records)),
+			semconv.MessagingSystemKafka, semconv.MessagingOperationName("store"), semconv.MessagingOperationTypeProcess,
+			semconv.MessagingDestinationName(p.Topic), semconv.MessagingDestinationPartitionID(strconv.Itoa(int(p.Index))),
+			semconv.MessagingConsumerGroupName(s.cfg.Group), semconv.MessagingBatchMessageCount(len(r.records)),
+			semconv.MessagingKafkaOffset(int(r.First)), attribute.Int64("millrace.last_offset", r.Last),
 		))
+}
+
+// startInsert begins the span of one insert of a range that is traced.
+func startInsert(ctx context.Context, topic string, b Block) (context.Context, trace.Span) {
+	return telemetry.StartChild(ctx, "INSERT "+topic, func() []trace.SpanStartOption {
+		return []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+			semconv.DBSystemNameClickHouse, semconv.DBOperationName("INSERT"), semconv.DBOperationBatchSize(b.Rows()),
+		)}
+	})
 }
 
 // linksOf names the traced requests of a range, each once, up to maxLinks.

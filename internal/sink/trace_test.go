@@ -55,7 +55,9 @@ func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
 			})
 			var want []telemetrytest.Span
 			if tc.parent != "" {
-				want = []telemetrytest.Span{{Name: "store " + part.Topic, TraceID: tc.parent, Links: tc.links}}
+				want = []telemetrytest.Span{
+					{Name: "INSERT " + part.Topic, TraceID: tc.parent}, {Name: "store " + part.Topic, TraceID: tc.parent, Links: tc.links},
+				}
 			}
 			if diff := cmp.Diff(want, recorder.Ended()); diff != "" {
 				t.Errorf("spans (-want +got):\n%s", diff)

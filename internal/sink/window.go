@@ -43,6 +43,7 @@ type Window struct {
 	newest  int32
 	floor   int32 // buckets below are forgotten
 	clamped int64 // times that it was to be moved into the future
+	early   int64 // buckets that had to go before the horizon was over
 }
 
 // NewWindow returns an empty window.
@@ -190,6 +191,7 @@ func (w *Window) forgetOldest() bool {
 		return false
 	}
 	w.SetFloor(oldest + 1)
+	w.early++
 	return true
 }
 

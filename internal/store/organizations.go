@@ -72,13 +72,13 @@ func (s *Store) OrganizationByID(ctx context.Context, id string) (*org.Organizat
 	return row.organization(), nil
 }
 
-// ListOrganizations returns every organization, oldest first. It serves the
-// operator's command, not tenants.
+// ListOrganizations returns every organization, oldest first, except the reserved
+// one. It serves the operator's command, not tenants.
 func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []organizationRow
-	if err := s.read.NewSelect().Model(&rows).Order("o.id").Scan(ctx); err != nil {
+	if err := s.read.NewSelect().Model(&rows).Where("o.id <> ?", org.ReservedID).Order("o.id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing organizations: %w", err)
 	}
 	all := make([]*org.Organization, len(rows))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -14,21 +15,17 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/schema"
 
+	"github.com/millrace/millrace/internal/config"
 	migrations "github.com/millrace/millrace/schemas/sql"
 )
 
-// Bounds of a connection to PostgreSQL.
-const (
-	postgresDial     = 5 * time.Second
-	postgresLifetime = 30 * time.Minute // so that a failover or a new replica is found
-	postgresIdle     = 5 * time.Minute
-)
+// postgresDial bounds one attempt to connect whose URL does not.
+const postgresDial = 5 * time.Second
 
-func openPostgres(url string, opts Options) (*Store, error) {
-	cfg, err := pgx.ParseConfig(url)
+func openPostgres(settings config.Store, opts Options) (*Store, error) {
+	cfg, err := postgresConfig(settings)
 	if err != nil {
-		// The parser's text may quote a part of the password.
-		return nil, errors.New("the PostgreSQL URL cannot be read; percent-encode special characters in user name and password")
+		return nil, err
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = postgresDial
@@ -40,8 +37,9 @@ func openPostgres(url string, opts Options) (*Store, error) {
 	setDefault(cfg.RuntimeParams, "timezone", "UTC")
 
 	migrateCfg := cfg.Copy()
+	setDefault(migrateCfg.RuntimeParams, "lock_timeout", milliseconds(tableWait))
 	// The server gives up too, in case the cancellation is lost on the way.
-	limit := strconv.FormatInt(opts.Timeout.Milliseconds(), 10)
+	limit := milliseconds(opts.Timeout)
 	setDefault(cfg.RuntimeParams, "statement_timeout", limit)
 	setDefault(cfg.RuntimeParams, "idle_in_transaction_session_timeout", limit)
 
@@ -50,21 +48,29 @@ func openPostgres(url string, opts Options) (*Store, error) {
 		bun:        func() schema.Dialect { return pgdialect.New() },
 		migrations: migrations.Postgres,
 		holds:      "? @> to_jsonb(?::text)",
+		shred:      shredPostgres,
 		violation:  postgresViolation,
 	}
-	d.migrate = func(ctx context.Context) error {
-		pool := stdlib.OpenDB(*migrateCfg)
-		err := migratePostgres(ctx, d, pool)
+	d.migrate = func(ctx context.Context, log *slog.Logger) error {
+		pool := stdlib.OpenDB(*migrateCfg, renewed(settings))
+		err := migratePostgres(ctx, d, pool, log)
 		return errors.Join(err, pool.Close())
 	}
-	pool := stdlib.OpenDB(*cfg)
-	pool.SetMaxOpenConns(opts.MaxConns)
-	pool.SetMaxIdleConns(opts.MaxConns)
-	pool.SetConnMaxLifetime(postgresLifetime)
-	pool.SetConnMaxIdleTime(postgresIdle)
+	d.alone = func(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
+		pool := stdlib.OpenDB(*migrateCfg, renewed(settings))
+		err := alonePostgres(ctx, pool, log, do)
+		return errors.Join(err, pool.Close())
+	}
+	pool := stdlib.OpenDB(*cfg, renewed(settings))
+	pool.SetMaxOpenConns(settings.MaxOpen)
+	pool.SetMaxIdleConns(min(settings.MaxIdle, settings.MaxOpen))
+	pool.SetConnMaxLifetime(settings.Lifetime)
+	pool.SetConnMaxIdleTime(settings.IdleTime)
 	db := bun.NewDB(pool, d.bun())
 	return &Store{read: db, write: db, pools: []*sql.DB{pool}, dialect: d, opts: opts}, nil
 }
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 func setDefault(params map[string]string, name, value string) {
 	if _, ok := params[name]; !ok {
@@ -86,4 +92,14 @@ func postgresViolation(err error) violation {
 	default:
 		return noViolation
 	}
+}
+
+// shredPostgres writes the table anew, which is a few rows: a deletion alone
+// leaves the row where it was until somebody needs its place.
+func shredPostgres(ctx context.Context, write *sql.DB, deleted bool) error {
+	if !deleted {
+		return nil
+	}
+	_, err := write.ExecContext(ctx, "VACUUM (FULL) visitor_salts")
+	return err
 }

@@ -20,7 +20,7 @@ func TestPostgreSQLStoreWorksAgainWhenItsServerIsBack(t *testing.T) {
 	t.Parallel()
 	server := services.Own(t, services.KindPostgres)
 	const password = "S3cret"
-	s, err := store.Open(t.Context(), withPassword(t, server.Database(t), password), store.Options{Timeout: 2 * time.Second})
+	s, err := store.Open(t.Context(), withPassword(t, server.Database(t), password), store.Options{Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestPostgreSQLStoreWorksAgainWhenItsServerIsBack(t *testing.T) {
 		}
 	}
 	server.Start(t)
-	testkit.Eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, 2*time.Minute, func() error {
 		if err := unknown(); !errors.Is(err, apikey.ErrNotFound) {
 			return err
 		}
@@ -55,14 +55,21 @@ func TestPostgreSQLStoreWorksAgainWhenItsServerIsBack(t *testing.T) {
 	})
 }
 
+// openSoon opens a store of little patience, which a slow machine can make fail.
+func openSoon(t *testing.T, url string, o store.Options) (s *store.Store) {
+	t.Helper()
+	testkit.Eventually(t, time.Minute, func() (err error) {
+		s, err = store.Open(t.Context(), url, o)
+		return err
+	})
+	return s
+}
+
 func TestPostgreSQLBoundsItsConnections(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), services.Postgres(t), store.Options{MaxConns: 1, Timeout: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openSoon(t, services.Postgres(t), store.Options{MaxConns: 1, Timeout: 2 * time.Second})
 	defer s.Close()
-	err = s.InTx(t.Context(), func(ctx context.Context, _ *store.Store) error {
+	err := s.InTx(t.Context(), func(ctx context.Context, _ *store.Store) error {
 		return s.Ping(ctx) // the one connection is taken for as long as ctx lasts
 	})
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -73,10 +80,7 @@ func TestPostgreSQLBoundsItsConnections(t *testing.T) {
 func TestPostgreSQLBoundsItsStatements(t *testing.T) {
 	t.Parallel()
 	url := services.Postgres(t)
-	s, err := store.Open(t.Context(), url, store.Options{Timeout: 500 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openSoon(t, url, store.Options{Timeout: 500 * time.Millisecond})
 	defer s.Close()
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -11,11 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Salts of visitor ids.
-const (
-	saltLen  = 32             // bytes
-	saltKept = 48 * time.Hour // from the beginning of its day
-)
+// saltLen is the length of a salt of visitor ids, in bytes.
+const saltLen = 32
 
 type saltRow struct {
 	bun.BaseModel `bun:"table:visitor_salts,alias:v"`
@@ -25,8 +22,8 @@ type saltRow struct {
 }
 
 // Salt returns the 32 random bytes with which visitor ids of the UTC day of t
-// are hashed. Whoever asks first makes them, and everyone gets the same; making
-// one also prunes old ones.
+// are hashed. Whoever asks first makes them, and everyone gets the same. Who asks
+// for a day whose salt was destroyed gets a new one, which matches nothing.
 func (s *Store) Salt(ctx context.Context, t time.Time) ([]byte, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
@@ -44,7 +41,7 @@ func (s *Store) Salt(ctx context.Context, t time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the visitor salt of %s after making it: %w", day, err)
 	}
-	return salt, s.PruneSalts(ctx)
+	return salt, nil
 }
 
 func (s *Store) salt(ctx context.Context, day string) ([]byte, error) {
@@ -55,14 +52,41 @@ func (s *Store) salt(ctx context.Context, day string) ([]byte, error) {
 	return row.Salt, nil
 }
 
-// PruneSalts deletes the salts of days that began 48 hours ago or earlier. After
-// that nobody can compute again which visitor a stored id belongs to.
-func (s *Store) PruneSalts(ctx context.Context) error {
+// Salts returns the salts there are, by the beginning of their UTC day.
+func (s *Store) Salts(ctx context.Context) (map[time.Time][]byte, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	last := s.opts.Now().Add(-saltKept).UTC().Format(time.DateOnly)
-	if _, err := s.write.NewDelete().Model((*saltRow)(nil)).Where("day <= ?", last).Exec(ctx); err != nil {
-		return fmt.Errorf("deleting old visitor salts: %w", err)
+	var rows []saltRow
+	if err := s.read.NewSelect().Model(&rows).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("reading the visitor salts: %w", err)
+	}
+	salts := make(map[time.Time][]byte, len(rows))
+	for _, r := range rows {
+		day, err := time.Parse(time.DateOnly, r.Day)
+		if err != nil {
+			return nil, fmt.Errorf("reading the visitor salts: %w", err)
+		}
+		salts[day] = r.Salt
+	}
+	return salts, nil
+}
+
+// PruneSalts destroys the salts of the UTC days before that of first, also in the
+// database's own files, as far as it can: what backups, replicas and archived logs
+// of a server hold is its operator's.
+func (s *Store) PruneSalts(ctx context.Context, first time.Time) error {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	res, err := s.write.NewDelete().Model((*saltRow)(nil)).Where("day < ?", first.UTC().Format(time.DateOnly)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("deleting visitor salts: %w", err)
+	}
+	deleted, err := res.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("deleting visitor salts: %w", err)
+	}
+	if err := s.dialect.shred(ctx, s.pools[0], deleted > 0); err != nil {
+		return fmt.Errorf("removing deleted visitor salts from the database's files: %w", err)
 	}
 	return nil
 }

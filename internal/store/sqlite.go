@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,15 +21,16 @@ import (
 
 // sqlitePragmas are set on every connection. WAL lets readers go on while
 // another process writes; a writer waits for the other's lock as long as
-// busy_timeout says, in milliseconds; FULL keeps a commit through a power cut.
+// busy_timeout says, in milliseconds; FULL keeps a commit through a power cut;
+// secure_delete overwrites what is deleted with zeros.
 var sqlitePragmas = []string{
-	"busy_timeout(4000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+	"busy_timeout(4000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
 }
 
 // openSQLite opens the file at path. Writes of this process go through one
 // connection, so that they queue here, in order, instead of meeting SQLite's
 // lock; other processes meet that lock and wait.
-func openSQLite(path string, opts Options) (*Store, error) {
+func openSQLite(path string, readers int, opts Options) (*Store, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: needs a path, such as sqlite:./data/millrace.db")
 	}
@@ -39,7 +41,7 @@ func openSQLite(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := sqlitePool(path, opts.MaxConns)
+	read, err := sqlitePool(path, readers)
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
@@ -48,12 +50,13 @@ func openSQLite(path string, opts Options) (*Store, error) {
 		bun:        func() schema.Dialect { return sqlitedialect.New() },
 		migrations: migrations.SQLite,
 		holds:      "EXISTS (SELECT 1 FROM json_each(?) WHERE value = ?)",
+		shred:      shredSQLite,
 		violation:  sqliteViolation,
 	}
-	d.migrate = func(ctx context.Context) error { return migrateSQLite(ctx, d, write) }
+	d.migrate = func(ctx context.Context, _ *slog.Logger) error { return migrateSQLite(ctx, d, write) }
 	return &Store{
 		read: bun.NewDB(read, d.bun()), write: bun.NewDB(write, d.bun()),
-		pools: []*sql.DB{read, write}, dialect: d, opts: opts,
+		pools: []*sql.DB{write, read}, dialect: d, opts: opts,
 	}, nil
 }
 
@@ -94,4 +97,12 @@ func sqliteViolation(err error) violation {
 	default:
 		return noViolation
 	}
+}
+
+// shredSQLite carries the zeros into the database's file, and empties the log of
+// writes, which holds pages as they were. It is done also when nothing was deleted
+// just now: the last time, readers may have been in the way.
+func shredSQLite(ctx context.Context, write *sql.DB, _ bool) error {
+	var busy, pages, carried int
+	return write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &carried)
 }

@@ -14,12 +14,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 	"modernc.org/sqlite"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/credential"
 )
 
 // Options tune a store. A zero field means the default.
@@ -39,8 +43,10 @@ type Options struct {
 type Store struct {
 	read, write bun.IDB // the same for PostgreSQL
 	pools       []*sql.DB
+	settings    config.Store
 	dialect     dialect
 	opts        Options
+	log         *slog.Logger // of waits
 }
 
 // dialect is what differs between the two databases beyond what bun covers.
@@ -49,9 +55,14 @@ type dialect struct {
 	bun        func() schema.Dialect
 	migrations fs.FS
 	// migrate opens a connection pool for migrations and runs them through it.
-	migrate func(ctx context.Context) error
+	migrate func(ctx context.Context, log *slog.Logger) error
+	// alone runs a function under a lock of the server; nil where there is none.
+	alone func(ctx context.Context, log *slog.Logger, do func(context.Context) error) error
 	// holds is a condition: the column of a list, named first, holds a text.
 	holds string
+	// shred removes what was deleted from the table of salts from the database's
+	// files; deleted says whether anything was, just now.
+	shred func(ctx context.Context, write *sql.DB, deleted bool) error
 	// violation says which kind of constraint err reports; noViolation for any
 	// other error.
 	violation func(err error) violation
@@ -69,34 +80,74 @@ const (
 // is made on first use, or "postgres://USER:PASSWORD@HOST:PORT/DATABASE" with
 // the parameters of libpq. It connects, and changes no schema; see Migrate.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	if opts.Timeout <= 0 {
-		opts.Timeout = 5 * time.Second
+	cfg := config.Default().Store
+	cfg.URL = config.Secret(url)
+	if opts.MaxConns > 0 {
+		cfg.MaxOpen, cfg.MaxIdle = opts.MaxConns, opts.MaxConns
 	}
-	if opts.MaxConns <= 0 {
-		opts.MaxConns = 8
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	var s *Store
-	var err error
-	scheme, rest, _ := strings.Cut(url, ":")
-	switch scheme {
-	case "sqlite":
-		s, err = openSQLite(rest, opts)
-	case "postgres", "postgresql":
-		s, err = openPostgres(url, opts)
-	default:
-		err = errors.New("the URL begins neither with sqlite: nor with postgres://")
-	}
+	return open(ctx, cfg, opts)
+}
+
+// New returns the store that the settings name, and connects when it is first used.
+// Its error is about the settings; see Reach for the server.
+func New(cfg config.Store) (*Store, error) { return prepare(cfg, Options{}) }
+
+// Connect is Open for the store that the settings name. What it says of one that
+// cannot be opened names the setting to look at.
+func Connect(ctx context.Context, cfg config.Store) (*Store, error) {
+	return open(ctx, cfg, Options{})
+}
+
+func open(ctx context.Context, cfg config.Store, opts Options) (*Store, error) {
+	s, err := prepare(cfg, opts)
 	if err != nil {
-		return nil, fmt.Errorf("opening the metadata store: %w", err)
+		return nil, err
 	}
-	if err := s.reach(ctx); err != nil {
+	if err := s.Reach(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
+
+func prepare(cfg config.Store, opts Options) (*Store, error) {
+	if opts.Timeout <= 0 {
+		opts.Timeout = 5 * time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	s, err := openAny(cfg, opts)
+	if err != nil {
+		return nil, fmt.Errorf("opening the metadata store: %w", err)
+	}
+	s.settings, s.log = cfg, slog.New(slog.DiscardHandler)
+	return s, nil
+}
+
+// LogTo names who is told what migrations wait for; nobody is otherwise. It is to be
+// called before the store is shared.
+func (s *Store) LogTo(log *slog.Logger) { s.log = log }
+
+func openAny(cfg config.Store, opts Options) (*Store, error) {
+	url, err := credential.Secret("store.url", cfg.URL, cfg.URLFile)
+	if err != nil {
+		return nil, err
+	}
+	switch scheme, rest, _ := strings.Cut(url, ":"); {
+	case scheme == "postgres" || scheme == "postgresql":
+		return openPostgres(cfg, opts)
+	case scheme != "sqlite":
+		return nil, errors.New("the URL begins neither with sqlite: nor with postgres://")
+	case cfg.TLS.Enabled:
+		return nil, credential.Refuse("store.tls.enabled", nil, "store.url names a file, to which nothing is encrypted")
+	default:
+		return openSQLite(rest, cfg.MaxOpen, opts)
+	}
+}
+
+// Reach is Ping for a server that was never asked: what it says of settings that do
+// not fit names the setting to look at.
+func (s *Store) Reach(ctx context.Context) error { return explain(s.settings, s.reach(ctx)) }
 
 // reach is Ping for a database that is just being made: SQLite does not wait for
 // another process that turns the same new file into a database.
@@ -150,7 +201,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx *Store
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		return fn(ctx, &Store{read: tx, write: tx, dialect: s.dialect, opts: s.opts})
+		return fn(ctx, &Store{read: tx, write: tx, dialect: s.dialect, opts: s.opts, log: s.log})
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/millrace/millrace/internal/credential"
 )
 
 // Unavailable reports whether err says that a server cannot be asked now and may
@@ -21,6 +23,10 @@ func Unavailable(err error) bool {
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return busy(e)
+	}
+	// A password or a certificate that is being replaced.
+	if credential.Refused(err) {
+		return true
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true

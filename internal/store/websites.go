@@ -48,6 +48,8 @@ type websiteSettings struct {
 	MaskPatterns          []string `json:"maskPatterns,omitempty"`
 	SessionTimeoutMinutes int      `json:"sessionTimeoutMinutes,omitempty"`
 	KeepBots              bool     `json:"keepBots,omitempty"`
+	HonorGPC              bool     `json:"honorGlobalPrivacyControl,omitempty"`
+	HonorDNT              bool     `json:"honorDoNotTrack,omitempty"`
 	DataRetentionDays     int      `json:"dataRetentionDays,omitempty"`
 	TrackQueryParams      []string `json:"trackQueryParams,omitempty"`
 }
@@ -56,6 +58,7 @@ func newWebsiteRow(w *website.Website) (*websiteRow, error) {
 	settings, err := json.Marshal(websiteSettings{
 		ExcludedPaths: w.ExcludedPaths, ExcludedIPs: w.ExcludedIPs, MaskPatterns: w.MaskPatterns,
 		SessionTimeoutMinutes: w.SessionTimeoutMinutes, KeepBots: w.KeepBots,
+		HonorGPC: w.HonorGlobalPrivacyControl, HonorDNT: w.HonorDoNotTrack,
 		DataRetentionDays: w.DataRetentionDays, TrackQueryParams: w.TrackQueryParams,
 	})
 	if err != nil {
@@ -86,19 +89,29 @@ func (r *websiteRow) website() (*website.Website, error) {
 	if more.SessionTimeoutMinutes == 0 {
 		more.SessionTimeoutMinutes = website.DefaultSessionTimeout
 	}
+	w := r.brief()
+	w.Settings = website.Settings{
+		AllowedOrigins: r.AllowedOrigins, AllowedIPs: r.AllowedIPs, AnonymizeVisitorIDs: r.AnonymizeVisitorIDs,
+		ExcludedPaths: more.ExcludedPaths, ExcludedIPs: more.ExcludedIPs, MaskPatterns: more.MaskPatterns,
+		SessionTimeoutMinutes: more.SessionTimeoutMinutes, KeepBots: more.KeepBots,
+		HonorGlobalPrivacyControl: more.HonorGPC, HonorDoNotTrack: more.HonorDNT,
+		DataRetentionDays: more.DataRetentionDays, TrackQueryParams: more.TrackQueryParams,
+	}
+	return w, nil
+}
+
+// brief is the website without its settings.
+func (r *websiteRow) brief() *website.Website {
 	return &website.Website{
 		ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version,
 		ClientID: r.ClientID, OldClientID: r.OldClientID, OldClientIDUntil: r.OldClientIDUntil.Time,
 		Name: r.Name, Domain: r.Domain, Timezone: r.Timezone, Public: r.Public,
-		Settings: website.Settings{
-			AllowedOrigins: r.AllowedOrigins, AllowedIPs: r.AllowedIPs, AnonymizeVisitorIDs: r.AnonymizeVisitorIDs,
-			ExcludedPaths: more.ExcludedPaths, ExcludedIPs: more.ExcludedIPs, MaskPatterns: more.MaskPatterns,
-			SessionTimeoutMinutes: more.SessionTimeoutMinutes, KeepBots: more.KeepBots,
-			DataRetentionDays: more.DataRetentionDays, TrackQueryParams: more.TrackQueryParams,
-		},
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
-	}, nil
+	}
 }
+
+// settingColumns hold the settings.
+var settingColumns = []string{"settings", "allowed_origins", "allowed_ips", "anonymize_visitor_ids"}
 
 // CreateWebsite adds a website, its audit entry and its news. It returns
 // website.ErrClientIDTaken when another website bears the client id,
@@ -242,13 +255,18 @@ func (s *Store) ListWebsites(ctx context.Context, f website.Filter) ([]*website.
 	if f.Search != "" {
 		q = q.Where("w.search_text LIKE ? ESCAPE '!'", "%"+escapeLike(strings.ToLower(f.Search))+"%")
 	}
+	if f.Brief {
+		q = q.ExcludeColumn(settingColumns...)
+	}
 	if err := page(q, "w.id", f.Newest, f.After, f.Limit).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing websites of organization %s: %w", f.OrganizationID, err)
 	}
 	all := make([]*website.Website, len(rows))
 	for i := range rows {
 		var err error
-		if all[i], err = rows[i].website(); err != nil {
+		if f.Brief {
+			all[i] = rows[i].brief()
+		} else if all[i], err = rows[i].website(); err != nil {
 			return nil, err
 		}
 	}

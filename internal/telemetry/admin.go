@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/millrace/millrace/internal/lifecycle"
@@ -34,6 +36,7 @@ func AdminPart(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle.Part
 	if addr == "" {
 		return lifecycle.Part{Name: name}
 	}
+	exportReadiness(t.Registry, r)
 	var ln net.Listener
 	srv := &http.Server{
 		Handler:           AdminHandler(t, r),
@@ -69,6 +72,20 @@ func serve(ctx context.Context, srv *http.Server, ln net.Listener) error {
 		return err
 	}
 	return nil // a profile still running is cut off by Stop
+}
+
+// exportReadiness has every scrape ask what /readyz is asked.
+func exportReadiness(reg prometheus.Registerer, r *lifecycle.Readiness) {
+	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_ready", Help: "1 while the process is ready; /readyz says what it lacks.",
+	}, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+		defer cancel()
+		if r.Err(ctx) != nil {
+			return 0
+		}
+		return 1
+	})
 }
 
 // AdminHandler returns the routes of the private listener.

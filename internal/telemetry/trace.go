@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -98,4 +99,24 @@ func ContextWithTraceparent(ctx context.Context, traceparent string) context.Con
 		return ctx
 	}
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
+}
+
+// StartChild starts a span below that of ctx, or returns a span that records
+// nothing where that one does not: options are asked for only where they count, so
+// that what is not traced pays nothing for them.
+func StartChild(ctx context.Context, name string, options func() []trace.SpanStartOption) (context.Context, trace.Span) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return ctx, noop.Span{}
+	}
+	return parent.TracerProvider().Tracer(scope).Start(ctx, name, options()...) //nolint:spancheck // its caller ends it
+}
+
+// End ends a span, as failed where err is not nil. What err says stays in the log:
+// it may name what belongs to a caller.
+func End(span trace.Span, err error) {
+	if err != nil {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
 }

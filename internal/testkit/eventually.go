@@ -20,11 +20,24 @@ func Eventually(tb testing.TB, within time.Duration, cond func() error) {
 	}
 }
 
+// EventuallyEvery is Eventually for a condition that is asked of a host with limits:
+// once in that time.
+func EventuallyEvery(tb testing.TB, interval, within time.Duration, cond func() error) {
+	tb.Helper()
+	if err := waitFor(interval, within, cond); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // WaitFor is Eventually for code that is not a test's own goroutine.
 func WaitFor(within time.Duration, cond func() error) error {
+	return waitFor(pollInterval, within, cond)
+}
+
+func waitFor(interval, within time.Duration, cond func() error) error {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
-	tick := time.NewTicker(pollInterval)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		err := cond()
@@ -32,7 +45,10 @@ func WaitFor(within time.Duration, cond func() error) error {
 			return nil
 		}
 		select {
-		case <-deadline.C:
+		case <-deadline.C: // the look may be an old one, where the machine has stood still
+			if err = cond(); err == nil {
+				return nil
+			}
 			return fmt.Errorf("after %s: %w", within, err)
 		case <-tick.C:
 		}

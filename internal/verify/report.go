@@ -31,7 +31,7 @@ type Day struct {
 	InBase       int64  `json:"inBase"`       // of those, stored
 	Missing      int64  `json:"missing"`      // neither stored nor accounted for
 	Unexpected   int64  `json:"unexpected"`   // rows that are no event of a topic
-	Excluded     int64  `json:"excluded"`     // not stored, and deleted on purpose
+	Excluded     int64  `json:"excluded"`     // not stored, and deleted or erased on purpose
 	DeadLettered int64  `json:"deadLettered"` // records
 	Rollups      int64  `json:"rollups"`      // owners for which a rollup differs
 	Changing     int64  `json:"changing"`     // owners whose rollups could not be judged while events come

@@ -66,7 +66,7 @@ func (v *verifier) differing(ctx context.Context, pairs []sink.Touched) error {
 	if len(pairs) == 0 {
 		return nil
 	}
-	first, err := v.base.Count(ctx, pairs)
+	first, err := v.base.Count(ctx, "", pairs)
 	if err != nil || !v.running {
 		v.tell(pairs, first)
 		return err
@@ -77,7 +77,7 @@ func (v *verifier) differing(ctx context.Context, pairs []sink.Touched) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		second, err := v.base.Count(ctx, pairs)
+		second, err := v.base.Count(ctx, "", pairs)
 		if err != nil {
 			return err
 		}

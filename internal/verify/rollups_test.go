@@ -25,7 +25,7 @@ type looked struct {
 
 var pair = sink.Touched{Owner: "web_1", Day: 20_000}
 
-func (l *looked) Count(_ context.Context, pairs []sink.Touched) ([]ledger.Counts, error) {
+func (l *looked) Count(_ context.Context, _ string, pairs []sink.Touched) ([]ledger.Counts, error) {
 	l.look++
 	return slices.Repeat([]ledger.Counts{l.counts[min(l.look, len(l.counts))-1]}, len(pairs)), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/tombstone"
 )
 
 const (
@@ -28,6 +29,7 @@ type seen struct {
 	day      int32
 	inBase   bool // its own row is there
 	answered bool // its event is, or is accounted for
+	erased   bool // a tombstone covers it
 }
 
 // slice is a part of a partition in memory.
@@ -64,7 +66,7 @@ func eventKey(h record.Hash) uint64 { return binary.BigEndian.Uint64(h[:8]) }
 // it. It returns the days that it looked at, and when the first record came.
 func (v *verifier) slice(ctx context.Context, r Range, letters *letters) (days []int32, received int64, err error) {
 	s := slice{Range: r, index: map[string]int32{}, days: map[int32]struct{}{}}
-	if err := s.read(ctx, v.topic); err != nil {
+	if err := s.read(ctx, v.topic, v.erased); err != nil {
 		return nil, 0, err
 	}
 	days = slices.Sorted(maps.Keys(s.days))
@@ -86,7 +88,7 @@ func (v *verifier) slice(ctx context.Context, r Range, letters *letters) (days [
 	return days, s.first, v.pairsInTime(ctx)
 }
 
-func (s *slice) read(ctx context.Context, topic Topic) error {
+func (s *slice) read(ctx context.Context, topic Topic, erased *tombstone.Set) error {
 	var decoder record.Decoder
 	var event record.Event
 	return topic.Records(ctx, s.Topic, s.Partition, s.From, s.To, func(r *Record) error {
@@ -97,6 +99,7 @@ func (s *slice) read(ctx context.Context, topic Topic) error {
 		// What no Date can hold is no event of the table: a dead letter tells of it.
 		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 && event.TimeMillis < maxDay*millisPerDay {
 			rec.owner, rec.day = s.ownerOf(event.Owner), int32(event.TimeMillis/millisPerDay)
+			rec.erased = erased.Covers(event.Owner, event.ProfileID, event.AnonymousID, event.ReceivedAt)
 			rec.print = fingerprint(s.owners[rec.owner], rec.day, event.Name, eventKey(r.Hash))
 		}
 		s.days[rec.day] = struct{}{}
@@ -164,7 +167,7 @@ func (s *slice) duplicates() {
 func (s *slice) elsewhere(ctx context.Context, base Base) error {
 	asked := map[Key][]int{}
 	ask := func() error {
-		known, err := base.Known(ctx, slices.Collect(maps.Keys(asked)))
+		known, err := base.Known(ctx, base.Table(s.Topic), slices.Collect(maps.Keys(asked)))
 		if err != nil {
 			return err
 		}
@@ -208,11 +211,11 @@ func (v *verifier) unanswered(s *slice, letters *letters) {
 		switch {
 		case letter:
 			day.DeadLettered++
-		case v.excluded(key.Owner, r.day):
+		case r.erased || v.excluded(key.Owner, r.day):
 			day.Excluded++
 		default:
-			same := Key{Owner: key.Owner, EventKey: key.EventKey}
-			if _, told := v.missing[same]; told && r.hash != (record.Hash{}) {
+			same := told{v.base.Table(s.Topic), Key{Owner: key.Owner, EventKey: key.EventKey}}
+			if _, before := v.missing[same]; before && r.hash != (record.Hash{}) {
 				continue // another copy of it
 			}
 			v.missing[same] = struct{}{}

@@ -18,19 +18,48 @@ const (
 
 var errStrays = errors.New("too many rows say that they come from where no topic was read: verify a shorter time")
 
-// strays judges the rows that no slice accounts for.
+// strays judges the rows that no slice accounts for, table by table.
 func (v *verifier) strays(ctx context.Context) error {
-	q := StrayQuery{Known: v.o.Known, Since: v.o.Since.UnixMilli(), Until: v.o.Until.UnixMilli(), Common: v.common()}
+	var tables []string
 	for _, l := range v.o.Lanes {
-		q.Topics = append(q.Topics, l.Topic)
+		if table := v.base.Table(l.Topic); !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
+	for _, table := range tables {
+		if err := v.straysOf(ctx, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) straysOf(ctx context.Context, table string) error {
+	q := StrayQuery{Table: table, Since: v.o.Since.UnixMilli(), Until: v.o.Until.UnixMilli(), Common: v.common(table)}
+	for _, l := range v.o.Lanes {
+		if v.base.Table(l.Topic) == table {
+			q.Topics = append(q.Topics, l.Topic)
+		}
+	}
+	for _, topic := range v.o.Known {
+		if v.base.Table(topic) == table {
+			q.Known = append(q.Known, topic)
+		}
 	}
 	for i := range v.scanned {
-		q.Ranges = append(q.Ranges, v.scanned[i].Range)
+		if r := v.scanned[i].Range; slices.Contains(q.Topics, r.Topic) {
+			q.Ranges = append(q.Ranges, r)
+		}
 	}
 	var rows []Row
 	var failed error
 	err := v.base.Strays(ctx, &q, func(row *Row) {
-		if failed != nil || len(rows) > maxStrays || v.lookedAt(row) {
+		ours := slices.Contains(q.Topics, row.Topic)
+		if failed != nil || len(rows) > maxStrays || ours && v.lookedAt(row) {
+			return
+		}
+		if !ours {
+			rows = append(rows, *row)
 			return
 		}
 		if flying, err := v.underWay(ctx, row); err != nil {
@@ -45,7 +74,7 @@ func (v *verifier) strays(ctx context.Context) error {
 	if len(rows) > maxStrays {
 		return errStrays
 	}
-	visible, err := v.base.Visible(ctx, rows)
+	visible, err := v.base.Visible(ctx, table, rows)
 	if err != nil {
 		return err
 	}
@@ -53,7 +82,7 @@ func (v *verifier) strays(ctx context.Context) error {
 		if !visible[i] {
 			continue
 		}
-		why, err := v.stray(ctx, &rows[i])
+		why, err := v.stray(ctx, &q, &rows[i])
 		if err != nil {
 			return err
 		}
@@ -64,11 +93,14 @@ func (v *verifier) strays(ctx context.Context) error {
 	return nil
 }
 
-// common returns the days that every slice has looked at.
-func (v *verifier) common() []int32 {
+// common returns the days that every slice of a table has looked at.
+func (v *verifier) common(table string) []int32 {
 	var days []int32
 	first := true
 	for i := range v.scanned {
+		if v.base.Table(v.scanned[i].Topic) != table {
+			continue
+		}
 		for _, s := range v.scanned[i].slices {
 			if first {
 				days, first = slices.Clone(s.days), false
@@ -117,11 +149,11 @@ func (v *verifier) underWay(ctx context.Context, row *Row) (bool, error) {
 }
 
 // stray returns why a row is not to be expected, or nothing.
-func (v *verifier) stray(ctx context.Context, row *Row) (why string, err error) {
+func (v *verifier) stray(ctx context.Context, q *StrayQuery, row *Row) (why string, err error) {
 	s := v.scan(row)
 	switch {
-	case !slices.Contains(v.o.Known, row.Topic):
-		return fmt.Sprintf("%q is no topic of events", row.Topic), nil
+	case !slices.Contains(q.Known, row.Topic):
+		return fmt.Sprintf("%q is no topic of this table", row.Topic), nil
 	case s == nil:
 		return "the topic has no such partition", nil
 	case row.Offset >= s.From && row.Offset < s.To:

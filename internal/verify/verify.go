@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/repair"
 	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/tombstone"
 )
 
 // Topic reads event topics, as a member of no group.
@@ -43,28 +44,33 @@ type Base interface {
 	Rollups
 }
 
-// Events answers about the base table.
+// Events answers about the tables that records are stored in.
 type Events interface {
+	// Table names the table that the records of a topic are stored in.
+	Table(topic string) string
 	// Rows gives the rows to do that name the range of a partition, on the days.
 	Rows(ctx context.Context, r Range, days []int32, do func(*Row)) error
-	// Known returns those of the keys that the base has, on whatever day.
-	Known(ctx context.Context, keys []Key) ([]Key, error)
+	// Known returns those of the keys that the table has, on whatever day.
+	Known(ctx context.Context, table string, keys []Key) ([]Key, error)
 	// Strays gives rows to do that no range accounts for by itself, see StrayQuery.
 	Strays(ctx context.Context, q *StrayQuery, do func(*Row)) error
 	// Visible reports for each row whether it is there when read with FINAL.
-	Visible(ctx context.Context, rows []Row) ([]bool, error)
+	Visible(ctx context.Context, table string, rows []Row) ([]bool, error)
 	// Exclusions returns what was deleted on purpose.
 	Exclusions(ctx context.Context) ([]Exclusion, error)
+	// Erased returns the tombstones: records that they cover are not stored.
+	Erased(ctx context.Context) (*tombstone.Set, error)
 }
 
-// Rollups compares the rollups with the base table, read with FINAL.
+// Rollups compares the rollups with the tables that they are made of, read with
+// FINAL.
 type Rollups interface {
 	// DifferingOn returns the owners' days among the UTC days for which a rollup
 	// answers otherwise than the base.
 	DifferingOn(ctx context.Context, day int32) ([]sink.Touched, error)
 	// Differing and Count are those of ledger.Rollups.
 	Differing(ctx context.Context, pairs []sink.Touched) ([]sink.Touched, error)
-	Count(ctx context.Context, pairs []sink.Touched) ([]ledger.Counts, error)
+	Count(ctx context.Context, topic string, pairs []sink.Touched) ([]ledger.Counts, error)
 }
 
 // Range is a part of a partition: the offsets [From, To).
@@ -94,11 +100,12 @@ type Key struct {
 	EventKey uint64
 }
 
-// StrayQuery says which rows are strays: those within the ranges but on none of
+// StrayQuery says which rows of a table are strays: those within the ranges but on none of
 // their common days; those of the topics that are in none of the ranges and say
 // that they were received in the time, or say no sensible time; and those that
 // name no topic of ours, and by any time are within it or say none.
 type StrayQuery struct {
+	Table  string
 	Ranges []Range
 	// Common are the days on which all rows within the ranges were looked at.
 	Common []int32
@@ -138,9 +145,12 @@ func Run(ctx context.Context, topic Topic, base Base, o Options) (*Report, error
 	if o.SliceRecords <= 0 {
 		o.SliceRecords = sliceRecords
 	}
-	v := &verifier{topic: topic, base: base, o: o, report: newReport(o), missing: map[Key]struct{}{}, pairs: map[sink.Touched]struct{}{}}
+	v := &verifier{topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{}, pairs: map[sink.Touched]struct{}{}}
 	var err error
 	if v.exclusions, err = base.Exclusions(ctx); err != nil {
+		return nil, err
+	}
+	if v.erased, err = base.Erased(ctx); err != nil {
 		return nil, err
 	}
 	for _, l := range o.Lanes {
@@ -166,10 +176,17 @@ type verifier struct {
 
 	report     *Report
 	exclusions []Exclusion
+	erased     *tombstone.Set
 	scanned    []scanned
-	missing    map[Key]struct{} // told already
+	missing    map[told]struct{} // events that are
 	pairs      map[sink.Touched]struct{}
 	running    bool // a sink is there
+}
+
+// told is an event that is missing in a table.
+type told struct {
+	table string
+	Key
 }
 
 // scanned is a range that was read, in its slices.

@@ -19,6 +19,7 @@ const (
 	ActionRotated     Action = "clientIdRotated"
 	ActionDeleted     Action = "deleted"
 	ActionRestored    Action = "restored"
+	ActionPurged      Action = "purged"
 )
 
 // resource is what the audit calls a website.
@@ -28,6 +29,11 @@ const resource = "website"
 func Entry(action Action, was, is *Website, by audit.By) audit.Entry {
 	return audit.New(by, is.OrganizationID, resource, string(action), is.UpdatedAt).
 		Of(is.ID, is.Name).With(diff(was, is))
+}
+
+// PurgeEntry is how the audit remembers that a website is gone for good.
+func PurgeEntry(w *Website, by audit.By, at time.Time) audit.Entry {
+	return audit.New(by, w.OrganizationID, resource, string(ActionPurged), at).Of(w.ID, w.Name)
 }
 
 func diff(was, is *Website) map[string]audit.Change { return audit.Diff(was.view(), is.view()) }
@@ -65,6 +71,7 @@ func (w *Website) view() map[string]any {
 		"settings.excludedPaths": w.ExcludedPaths, "settings.excludedIps": w.ExcludedIPs,
 		"settings.maskPatterns": w.MaskPatterns, "settings.anonymizeVisitorIds": w.AnonymizeVisitorIDs,
 		"settings.sessionTimeoutMinutes": w.SessionTimeoutMinutes, "settings.botFilter": !w.KeepBots,
+		"settings.honorGlobalPrivacyControl": w.HonorGlobalPrivacyControl, "settings.honorDoNotTrack": w.HonorDoNotTrack,
 		"settings.dataRetentionDays": days(w.DataRetentionDays), "settings.trackQueryParams": w.TrackQueryParams,
 	}
 }

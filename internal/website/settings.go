@@ -28,8 +28,9 @@ const (
 // Settings say what becomes of a website's events. The zero value of a list is
 // the empty list.
 type Settings struct {
-	// AllowedOrigins, where not empty, are the only hosts from which the client
-	// id is accepted: exact names or "*.example.com".
+	// AllowedOrigins are hosts besides the domain and those below it whose pages may
+	// use the client id: exact names or "*.example.com". Where the list is not empty,
+	// who sends no origin may not.
 	AllowedOrigins []string
 	// AllowedIPs, where not empty, are the only addresses from which the client
 	// id is accepted: addresses or CIDR ranges.
@@ -51,6 +52,9 @@ type Settings struct {
 	// KeepBots stores the events of known bots like those of people; otherwise they
 	// are set apart.
 	KeepBots bool
+	// HonorGlobalPrivacyControl and HonorDoNotTrack collect nothing of browsers that
+	// send the signal.
+	HonorGlobalPrivacyControl, HonorDoNotTrack bool
 	// DataRetentionDays is for how long events are kept; 0 means for ever.
 	DataRetentionDays int
 	// TrackQueryParams are the query parameters that stay in stored addresses

@@ -76,6 +76,19 @@ func (w *Website) Restorable(now time.Time) bool {
 	return !w.DeletedAt.IsZero() && now.Before(w.DeletedAt.Add(RestoreFor))
 }
 
+// Signals are what a browser says about being tracked.
+type Signals struct {
+	GlobalPrivacyControl bool // it sent Sec-GPC: 1
+	DoNotTrack           bool // it sent DNT: 1
+}
+
+// Declines reports whether nothing is collected of a browser that sends the
+// signals. It is asked about requests with a client id only: a key's are a
+// server's, whose headers say nothing about a visitor.
+func (w *Website) Declines(s Signals) bool {
+	return s.GlobalPrivacyControl && w.HonorGlobalPrivacyControl || s.DoNotTrack && w.HonorDoNotTrack
+}
+
 // PlausibleRef reports whether ref can be an id or a client id at all: 1 to
 // MaxRefLen printable ASCII characters without spaces. What is not is unknown
 // without a lookup, so that no caller fills a cache with long nonsense.
@@ -105,4 +118,7 @@ type Filter struct {
 	Newest bool
 	After  string // only ids after this one in the list's order; empty for the first page
 	Limit  int    // most websites returned; 0 means 1000
+	// Brief leaves the Settings unread and zero: for whoever lists websites and not what
+	// is set for them. One whose settings cannot be read is then listed like the others.
+	Brief bool
 }

@@ -115,6 +115,24 @@ func TestClientIDIsAcceptedUntilTheGraceOfARotationEnds(t *testing.T) {
 	}
 }
 
+func TestSignalsCountForWebsitesThatHonorThem(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ honorGPC, honorDNT, gpc, dnt, want bool }{
+		{false, false, true, true, false},
+		{true, false, true, false, true},
+		{true, false, false, true, false},
+		{false, true, true, false, false},
+		{false, true, false, true, true},
+		{true, true, false, false, false},
+		{true, true, true, true, true},
+	} {
+		w := &website.Website{Settings: website.Settings{HonorGlobalPrivacyControl: tc.honorGPC, HonorDoNotTrack: tc.honorDNT}}
+		if got := w.Declines(website.Signals{GlobalPrivacyControl: tc.gpc, DoNotTrack: tc.dnt}); got != tc.want {
+			t.Errorf("%+v: Declines() = %t", tc, got)
+		}
+	}
+}
+
 func TestImplausibleRefsAreTold(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]bool{

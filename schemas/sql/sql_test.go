@@ -43,6 +43,35 @@ func TestMigrationsRunForwardOnly(t *testing.T) {
 	}
 }
 
+// adds is how a line may begin that is not indented: the version before works on
+// beside a migration. What is added to a table has a default or may be null, or the
+// version before could add no row any more.
+var adds = regexp.MustCompile(`^(CREATE (TABLE|INDEX|UNIQUE INDEX|FUNCTION|TRIGGER) |INSERT INTO |UPDATE |BEGIN$|END|\)|--|\$\$|` +
+	`ALTER TABLE \w+ ADD COLUMN \w+ \w+( NOT NULL DEFAULT .*| CHECK .*| REFERENCES .*)?;$)`)
+
+func TestMigrationsOnlyAdd(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []fs.FS{sql.SQLite, sql.Postgres} {
+		for name, text := range texts(t, dialect) {
+			for line := range strings.Lines(text) {
+				if line = strings.TrimRight(line, "\n"); line != "" && line[0] != ' ' && !adds.MatchString(line) {
+					t.Errorf("%s does more than to add: %s", name, line)
+				}
+			}
+		}
+	}
+	for _, line := range []string{
+		"DROP TABLE users;", "drop index users_email;", "DELETE FROM users;", "TRUNCATE users;",
+		"ALTER TABLE users DROP COLUMN name;", "ALTER TABLE users RENAME COLUMN name TO title;", "ALTER TABLE users RENAME TO people;",
+		"ALTER TABLE users ALTER COLUMN name TYPE BIGINT;", "ALTER TABLE users ALTER COLUMN name SET NOT NULL;",
+		"ALTER TABLE users ADD CONSTRAINT named CHECK (name <> '');", "ALTER TABLE users ADD COLUMN age BIGINT NOT NULL;",
+	} {
+		if adds.MatchString(line) {
+			t.Errorf("%s is taken for an addition", line)
+		}
+	}
+}
+
 // SQLite checks no column types unless a table asks for it.
 func TestTablesOfSQLiteAreStrict(t *testing.T) {
 	t.Parallel()

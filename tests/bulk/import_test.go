@@ -151,7 +151,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 				}
 				ended := make(chan error, 1)
 				go func() { ended <- cmd.Wait() }()
-				testkit.Eventually(t, time.Minute, func() error {
+				testkit.Eventually(t, 4*time.Minute, func() error {
 					if at := s.records(t); at <= int64(n*lines/(kills+1)) {
 						return fmt.Errorf("%d records are there", at)
 					}

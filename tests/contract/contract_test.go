@@ -2,11 +2,12 @@ package contract
 
 import (
 	"fmt"
+	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
@@ -29,66 +30,81 @@ func TestTheHostsKeepTheContractInProcess(t *testing.T) {
 	harness.PlayContract(t, harness.New(t, harness.InProcess, harness.Options{}), load(t))
 }
 
+// limitFiles says where the limits of a form are tried.
+var limitFiles = map[string]*event.Form{
+	"track_limits": event.Track, "page_limits": event.Pages, "vitals_limits": event.Vitals,
+	"errors_limits": event.Errors, "engagement_limits": event.Engagements, "identify_limits": event.Identities,
+}
+
 func TestEveryLimitOfAnEventHasACaseAtItAndOneBeyond(t *testing.T) {
 	t.Parallel()
-	limits := map[string]apitest.Step{}
+	files := map[string]map[string]apitest.Step{}
 	for _, c := range load(t) {
-		if c.Name == "track_limits" {
-			for _, s := range c.Steps {
-				limits[s.About] = s
-			}
+		files[c.Name] = map[string]apitest.Step{}
+		for _, s := range c.Steps {
+			files[c.Name][s.About] = s
 		}
 	}
-	for _, l := range event.Limits {
-		if l.Max > 0 {
-			checkLimit(t, limits, l, l.Max, l.Max+1)
+	for file, form := range limitFiles {
+		limits := form.Limits()
+		if form == event.Track {
+			limits = append(limits, event.BodyLimits...)
 		}
-		if l.Min > 0 {
-			checkLimit(t, limits, l, l.Min, l.Min-1)
+		for _, l := range limits {
+			if l.Max > 0 {
+				checkLimit(t, file, files[file], l, l.Max, l.Max+1)
+			}
+			if l.Min > 0 {
+				l.Status = max(l.Status, http.StatusBadRequest) // only what is too long is cut
+				checkLimit(t, file, files[file], l, l.Min, l.Min-1)
+			}
 		}
 	}
 }
 
 // checkLimit looks for the case at a limit, which is not refused for it, and the
-// one beyond, which is.
-func checkLimit(t *testing.T, steps map[string]apitest.Step, l event.Limit, at, beyond int64) {
+// one beyond, which is, unless it is cut.
+func checkLimit(t *testing.T, file string, steps map[string]apitest.Step, l event.Limit, at, beyond int64) {
 	t.Helper()
 	for _, want := range []struct {
 		n       int64
 		refused bool
-	}{{at, false}, {beyond, true}} {
+	}{{at, false}, {beyond, l.Status != 0}} {
 		name := fmt.Sprintf("%s: %d %s", l.Name, want.n, l.Unit)
 		s, ok := steps[name]
 		switch refused := s.Response.Status == l.Status; {
 		case !ok:
-			t.Errorf("track_limits.txtar has no step %q", name)
+			t.Errorf("%s.txtar has no step %q", file, name)
 		case refused != want.refused:
-			t.Errorf("step %q is answered %d; refused with %d: %v, want %v", name, s.Response.Status, l.Status, refused, want.refused)
+			t.Errorf("%s: step %q is answered %d; refused with %d: %v, want %v", file, name, s.Response.Status, l.Status, refused, want.refused)
 		}
 	}
 }
 
-// later are the codes of the ingestion host whose features come later: quotas,
-// origin and address rules.
-var later = []fault.Code{
-	fault.QuotaExceeded, fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.BillingUnavailable,
-}
-
-func TestEveryCodeOfTheIngestionHostHasACase(t *testing.T) {
+func TestEveryRouteHasACaseOfEveryCode(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
 	for _, c := range load(t) {
 		for _, s := range c.Steps {
-			told[fmt.Sprint(s.Response.Status, " ", codeIn(s.Response.Body))] = true
+			_, rest, _ := strings.Cut(s.Request.URL, "}")
+			path, _, _ := strings.Cut(rest, "?")
+			told[fmt.Sprint(path, " ", s.Response.Status, " ", codeIn(s.Response.Body))] = true
 		}
 	}
-	for _, row := range httpkit.Codes {
-		if row.Code == fault.Parse {
-			break // from here on the codes are the query host's
+	for _, r := range ingestapi.Routes {
+		if r.In == nil {
+			continue
 		}
-		name := fmt.Sprint(row.Status, " ", row.Code)
-		if has, want := told[name], !slices.Contains(later, row.Code); has != want {
-			t.Errorf("a case with %s: %v, want %v", name, has, want)
+		for _, row := range httpkit.Codes {
+			if row.Code == fault.Parse {
+				break // from here on the codes are the query host's
+			}
+			if r.Method == http.MethodGet && !row.Retryable() {
+				continue // the pixel has its image then
+			}
+			if name := fmt.Sprint(r.Path, " ", row.Status, " ", row.Code); !told[name] {
+				t.Errorf("no case with %s", name)
+			}
 		}
 	}
 }

@@ -11,10 +11,6 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
-// soon is how long after an organization's month is used up, or no more is, its
-// events are refused, or taken.
-const soon = 5 * time.Second
-
 // promises are what the processes do while everything is there.
 func promises(t *testing.T, s *stage) {
 	changes(t, s)

@@ -35,11 +35,17 @@ import (
 func TestMain(m *testing.M) { harness.Main(m) }
 
 const (
-	atOnce  = time.Second     // when everything works
-	late    = 6 * time.Second // when something is broken
-	patient = time.Minute     // for what has no limit of its own
+	patient = time.Minute // for what has no limit of its own
 	pause   = 50 * time.Millisecond
 	many    = "1000000" // requests: the test asks again and again
+)
+
+// How soon a change is known everywhere. What nobody is told of is known after 15 seconds
+// at the soonest, and of a month after a minute.
+var (
+	atOnce = harness.Promised(time.Second, 7*time.Second)    // when everything works
+	late   = harness.Promised(6*time.Second, 14*time.Second) // when something is broken
+	soon   = harness.Promised(5*time.Second, 30*time.Second) // after a month is used up, or no more is
 )
 
 // outage is how long each server is away.

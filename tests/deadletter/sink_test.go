@@ -87,7 +87,7 @@ func TestARefusedEventIsStoredOnceWhenWhatRefusedItIsGone(t *testing.T) {
 	s := harness.StartSink(t, cfg)
 	alter := func(statement string) {
 		t.Helper()
-		conn, err := ch.Dial(t.Context(), clickhouse.Options(s.ClickHouse))
+		conn, err := clickhouse.Dial(t.Context(), s.ClickHouse)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 func TestSIGTERMUnderLoadLosesNoAcceptedRequestAndCutsNoneOff(t *testing.T) {
 	leaveOutWhenShort(t)
+	t.Parallel()
 	s := harness.New(t, harness.Split, harness.Options{})
 	edge := s.Process(harness.Edge)
 	const enough = 500 // acknowledged requests before the stop

@@ -8,11 +8,28 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// inBothModes runs a body against a system of each mode.
+var modes = []harness.Mode{harness.Standalone, harness.Split}
+
+// inBothModes runs a body against a system of each mode, beside other tests: they
+// wait for programs to start more than they work.
 func inBothModes(t *testing.T, body func(t *testing.T, s *harness.System)) {
 	t.Helper()
 	leaveOutWhenShort(t)
-	for _, mode := range []harness.Mode{harness.Standalone, harness.Split} {
+	t.Parallel()
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			body(t, harness.New(t, mode, harness.Options{}))
+		})
+	}
+}
+
+// inBothModesAlone is inBothModes for what holds within a promised time: no other
+// test takes the machine meanwhile.
+func inBothModesAlone(t *testing.T, body func(t *testing.T, s *harness.System)) {
+	t.Helper()
+	leaveOutWhenShort(t)
+	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) { body(t, harness.New(t, mode, harness.Options{})) })
 	}
 }

@@ -41,6 +41,8 @@ type host struct {
 	cluster  *kfake.Cluster
 	settings config.Settings
 	stop     func() error
+
+	readiness lifecycle.Readiness
 }
 
 // newHost prepares the backends of an ingestion host.
@@ -49,7 +51,7 @@ func newHost(t *testing.T) *host {
 	s := config.Default()
 	cluster, cfg := kafkatest.Cluster(t)
 	s.Kafka, s.Limits = cfg, testkit.WideLimits()
-	s.Ingest.Listen, s.Ingest.Deadline = testkit.FreeAddr(t), time.Second
+	s.Ingest.Listen, s.Ingest.Deadline = testkit.FreeAddr(t), 20*time.Second
 	s.Store.URL = config.Secret("sqlite:" + filepath.Join(t.TempDir(), "meta.db"))
 	db, err := store.Open(t.Context(), s.Store.URL.Reveal(), store.Options{})
 	if err != nil {
@@ -112,12 +114,11 @@ func (e *host) run(t *testing.T) *host {
 
 func (e *host) lifecycle(ctx context.Context, onReady func()) error {
 	tel := telemetry.Discard()
-	var r lifecycle.Readiness
-	parts, err := edge.Parts(ctx, e.settings, tel, &r)
+	parts, err := edge.Parts(ctx, e.settings, tel, &e.readiness)
 	if err != nil {
 		return err
 	}
-	return lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: &r, OnReady: onReady, Grace: 20 * time.Second}, parts...)
+	return lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: &e.readiness, OnReady: onReady, Grace: 20 * time.Second}, parts...)
 }
 
 // track sends a body and returns the status and the answer.
@@ -212,22 +213,28 @@ func TestNothingOfARequestIsMixedWithAnothers(t *testing.T) {
 
 func TestAnUnconfirmedRequestIs503AndNever200(t *testing.T) {
 	t.Parallel()
-	e := newHost(t).run(t)
+	e := newHost(t)
+	e.settings.Ingest.Deadline = time.Second // the client's shortest
+	e.run(t)
 	fault := e.cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: kerr.NotEnoughReplicas, Count: -1})
 	status, text, err := e.track(t.Context(), http.DefaultClient, "refused", `{"name":"a"}`)
 	if err != nil || status != 503 || !strings.Contains(text, `"code":"DELIVERY_UNAVAILABLE","retryable":true`) {
 		t.Errorf("without replicas: %d %s %v", status, text, err)
 	}
 	fault.Remove()
-	testkit.Eventually(t, 10*time.Second, func() error {
-		status, text, err := e.track(t.Context(), http.DefaultClient, "accepted", `{"name":"a"}`)
+	accepted, tries := "", 0
+	testkit.Eventually(t, time.Minute, func() error {
+		tries++
+		id := fmt.Sprint("accepted-", tries) // one that was given up may be stored all the same
+		status, text, err := e.track(t.Context(), http.DefaultClient, id, `{"name":"a"}`)
 		if err != nil || status != 200 {
 			return fmt.Errorf("with replicas again: %d %s %w", status, text, err)
 		}
+		accepted = id
 		return nil
 	})
 	http.DefaultClient.CloseIdleConnections()
-	if len(e.stored(t)["accepted"]) != 1 {
+	if len(e.stored(t)[accepted]) != 1 {
 		t.Error("the accepted event is not stored")
 	}
 }
@@ -275,11 +282,24 @@ func TestAStopUnderLoadStoresWhatWasConfirmed(t *testing.T) {
 	}
 }
 
-func TestAHostWithoutTopicsDoesNotStart(t *testing.T) {
+func TestAHostWithoutTopicsWaitsForThem(t *testing.T) {
 	t.Parallel()
 	e := newHost(t)
-	err := e.lifecycle(t.Context(), func() { t.Error("it became ready") })
-	if err == nil || !strings.Contains(err.Error(), `missing topics: events.v1`) || !strings.Contains(err.Error(), "millrace topics create") {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.lifecycle(ctx, stop) }()
+	testkit.Eventually(t, time.Minute, func() error {
+		err := e.readiness.Err(ctx)
+		if err == nil || !strings.Contains(err.Error(), "waiting for Kafka: missing topics: events.v1") || !strings.Contains(err.Error(), "millrace topics create") {
+			return fmt.Errorf("without topics it says: %w", err)
+		}
+		return nil
+	})
+	if _, err := kafka.EnsureTopics(t.Context(), e.settings.Kafka); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil { // it stops when it is ready
 		t.Errorf("lifecycle.Run() = %v", err)
 	}
 }

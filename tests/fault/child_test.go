@@ -39,6 +39,7 @@ type order struct {
 	Role     string // sink or ingest-edge
 	Settings config.Settings
 	StoreURL string // Settings.Store.URL does not survive being written down
+	RedisURL string // nor does this one
 	Deed     deed
 	At       sink.Point
 	Nth      int // passage of the point, over all partitions, 1 is the first
@@ -72,7 +73,7 @@ func runIfChild() {
 		}
 		os.Exit(3) // the parent is gone
 	}()
-	o.Settings.Store.URL = config.Secret(o.StoreURL)
+	o.Settings.Store.URL, o.Settings.Redis.URL = config.Secret(o.StoreURL), config.Secret(o.RedisURL)
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	var out sync.Mutex
 	say := func(format string, args ...any) {
@@ -91,7 +92,7 @@ func runIfChild() {
 
 func (o *order) parts(say func(string, ...any)) daemon.Parts {
 	if o.Role == edge.Component {
-		return edge.Parts
+		return edge.Alone
 	}
 	return sinkParts(o.Locks.testing(o.reached(say)))
 }

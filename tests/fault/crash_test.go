@@ -88,6 +88,7 @@ func (s *stage) killMidStream(without locks) {
 // killRevoking kills a sink that is about to give partitions to another one.
 func (s *stage) killRevoking(nth int, without locks) {
 	s.t.Helper()
+	defer s.keepsMembers()()
 	c := s.spawnSink(order{Deed: doKill, At: sink.PointRevoking, Nth: nth, Locks: without})
 	c.heard("ready")
 	s.progress()

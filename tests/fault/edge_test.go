@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +21,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/services"
 	"github.com/millrace/millrace/tests/harness"
 )
 
@@ -63,7 +62,7 @@ func (s *stage) newFront(edges int) *front {
 // spawn starts one of the edges in a process of its own.
 func (f *front) spawn(i int) *child {
 	f.s.t.Helper()
-	c := f.s.spawn(order{Role: edge.Component, Settings: f.settings[i], StoreURL: f.store})
+	c := f.s.spawn(order{Role: edge.Component, Settings: f.settings[i], StoreURL: f.store, RedisURL: f.settings[i].Redis.URL.Reveal()})
 	c.heard("ready")
 	return c
 }
@@ -110,8 +109,8 @@ func (f *front) deliver(all []happening) error {
 	return errors.Join(errs...)
 }
 
-// insist sends a batch to one edge after the other until one of them acknowledges.
-func (f *front) insist(batch []happening, from int) error {
+// trackBody is a batch as a caller sends it.
+func trackBody(batch []happening) ([]byte, error) {
 	type sent struct {
 		Name        string `json:"name"`
 		EventID     string `json:"eventId"`
@@ -123,7 +122,12 @@ func (f *front) insist(batch []happening, from int) error {
 	for i, h := range batch {
 		events[i] = sent{h.name, h.id, h.visitor, h.session, h.at}
 	}
-	body, err := json.Marshal(events)
+	return json.Marshal(events)
+}
+
+// insist sends a batch to one edge after the other until one of them acknowledges.
+func (f *front) insist(batch []happening, from int) error {
+	body, err := trackBody(batch)
 	if err != nil {
 		return err
 	}
@@ -189,6 +193,56 @@ func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) 
 			tr.run(t)
 		})
 	}
+}
+
+// A real broker is killed in the middle of publications, twice: what was appended
+// and not acknowledged is sent again.
+func TestARealBrokerThatIsKilledLosesNothingThatWasAcknowledged(t *testing.T) {
+	var server *services.Server
+	own := func(tb testing.TB) config.Kafka {
+		tb.Helper()
+		server = services.Own(tb, services.KindKafka)
+		return server.Kafka()
+	}
+	tr := trial{fault: "F2 produce fails", point: "broker killed", on: realToo() &^ kfakeOnly, kafka: own, alone: true, once: true, few: 1, body: func(t *testing.T, s *stage) {
+		f := s.newFront(1)
+		one := s.startEdge(f.settings[0])
+		all := f.own(s.events(1500))
+		third := len(all) / 3
+		if err := f.deliver(all[:third]); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			delivered := make(chan error, 1)
+			go func() { delivered <- f.deliver(all[(n+1)*third : (n+2)*third]) }()
+			refused := f.refused.Load()
+			server.Kill(t)
+			testkit.Eventually(t, patience, func() error {
+				if f.refused.Load() < refused+3 {
+					return errNotYet
+				}
+				return nil
+			})
+			server.Start(t)
+			if err := <-delivered; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if most := one.metric("millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
+			t.Errorf("%.0f bytes are buffered, more than the limit", most)
+		}
+		if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
+			t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack)
+		}
+		for _, k := range s.notInLog() {
+			t.Errorf("%v was acknowledged and is not in the log", k)
+		}
+		s.took = time.Duration(f.slowest.Load())
+		one.stop()
+		s.store(locks{})
+		s.judge()
+	}}
+	tr.run(t)
 }
 
 // failProduce fails every third produce request, so many times.
@@ -330,46 +384,3 @@ func TestEventsThatAreSentManyTimesOverSeveralEdgesCountOnce(t *testing.T) {
 	}}
 	tr.run(t)
 }
-
-// Four sinks are restarted one after the other, under load. With instance ids
-// nobody else notices.
-func TestARollingRestartOfSinksWithInstanceIDsMovesNothing(t *testing.T) {
-	tr := trial{fault: "F20 rolling restart", point: "4 sinks, instance ids", on: kafkaOnly, few: 1, body: func(t *testing.T, s *stage) {
-		s.settings.Sink.Session, s.settings.Sink.Rebalance = 15*time.Second, 20*time.Second
-		var sinks [4]*child
-		start := func(i int) *child {
-			s.settings.Sink.InstanceID = "sink-" + strconv.Itoa(i)
-			c := s.spawnSink(order{})
-			c.heard("ready")
-			return c
-		}
-		for i := range sinks {
-			sinks[i] = start(i)
-		}
-		s.members(len(sinks))
-		s.send(s.events(200))
-		s.drained()
-		end := s.load(3)
-		defer end()
-		before := s.sessions()
-		for i := range sinks {
-			sinks[i].stop()
-			sinks[i] = start(i)
-			s.progress()
-		}
-		end()
-		s.drained()
-		if got := s.sessions() - before; got != len(sinks) {
-			t.Errorf("members began %d sessions during %d restarts; want one each, that of the sink itself", got, len(sinks))
-		}
-		for _, c := range sinks {
-			c.stop()
-		}
-		s.judge()
-	}}
-	tr.run(t)
-}
-
-// sessions counts how often sinks were told what they own, which happens once for
-// each of their sessions in the group.
-func (s *stage) sessions() int { return strings.Count(s.log.String(), `msg="partitions assigned"`) }

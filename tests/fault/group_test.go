@@ -12,7 +12,7 @@ import (
 // it is dropped or read again, nothing stops, nothing is skipped.
 func TestMembersJoinAndLeaveWhileEverySinkKeepsRunning(t *testing.T) {
 	tr := trial{fault: "Members join and leave", point: "under load", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
-		s.settings.Sink.Session = 6 * time.Second // a busy machine is no dead member
+		s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute // a busy machine is no dead member
 		s.send(s.events(300))
 		stay := s.startSink(sink.Testing{})
 		end := s.load(10)
@@ -44,7 +44,7 @@ func TestMembersJoinAndLeaveWhileEverySinkKeepsRunning(t *testing.T) {
 func TestAWebsiteWithNineTenthsOfTheLoadDoesNotHoldUpTheOthers(t *testing.T) {
 	tr := trial{fault: "F16 hot website", point: "90 % of the load", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 		s.settings.Sink.MaxMemory, s.settings.Sink.MaxRows = 8<<20, 500
-		s.settings.Sink.Session = 6 * time.Second
+		s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute
 		mixed := func(n int) []happening {
 			all := s.events(n)
 			for i := range all {

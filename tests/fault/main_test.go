@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/testkit/services"
 )
 
 var (
-	seedsFlag     = flag.Int("seeds", 0, "run so many seeds of each crash on kfake, and a share of them of other faults; 0 runs one or two")
-	realSeedsFlag = flag.Int("real-seeds", 0, "run so many seeds of each fault on real Kafka; 0 runs one")
-	seedFlag      = flag.Uint64("seed", 0, "run this seed only")
-	reportFlag    = flag.String("report", "", "write what came out into this file")
-	keepLogsFlag  = flag.String("keep-logs", "", "write the whole log of a failed run into this folder")
-	outageFlag    = flag.Duration("outage", 10*time.Minute, "how long ClickHouse is away in one run, with -seeds")
-	soakFlag      = flag.Duration("soak", 0, "how long TestSoak runs; 0 leaves it out")
+	seedsFlag      = flag.Int("seeds", 0, "run so many seeds of each crash on kfake, and a share of them of other faults; 0 runs one or two")
+	realSeedsFlag  = flag.Int("real-seeds", 0, "run so many seeds of each fault on real Kafka; 0 runs one")
+	seedFlag       = flag.Uint64("seed", 0, "run this seed only")
+	reportFlag     = flag.String("report", "", "write what came out into this file")
+	keepLogsFlag   = flag.String("keep-logs", "", "write the whole log of a failed run into this folder")
+	outageFlag     = flag.Duration("outage", fullOutage, "how long ClickHouse is away in one run, with -seeds")
+	soakReportFlag = flag.String("soak-report", "", "write what came out of TestSoak into this file")
+	soakFlag       = flag.Duration("soak", 0, "how long TestSoak runs; 0 leaves it out")
 )
 
 func TestMain(m *testing.M) {
@@ -73,13 +76,15 @@ type trial struct {
 	few   int // seeds on kfake of a plain test run
 	each  int // one of how many seeds asked for; 0 is one of ten
 	alone bool
+	kafka func(testing.TB) config.Kafka // makes the real brokers; nil for those that all share
+	once  bool                          // its schedule is always the same: one seed is all
 	body  func(*testing.T, *stage)
 }
 
 // seeds is how many the trial runs on kfake. A crash may hit anything, so crashes
 // take all that are asked for; of what has less to choose from, a share will do.
 func (tr *trial) seeds() int {
-	if !thorough() {
+	if !thorough() || tr.once {
 		return tr.few
 	}
 	each := tr.each
@@ -87,6 +92,17 @@ func (tr *trial) seeds() int {
 		each = 10
 	}
 	return max(tr.few, min(3, *seedsFlag), *seedsFlag/each)
+}
+
+// brokers returns what makes the brokers of a kind; nil for kfake.
+func (tr *trial) brokers(kind brokers) func(testing.TB) config.Kafka {
+	switch {
+	case kind == kfakeOnly:
+		return nil
+	case tr.kafka != nil:
+		return tr.kafka
+	}
+	return services.Kafka
 }
 
 // run runs the trial for each of its seeds.
@@ -121,7 +137,7 @@ func (tr *trial) run(t *testing.T) {
 					}
 					var s *stage
 					t.Cleanup(func() { outcomes.add(tr, b.name, s, t.Failed()) })
-					s = newStage(t, seed, b.kind == kafkaOnly)
+					s = newStage(t, seed, tr.brokers(b.kind))
 					tr.body(t, s)
 				})
 			}

@@ -13,7 +13,7 @@ import (
 
 // queryRows returns the rows of a SELECT, each value as text.
 func queryRows(ctx context.Context, cfg config.ClickHouse, sql string) (rows [][]string, err error) {
-	c, err := ch.Dial(ctx, clickhouse.Options(cfg))
+	c, err := clickhouse.Dial(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func queryRows(ctx context.Context, cfg config.ClickHouse, sql string) (rows [][
 
 // execute runs a statement that has no rows for an answer.
 func execute(ctx context.Context, cfg config.ClickHouse, sql string) error {
-	c, err := ch.Dial(ctx, clickhouse.Options(cfg))
+	c, err := clickhouse.Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -149,14 +149,14 @@ func TestARowThatClickHouseRefusesIsFoundAmongMany(t *testing.T) {
 // A record of a newer writer, with fields and headers that nobody knows yet, is an
 // event like any other; so is one of an older writer.
 func TestRecordsOfNewerAndOlderWritersAreStored(t *testing.T) {
-	tr := trial{fault: "F22 other versions", point: "v1 and v2 mixed", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+	tr := trial{fault: "F22 other versions", point: "revisions mixed", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 		all := s.events(600)
 		records := make([]*kgo.Record, len(all))
 		for i, h := range all {
 			records[i] = s.record(h)
 			if i%2 == 1 {
-				const v1 = `{"v":1,`
-				records[i].Value = append([]byte(`{"v":2,"new":{"deep":[1,{"a":null}]},"other":"x",`), records[i].Value[len(v1):]...)
+				ours := fmt.Sprintf(`{"v":%d,`, record.EventVersion)
+				records[i].Value = append([]byte(`{"v":9,"new":{"deep":[1,{"a":null}]},"other":"x",`), records[i].Value[len(ours):]...)
 				records[i].Headers = append(records[i].Headers, kgo.RecordHeader{Key: "new-header", Value: []byte("x")})
 			}
 		}

@@ -2,134 +2,192 @@ package fault
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
-	"syscall"
+	"strconv"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/millrace/millrace/internal/sink"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/tests/fault/faultproxy"
-	"github.com/millrace/millrace/tests/harness"
 )
 
-// soakPerTick is how many events are sent every 20 ms.
-const soakPerTick = 8
+const (
+	// soakShare is how much of what it was seen to do at most a soak asks of the
+	// pipeline.
+	soakShare = 0.7
+	// soakWindow is how long sinks remember events: less than elsewhere, so that
+	// their memory is full soon and flat from then on.
+	soakWindow = time.Minute
+	// peakFor is how long the peak is looked for.
+	peakFor = 15 * time.Second
+)
+
+// soak is a pipeline under load: two edges, of which one is killed now and then, a
+// sink that lives through everything, others that come and go, and a ClickHouse of
+// their own.
+type soak struct {
+	*stage
+
+	dir              string // of ClickHouse
+	front            *front
+	survivor, victim *child // edges
+	sink             *child
+	sent             soakLoad
+	samples          samples
+	struck           map[string]int
+	kept             []map[int32]kadm.Offset // offsets that were committed, the latest last
+}
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	s := &soak{stage: newStage(t, max(1, *seedFlag), nil), struck: map[string]int{}}
+	s.dir = s.ownServer()
+	// What is inserted for minutes has to be merged; FINAL, the rollups, which no
+	// merge corrects, and the ledger tell what was stored twice.
+	s.exec("ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
+	k := &s.settings.Sink
+	k.MaxRows, k.MaxWait, k.Window = 20_000, time.Second, soakWindow
+	s.settings.Log.Level = "warn"
+	s.front = s.newFront(2)
+	for i := range s.front.settings {
+		s.front.settings[i].Ingest.Deadline = 10 * time.Second
+		s.front.settings[i].Kafka.MaxBufferedBytes = 64 << 20
+	}
+	for _, w := range []struct {
+		name  string
+		admin *string
+		start func() *child
+		into  **child
+	}{
+		{"edge", &s.front.settings[0].Admin.Listen, func() *child { return s.front.spawn(0) }, &s.survivor},
+		{"sink", &s.settings.Admin.Listen, func() *child { return s.spawnSink(order{}) }, &s.sink},
+	} {
+		*w.admin = testkit.FreeAddr(t)
+		s.samples.watch(w.name, *w.admin)
+		*w.into = w.start()
+	}
+	s.sink.heard("ready")
+	s.settings.Admin.Listen = "" // of those that come and go
+	s.victim = s.front.spawn(1)
+	return s
+}
+
+// peak is how many events a second clients can send, and the sink can store, when
+// they send all they can.
+func (s *soak) peak() float64 {
+	s.t.Helper()
+	begin := time.Now()
+	end := s.sent.start(s, 0)
+	select {
+	case <-time.After(peakFor):
+	case <-s.t.Context().Done():
+	}
+	end()
+	testkit.Eventually(s.t, 5*patience, func() error { return s.lag(s.t.Context()) })
+	return float64(s.sent.unique()) / time.Since(begin).Seconds()
+}
+
+// forget has the broker, which keeps its log in memory, drop what was committed long
+// enough ago that nobody reads it again.
+func (s *soak) forget() {
+	s.t.Helper()
+	now, err := s.committed(s.t.Context())
+	if err != nil {
+		return // a fault; the next look will tell
+	}
+	const looks = 20 // some minutes
+	if s.kept = append(s.kept, now); len(s.kept) < looks {
+		return
+	}
+	gone := kadm.Offsets{}
+	for p, o := range s.kept[0] {
+		if o.At > 0 {
+			gone.Add(kadm.Offset{Topic: s.topic(), Partition: p, At: o.At, LeaderEpoch: -1})
+		}
+	}
+	s.kept = s.kept[1:]
+	if _, err := s.admin.DeleteRecords(s.t.Context(), gone); err != nil {
+		s.t.Logf("dropping old records: %v", err)
+	}
+}
 
 // Random faults under a steady load, for as long as one likes: in the end all
-// counters are exact, and a sink that lived through all of it has not grown.
+// counters are exact, and those that lived through all of it have not grown.
 func TestSoak(t *testing.T) {
 	if *soakFlag == 0 {
 		t.Skip("runs with -soak: it takes as long as it is told to")
 	}
-	s := newStage(t, max(1, *seedFlag), false)
-	// Ranges as small as elsewhere would cost more inserts than a server has left
-	// after an outage.
-	s.settings.Sink.MaxRows = 2000
-	s.settings.Admin.Listen = testkit.FreeAddr(t)
-	survivor := s.spawnSink(order{})
-	survivor.heard("ready")
-	admin := s.settings.Admin.Listen
-	s.settings.Admin.Listen = ""
-	end := s.load(soakPerTick)
+	s := newSoak(t)
+	began := time.Now()
+	peak := s.peak()
+	rate := soakShare * peak
+	t.Logf("the peak is %.0f events a second, the load %.0f", peak, rate)
+	end := s.sent.start(s, rate)
 	defer end()
-
-	deadline := time.Now().Add(*soakFlag)
-	var resident, goroutines []float64
-	struck := map[string]int{}
-	for time.Now().Before(deadline) {
+	ctx, cancel := context.WithTimeout(t.Context(), *soakFlag)
+	defer cancel()
+	for ctx.Err() == nil {
 		f := soakFaults[s.rng.IntN(len(soakFaults))]
 		f.strike(s)
-		struck[f.name]++
+		s.struck[f.name]++
 		s.proxy.Clear()
 		s.progress()
-		for name, into := range map[string]*[]float64{"process_resident_memory_bytes": &resident, "go_goroutines": &goroutines} {
-			v, err := harness.ReadMetric(t.Context(), admin, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			*into = append(*into, v)
-		}
+		s.samples.take(t)
+		s.forget()
 	}
 	end()
-	testkit.Eventually(t, 5*patience, func() error { return s.lag(t.Context()) }) // of the last fault's backlog
-	survivor.stop()
-	s.judge()
+	testkit.Eventually(t, 10*patience, func() error { return s.lag(t.Context()) }) // of the last fault's backlog
+	wrong := s.exact()
+	wrong = append(wrong, s.samples.growing()...)
+	for _, w := range wrong {
+		t.Error(w)
+	}
+	page := s.page(peak, rate, time.Since(began), wrong)
+	t.Logf("%s", page)
+	if *soakReportFlag != "" {
+		if err := os.WriteFile(*soakReportFlag, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []*child{s.survivor, s.victim, s.sink} {
+		c.stop()
+	}
+}
+
+// exact says what is not as it should be in the tables and the ledger.
+func (s *soak) exact() (wrong []string) {
+	s.t.Helper()
 	v := &s.verdict
-	t.Logf("soak of %s, seed %d: %v; acked %d, base %d, FINAL %d, rollups %d and %d, gaps %d, moved back %d",
-		*soakFlag, s.seed, struck, v.Acked, v.Base, v.Final, v.Rollup, v.RollupD, v.Gaps+v.Overlaps+v.Odd, v.MovedBack)
-	flat(t, "MB resident", 1e6, resident, 1.5)
-	flat(t, "goroutines", 1, goroutines, 1.5)
-}
-
-// flat fails when the median of the last third of the samples is much more than
-// that of the third before it.
-func flat(t *testing.T, what string, unit float64, samples []float64, most float64) {
-	t.Helper()
-	n := len(samples) / 3
-	if n < 3 {
-		t.Logf("%d samples of %s are too few to judge", len(samples), what)
-		return
+	*v = verdict{}
+	sum := s.sent.sum()
+	v.Acked = int(sum.events)
+	s.countLedger(v)
+	v.Final = s.number("SELECT count() FROM events FINAL")
+	v.Rollup, v.RollupD = s.number("SELECT sum(events) FROM events_15m"), s.number("SELECT sum(events) FROM events_1d")
+	v.MovedBack = len(s.offsets.movedBack())
+	for _, c := range []struct {
+		what      string
+		got, want int
+	}{
+		{"rows in the base table with FINAL", v.Final, v.Acked},
+		{"events in the rollup of 15 minutes", v.Rollup, v.Acked},
+		{"events in the rollup of a day", v.RollupD, v.Acked},
+		{"stored by the ledger", v.Stored, v.Acked},
+		{"gaps, overlaps and odd entries in the ledger", v.Gaps + v.Overlaps + v.Odd, 0},
+		{"dead letters in the ledger", v.DeadLetters, 0},
+		{"offsets moved back", v.MovedBack, 0},
+	} {
+		if c.got != c.want {
+			wrong = append(wrong, fmt.Sprintf("%s: %d, want %d", c.what, c.got, c.want))
+		}
 	}
-	median := func(all []float64) float64 {
-		all = slices.Clone(all)
-		slices.Sort(all)
-		return all[len(all)/2] / unit
+	// As many, and the same ones.
+	want := []string{strconv.FormatUint(sum.xor, 10), strconv.FormatUint(sum.sum, 10)}
+	if got := s.query("SELECT groupBitXor(event_key), sum(event_key) FROM events FINAL")[0]; !slices.Equal(got, want) {
+		wrong = append(wrong, fmt.Sprintf("the hashes of the events in the base come to %v, those of the acknowledged ones to %v", got, want))
 	}
-	before, after := median(samples[n:2*n]), median(samples[2*n:])
-	t.Logf("%s: %.0f in the second third, %.0f in the last", what, before, after)
-	if after > most*before {
-		t.Errorf("%s rose from %.0f to %.0f", what, before, after)
-	}
-}
-
-// soakFaults are what a soak chooses from.
-var soakFaults = []struct {
-	name   string
-	strike func(*stage)
-}{
-	{"another sink killed", func(s *stage) {
-		at := sink.Points[s.rng.IntN(len(sink.Points)-1)] // who is killed while it revokes needs a third one
-		c := s.spawnSink(order{Deed: doKill, At: at, Nth: 1 + s.rng.IntN(3)})
-		c.killed()
-	}},
-	{"another sink stopped", func(s *stage) {
-		c := s.spawnSink(order{Deed: doStop, At: sink.Points[s.rng.IntN(len(sink.Points)-1)], Nth: 1})
-		c.heard("at ")
-		<-time.After(4 * session)
-		c.signal(syscall.SIGCONT)
-		s.progress()
-		c.stop()
-	}},
-	{"another sink comes and goes", func(s *stage) {
-		c := s.startSink(sink.Testing{})
-		s.progress()
-		c.stop()
-	}},
-	{"answers lost", func(s *stage) {
-		s.during(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: "INSERT INTO", Ends: endOfStream})
-	}},
-	{"requests cut", func(s *stage) {
-		s.during(faultproxy.Rule{Kind: faultproxy.CutRequest, Match: "INSERT INTO", Bytes: s.rng.Int64N(5000)})
-	}},
-	{"ClickHouse away", func(s *stage) { s.during(faultproxy.Rule{Kind: faultproxy.Refuse}) }},
-	{"ClickHouse silent", func(s *stage) { s.during(faultproxy.Rule{Kind: faultproxy.BlackHole}) }},
-	{"acknowledgements lost", func(s *stage) {
-		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicasAfterAppend, Count: 5})
-	}},
-	{"commits refused for now", func(s *stage) {
-		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: s.settings.Sink.Group, Err: kerr.CoordinatorNotAvailable, Count: 5})
-	}},
-}
-
-// during has the network fail for a moment.
-func (s *stage) during(r faultproxy.Rule) {
-	s.proxy.Set(r)
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(1+s.rng.IntN(3))*time.Second)
-	defer cancel()
-	<-ctx.Done()
+	return append(wrong, first(v.notes, 30)...)
 }

@@ -31,6 +31,7 @@ type verdict struct {
 	DeadLetters int // of the ledger
 	Duplicates  int // of the ledger
 	Skipped     int // of the ledger
+	Erased      int // of the ledger
 	notes       []string
 	partly      bool // what is 0 was not counted
 }
@@ -60,6 +61,7 @@ func (v *verdict) exactly(deadLetters int) []string {
 		// a record is one that somebody lost on the way.
 		{"offsets without a record", v.Skipped, 0},
 		{"dead letters in the ledger", v.DeadLetters, deadLetters},
+		{"records left out as erased", v.Erased, 0},
 	} {
 		if c.got != c.want {
 			wrong = append(wrong, fmt.Sprintf("%s: %d, want %d", c.what, c.got, c.want))
@@ -187,7 +189,7 @@ func (s *stage) countLedger(v *verdict) {
 		s.t.Fatal(err)
 	}
 	next := map[int32]int64{}
-	for _, r := range s.query(`SELECT partition, first, last, kind, stored, duplicates, dead_letters, skipped FROM ingest_ledger
+	for _, r := range s.query(`SELECT partition, first, last, kind, stored, duplicates, dead_letters, skipped, erased FROM ingest_ledger
 		WHERE topic = 'events.v1' GROUP BY ALL ORDER BY partition, first, last`) {
 		p, from, to := int32(atoi(r[0])), int64(atoi(r[1])), int64(atoi(r[2]))
 		switch {
@@ -199,8 +201,8 @@ func (s *stage) countLedger(v *verdict) {
 			v.note("the ledger of partition %d shows %v, after all up to %d", p, r, next[p]-1)
 		}
 		next[p] = max(next[p], to+1)
-		stored, dups, dead, skipped := atoi(r[4]), atoi(r[5]), atoi(r[6]), atoi(r[7])
-		if int64(stored+dups+dead+skipped) != to-from+1 {
+		stored, dups, dead, skipped, erased := atoi(r[4]), atoi(r[5]), atoi(r[6]), atoi(r[7]), atoi(r[8])
+		if int64(stored+dups+dead+skipped+erased) != to-from+1 {
 			v.Odd++
 			v.note("the ledger of partition %d has %v", p, r)
 		}
@@ -208,6 +210,7 @@ func (s *stage) countLedger(v *verdict) {
 		v.Duplicates += dups
 		v.DeadLetters += dead
 		v.Skipped += skipped
+		v.Erased += erased
 	}
 	for p, o := range committed {
 		if at := max(0, o.At); next[p] != at {

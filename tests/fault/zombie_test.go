@@ -43,6 +43,9 @@ func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 // another one store everything, and lets the first one go on.
 func (s *stage) zombie(at sink.Point, without locks) {
 	s.t.Helper()
+	if at == sink.PointRevoking {
+		defer s.keepsMembers()()
+	}
 	s.send(s.events(900))
 	first := s.spawnSink(order{Deed: doStop, At: at, Nth: 1 + s.rng.IntN(2), Locks: without})
 	var other *local
@@ -60,7 +63,7 @@ func (s *stage) zombie(at sink.Point, without locks) {
 	s.drained()
 	s.took = time.Since(stopped)
 	// What is tested is that time passes, so time has to.
-	<-time.After(time.Until(stopped.Add(3*session + 100*time.Millisecond)))
+	<-time.After(time.Until(stopped.Add(3*s.settings.Sink.Session + 100*time.Millisecond)))
 	first.signal(syscall.SIGCONT)
 	s.members(2)
 	s.send(s.events(300))
@@ -69,6 +72,15 @@ func (s *stage) zombie(at sink.Point, without locks) {
 	s.send(s.events(100))
 	s.drained()
 	other.stop()
+}
+
+// keepsMembers has members live through a pause of the machine from now on, until what
+// it returns is called: one that was thrown out gives no partition back.
+func (s *stage) keepsMembers() (until func()) {
+	k := &s.settings.Sink
+	before := k.Session
+	k.Session = 5 * time.Second
+	return func() { k.Session = before }
 }
 
 // members waits until the live group has so many members and is at rest.
@@ -205,14 +217,20 @@ func (s *stage) evict(member string) {
 // Without the comparison of memberships the same schedule moves an offset back:
 // the test above would notice if it were lost.
 func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
-	t.Parallel()
 	leaveOutWhenShort(t)
-	s := newStage(t, 1, false)
-	s.rejoin(sink.PointRecorded, locks{WithoutFence: true})
-	s.count()
-	if s.verdict.MovedBack == 0 {
-		t.Errorf("nothing moved back without the fence: %+v", s.verdict)
+	// A machine that is too busy for the schedule gets another try; that it works out
+	// once is enough.
+	const tries = 3
+	for seed := range uint64(tries) {
+		s := newStage(t, seed+1, nil)
+		s.rejoin(sink.PointRecorded, locks{WithoutFence: true})
+		s.count()
+		if s.verdict.MovedBack > 0 {
+			return
+		}
+		t.Logf("nothing moved back without the fence: %+v", s.verdict)
 	}
+	t.Errorf("nothing moved back without the fence, %d times", tries)
 }
 
 // Without plans a killed sink's ranges are cut anew, under tokens that the server
@@ -220,7 +238,7 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
-	s := newStage(t, 1, false)
+	s := newStage(t, 1, nil)
 	s.send(s.events(200))
 	s.store(locks{WithoutPlan: true}) // so that each partition has a committed offset
 	s.crash(sink.PointInserted, locks{WithoutPlan: true})

@@ -125,8 +125,7 @@ func (s *System) StoredIDs(ctx context.Context) ([]string, error) {
 
 // StoredIDsOf is StoredIDs for other owners, all of them together.
 func (s *System) StoredIDsOf(ctx context.Context, owners ...string) ([]string, error) {
-	opts := clickhouse.Options(s.ClickHouse)
-	conn, err := ch.Dial(ctx, opts)
+	conn, err := clickhouse.Dial(ctx, s.ClickHouse)
 	if err != nil {
 		return nil, err
 	}

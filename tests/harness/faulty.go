@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/quota"
+	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/apitest"
@@ -26,31 +30,61 @@ import (
 )
 
 // PlayContract plays cases at a system, in parallel, and holds every answer also
-// against the OpenAPI document of the system. Beside the system stand
-// three ingestion hosts that something is wrong with, for the answers that a
-// healthy one never gives: INGEST_FAULTY, INGEST_NO_STORE, INGEST_NO_BROKER.
+// against the OpenAPI document of its host. Beside the system stand the hosts of
+// faultyHosts and faultyQueries, for the answers that a healthy one never gives.
 func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	t.Helper()
 	vars := s.Vars()
-	vars["INGEST_FAULTY"] = faulty(t, faultyAccess{}, acknowledging{})
-	vars["INGEST_NO_STORE"] = faulty(t, auth.New(auth.Config{KeyPrefix: keyPrefix}, auth.Deps{Keys: noStore{}, Websites: noStore{}}), acknowledging{})
-	vars["INGEST_NO_BROKER"] = faulty(t, anybody{}, noBroker(t))
+	maps.Copy(vars, faultyHosts(t))
+	maps.Copy(vars, faultyQueries(t))
+	docs, ingestion := map[string]*apitest.OpenAPI{}, document(t, vars["INGEST"])
+	for name, url := range vars {
+		if strings.HasPrefix(name, "INGEST") {
+			docs[strings.TrimPrefix(url, "http://")] = ingestion
+		}
+	}
 	doc := document(t, vars["QUERY"])
 	for i := range cases {
 		t.Run(cases[i].Name, func(t *testing.T) {
 			t.Parallel()
 			own := apitest.Vars{"UNIQUE": cases[i].Name + time.Now().Format("150405.000000000")}
 			maps.Copy(own, vars)
-			p := apitest.Player{Client: Client, Vars: own, Document: doc}
+			p := apitest.Player{Client: Client, Vars: own, Document: doc, Documents: docs}
 			p.Play(t, &cases[i])
 		})
 	}
 }
 
-// document returns what the query host says about both hosts.
-func document(t *testing.T, query string) *apitest.OpenAPI {
+// faultyHosts serves the ingestion hosts that something is wrong with, by the names
+// of their variables.
+func faultyHosts(t *testing.T) apitest.Vars {
 	t.Helper()
-	text, _, err := get(t.Context(), query+"/openapi.json")
+	noStore := auth.New(auth.Config{KeyPrefix: keyPrefix}, auth.Deps{Keys: noStore{}, Websites: noStore{}})
+	once := config.Default().Limits
+	once.Track, once.Page, once.Vitals, once.Errors, once.Engagement, once.Identify, once.Pixel = 1, 1, 1, 1, 1, 1, 1
+	full, silent := quota.NewExternal(biller{}, time.Second, nil), quota.NewExternal(biller{errDown}, time.Second, nil)
+	t.Cleanup(full.Close)
+	t.Cleanup(silent.Close)
+	return apitest.Vars{
+		"INGEST_FAULTY":     faulty(t, ingest.Deps{Access: faultyAccess{}}),
+		"INGEST_NO_STORE":   faulty(t, ingest.Deps{Access: noStore}),
+		"INGEST_NO_BROKER":  faulty(t, ingest.Deps{Publisher: noBroker(t)}),
+		"INGEST_NO_QUOTA":   faulty(t, ingest.Deps{Quota: full}),
+		"INGEST_NO_BILLING": faulty(t, ingest.Deps{Quota: silent}),
+		"INGEST_ONCE":       faulty(t, ingest.Deps{Limits: ratelimit.New(once, ratelimit.Deps{})}),
+	}
+}
+
+// biller is a billing service that allows nothing, or cannot be asked.
+type biller struct{ err error }
+
+// Allowed implements quota.Biller.
+func (b biller) Allowed(context.Context, string) (bool, error) { return false, b.err }
+
+// document returns what a host says about itself.
+func document(t *testing.T, host string) *apitest.OpenAPI {
+	t.Helper()
+	text, _, err := get(t.Context(), host+"/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,16 +95,30 @@ func document(t *testing.T, query string) *apitest.OpenAPI {
 	return doc
 }
 
-// faulty serves an ingestion host of the given parts and returns its address.
-func faulty(tb testing.TB, access ingest.Access, to ingest.Publisher) string {
+// faulty serves an ingestion host of the given parts, beside which all is well, and
+// returns its address.
+func faulty(tb testing.TB, deps ingest.Deps) string {
 	tb.Helper()
 	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	deps.Metrics, deps.Salts = reg, ingest.NewSalts(zeroSalt{}, log, nil)
+	if deps.Access == nil {
+		deps.Access = anybody{}
+	}
+	if deps.Publisher == nil {
+		deps.Publisher = acknowledging{}
+	}
 	app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
 		Log: log, Metrics: reg,
-		Tracker: ingest.New(ingest.Deps{Access: access, Salts: ingest.NewSalts(zeroSalt{}, log, nil), Publisher: to, Metrics: reg}),
+		Intake: ingest.New(deps),
 	})
+	return serve(tb, func(addr string) lifecycle.Part { return httpkit.ListenPart("faulty host", addr, "none", app, log) })
+}
+
+// serve runs the listener of a host until the test ends and returns its address.
+func serve(tb testing.TB, listener func(addr string) lifecycle.Part) string {
+	tb.Helper()
 	addr := testkit.FreeAddr(tb)
-	part := httpkit.ListenPart("faulty host", addr, "none", app, log)
+	part := listener(addr)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	if err := part.Start(ctx); err != nil {
 		cancel()
@@ -122,6 +170,9 @@ type zeroSalt struct{}
 
 // Salt implements ingest.SaltStore.
 func (zeroSalt) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
+
+// PruneSalts destroys none: there are none.
+func (zeroSalt) PruneSalts(context.Context, time.Time) error { return nil }
 
 // anybody lets everybody do everything.
 type anybody struct{}

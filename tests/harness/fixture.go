@@ -31,6 +31,7 @@ type Fixture struct {
 	ExpiredKey, RevokedKey, RotatedKey     string
 	ForeignKey, UnknownKey, MalformedKey   string
 	LimitedKey, LimitedReadKey             string
+	ElsewhereKey                           string
 
 	OrganizationID                string
 	WebsiteID, ClientID           string
@@ -38,6 +39,10 @@ type Fixture struct {
 	ForeignWebsiteID              string
 	OrphanWebsiteID               string
 	CorruptWebsiteID              string
+	OriginWebsiteID               string
+	IPWebsiteID                   string
+	ExcludingWebsiteID            string
+	PublicWebsiteID               string
 	organization, foreign, orphan *org.Organization
 }
 
@@ -47,11 +52,13 @@ func (f *Fixture) Vars() apitest.Vars {
 		"KEY": f.Key, "NO_TRACK_KEY": f.NoTrackKey, "NO_READ_KEY": f.NoReadKey, "WEBSITE_KEY": f.WebsiteKey,
 		"EXPIRED_KEY": f.ExpiredKey, "REVOKED_KEY": f.RevokedKey, "ROTATED_KEY": f.RotatedKey,
 		"LIMITED_KEY": f.LimitedKey, "LIMITED_READ_KEY": f.LimitedReadKey,
-		"FOREIGN_KEY": f.ForeignKey, "UNKNOWN_KEY": f.UnknownKey, "MALFORMED_KEY": f.MalformedKey,
+		"ELSEWHERE_KEY": f.ElsewhereKey, "FOREIGN_KEY": f.ForeignKey, "UNKNOWN_KEY": f.UnknownKey, "MALFORMED_KEY": f.MalformedKey,
 		"ORGANIZATION_ID": f.OrganizationID,
 		"WEBSITE_ID":      f.WebsiteID, "CLIENT_ID": f.ClientID, "SECOND_WEBSITE_ID": f.SecondWebsiteID,
 		"FOREIGN_WEBSITE_ID": f.ForeignWebsiteID, "ORPHAN_WEBSITE_ID": f.OrphanWebsiteID,
 		"CORRUPT_WEBSITE_ID": f.CorruptWebsiteID,
+		"ORIGIN_WEBSITE_ID":  f.OriginWebsiteID, "IP_WEBSITE_ID": f.IPWebsiteID, "EXCLUDING_WEBSITE_ID": f.ExcludingWebsiteID,
+		"PUBLIC_WEBSITE_ID": f.PublicWebsiteID,
 	}
 }
 
@@ -114,12 +121,17 @@ func (s seeder) websites(ctx context.Context) error {
 		name, clientID string
 		owner          *org.Organization
 		to             *string
+		rules          website.Settings
 	}{
-		{"shop", s.f.ClientID, s.f.organization, &s.f.WebsiteID},
-		{"second", "", s.f.organization, &s.f.SecondWebsiteID},
-		{"foreign", "", s.f.foreign, &s.f.ForeignWebsiteID},
-		{"orphan", "", s.f.orphan, &s.f.OrphanWebsiteID},
-		{"corrupt", "", s.f.organization, &s.f.CorruptWebsiteID},
+		{"shop", s.f.ClientID, s.f.organization, &s.f.WebsiteID, website.Settings{}},
+		{"second", "", s.f.organization, &s.f.SecondWebsiteID, website.Settings{}},
+		{"foreign", "", s.f.foreign, &s.f.ForeignWebsiteID, website.Settings{}},
+		{"orphan", "", s.f.orphan, &s.f.OrphanWebsiteID, website.Settings{}},
+		{"corrupt", "", s.f.organization, &s.f.CorruptWebsiteID, website.Settings{}},
+		{"origin", "", s.f.organization, &s.f.OriginWebsiteID, website.Settings{AllowedOrigins: []string{"app.example.net", "*.example.org"}}},
+		{"address", "", s.f.organization, &s.f.IPWebsiteID, website.Settings{AllowedIPs: []string{"203.0.113.0/24"}}},
+		{"excluding", "", s.f.organization, &s.f.ExcludingWebsiteID, website.Settings{ExcludedPaths: []string{"/admin/**"}}},
+		{"public", "", s.f.organization, &s.f.PublicWebsiteID, website.Settings{}},
 	} {
 		site, err := website.New(w.owner.ID, w.name, w.name+".example.com", s.now)
 		if err != nil {
@@ -128,6 +140,8 @@ func (s seeder) websites(ctx context.Context) error {
 		if w.clientID != "" {
 			site.ClientID = w.clientID
 		}
+		site.AllowedOrigins, site.AllowedIPs, site.ExcludedPaths = w.rules.AllowedOrigins, w.rules.AllowedIPs, w.rules.ExcludedPaths
+		site.Public = w.to == &s.f.PublicWebsiteID
 		if err := s.store.CreateWebsite(ctx, site, bySeeder); err != nil {
 			return err
 		}
@@ -148,14 +162,16 @@ func (s seeder) keys(ctx context.Context) error {
 		without auth.Scope
 		limit   apikey.RateLimit
 		to      *string
+		from    []string
 	}{
-		{"all", s.f.organization, "", "", apikey.RateLimit{}, &s.f.Key},
-		{"no track", s.f.organization, "", auth.ScopeTrackEvents, apikey.RateLimit{}, &s.f.NoTrackKey},
-		{"no read", s.f.organization, "", auth.ScopeReadData, apikey.RateLimit{}, &s.f.NoReadKey},
-		{"website", s.f.organization, s.f.WebsiteID, "", apikey.RateLimit{}, &s.f.WebsiteKey},
-		{"foreign", s.f.foreign, "", "", apikey.RateLimit{}, &s.f.ForeignKey},
-		{"limited", s.f.organization, "", "", once, &s.f.LimitedKey},
-		{"limited, to read", s.f.organization, "", "", once, &s.f.LimitedReadKey},
+		{"all", s.f.organization, "", "", apikey.RateLimit{}, &s.f.Key, nil},
+		{"no track", s.f.organization, "", auth.ScopeTrackEvents, apikey.RateLimit{}, &s.f.NoTrackKey, nil},
+		{"no read", s.f.organization, "", auth.ScopeReadData, apikey.RateLimit{}, &s.f.NoReadKey, nil},
+		{"website", s.f.organization, s.f.WebsiteID, "", apikey.RateLimit{}, &s.f.WebsiteKey, nil},
+		{"foreign", s.f.foreign, "", "", apikey.RateLimit{}, &s.f.ForeignKey, nil},
+		{"limited", s.f.organization, "", "", once, &s.f.LimitedKey, nil},
+		{"limited, to read", s.f.organization, "", "", once, &s.f.LimitedReadKey, nil},
+		{"elsewhere", s.f.organization, "", "", apikey.RateLimit{}, &s.f.ElsewhereKey, []string{"203.0.113.0/24"}},
 	} {
 		var scopes []string
 		for _, name := range all {
@@ -164,7 +180,7 @@ func (s seeder) keys(ctx context.Context) error {
 			}
 		}
 		key, secret, err := apikey.New(keyPrefix, apikey.Spec{
-			OrganizationID: k.owner.ID, WebsiteID: k.website, Name: k.name, Scopes: scopes, RateLimit: k.limit,
+			OrganizationID: k.owner.ID, WebsiteID: k.website, Name: k.name, Scopes: scopes, RateLimit: k.limit, IPAllow: k.from,
 		}, s.now)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 	}
 	settings := config.Default()
 	settings.Kafka, settings.ClickHouse, settings.Store.URL = s.Kafka, s.ClickHouse, config.Secret(s.StoreURL)
-	settings.Admin.Listen, settings.Limits = "", testkit.WideLimits()
+	settings.Admin.Listen, settings.Limits, settings.Ingest.Deadline = "", testkit.WideLimits(), patience
 	settings.Log.Format = "text"
 	settings.Ingest.Listen, settings.Query.Listen = testkit.FreeAddr(tb), testkit.FreeAddr(tb)
 	s.IngestURL, s.QueryURL = "http://"+settings.Ingest.Listen, "http://"+settings.Query.Listen

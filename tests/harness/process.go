@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	readyTimeout = 90 * time.Second // a race-built daemon on a busy machine
+	readyTimeout = 4 * time.Minute // a race-built daemon on a busy machine
 	exitTimeout  = 60 * time.Second
 )
 
@@ -41,8 +42,14 @@ type Process struct {
 // variables without the prefix MILLRACE_.
 func NewProcess(tb testing.TB, program string, args []string, settings map[string]string) *Process {
 	tb.Helper()
+	return newProcess(tb, Binary(tb, program), args, settings)
+}
+
+func newProcess(tb testing.TB, path string, args []string, settings map[string]string) *Process {
+	tb.Helper()
+	program := filepath.Base(path)
 	p := &Process{
-		name: program, path: Binary(tb, program), args: args,
+		name: program, path: path, args: args,
 		dir: tb.TempDir(), admin: testkit.FreeAddr(tb), log: testkit.NewLog(tb, program),
 	}
 	// Nothing of the developer's own environment reaches the daemon, except what

@@ -2,6 +2,6 @@
 
 package harness
 
-// raceEnabled says whether the test binary was built with -race; the daemons
+// Raced says whether the test binary was built with -race; the daemons
 // are then built with it too.
-const raceEnabled = true
+const Raced = true

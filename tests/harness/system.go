@@ -1,13 +1,12 @@
 package harness
 
 import (
-	"context"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
@@ -65,6 +64,7 @@ type System struct {
 	KafkaServer, StoreServer *services.Server
 
 	processes map[Role]*Process
+	settings  map[string]string // of a Split system's programs
 }
 
 // Options change how a System is built.
@@ -124,7 +124,7 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 	s.ClickHouse = config.Default().ClickHouse
 	s.ClickHouse.Addr = []string{testkit.FreeAddr(tb)}
 	s.ClickHouseHTTP = testkit.FreeAddr(tb)
-	p := NewProcess(tb, "millrace", []string{"standalone"}, merge(wideLimits(), map[string]string{
+	p := NewProcess(tb, "millrace", []string{"standalone"}, merge(patientLimits(), map[string]string{
 		"DATA_DIR":                        dir,
 		"INGEST_LISTEN":                   ingest,
 		"QUERY_LISTEN":                    query,
@@ -152,7 +152,7 @@ func (s *System) startSplit(tb testing.TB, opts Options) {
 	s.ClickHouse = clickhousetest.Database(tb)
 	ingest, query := testkit.FreeAddr(tb), testkit.FreeAddr(tb)
 	s.IngestURL, s.QueryURL = "http://"+ingest, "http://"+query
-	settings := merge(wideLimits(), map[string]string{
+	s.settings = merge(patientLimits(), map[string]string{
 		"KAFKA_BROKERS":       s.Kafka.Brokers[0],
 		"KAFKA_TOPIC_PREFIX":  s.Kafka.TopicPrefix,
 		"KAFKA_PARTITIONS":    strconv.Itoa(s.Kafka.Partitions),
@@ -167,31 +167,21 @@ func (s *System) startSplit(tb testing.TB, opts Options) {
 		"SINK_SESSION_TIMEOUT": "3s",
 		"LOG_FORMAT":           "text",
 	}, opts.Settings)
+	programs := Current(tb)
 	for _, args := range [][]string{{"migrate"}, {"topics", "create"}} {
-		s.operate(tb, settings, args...)
+		if out, err := programs.Run(tb, s, "millrace", args...); err != nil {
+			tb.Fatalf("millrace %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
 	}
-	for _, role := range []Role{Edge, Sink, Query} {
-		s.processes[role] = NewProcess(tb, string(role), nil, settings)
-		s.processes[role].Launch(tb)
-	}
-	for _, p := range s.Processes() {
-		p.WaitReady(tb)
-	}
+	programs.launch(tb, s)
 }
 
-// operate runs the operator's command with the settings of the daemons.
-func (s *System) operate(tb testing.TB, settings map[string]string, args ...string) {
-	tb.Helper()
-	p := NewProcess(tb, "millrace", args, settings)
-	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), p.path, args...)
-	cmd.Dir, cmd.Env = p.dir, p.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("millrace %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-}
+// patience is an edge's deadline that a broker keeps on a machine that stands still for
+// some seconds now and then.
+const patience = 25 * time.Second
 
-// wideLimits are testkit.WideLimits as settings of a process.
-func wideLimits() map[string]string {
+// patientLimits are testkit.WideLimits and patience as settings of a process.
+func patientLimits() map[string]string {
 	s := config.Default()
 	s.Limits = testkit.WideLimits()
 	env := map[string]string{}
@@ -200,6 +190,7 @@ func wideLimits() map[string]string {
 			env[strings.TrimPrefix(f.Env, "MILLRACE_")] = f.Value(&s)
 		}
 	}
+	env["INGEST_DEADLINE"] = patience.String()
 	return env
 }
 

@@ -71,7 +71,7 @@ func TestATapperReadsWhatItMayAndNothingElse(t *testing.T) {
 	if _, err := kafka.EnsureTopics(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	root := signIn(t, admin)
 	for _, topic := range []string{record.TopicEvents, record.TopicEventsBackfill} {

@@ -62,6 +62,7 @@ func (t tenants) ClientWebsite(ctx context.Context, ref string) (*website.Websit
 }
 
 func (tenants) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
+func (tenants) PruneSalts(context.Context, time.Time) error     { return nil }
 
 // edge is the accept path with the real producer.
 type edge struct{ *ingest.Acceptor }
@@ -86,12 +87,12 @@ func newEdge(t *testing.T, cfg config.Kafka) edge {
 // accept sends a body and expects so many events to be acknowledged.
 func (e edge) accept(t *testing.T, websiteID, body string, want int) {
 	t.Helper()
-	n, err := e.Track(t.Context(), ingest.Request{
-		Body: []byte(body), Key: []byte("any"), WebsiteID: []byte(websiteID), ID: []byte("req-1"),
+	got, err := e.Accept(t.Context(), ingest.Request{
+		Route: ingest.Track, Body: []byte(body), Key: []byte("any"), WebsiteID: []byte(websiteID), ID: []byte("req-1"),
 		Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	})
-	if err != nil || n != want {
-		t.Fatalf("Track() = %d, %v, want %d", n, err, want)
+	if err != nil || got.Count != want {
+		t.Fatalf("Accept() = %d, %v, want %d", got.Count, err, want)
 	}
 }
 

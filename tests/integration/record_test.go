@@ -20,9 +20,10 @@ import (
 func TestEveryRecordKeepsThePublishedContract(t *testing.T) {
 	atBothBrokers(t, func(t *testing.T, cfg config.Kafka) {
 		old := time.Now().Add(-100 * 24 * time.Hour).UnixMilli()
+		ahead := strconv.FormatInt(time.Now().Add(24*time.Hour).UnixMilli(), 10)
 		bodies := []string{
 			`{"name":"x"}`,
-			`{"name":"é\u0000\ud83d\ude00","eventId":"a\"b","path":"/ü?q=1","anonymousId":"anon_1","profileId":"p","sessionId":"s","timestamp":1800000000000,"namespace":"n","source":"s","properties":{"a":[1,2,{"b":null}],"c":1.5e3}}`,
+			`{"name":"é\u0000\ud83d\ude00","eventId":"a\"b","path":"/ü?q=1","anonymousId":"anon_1","profileId":"p","sessionId":"s","timestamp":` + ahead + `,"namespace":"n","source":"s","properties":{"a":[1,2,{"b":null}],"c":1.5e3}}`,
 			fmt.Sprintf(`{"name":"old","timestamp":%d}`, old),
 			`{"name":"plain","anonymousId":"anon_1","anonymizeVisitorIds":false}`,
 		}

@@ -64,7 +64,7 @@ func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", i+1, e.language), func(t *testing.T) {
 			try := func() error { return e.run(t, s, here.Replace(e.text)) }
 			if e.eventually {
-				testkit.Eventually(t, time.Minute, try)
+				testkit.Eventually(t, 2*time.Minute, try)
 			} else if err := try(); err != nil {
 				t.Fatalf("%v\n%s", err, e.text)
 			}

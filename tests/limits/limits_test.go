@@ -219,10 +219,11 @@ func (d *deployment) underWay(t *testing.T) {
 }
 
 // query asks until it is admitted, since an event that looks whether all queries
-// are under way takes a place itself, and returns the status.
+// are under way takes a place itself, and returns the status. Nobody has asked this
+// before, so that no answer is kept.
 func (d *deployment) query(ctx context.Context, key string) int {
 	for {
-		a, err := harness.Post(ctx, d.urls[edges], key, []byte(`{"parameters":["summary_metrics"],"preset":"today"}`))
+		a, err := harness.Post(ctx, d.urls[edges], key, []byte(`{"parameters":["custom_events"],"preset":"yesterday"}`))
 		switch {
 		case err != nil:
 			return -1
@@ -243,7 +244,7 @@ func TestNothingFailsWhileRedisIsAway(t *testing.T) {
 	if got := d.admitted(t, false, key, 400); got != 400 {
 		t.Errorf("%d of 400 events were taken while Redis was away", got)
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > harness.Promised(30*time.Second, 3*time.Minute) {
 		t.Errorf("400 events took %s", took)
 	}
 	for i, p := range d.processes[:edges] {

@@ -40,9 +40,7 @@ func TestNewsArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
 	s.announce(t, early, late)
 	p.expectTold(t, "a@1", "b@1", "org_1@1")
 	p.awaitFollowing(t)
-	if pending, err := s.db.Pending(t.Context(), 10); err != nil || len(pending) != 0 {
-		t.Errorf("%d changes are pending, %v", len(pending), err)
-	}
+	s.awaitRelayed(t)
 	values := s.values(t)
 	if len(values) < 4 {
 		t.Errorf("the topic holds %d records, want three changes and a beat at least", len(values))
@@ -52,6 +50,18 @@ func TestNewsArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
 			t.Errorf("%s: %v", v, err)
 		}
 	}
+}
+
+// awaitRelayed waits until what was published is noted as such.
+func (s *stage) awaitRelayed(t *testing.T) {
+	t.Helper()
+	testkit.Eventually(t, patient, func() error {
+		pending, err := s.db.Pending(t.Context(), 10)
+		if err == nil && len(pending) > 0 {
+			err = fmt.Errorf("%d changes are pending", len(pending))
+		}
+		return err
+	})
 }
 
 func TestWhatIsNotCommittedIsNotPublished(t *testing.T) {
@@ -142,6 +152,7 @@ func TestAnotherRelayGoesOnWhereTheFirstStopped(t *testing.T) {
 	first := s.relay(t, p.Follower, s.db)
 	s.announce(t, key("a", 1))
 	p.expectTold(t, "a@1")
+	s.awaitRelayed(t) // else the next one tells of it again
 	s.relay(t, p.Follower, s.db)
 	first()
 	s.announce(t, key("b", 1))
@@ -241,10 +252,10 @@ func TestFollowerIsNotReadyBeforeItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	cluster, cfg := kafkatest.Cluster(t)
 	s := &stage{cluster: cluster, kafka: cfg}
-	loads := 0
+	var mended atomic.Bool
 	broken := errors.New("the store is down")
 	states := control.NewStates(control.Quota, func(context.Context) (control.Snapshot, error) {
-		if loads++; loads == 1 {
+		if !mended.Load() {
 			return control.Snapshot{}, broken
 		}
 		return control.Snapshot{Epoch: 1}, nil
@@ -264,6 +275,7 @@ func TestFollowerIsNotReadyBeforeItHasCaughtUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	notReady(broken.Error())
+	mended.Store(true)
 	testkit.Eventually(t, patient, func() error { return p.Ready(t.Context()) })
 	cluster.Close()
 	if err := p.Ready(t.Context()); err != nil {

@@ -28,10 +28,11 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-const (
-	crossing = 5 * time.Second  // from the event that uses a month up to the refusals
-	takeOver = 15 * time.Second // the same, when whoever counted is gone
-	patient  = time.Minute      // for what has no limit of its own
+const patient = time.Minute // for what has no limit of its own
+
+var (
+	crossing = harness.Promised(5*time.Second, 30*time.Second)  // from the event that uses a month up to the refusals
+	takeOver = harness.Promised(15*time.Second, 90*time.Second) // the same, when whoever counted is gone
 )
 
 var operator = audit.By{Actor: audit.Actor{Type: audit.Operator, Name: "test"}}

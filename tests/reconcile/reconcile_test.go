@@ -42,7 +42,7 @@ func newWatch(t *testing.T, s *stage.Stage) *watch {
 	t.Helper()
 	w := &watch{books: clickhouse.NewBooks(s.ClickHouse), registry: prometheus.NewRegistry()}
 	t.Cleanup(func() { w.books.Close() })
-	inserter := clickhouse.NewInserter(s.ClickHouse, &clickhouse.Events, "")
+	inserter := clickhouse.NewInserter(s.ClickHouse, "")
 	t.Cleanup(func() { inserter.Close() })
 	var err error
 	w.Reconciler, err = ledger.New(ledger.Config{Interval: time.Minute, Settle: settle, Pairs: 1000}, ledger.Deps{
@@ -316,7 +316,7 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 		default:
 		}
 		o := options(s)
-		o.Settle = 2 * time.Second // longer than any insert here takes
+		o.Settle = 10 * time.Second // longer than any insert here takes
 		r, err := verify.Run(t.Context(), s.Offsets, books, o)
 		if err != nil {
 			t.Fatal(err)

@@ -20,6 +20,12 @@ import (
 // runDaemon runs the sink daemon's parts until the test ends.
 func runDaemon(t *testing.T, s config.Settings) {
 	t.Helper()
+	t.Cleanup(startDaemon(t, s))
+}
+
+// startDaemon runs them until stop is called.
+func startDaemon(t *testing.T, s config.Settings) (stop func()) {
+	t.Helper()
 	tel, ready := telemetry.Discard(), &lifecycle.Readiness{}
 	parts, err := sink.Parts(t.Context(), s, tel, ready)
 	if err != nil {
@@ -30,12 +36,12 @@ func runDaemon(t *testing.T, s config.Settings) {
 	go func() {
 		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: ready, Grace: s.Shutdown.Grace}, parts...)
 	}()
-	t.Cleanup(func() {
+	return func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the sink ended with %v", err)
 		}
-	})
+	}
 }
 
 var errNotYet = errors.New("not everything is stored")

@@ -119,7 +119,7 @@ func (s *stage) start(t *testing.T, inserter sink.Inserter) (stop func(), wait f
 
 func (s *stage) inserter(t *testing.T) *clickhouse.Inserter {
 	t.Helper()
-	i := clickhouse.NewInserter(s.clickhouse, &clickhouse.Events, "")
+	i := clickhouse.NewInserter(s.clickhouse, "")
 	t.Cleanup(func() { i.Close() })
 	return i
 }
@@ -175,7 +175,7 @@ func (s *stage) count(t *testing.T, what string) uint64 {
 	var n proto.ColUInt64
 	eventually(t, func() bool {
 		n.Reset()
-		client, err := ch.Dial(t.Context(), clickhouse.Options(s.clickhouse))
+		client, err := clickhouse.Dial(t.Context(), s.clickhouse)
 		if err != nil {
 			return false
 		}

@@ -4,6 +4,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,6 +26,8 @@ import (
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/tombstone"
+	"github.com/millrace/millrace/tests/harness"
 )
 
 // Stage is a broker and a ClickHouse of a test's own, and what is done on them.
@@ -49,16 +52,24 @@ func New(t *testing.T) *Stage {
 	if _, err := kafka.EnsureTopics(t.Context(), s.Kafka); err != nil {
 		t.Fatal(err)
 	}
+	s.Reconnect(t)
 	var err error
-	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.Kafka.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.client.Close)
 	if s.Offsets, err = kafka.NewOffsets(s.Kafka, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Offsets.Close)
 	return s
+}
+
+// Reconnect lets Produce forget what it knows of topics, such as their partitions.
+func (s *Stage) Reconnect(t *testing.T) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.Kafka.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	s.client = client
 }
 
 var errBehind = errors.New("the sink has not stored everything")
@@ -71,7 +82,10 @@ type Event struct {
 	Received  time.Time // now when zero
 	Topic     string    // events.v1 when empty
 	Partition int32
-	Broken    bool // its value is no event
+	Broken    bool   // its value is no event
+	As        string // type; the topic's first when empty
+	Profile   string
+	Visitor   string // "visitor of " and the ID when empty
 }
 
 // Produce publishes events, each into its partition.
@@ -102,7 +116,14 @@ func (s *Stage) record(e Event) *kgo.Record {
 	event := record.Event{
 		Version: 1, ID: []byte(e.ID), Organization: []byte("org_1"), Website: []byte(e.Owner), Owner: []byte(e.Owner),
 		Type: []byte(record.TypeCustom), Name: []byte("n"), TimeMillis: e.At.UnixMilli(), ReceivedAt: e.Received.UnixMilli(),
-		AnonymousID: []byte("visitor of " + e.ID), SessionID: []byte("s"),
+		AnonymousID: []byte(cmp.Or(e.Visitor, "visitor of "+e.ID)), SessionID: []byte("s"), ProfileID: []byte(e.Profile),
+	}
+	if of := cmp.Or(e.As, record.Types(e.Topic)[0]); of != record.TypeCustom {
+		event.Type, event.Name, event.Web = []byte(of), []byte(record.Metrics[0]), new(record.Web)
+		event.ProfileID = []byte(cmp.Or(e.Profile, "u"))
+		event.Properties = []byte(`{"trait":"` + e.ID + `"}`)
+		event.Web.Texts[record.Message] = []byte("m")
+		event.Web.Set(record.Value, 2)
 	}
 	value := record.AppendEvent(nil, &event)
 	if e.Broken {
@@ -136,9 +157,10 @@ func (s *Stage) StartLane(t *testing.T, topic, group string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inserter, books := clickhouse.NewInserter(s.ClickHouse, &clickhouse.Events, ""), clickhouse.NewLedger(s.ClickHouse)
+	inserter, books := clickhouse.NewInserter(s.ClickHouse, ""), clickhouse.NewLedger(s.ClickHouse)
 	snk, err := sink.New(cfg, sink.Deps{
 		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: books,
+		Tombstones: tombstone.NewWatch(books, cfg.TombstoneAge, registry),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -189,18 +211,16 @@ func (s *Stage) CaughtUpLane(t *testing.T, topic, group string) {
 	})
 }
 
-// Run runs a statement by hand.
+// Run runs a statement by hand, whatever it answers.
 func (s *Stage) Run(t *testing.T, sql string) {
 	t.Helper()
-	s.query(t, ch.Query{Body: sql})
+	var answer proto.Results
+	s.query(t, ch.Query{Body: sql, Result: answer.Auto()})
 }
 
 func (s *Stage) query(t *testing.T, q ch.Query) {
 	t.Helper()
-	client, err := ch.Dial(t.Context(), clickhouse.Options(s.ClickHouse))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := harness.DialClickHouse(t, s.ClickHouse)
 	defer client.Close()
 	if err := client.Do(t.Context(), q); err != nil {
 		t.Fatalf("running %q: %v", q.Body, err)

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -73,7 +74,7 @@ func clientMetrics() ([]metric, error) {
 		}
 		m := metric{name: name, kind: clientKind(name), help: help}
 		if parts[3] != "" {
-			m.labels = strings.Split(parts[3], ",")
+			m.labels = slices.Sorted(strings.SplitSeq(parts[3], ",")) // which the client keeps in no order
 		}
 		metrics = append(metrics, m)
 	}
@@ -117,14 +118,14 @@ func findMetrics(dir string) ([]metric, error) {
 		return nil
 	})
 	var metrics []metric
-	for path, files := range packages {
-		found, problem := metricsOf(files...)
+	for _, path := range slices.Sorted(maps.Keys(packages)) { // always in the same order
+		found, problem := metricsOf(packages[path]...)
 		if problem != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", path, problem))
 		}
 		metrics = append(metrics, found...)
 	}
-	slices.SortFunc(metrics, func(a, b metric) int { return cmp.Compare(a.name, b.name) })
+	slices.SortStableFunc(metrics, func(a, b metric) int { return cmp.Compare(a.name, b.name) })
 	return metrics, err
 }
 

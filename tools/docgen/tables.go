@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/event"
@@ -74,16 +75,98 @@ func errorsPage(string) (string, error) {
 }
 
 func limitsPage(string) (string, error) {
-	d := newDocument("Limits", "`internal/event/limits.go`")
-	d.paragraph("What one request to `POST /track` may hold. Lengths are counted in Unicode code\n" +
-		"points, sizes in bytes; both bounds are allowed values.")
-	var rows [][]string
-	for _, l := range event.Limits {
-		rows = append(rows, []string{l.Name, bound(l.Min), bound(l.Max), l.Unit, strconv.Itoa(l.Status), l.Note})
+	d := newDocument("Limits", "`internal/event/limits.go` and `internal/event/forms.go`")
+	d.paragraph("What one request to the ingestion host may hold. Lengths are counted in Unicode code\n" +
+		"points, sizes in bytes; both bounds are allowed values. Texts that a page or a script\n" +
+		"chooses, and not who sends them, are cut instead of refused.")
+	d.heading("Every body")
+	limitTable(d, event.BodyLimits)
+	for _, f := range event.Forms {
+		d.heading(strings.Join(takers(f), " and "))
+		limitTable(d, f.Limits())
 	}
-	d.table([]string{"What", "At least", "At most", "Unit", "Beyond it", "Note"}, rows)
 	rateTable(d)
 	return d.String(), nil
+}
+
+func limitTable(d *document, limits []event.Limit) {
+	var rows [][]string
+	for _, l := range limits {
+		beyond := strconv.Itoa(l.Status)
+		if l.Status == 0 {
+			beyond = "cut"
+		}
+		rows = append(rows, []string{l.Name, bound(l.Min), bound(l.Max), l.Unit, beyond, l.Note})
+	}
+	d.table([]string{"What", "At least", "At most", "Unit", "Beyond it", "Note"}, rows)
+}
+
+// takers are the routes that take the items of a form.
+func takers(f *event.Form) []string {
+	var all []string
+	for _, r := range ingestapi.Routes {
+		if r.In != nil && r.In.Form == f {
+			all = append(all, code(r.Method+" "+r.Path))
+		}
+	}
+	return all
+}
+
+// shapes says what a body is.
+var shapes = map[event.Shape]string{event.One: "one object", event.Many: "an array of objects", event.OneOrMany: "an object, or an array of them"}
+
+func ingestionPage(string) (string, error) {
+	d := newDocument("The ingestion host", "`internal/api/ingestapi/routes.go` and `internal/event/forms.go`")
+	d.paragraph("The routes of the ingestion host and the fields of what they take. How to use them is\n" +
+		"told in [Sending events](../guides/sending-events.md), what is refused in\n" +
+		"[Errors](errors.md), how much there may be in [Limits](limits.md). The host describes\n" +
+		"itself at `/openapi.json`.")
+	d.paragraph("Routes that take events accept an API key with the scope `track:events`, in `x-api-key`\n" +
+		"or as a Bearer token, or the client id of a website: in the query as `website_id` or\n" +
+		"`client_id`, else in a header (`ingest.client_id_headers`). " + code("POST /track") + " and\n" +
+		code("POST /identify") + " also take it from the body, as `websiteId`.")
+	var rows [][]string
+	for _, r := range ingestapi.Routes {
+		body, topic, limit := "", "", ""
+		if r.In != nil {
+			body, topic, limit = shapes[r.In.Shape], code(r.Topic), code(ratelimit.Families[r.In.Family].Known)
+			if r.Method == "GET" {
+				body = "none; fields in the query"
+			}
+		}
+		rows = append(rows, []string{code(r.Method), code(r.Path), r.Help, body, topic, limit})
+	}
+	d.table([]string{"Method", "Path", "Does", "Body", "Topic", "Limit"}, rows)
+	for _, f := range event.Forms {
+		d.heading("Fields: " + strings.Join(takers(f), " and "))
+		var rows [][]string
+		for i := range f.Fields {
+			field := &f.Fields[i]
+			required := ""
+			if field.Required {
+				required = "yes"
+			}
+			rows = append(rows, []string{code(field.Name), field.Type.String(), required, said(field)})
+		}
+		d.table([]string{"Field", "Type", "Required", "Meaning"}, rows)
+	}
+	return d.String(), nil
+}
+
+// said is the note of a field, with the words that it may be.
+func said(f *event.Field) string {
+	note := f.Note
+	if f.Required { // which has a column of its own
+		note = strings.TrimPrefix(strings.TrimPrefix(note, "required"), "; ")
+	}
+	if len(f.Words) == 0 {
+		return note
+	}
+	words := make([]string, len(f.Words))
+	for i, w := range f.Words {
+		words[i] = code(w)
+	}
+	return strings.TrimSuffix(strings.Join(words, ", ")+"; "+note, "; ")
 }
 
 // rateTable lists how often callers may ask.
@@ -100,7 +183,7 @@ func rateTable(d *document) {
 		"The figures are settings, made from `internal/ratelimit/family.go`; what they mean is\n" +
 		"told in [Limits](../guides/limits.md).")
 	var rows [][]string
-	for _, f := range ratelimit.Families {
+	for _, f := range &ratelimit.Families {
 		rows = append(rows, []string{f.Covers, figure(f.Known), figure(f.Anonymous)})
 	}
 	rows = append(rows,

@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/certs"
 )
 
 var (
@@ -82,6 +83,10 @@ func prepareKafka(ctx context.Context) error {
 	return os.Rename(filepath.Join(work, "libs"), jars)
 }
 
+// shortLived are options of a Java that lives for minutes: most of what it would
+// spend on compiling its code twice, and on collecting garbage in parallel, is saved.
+var shortLived = []string{"-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+
 // account is somebody whom the Kafka with an authorizer knows.
 type account struct{ Name, Password string }
 
@@ -91,27 +96,44 @@ type account struct{ Name, Password string }
 var users = []account{{"admin", "admin-secret"}, {"alice", "alice-secret"}, {"bob", "bob-secret"}}
 
 func buildKafka(ctx context.Context, dir string) (*server, string, error) {
-	s, port, err := newKafka(ctx, dir, "kafka", nil)
+	s, port, err := newKafka(ctx, dir, "kafka", broker{Protocol: "PLAINTEXT"})
 	return s, fmt.Sprintf("KAFKA_BROKERS=127.0.0.1:%d", port), err
 }
 
 func buildKafkaACL(ctx context.Context, dir string) (*server, string, error) {
-	s, port, err := newKafka(ctx, dir, "kafka-acl", users)
+	s, port, err := newKafka(ctx, dir, "kafka-acl", broker{Protocol: "SASL_PLAINTEXT", Users: users, Signed: "sasl_plaintext", Authorizer: true})
 	return s, fmt.Sprintf("KAFKA_ACL_BROKERS=127.0.0.1:%d", port), err
 }
 
-// newKafka makes a broker that asks nobody who they are, or one that knows users
-// and has an authorizer.
-func newKafka(ctx context.Context, dir, name string, users []account) (s *server, port int, err error) {
+// broker is what the template of the broker's settings depends on.
+type broker struct {
+	Port, ControllerPort int
+	Dir                  string
+	Protocol             string     // of the listener that is always there
+	Secured              []listener // more of them
+	Certs                certs.Folder
+	Users                []account
+	Signed               string // name of the listener at which they sign in, in lower case
+	Authorizer           bool
+}
+
+type listener struct {
+	Name, Protocol string
+	Port           int
+}
+
+// newKafka makes a broker: one that asks nobody who they are, one that knows users
+// and has an authorizer, or one with certificates.
+func newKafka(ctx context.Context, dir, name string, b broker) (s *server, port int, err error) {
 	jars, err := kafkaJars()
 	if err != nil {
 		return nil, 0, err
 	}
-	port, err = testkit.ReservePort()
+	b.Port, err = testkit.ReservePort()
 	if err != nil {
 		return nil, 0, err
 	}
-	controller, err := testkit.ReservePort()
+	b.ControllerPort, err = testkit.ReservePort()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -124,22 +146,19 @@ func newKafka(ctx context.Context, dir, name string, users []account) (s *server
 	if err != nil {
 		return nil, 0, err
 	}
-	err = propertiesTemplate.Execute(f, struct {
-		Port, ControllerPort int
-		Dir, Protocol        string
-		Users                []account
-	}{port, controller, filepath.Join(dir, "data"), protocolFor(users), users})
+	b.Dir = filepath.Join(dir, "data")
+	err = propertiesTemplate.Execute(f, b)
 	err = errors.Join(err, f.Close(), os.WriteFile(log4j, kafkaLog4j, 0o600))
 	if err != nil {
 		return nil, 0, err
 	}
 
-	java := []string{"-Xmx768m", "-Dlog4j2.configurationFile=" + log4j, "-cp", jars + "/*"}
+	java := append(slices.Clone(shortLived), "-Dlog4j2.configurationFile="+log4j, "-cp", jars+"/*")
 	sum := sha256.Sum256([]byte(dir))
 	cluster := base64.RawURLEncoding.EncodeToString(sum[:16])
 	cluster = "M" + cluster[1:] // an id that begins with "-" would be read as an option
 	format := []string{"kafka.tools.StorageTool", "format", "-t", cluster, "-c", properties, "--standalone"}
-	for _, u := range users {
+	for _, u := range b.Users {
 		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
 			format = append(format, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, u.Name, u.Password))
 		}
@@ -154,12 +173,5 @@ func newKafka(ctx context.Context, dir, name string, users []account) (s *server
 		log:   filepath.Join(dir, "kafka.log"),
 		path:  "java",
 		args:  slices.Concat(java, []string{"kafka.Kafka", properties}),
-	}, port, nil
-}
-
-func protocolFor(users []account) string {
-	if len(users) > 0 {
-		return "SASL_PLAINTEXT"
-	}
-	return "PLAINTEXT"
+	}, b.Port, nil
 }

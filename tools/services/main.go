@@ -5,6 +5,7 @@
 //	go run ./tools/services            all of them
 //	go run ./tools/services postgres   only those named
 //	go run ./tools/services kafka-acl  a Kafka with users and an authorizer, only when named
+//	go run ./tools/services kubernetes Kubernetes' API server over etcd, only when named
 //
 // It prints one NAME=value line a server and then "ready". It promises that
 // nothing outlives it or whoever started it: it serves for as long as its
@@ -148,7 +149,7 @@ func choose(names []string, prepareOnly bool) ([]recipe, error) {
 	for _, n := range names {
 		i := slices.IndexFunc(known, func(r recipe) bool { return r.name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown server %q; there are kafka, kafka-acl, postgres and redis", n)
+			return nil, fmt.Errorf("unknown server %q; there are kafka, kafka-acl, kubernetes, postgres and redis", n)
 		}
 		chosen = append(chosen, known[i])
 	}

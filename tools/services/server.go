@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	startTimeout = 90 * time.Second
+	startTimeout = 4 * time.Minute
 	stopTimeout  = 10 * time.Second
 )
 

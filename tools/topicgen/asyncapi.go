@@ -128,9 +128,11 @@ func operation(t *kafka.Topic, id, message string) object {
 	}
 }
 
-// keyHelp says what the key of a record is, by schema.
+// ownerKey is the key of the records of all topics of events.
+const ownerKey = "The owner: website id, or organization id for an event without a website. Partition = murmur2(key)."
+
+// keyHelp says what the key of another record is, by schema.
 var keyHelp = map[string]string{
-	record.TopicEvents:    "The owner: website id, or organization id for an event without a website. Partition = murmur2(key).",
 	deadletter.MarksTopic: "Id of the dead letter.",
 	control.Topic:         "Kind and id of the record, with a colon between them.",
 }
@@ -141,10 +143,11 @@ func (c *contract) message(topic string) (object, error) {
 		return c.letter()
 	}
 	s := c.schema(schemaName(topic))
-	payload, key := *s.node, keyHelp[s.name]
+	payload, key, ofEvents := *s.node, keyHelp[s.name], record.Schema(s.name) != ""
 	payload.Content = without(s.node.Content, "$schema", "$id") // the document has its own
 	m := object{"name", s.name, "title", s.title, "contentType", "application/json"}
-	if s.name == record.TopicEvents {
+	if ofEvents {
+		key = ownerKey
 		m = append(m,
 			"headers", headers(slices.Concat(record.HeaderTable, deadletter.ReplayHeaders), true),
 			"correlationId", object{"description", "The request that brought the event.", "location", "$message.header#/" + record.HeaderRequestID},
@@ -153,8 +156,8 @@ func (c *contract) message(topic string) (object, error) {
 	m = append(m, "payload", &payload, "bindings", keyed(key))
 	var examples []any
 	for _, g := range c.golden {
-		if s.name != record.TopicEvents {
-			break
+		if s.name != g.schema {
+			continue
 		}
 		value, err := ordered(g.Value)
 		if err != nil {
@@ -175,7 +178,7 @@ func (c *contract) letter() (object, error) {
 	for i := range all {
 		all[i].Always, all[i].Pattern = false, ""
 	}
-	g := &c.golden[0]
+	g := &c.golden[slices.IndexFunc(c.golden, func(g golden) bool { return g.schema == record.TopicEvents })]
 	value, err := ordered(g.Value)
 	if err != nil {
 		return nil, fmt.Errorf("reading golden record %s: %w", g.name, err)

@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/schemas/topics"
 )
 
@@ -34,7 +33,7 @@ type schema struct {
 // field is one property of a schema.
 type field struct {
 	name, help string
-	kind       string // "string", "integer", "object", "strings" or "true"
+	kind       string // "string", "integer", "number", "object", "strings" or "true"
 	required   bool
 	// zero says that the schema allows what Go takes for absent: "" or 0.
 	zero bool
@@ -43,6 +42,7 @@ type field struct {
 // golden is a record that stands for the contract.
 type golden struct {
 	name    string
+	schema  string
 	Topic   string          `json:"topic"`
 	Key     string          `json:"key"`
 	Headers [][2]string     `json:"headers"`
@@ -138,6 +138,8 @@ func readField(name string, node *yaml.Node) (field, error) {
 		f.zero = p.MinLength == 0
 	case p.Type == "integer":
 		f.zero = p.Minimum == nil || *p.Minimum <= 0
+	case p.Type == "number":
+		f.zero = true
 	case p.Type == "object":
 	case p.Type == "array" && p.Items.Type == "string":
 		f.kind = "strings"
@@ -175,7 +177,7 @@ func member(object *yaml.Node, key string) *yaml.Node {
 }
 
 func readGolden(root string) ([]golden, error) {
-	files, err := filepath.Glob(filepath.Join(root, "internal", "record", "testdata", "golden", record.TopicEvents, "*.json"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "record", "testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("finding the golden records: %d files, %w", len(files), err)
 	}
@@ -188,6 +190,7 @@ func readGolden(root string) ([]golden, error) {
 		if err := json.Unmarshal(raw, &all[i]); err != nil {
 			return nil, fmt.Errorf("reading golden record %s: %w", file, err)
 		}
+		all[i].schema = filepath.Base(filepath.Dir(file))
 		all[i].name = strings.TrimSuffix(filepath.Base(file), ".json")
 	}
 	return all, nil

@@ -7,11 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millrace/millrace/internal/record"
 )
 
 // others is the folder with what other people wrote and the generated files are
@@ -103,19 +106,20 @@ func TestTheTypeScriptTypesFitTheGoldenRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	b.WriteString("import { topics, type DeadLetterHeaders, type EventHeaders, type EventsV1 } from \"./topics\";\n")
+	b.WriteString("import { topics, type DeadLetterHeaders, type ErrorsV1, type EventHeaders, type EventsV1, type IdentitiesV1, type IngestionV1, type VitalsV1 } from \"./topics\";\n")
 	for _, g := range c.golden {
 		var headers []string
 		for _, h := range g.Headers {
 			headers = append(headers, fmt.Sprintf("%q: %q", h[0], h[1]))
 		}
-		fmt.Fprintf(&b, "{ const e: EventsV1 = %s; const h: EventHeaders = { %s }; void [e, h]; }\n", g.Value, strings.Join(headers, ", "))
+		fmt.Fprintf(&b, "{ const e: %s = %s; const h: EventHeaders = { %s }; void [e, h]; }\n", upperFirst(identifier(g.schema)), g.Value, strings.Join(headers, ", "))
 	}
 	b.WriteString("{ const t: \"events.v1.dlq\" = topics.eventsV1Dlq; const r = (h: DeadLetterHeaders): string => h[\"dlq-reason\"]; void [t, r]; }\n")
+	value := string(c.golden[slices.IndexFunc(c.golden, func(g golden) bool { return g.schema == record.TopicEvents })].Value)
 	for _, bad := range []string{
 		`const e: EventsV1 = { v: 1 };`,
-		strings.Replace("const e: EventsV1 = "+string(c.golden[0].Value)+";", `"v":`, `"unknown":1,"v":`, 1),
-		strings.Replace("const e: EventsV1 = "+string(c.golden[0].Value)+";", `"v":1`, `"v":"1"`, 1),
+		strings.Replace("const e: EventsV1 = "+value+";", `"v":`, `"unknown":1,"v":`, 1),
+		strings.Replace("const e: EventsV1 = "+value+";", `"v":1,`, `"v":"1",`, 1),
 	} {
 		fmt.Fprintf(&b, "{\n// @ts-expect-error\n%s void e; }\n", bad)
 	}

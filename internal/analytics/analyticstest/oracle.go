@@ -17,6 +17,16 @@ type Event struct {
 	AnonymousID, SessionID, ProfileID string
 	Properties                        string
 	Time, ReceivedAt                  time.Time
+	// Kind says what it is: an event, or "vital", "error" or "identity", of which
+	// Properties holds the traits.
+	Kind string
+	// Web holds texts of the web by the name of their column.
+	Web map[string]string
+	// Numbers holds numbers of the web by the name of their column.
+	Numbers map[string]float64
+	// Value is what a vital measured; Exit the seconds on page of a page exit,
+	// negative for none.
+	Value, Exit float64
 }
 
 // Owner is the website, else the organization.
@@ -28,11 +38,19 @@ type Question struct {
 	Website, Organization string
 	Start, End            time.Time // half-open
 	Zone                  *time.Location
-	Hourly                bool
+	Now                   time.Time           // of the question
+	Granularity           string              // minute, hour, week or month; empty for day
 	Keep                  []func(*Event) bool // filters
 	SortBy                string              // empty for the type's own order
 	Ascending             bool                // of SortBy
 	Limit, Page           int                 // 0 for the type's own limit and the first page
+
+	Options Options
+	// GroupBy names fields. The answer is then in no order, and has all rows.
+	GroupBy []string
+
+	users users
+	all   []Event // of the subject and the range, whatever the filters
 }
 
 // Row is one row of an answer, as encoding/json reads it.
@@ -40,10 +58,25 @@ type Row map[string]any
 
 // Answer computes what the service should say.
 func Answer(events []Event, q Question) []Row {
-	events = stored(events)
-	events = slices.DeleteFunc(events, func(e Event) bool { return !q.covers(&e) })
 	a := answers[q.Type]
-	rows := a.rows(events, &q)
+	q.users = usersOf(events)
+	switch {
+	case a.today:
+		y, m, d := q.Now.In(q.Zone).Date()
+		q.Start, q.End = time.Date(y, m, d, 0, 0, 0, 0, q.Zone), time.Date(y, m, d+1, 0, 0, 0, 0, q.Zone)
+	case a.recent > 0:
+		q.Start, q.End = q.Now.Add(-a.recent), q.Now.Add(time.Millisecond)
+	}
+	owned := only(stored(events), q.owns)
+	q.all = only(owned, q.covers)
+	if !a.beyond {
+		owned = q.all
+	}
+	events = only(owned, func(e *Event) bool { return e.Kind == a.kind && q.keeps(e) })
+	if len(q.GroupBy) > 0 {
+		return shown(a.grouped(events, &q))
+	}
+	rows := shown(a.rows(events, &q))
 	if a.single {
 		return rows
 	}
@@ -52,16 +85,19 @@ func Answer(events []Event, q Question) []Row {
 		order, ascending = q.SortBy, q.Ascending
 	}
 	slices.SortStableFunc(rows, func(x, y Row) int {
-		if order == "date" { // rows come in the order of time
+		if order == "date" || order == "minute" { // rows come in the order of time
 			return 0
 		}
 		c := compare(x[order], y[order])
+		if a.ranks != nil && order == a.order {
+			c = cmp.Compare(a.ranks[x[order].(string)], a.ranks[y[order].(string)])
+		}
 		if !ascending {
 			c = -c
 		}
 		return c
 	})
-	if order == "date" && !ascending {
+	if (order == "date" || order == "minute") && !ascending {
 		slices.Reverse(rows)
 	}
 	limit, page := cmp.Or(q.Limit, a.limit), cmp.Or(q.Page, 1)
@@ -69,13 +105,23 @@ func Answer(events []Event, q Question) []Row {
 	return rows[from:min(from+limit, len(rows))]
 }
 
+// partOf is a column that no answer has: of what a row's percentage is the share.
+const partOf = "part of"
+
+func shown(rows []Row) []Row {
+	for _, r := range rows {
+		delete(r, partOf)
+	}
+	return rows
+}
+
 // stored keeps of the sendings of one event the one received first. Sendings are
 // of one event when owner, UTC day, name and id agree.
 func stored(events []Event) []Event {
-	type identity struct{ owner, day, name, id string }
+	type identity struct{ kind, owner, day, name, id string }
 	first := map[identity]Event{}
 	for _, e := range events {
-		k := identity{e.Owner(), e.Time.UTC().Format(time.DateOnly), e.Name, e.ID}
+		k := identity{e.Kind, e.Owner(), e.Time.UTC().Format(time.DateOnly), e.Name, e.ID}
 		if have, ok := first[k]; !ok || e.ReceivedAt.Before(have.ReceivedAt) {
 			first[k] = e
 		}
@@ -83,13 +129,14 @@ func stored(events []Event) []Event {
 	return slices.Collect(maps.Values(first))
 }
 
-func (q *Question) covers(e *Event) bool {
-	if q.Website != "" && e.Owner() != q.Website || q.Organization != "" && e.Organization != q.Organization {
-		return false
-	}
-	if e.Time.Before(q.Start) || !e.Time.Before(q.End) {
-		return false
-	}
+func (q *Question) owns(e *Event) bool {
+	return (q.Website == "" || e.Owner() == q.Website) && (q.Organization == "" || e.Organization == q.Organization)
+}
+
+func (q *Question) covers(e *Event) bool { return !e.Time.Before(q.Start) && e.Time.Before(q.End) }
+
+// keeps reports whether all filters let an event pass.
+func (q *Question) keeps(e *Event) bool {
 	for _, keep := range q.Keep {
 		if !keep(e) {
 			return false
@@ -104,17 +151,58 @@ type answer struct {
 	order     string
 	ascending bool
 	limit     int
+	kind      string
+	recent    time.Duration // of a question about the time before it
+	today     bool
+	ranks     map[string]int // the order of texts, by the type's own order
+	// beyond tells that events beyond the range count.
+	beyond bool
+	// about says what the type is about, for which groups there are rows; nil for all
+	// events.
+	about func(*Event) bool
+	// share is the column of which percentage tells the share, of all events that the
+	// type is about, or of what whole counts.
+	share string
+	whole func([]Event, *Question) int
 }
 
-var answers = map[string]answer{
+var answers = merged(map[string]answer{
 	"summary_metrics":       {rows: summary, single: true},
 	"events_by_date":        {rows: byDate, order: "date", ascending: true, limit: 10_000},
-	"top_pages":             {rows: topPages, order: "pageviews", limit: 100},
-	"custom_events":         {rows: customEvents, order: "total_events", limit: 100},
-	"custom_events_summary": {rows: customSummary, single: true},
-	"custom_events_trends":  {rows: customTrends, order: "date", ascending: true, limit: 10_000},
-	"custom_events_by_path": {rows: customByPath, order: "total_events", limit: 100},
-	"custom_events_recent":  {rows: customRecent, order: "timestamp", limit: 100},
+	"top_pages":             {rows: topPages, order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"custom_events":         {rows: customEvents, order: "total_events", limit: 100, about: isCustom, share: "total_events"},
+	"custom_events_summary": {rows: customSummary, single: true, about: isCustom},
+	"custom_events_trends":  {rows: customTrends, order: "date", ascending: true, limit: 10_000, about: isCustom},
+	"custom_events_by_path": {rows: customByPath, order: "total_events", limit: 100, about: isCustom},
+	"custom_events_recent":  {rows: customRecent, order: "timestamp", limit: 100, about: isCustom},
+
+	"top_referrers":    {rows: referrers(nameOfReferrer), order: "pageviews", limit: 100, about: isExternalView, share: "pageviews"},
+	"traffic_sources":  {rows: referrers(kindOfReferrer), order: "pageviews", limit: 100, about: isExternalView, share: "pageviews"},
+	"utm_sources":      {rows: breakdown("utm_source"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_mediums":      {rows: breakdown("utm_medium"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_campaigns":    {rows: breakdown("utm_campaign"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_terms":        {rows: breakdown("utm_term"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_content":      {rows: breakdown("utm_content"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"browser_name":     {rows: breakdown("browser"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"os_name":          {rows: breakdown("os"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"device_types":     {rows: breakdown("device"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"country":          {rows: countries, order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"region":           {rows: places("region"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"city":             {rows: places("city"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"recent_errors":    {rows: recentErrors, order: "timestamp", limit: 100, kind: "error"},
+	"error_types":      {rows: errorMessages, order: "count", limit: 100, kind: "error"},
+	"errors_by_type":   {rows: errorsByType, order: "count", limit: 100, kind: "error"},
+	"error_summary":    {rows: errorSummary, single: true, kind: "error"},
+	"vitals_overview":  {rows: vitals, order: "metric_name", ascending: true, limit: 100, kind: "vital"},
+	"outbound_links":   {rows: outboundLinks, order: "total_clicks", limit: 100, about: isLink, share: "total_clicks"},
+	"outbound_domains": {rows: outboundDomains, order: "total_clicks", limit: 100, about: isLink, share: "total_clicks"},
+}, technologyAnswers, errorAnswers, impactAnswers, vitalAnswers, propertyAnswers, journeyAnswers, visitAnswers, profileAnswers)
+
+func merged(all ...map[string]answer) map[string]answer {
+	for _, m := range all[1:] {
+		maps.Copy(all[0], m)
+	}
+	return all[0]
 }
 
 func compare(x, y any) int {
@@ -170,7 +258,7 @@ func nameOf(e *Event) string    { return e.Name }
 
 func isCustom(e *Event) bool {
 	switch e.Name {
-	case "screen_view", "page_exit", "link_out", "outgoing_link":
+	case "screen_view", "page_exit", "link_out", "outgoing_link", "engagement":
 		return false
 	}
 	return true

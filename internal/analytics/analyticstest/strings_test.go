@@ -1,6 +1,7 @@
 package analyticstest_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,10 @@ func TestHostileStringsAreValues(t *testing.T) {
 		body := `{"parameters":["custom_events"],"startDate":"2026-03-29","endDate":"2026-03-29","filters":[` +
 			`{"field":"event_name","op":"eq","value":` + string(quoted("event "+h)) + `},{"field":"path","op":"in","value":[` + string(quoted(h)) + `,"\\"]},` +
 			`{"field":"path","op":"starts_with","value":` + string(quoted(h)) + `},{"field":"property_key","op":"in","value":["'",` + string(quoted(h)) + `]}]}`
+		if len(h) <= analytics.MaxFilterKeyLen {
+			body = strings.TrimSuffix(body, "]}") + `,{"or":[{"field":"path","op":"eq","value":"no"},{"and":[{"field":` + string(quoted("property:"+h)) + `,"op":"gte","value":1},` +
+				`{"field":"path","op":"regex","value":` + string(quoted("^"+regexp.QuoteMeta(h)+"$")) + `},{"not":{"field":` + string(quoted("trait:"+h)) + `,"op":"is_set"}}]}]}]}`
+		}
 		for _, subject := range []analytics.Subject{{Kind: analytics.Website, ID: h}, {Kind: analytics.Organization, ID: "org_1"}} {
 			rows := s.ask(t, body, analytics.Environment{Subject: subject, Now: at("03-29 12:00:00")})[0]
 			if len(rows) != 1 || rows[0]["name"] != "event "+h {

@@ -43,7 +43,7 @@ func duration(session []Event) float64 {
 		if e.Time.After(last) {
 			last = e.Time
 		}
-		if s, ok := properties(e.Properties)["time_on_page"].(float64); ok && e.Name == "page_exit" && s >= 0 {
+		if s, ok := secondsOnPage(e); ok && e.Name == "page_exit" && s >= 0 {
 			total, timed = total+s, true
 		}
 	}
@@ -51,6 +51,15 @@ func duration(session []Event) float64 {
 		return total
 	}
 	return float64(last.Sub(first).Milliseconds()) / 1000
+}
+
+// secondsOnPage is what a browser told, else the property that servers send.
+func secondsOnPage(e *Event) (s float64, ok bool) {
+	if e.Web != nil && e.Exit >= 0 {
+		return e.Exit, true
+	}
+	s, ok = properties(e.Properties)["time_on_page"].(float64)
+	return s, ok
 }
 
 func median(v []float64) float64 {
@@ -91,31 +100,46 @@ func byDate(events []Event, q *Question) []Row {
 	})
 }
 
-// series has a row for each different day or hour on the clock of the zone, found
-// by walking through the range. The offset tells a repeated hour apart.
+// series has a row for each different minute, hour, day, week or month on the clock
+// of the zone, found by walking through the range. The offset tells what is repeated
+// when clocks go back apart.
 func series(events []Event, q *Question, measure func([]Event) Row) []Row {
 	type bucket struct {
-		label  string
+		of     string
 		offset int
 	}
 	of := func(t time.Time) bucket {
 		t = t.In(q.Zone)
-		if !q.Hourly {
-			return bucket{label: t.Format("2006-01-02")}
-		}
 		_, offset := t.Zone()
-		return bucket{t.Format("2006-01-02 15") + ":00:00", offset}
+		switch q.Granularity {
+		case "minute":
+			return bucket{t.Format("2006-01-02 15:04"), offset}
+		case "hour":
+			return bucket{t.Format("2006-01-02 15"), offset}
+		case "week": // of which Sunday
+			return bucket{of: t.AddDate(0, 0, -int(t.Weekday())).Format("2006-01-02")}
+		case "month":
+			return bucket{of: t.Format("2006-01")}
+		}
+		return bucket{of: t.Format("2006-01-02")}
 	}
 	in := map[bucket][]Event{}
 	for _, e := range events {
 		in[of(e.Time)] = append(in[of(e.Time)], e)
 	}
+	step, label := 15*time.Minute, "2006-01-02"
+	switch q.Granularity {
+	case "minute":
+		step, label = time.Minute, "2006-01-02 15:04:00"
+	case "hour":
+		label = "2006-01-02 15:00:00"
+	}
 	var rows []Row
 	var last bucket
-	for t := q.Start; t.Before(q.End); t = t.Add(15 * time.Minute) {
-		if b := of(t); b != last {
+	for t := q.Start; t.Before(q.End); t = t.Add(step) {
+		if b := of(t); b != last && (len(in[b]) > 0 || len(q.GroupBy) == 0) {
 			row := measure(in[b])
-			row["date"] = b.label
+			row["date"] = t.In(q.Zone).Format(label)
 			rows, last = append(rows, row), b
 		}
 	}
@@ -172,7 +196,9 @@ func customMeasures(events []Event) Row {
 
 func customSummary(events []Event, _ *Question) []Row { return []Row{customMeasures(events)} }
 
-func customTrends(events []Event, q *Question) []Row { return series(events, q, customMeasures) }
+func customTrends(events []Event, q *Question) []Row {
+	return series(only(events, isCustom), q, customMeasures)
+}
 
 func customByPath(events []Event, _ *Question) []Row {
 	var rows []Row

@@ -1,6 +1,7 @@
 package ingestapi_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -44,6 +45,7 @@ func (openDoor) ClientWebsite(context.Context, string) (*website.Website, error)
 func (openDoor) Website(context.Context, string) (*website.Website, error) { return theWebsite, nil }
 
 func (openDoor) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
+func (openDoor) PruneSalts(context.Context, time.Time) error     { return nil }
 func (openDoor) Publish(context.Context, []record.Record) error  { return nil }
 
 // replay is a connection on which the same request arrives n times.
@@ -67,16 +69,18 @@ func (c *replay) Read(p []byte) (int, error) {
 }
 
 func (c *replay) Write(p []byte) (int, error) {
-	c.answered += strings.Count(string(p), " 200 OK")
+	c.answered += bytes.Count(p, []byte(" 200 OK"))
 	return len(p), nil
 }
 func (*replay) Close() error                     { return nil }
 func (*replay) SetDeadline(time.Time) error      { return nil }
 func (*replay) SetReadDeadline(time.Time) error  { return nil }
 func (*replay) SetWriteDeadline(time.Time) error { return nil }
-func (*replay) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+func (*replay) RemoteAddr() net.Addr             { return here }
 
-func (*replay) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2} }
+func (*replay) LocalAddr() net.Addr { return here }
+
+var here net.Addr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 
 func newReplay(events, n int) *replay {
 	body := sampleEvent
@@ -94,7 +98,7 @@ func BenchmarkTrack(b *testing.B) {
 		b.Run(fmt.Sprintf("%d events", events), func(b *testing.B) {
 			log := slog.New(slog.DiscardHandler)
 			app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
-				Log: log, Metrics: prometheus.NewRegistry(), Tracker: ingest.New(ingest.Deps{
+				Log: log, Metrics: prometheus.NewRegistry(), Intake: ingest.New(ingest.Deps{
 					Access: openDoor{}, Salts: ingest.NewSalts(openDoor{}, log, nil), Publisher: openDoor{}, Metrics: prometheus.NewRegistry(),
 				}),
 			})

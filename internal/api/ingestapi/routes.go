@@ -3,14 +3,18 @@ package ingestapi
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/web/tracker"
 )
 
 // Config holds the settings of the host.
@@ -21,17 +25,25 @@ type Config struct {
 	// MaxInFlight is how many requests are served at the same time; 0 means the
 	// default of httpkit.
 	MaxInFlight int
+	// Admission gives bodies their memory, and Conns bounds connections; the zero
+	// values are httpkit's.
+	Admission *admission.Gate
+	Conns     httpkit.Conns
 	// AccessLog logs one line per request.
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
 	Proxies httpkit.Proxies
 	// Site is how callers reach the host.
 	Site httpkit.Site
+	// ClientIDs are the headers in which a client id may stand.
+	ClientIDs []string
 }
 
-// Tracker accepts events; *ingest.Acceptor is one.
-type Tracker interface {
-	Track(ctx context.Context, req ingest.Request) (count int, err error)
+// Intake accepts events; *ingest.Acceptor is one.
+type Intake interface {
+	Accept(ctx context.Context, req ingest.Request) (ingest.Result, error)
+	// Refuse is told of a request whose body could not be read.
+	Refuse(ctx context.Context, req ingest.Request, why error)
 }
 
 // Deps are the parts the host needs; all but Tracer are required.
@@ -39,12 +51,21 @@ type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Tracer  trace.Tracer
-	Tracker Tracker
+	Intake  Intake
+	// Services are what GET /health/status looks at.
+	Services []Service
 }
 
 // Route is one route of the host.
 type Route struct {
 	Method, Path string
+	// In is what the route takes events as; nil where it takes none.
+	In *ingest.Route
+	// Topic is where its events go, by their name without prefix; empty where it
+	// takes none.
+	Topic string
+	// Answers are what it answers besides errors, by status.
+	Answers map[string]*Answer
 	// Help says what the route is for.
 	Help   string
 	handle func(*handlers, *fiber.Ctx) error
@@ -52,16 +73,39 @@ type Route struct {
 
 // Routes is the table of the host's routes.
 var Routes = []Route{
-	{fiber.MethodPost, "/track", "Takes one event or an array of events.", (*handlers).track},
-	{fiber.MethodGet, "/health", "Answers as long as the process serves.", (*handlers).health},
+	taking("/track", ingest.Track, record.TopicEvents, "Takes one event or an array of events.", countAnswer("custom_event"), counted("custom_event")),
+	taking("/identify", ingest.Identify, record.TopicIdentities, "Says who a visitor is.", typeAnswer("identify"), typed("identify")),
+	taking("/vitals", ingest.Vitals, record.TopicVitals, "Takes an array of measurements of pages.", countAnswer("web_vitals"), counted("web_vitals")),
+	taking("/errors", ingest.Errors, record.TopicErrors, "Takes an array of errors in pages' scripts.", countAnswer("error"), counted("error")),
+	taking("/engagement", ingest.Engagement, record.TopicEvents, "Takes an array of what visitors did on pages.", countAnswer("engagement"), counted("engagement")),
+	taking("/", ingest.Page, record.TopicEvents, "Takes one event of a page.", typeAnswer("track", "outgoing_link"), typed("")),
+	taking("/batch", ingest.Batch, record.TopicEvents, "Takes an array of events of pages, and answers for each.", batchSchema, itemised),
+	{
+		Method: fiber.MethodGet, Path: "/px.jpg", In: ingest.PixelPage, Topic: record.TopicEvents, Answers: plainAnswer("image/gif"),
+		Help: "Takes one event in the query and answers with an image.", handle: (*handlers).pixel,
+	},
+	{Method: fiber.MethodGet, Path: "/health", Answers: okAnswer, Help: "Answers as long as the process serves.", handle: (*handlers).health},
+	{Method: fiber.MethodGet, Path: "/health/status", Answers: statusAnswers, Help: "Says how the services are that the host depends on.", handle: (*handlers).healthStatus},
+	{
+		Method: fiber.MethodGet, Path: "/openapi.json", Answers: plainAnswer(fiber.MIMEApplicationJSON),
+		Help: "Describes the host, as OpenAPI 3.1.", handle: (*handlers).openAPI,
+	},
+	{Method: fiber.MethodGet, Path: "/tracker.js", Answers: plainAnswer("text/javascript"), Help: "The script for websites, by a name that stays.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker.:hash.js", Answers: plainAnswer("text/javascript"), Help: "One version of the script, for ever.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker-extra.js", Answers: plainAnswer("text/javascript"), Help: "What the script loads to measure web vitals.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Answers: plainAnswer("text/javascript"), Help: "One version of it, for ever.", handle: (*handlers).script},
 }
 
 // New returns the ingestion host's app.
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
+		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
-	h := &handlers{tracker: deps.Tracker}
+	h := &handlers{
+		intake: deps.Intake, clientIDs: cfg.ClientIDs, status: newStatus(deps.Services),
+		document: sync.OnceValues(func() ([]byte, error) { return Describe(cfg.Site.PublicURL, cfg.ClientIDs) }),
+		scripts:  newScripts(tracker.Current(), tracker.Kept()),
+	}
 	for _, r := range Routes {
 		httpkit.Handle(app, r.Method, r.Path, func(c *fiber.Ctx) error { return r.handle(h, c) })
 	}
@@ -69,10 +113,26 @@ func New(cfg Config, deps Deps) *fiber.App {
 }
 
 // handlers serves the routes.
-type handlers struct{ tracker Tracker }
+type handlers struct {
+	intake    Intake
+	clientIDs []string
+	status    *status
+	document  func() ([]byte, error) // the host's description, made once
+	scripts   *scripts
+}
 
-// health serves GET /health.
-func (*handlers) health(c *fiber.Ctx) error { return answer(c, []byte(`{"status":"ok"}`)) }
+// openAPI serves the description of the host, which any page may read.
+func (h *handlers) openAPI(c *fiber.Ctx) error {
+	body, err := h.document()
+	if err != nil {
+		return err
+	}
+	if len(c.Response().Header.Peek(fiber.HeaderAccessControlAllowOrigin)) == 0 {
+		c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
+	}
+	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
+	return answer(c, body)
+}
 
 // answer writes a JSON body.
 func answer(c *fiber.Ctx, body []byte) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/org"
@@ -59,6 +60,7 @@ func newDesk(t *testing.T) *desk {
 	websites := website.NewService(db, nil)
 	table := management.Resources(management.Deps{
 		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
+		Profiles: management.Profiles{Service: erasure.NewService(db, nil), Websites: websites},
 		APIKeys: management.APIKeys{
 			Service: apikey.NewService(apikey.Config{Prefix: deskPrefix, Scopes: auth.AllScopes().Strings()}, db, nil), Websites: websites,
 		},

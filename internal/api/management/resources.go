@@ -9,6 +9,8 @@ type Deps struct {
 	Organizations Organizations
 	Websites      Websites
 	APIKeys       APIKeys
+	Profiles      Profiles
+	Events        Events
 	Audit         Audit
 }
 
@@ -20,6 +22,9 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.Organizations.Resource(),
 		deps.Websites.Resource(),
 		deps.APIKeys.Resource(),
+		deps.Profiles.Resource(),
+		deps.Profiles.Erasures(),
+		deps.Events.Resource(),
 		deps.Audit.Resource(),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/web/tracker"
 )
 
 // Websites are the operations on websites.
@@ -56,7 +57,7 @@ func (s *Websites) Resource() rpc.Resource {
 			}, s.rotate),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a website", Class: auth.ManageWebsites, Audit: "website.deleted",
-				Detail: "Its events and queries are refused at once, and its domain is free. It can be restored for 30 days.",
+				Detail: "Its events and queries are refused at once, and its domain is free. It can be restored for 30 days; after that everything of it is erased.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
 				Name: "restore", Summary: "Restore a deleted website", Class: auth.ManageWebsites, Audit: "website.restored",
@@ -111,7 +112,9 @@ type websiteSettings struct {
 	AnonymizeVisitorIDs   rpc.Patch[anonymize] `json:"anonymizeVisitorIds,omitzero" doc:"Whether visitor ids are stored hashed with the salt of the day, for events that do not say."`
 	SessionTimeoutMinutes rpc.Patch[int]       `json:"sessionTimeoutMinutes,omitzero" minimum:"1" maximum:"1440" doc:"After how long without an event a session is over; 30 at first."`
 	BotFilter             rpc.Patch[bool]      `json:"botFilter,omitzero" doc:"Whether the events of known bots are set apart; true at first."`
-	DataRetentionDays     rpc.Patch[int]       `json:"dataRetentionDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"For how many days events are kept; null for ever."`
+	HonorGPC              rpc.Patch[bool]      `json:"honorGlobalPrivacyControl,omitzero" doc:"Whether nothing is collected of browsers that send Sec-GPC: 1; false at first."`
+	HonorDNT              rpc.Patch[bool]      `json:"honorDoNotTrack,omitzero" doc:"Whether nothing is collected of browsers that send DNT: 1; false at first."`
+	DataRetentionDays     rpc.Patch[int]       `json:"dataRetentionDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"For how many days events and rollups are kept; null for ever."`
 	TrackQueryParams      rpc.Patch[[]string]  `json:"trackQueryParams,omitzero" maxItems:"100" maxLength:"64" doc:"Query parameters that stay in stored addresses besides those of campaigns."`
 }
 
@@ -133,6 +136,8 @@ func (in *websiteSettings) apply(s *website.Settings) {
 	s.AnonymizeVisitorIDs = string(in.AnonymizeVisitorIDs.Or(anonymize(s.AnonymizeVisitorIDs)))
 	s.SessionTimeoutMinutes = in.SessionTimeoutMinutes.Or(s.SessionTimeoutMinutes)
 	s.KeepBots = !in.BotFilter.Or(!s.KeepBots)
+	s.HonorGlobalPrivacyControl = in.HonorGPC.Or(s.HonorGlobalPrivacyControl)
+	s.HonorDoNotTrack = in.HonorDNT.Or(s.HonorDoNotTrack)
 	s.DataRetentionDays = in.DataRetentionDays.Or(s.DataRetentionDays)
 }
 
@@ -179,6 +184,8 @@ type websiteSettingsBody struct {
 	AnonymizeVisitorIDs   anonymize `json:"anonymizeVisitorIds"`
 	SessionTimeoutMinutes int       `json:"sessionTimeoutMinutes"`
 	BotFilter             bool      `json:"botFilter"`
+	HonorGPC              bool      `json:"honorGlobalPrivacyControl"`
+	HonorDNT              bool      `json:"honorDoNotTrack"`
 	DataRetentionDays     *int      `json:"dataRetentionDays" nullable:"true"`
 	TrackQueryParams      []string  `json:"trackQueryParams"`
 }
@@ -191,7 +198,7 @@ func (s *Websites) body(w *website.Website, now time.Time) *websiteBody {
 			AllowedOrigins: list(w.AllowedOrigins), AllowedIPs: list(w.AllowedIPs), ExcludedPaths: list(w.ExcludedPaths),
 			ExcludedIPs: list(w.ExcludedIPs), MaskPatterns: list(w.MaskPatterns), TrackQueryParams: list(w.TrackQueryParams),
 			AnonymizeVisitorIDs: anonymize(w.AnonymizeVisitorIDs), SessionTimeoutMinutes: w.SessionTimeoutMinutes,
-			BotFilter: !w.KeepBots, DataRetentionDays: orNull(w.DataRetentionDays),
+			BotFilter: !w.KeepBots, HonorGPC: w.HonorGlobalPrivacyControl, HonorDNT: w.HonorDoNotTrack, DataRetentionDays: orNull(w.DataRetentionDays),
 		},
 		CreatedAt: rpc.At(w.CreatedAt), UpdatedAt: rpc.At(w.UpdatedAt), DeletedAt: rpc.At(w.DeletedAt), CreatedBy: orNull(w.CreatedBy),
 	}
@@ -293,8 +300,10 @@ func (s *Websites) restore(ctx context.Context, call *rpc.Call, in *WebsiteChang
 type snippetBody struct {
 	ClientID  string `json:"clientId"`
 	IngestURL string `json:"ingestUrl" doc:"Where events go."`
-	ScriptURL string `json:"scriptUrl" doc:"Where the tracker is served."`
-	HTML      string `json:"html" doc:"The tag, for the head of every page."`
+	ScriptURL string `json:"scriptUrl" doc:"Where the tracker of the running release is served."`
+	Integrity string `json:"integrity" doc:"The checksum of the tracker that html names."`
+	HTML      string `json:"html" doc:"The tag, for the head of every page: one version of the tracker, which the browser checks."`
+	Floating  string `json:"floatingHtml" doc:"The same without a version: pages follow the releases, and nothing is checked."`
 }
 
 func (s *Websites) snippet(ctx context.Context, call *rpc.Call, in *WebsiteRef) (*snippetBody, error) {
@@ -302,8 +311,8 @@ func (s *Websites) snippet(ctx context.Context, call *rpc.Call, in *WebsiteRef) 
 	if err != nil {
 		return nil, err
 	}
-	script := website.ScriptURL(s.IngestURL)
 	return &snippetBody{
-		ClientID: w.ClientID, IngestURL: s.IngestURL, ScriptURL: script, HTML: w.Snippet(s.IngestURL),
+		ClientID: w.ClientID, IngestURL: s.IngestURL, ScriptURL: website.ScriptURL(s.IngestURL), Integrity: tracker.Script().Integrity,
+		HTML: w.Snippet(s.IngestURL), Floating: w.FloatingSnippet(s.IngestURL),
 	}, nil
 }

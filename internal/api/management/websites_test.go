@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/web/tracker"
 )
 
 // site is a website as the wire has it.
@@ -50,7 +51,7 @@ func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 		"isPublic": false, "deletedAt": nil, "restorableUntil": nil, "createdBy": "usr_editor",
 		"settings": map[string]any{
 			"allowedOrigins": empty, "allowedIps": empty, "excludedPaths": empty, "excludedIps": empty, "maskPatterns": empty,
-			"anonymizeVisitorIds": true, "sessionTimeoutMinutes": 30.0, "botFilter": true, "dataRetentionDays": nil, "trackQueryParams": empty,
+			"anonymizeVisitorIds": true, "sessionTimeoutMinutes": 30.0, "botFilter": true, "honorGlobalPrivacyControl": false, "honorDoNotTrack": false, "dataRetentionDays": nil, "trackQueryParams": empty,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -80,6 +81,8 @@ func TestEverySettingOfAWebsiteIsKeptAndChangedAlone(t *testing.T) {
 		{"anonymizeVisitorIds", `false`, false},
 		{"sessionTimeoutMinutes", `1440`, 1440.0},
 		{"botFilter", `true`, true},
+		{"honorGlobalPrivacyControl", `true`, true},
+		{"honorDoNotTrack", `true`, true},
 		{"dataRetentionDays", `90`, 90.0},
 		{"dataRetentionDays", `null`, nil},
 		{"trackQueryParams", `["q"]`, []any{"q"}},
@@ -92,10 +95,10 @@ func TestEverySettingOfAWebsiteIsKeptAndChangedAlone(t *testing.T) {
 		}
 	}
 	got := do[site](d, "owner", "websites/get", `{"id":"`+w.ID+`"}`)
-	if diff := cmp.Diff(settings, got.Settings); diff != "" || got.Version != 13 {
+	if diff := cmp.Diff(settings, got.Settings); diff != "" || got.Version != 15 {
 		t.Errorf("version %d, settings (-want +got):\n%s", got.Version, diff)
 	}
-	if again := do[site](d, "owner", "websites/update", `{"id":"`+w.ID+`","name":"Café"}`); again.Version != 13 {
+	if again := do[site](d, "owner", "websites/update", `{"id":"`+w.ID+`","name":"Café"}`); again.Version != 15 {
 		t.Errorf("an update that changes nothing made version %d", again.Version)
 	}
 }
@@ -192,9 +195,13 @@ func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 		t.Errorf("by client id %+v", byClientID)
 	}
 	d.refused("owner", "websites/rotateClientId", `{"id":"`+w.ID+`","gracePeriodSeconds":2592001}`, 400, fault.Validation)
-	snippet := do[struct{ ClientID, IngestURL, ScriptURL, HTML string }](d, "viewer", "websites/snippet", ref)
-	wantTag := `<script async src="https://in.example.com/tracker.js" data-client-id="` + got.ClientID + `" data-api-url="https://in.example.com"></script>`
-	if snippet.HTML != wantTag || snippet.ScriptURL != "https://in.example.com/tracker.js" {
+	snippet := do[struct{ ClientID, IngestURL, ScriptURL, Integrity, HTML, FloatingHTML string }](d, "viewer", "websites/snippet", ref)
+	script := tracker.Script()
+	rest := ` data-client-id="` + got.ClientID + `" data-api-url="https://in.example.com"` +
+		` data-track-web-vitals="true" data-track-errors="true" data-track-outgoing-links="true"></script>`
+	pinned := `<script async src="https://in.example.com/` + script.Hashed + `" integrity="` + script.Integrity + `" crossorigin="anonymous"` + rest
+	if snippet.HTML != pinned || snippet.Integrity != script.Integrity || snippet.ScriptURL != "https://in.example.com/tracker.js" ||
+		snippet.FloatingHTML != `<script async src="https://in.example.com/tracker.js"`+rest {
 		t.Errorf("snippet %+v", snippet)
 	}
 	d.refused("owner", "websites/update", `{"id":"`+w.ID+`","name":"Late","version":1}`, 409, fault.Conflict)

@@ -8,7 +8,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
@@ -29,78 +28,154 @@ func denied(what string, cause error) error {
 
 var errNoSuch = errors.New("nothing has this id")
 
+// standing is what a caller may ask about a subject.
+type standing struct {
+	subject analytics.Subject
+	// scopes are those that the caller holds there.
+	scopes auth.ScopeSet
+	// public says that everybody may ask the public types.
+	public bool
+	// anonymous says that nobody is known to call.
+	anonymous bool
+}
+
+// scopeOf is the scope that a type needs.
+func scopeOf(*analytics.Type) auth.Scope { return auth.ScopeReadData }
+
+// refuse says why a type may not be asked for; nil when it may.
+func (s *standing) refuse(t *analytics.Type) error {
+	switch {
+	case s.scopes.Has(scopeOf(t)), s.public && t.Public:
+		return nil
+	case s.anonymous:
+		return analytics.ErrNoCredential
+	default:
+		return analytics.ErrNotCovered
+	}
+}
+
+// covered refuses a request of which nothing is covered.
+func covered(plans []analytics.Plan, c *request) error {
+	for i := range plans {
+		for j := range plans[i].Outputs {
+			if plans[i].Outputs[j].Refused == nil {
+				return nil
+			}
+		}
+	}
+	if c.anonymous() {
+		return c.unauthorized()
+	}
+	return fault.Wrap(fault.Forbidden, analytics.ErrNotCovered)
+}
+
+// subjectParameter is a parameter of the query string that says what a query is about.
+type subjectParameter struct {
+	parameter string
+	resolve   func(h *handlers, c *fiber.Ctx, caller *request, id string) (standing, error)
+}
+
 // subjects are the ways to say what a query is about, in the order in which they
 // win over each other.
-var subjects = []struct {
-	parameter string
-	resolve   func(h *handlers, c *fiber.Ctx, caller *rpc.Caller, id string) (analytics.Subject, error)
-}{
+var subjects = []subjectParameter{
 	{"link_id", (*handlers).link},
 	{"schedule_id", (*handlers).monitor},
 	{"website_id", (*handlers).website},
 	{"organization_id", (*handlers).organization},
 }
 
-// subject says what the request is about, from the query string. A request that
-// names nothing is about the organization of a key that reaches all of it, or the
-// first one of a person.
-func (h *handlers) subject(c *fiber.Ctx, caller *rpc.Caller) (analytics.Subject, error) {
+// subject says what the request is about, from the query string, and what the caller
+// may ask of it. A request that names nothing is about the organization of a key that
+// reaches all of it, or the first one of a person.
+func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 	for _, s := range subjects {
 		if id := c.Query(s.parameter); id != "" {
 			return s.resolve(h, c, caller, id)
 		}
 	}
+	if err := known(caller, auth.ScopeReadData); err != nil {
+		return standing{}, err
+	}
 	p := caller.Principal
 	if !p.Global() || p.OrganizationID == "" {
-		return analytics.Subject{}, fault.New(fault.MissingProjectID)
+		return standing{}, fault.New(fault.MissingProjectID)
 	}
-	return analytics.Subject{Kind: analytics.Organization, ID: p.OrganizationID}, nil
+	return standing{subject: analytics.Subject{Kind: analytics.Organization, ID: p.OrganizationID}, scopes: p.Scopes}, nil
+}
+
+// known refuses nobody, and who holds none of the scope.
+func known(caller *request, scope auth.Scope) error {
+	if caller.anonymous() {
+		return caller.unauthorized()
+	}
+	return require(caller.Principal, scope)
 }
 
 // link and monitor refuse: no link and no monitor exists yet, and what does not
 // exist is denied.
-func (*handlers) link(*fiber.Ctx, *rpc.Caller, string) (analytics.Subject, error) {
-	return analytics.Subject{}, denied("link", errNoSuch)
-}
-
-func (*handlers) monitor(_ *fiber.Ctx, caller *rpc.Caller, _ string) (analytics.Subject, error) {
-	if err := require(caller.Principal, auth.ScopeReadMonitors); err != nil {
-		return analytics.Subject{}, err
+func (*handlers) link(_ *fiber.Ctx, caller *request, _ string) (standing, error) {
+	if err := known(caller, auth.ScopeReadData); err != nil {
+		return standing{}, err
 	}
-	return analytics.Subject{}, denied("monitor", errNoSuch)
+	return standing{}, denied("link", errNoSuch)
 }
 
-func (h *handlers) website(c *fiber.Ctx, caller *rpc.Caller, ref string) (analytics.Subject, error) {
+func (*handlers) monitor(_ *fiber.Ctx, caller *request, _ string) (standing, error) {
+	if err := known(caller, auth.ScopeReadMonitors); err != nil {
+		return standing{}, err
+	}
+	return standing{}, denied("monitor", errNoSuch)
+}
+
+// website finds a website. Of a public one everybody may ask the public types: who
+// may ask nothing else of it is as good as nobody there. What is said of a website
+// that is not public is the same whether it exists or not.
+func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing, error) {
 	w, err := h.access.Website(c.UserContext(), ref)
+	public := err == nil && w.Public
+	var p auth.Principal
 	if err == nil {
-		err = authorize(caller, w)
+		p, err = authorize(caller, w)
 	}
 	switch {
 	case err == nil:
-		return analytics.Subject{Kind: analytics.Website, ID: w.ID}, nil
-	case errors.Is(err, website.ErrNotFound), errors.Is(err, org.ErrNotFound), fault.Is(err, fault.AccessDenied):
-		return analytics.Subject{}, denied("website", err)
+		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, scopes: p.Scopes, public: public}, nil
+	case public && (fault.Is(err, fault.AuthRequired) || fault.Is(err, fault.Forbidden) || hidden(err)):
+		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, public: true, anonymous: caller.anonymous()}, nil
+	case fault.Is(err, fault.AuthRequired), hidden(err):
+		if err := known(caller, auth.ScopeReadData); err != nil {
+			return standing{}, err
+		}
+		return standing{}, denied("website", err)
 	}
-	return analytics.Subject{}, err
+	return standing{}, err
 }
 
-// authorize says whether the caller may query a website: a person in the
+// hidden reports an error of a website that the caller learns nothing about.
+func hidden(err error) bool {
+	return errors.Is(err, website.ErrNotFound) || errors.Is(err, org.ErrNotFound) || fault.Is(err, fault.AccessDenied)
+}
+
+// authorize says whether the caller may query a website, and as whom: a person in the
 // organization that the website belongs to, which need not be their first.
-func authorize(caller *rpc.Caller, w *website.Website) error {
+func authorize(caller *request, w *website.Website) (auth.Principal, error) {
 	p := caller.Principal
 	if p.Kind == auth.KindSession && w.OrganizationID != "" {
 		var err error
 		if p, err = caller.In(w.OrganizationID); err != nil {
-			return err
+			return p, err
 		}
 	}
-	return auth.AuthorizeWebsite(p, w, auth.ScopeReadData)
+	return p, auth.AuthorizeWebsite(p, w, auth.ScopeReadData)
 }
 
-func (*handlers) organization(_ *fiber.Ctx, caller *rpc.Caller, id string) (analytics.Subject, error) {
+func (*handlers) organization(_ *fiber.Ctx, caller *request, id string) (standing, error) {
+	if err := known(caller, auth.ScopeReadData); err != nil {
+		return standing{}, err
+	}
 	p, err := caller.In(id)
 	if err != nil || !p.Global() {
-		return analytics.Subject{}, denied("organization", errNoSuch)
+		return standing{}, denied("organization", errNoSuch)
 	}
-	return analytics.Subject{Kind: analytics.Organization, ID: id}, nil
+	return standing{subject: analytics.Subject{Kind: analytics.Organization, ID: id}, scopes: p.Scopes}, nil
 }

@@ -80,4 +80,4 @@ func renderDocs(doc *rpc.Document, resources []rpc.Resource) ([]byte, error) {
 }
 
 // file serves what is always the same.
-func (h *handlers) file(c *fiber.Ctx, _ *rpc.Caller) error { return h.files[c.Route().Path].serve(c) }
+func (h *handlers) file(c *fiber.Ctx, _ *request) error { return h.files[c.Route().Path].serve(c) }

@@ -26,6 +26,12 @@ func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 		t.Error(err)
 	}
 	described := doc.Operations()
+	for _, r := range Routes {
+		// What describes the host is not described.
+		if !slices.Contains(described, r.Method+" "+r.Path) && !strings.HasPrefix(r.Path, "/docs") && r.Path != "/openapi.json" {
+			t.Errorf("%s %s is not in the document", r.Method, r.Path)
+		}
+	}
 	for _, res := range management.Resources(management.Deps{}) {
 		for _, o := range res.Operations {
 			if name := "POST " + rpc.Path(res.Name, o.Name); !slices.Contains(described, name) {

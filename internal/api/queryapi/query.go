@@ -1,23 +1,30 @@
 package queryapi
 
 import (
-	"encoding/json"
+	"context"
+	"io"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/httpkit"
 )
 
-// failedText is all that a caller learns about a parameter that failed; the log
-// knows more under the request's id.
-const failedText = "Query execution failed"
+// environment is what a caller's requests are read against. Where it cannot be told
+// which days the rollups are right for, all is counted from the events.
+func (h *handlers) environment(c *fiber.Ctx, may standing) analytics.Environment {
+	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query("timezone"), Now: h.now(), Refuse: may.refuse}
+	if h.dirty != nil {
+		days, err := h.dirty.DirtyDays(c.UserContext(), may.subject)
+		env.Rollups, env.Dirty = err == nil, days
+	}
+	return env
+}
 
 // query serves POST /v1/query.
-func (h *handlers) query(c *fiber.Ctx, caller *rpc.Caller) error {
-	subject, err := h.subject(c, caller)
+func (h *handlers) query(c *fiber.Ctx, caller *request) error {
+	may, err := h.subject(c, caller)
 	if err != nil {
 		return err
 	}
@@ -29,79 +36,139 @@ func (h *handlers) query(c *fiber.Ctx, caller *rpc.Caller) error {
 	if err != nil {
 		return err
 	}
-	plans, err := analytics.Compile(requests, batch, analytics.Environment{
-		Subject: subject, TimeZone: c.Query("timezone"), Now: h.now(),
-	})
+	plans, err := analytics.Compile(requests, batch, h.environment(c, may))
 	if err != nil {
 		return err
 	}
-	results := h.executor.Execute(c.UserContext(), plans)
-	return answer(c, appendAnswer(nil, httpkit.RequestID(c), batch, plans, results))
+	if err := covered(plans, caller); err != nil {
+		return err
+	}
+	a := &response{plans: plans, batch: batch, format: formatOf(c.Get(fiber.HeaderAccept)), requestID: httpkit.RequestID(c)}
+	if err := a.check(); err != nil {
+		return err
+	}
+	wants := freshnessOf(c)
+	a.execution = h.executor.Prepare(c.UserContext(), plans, wants)
+	defer a.close()
+	c.Vary(fiber.HeaderAccept)
+	c.Set(fiber.HeaderCacheControl, "private, no-cache")
+	if tag, ok := a.execution.Tag(); ok {
+		a.etag = etagOf(tag, string(body), c.Query("timezone"), may.subject.ID, strconv.Itoa(int(a.format)), refusals(plans))
+	}
+	if a.etag != "" && !wants.NoRead && matches(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
+		c.Set(fiber.HeaderETag, a.etag)
+		c.Status(fiber.StatusNotModified)
+		return nil
+	}
+	if err := a.execution.Begin(c.UserContext()); err != nil {
+		return err
+	}
+	return a.send(c, caller)
 }
 
-// appendAnswer appends the body of one query, or of a batch.
-func appendAnswer(dst []byte, requestID string, batch bool, plans []analytics.Plan, results [][]analytics.Result) []byte {
-	dst = appendText(append(dst, `{"success":true,"requestId":`...), requestID)
-	if !batch {
-		dst = appendPlan(append(dst, ','), &plans[0], results[0])
-		return append(dst, '}')
-	}
-	dst = append(dst, `,"batch":true,"results":[`...)
+// refusals says which parameters the caller may not ask for, in a word.
+func refusals(plans []analytics.Plan) string {
+	var word []byte
 	for i := range plans {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendPlan(append(dst, '{'), &plans[i], results[i]), '}')
-	}
-	return append(dst, "]}"...)
-}
-
-// appendPlan appends the members of one query's answer: those parameters that
-// failed come last.
-func appendPlan(dst []byte, plan *analytics.Plan, results []analytics.Result) []byte {
-	dst = appendText(append(dst, `"queryId":`...), plan.QueryID)
-	dst = append(dst, `,"data":[`...)
-	n := 0
-	for _, failed := range []bool{false, true} {
-		for i := range results {
-			if (results[i].Err != nil) != failed {
-				continue
-			}
-			if n++; n > 1 {
-				dst = append(dst, ',')
-			}
-			dst = appendResult(dst, &results[i])
+		for j := range plans[i].Outputs {
+			word = strconv.AppendBool(word, plans[i].Outputs[j].Refused != nil)
 		}
 	}
-	dst = append(dst, `],"meta":{"parameters":[`...)
-	for i, name := range plan.Names {
-		if i > 0 {
-			dst = append(dst, ',')
+	return string(word)
+}
+
+// wholeBytes is the size up to which an answer is written as a whole.
+const wholeBytes = 64 << 10
+
+// response is an answer on its way: steps that write one piece after the other, each of
+// which may wait for its result. So nothing is held but the piece that is written,
+// and what is ready is sent while the rest is still computed.
+type response struct {
+	plans     []analytics.Plan
+	batch     bool
+	format    format
+	requestID string
+	etag      string // empty for none
+	execution *analytics.Execution
+
+	steps []step
+	held  bool // by a stream, which closes it
+}
+
+// step appends a piece of the answer.
+type step func(ctx context.Context, dst []byte) ([]byte, error)
+
+// close ends what is still computed, unless a stream goes on with it.
+func (a *response) close() {
+	if !a.held {
+		a.execution.Close()
+	}
+}
+
+// send answers: as a whole what is small, and the rest while it is made.
+func (a *response) send(c *fiber.Ctx, caller *request) error {
+	a.steps = a.layout()
+	ctx := c.UserContext()
+	whole := !c.Context().Request.Header.IsHTTP11()
+	var body []byte
+	for len(a.steps) > 0 && (whole || len(body) < wholeBytes) {
+		var err error
+		if body, err = a.next(ctx, body); err != nil {
+			return err
 		}
-		dst = appendText(dst, name)
 	}
-	dst = strconv.AppendInt(append(dst, `],"total_parameters":`...), int64(len(plan.Names)), 10)
-	dst = strconv.AppendInt(append(dst, `,"page":`...), int64(plan.Page), 10)
-	dst = strconv.AppendInt(append(dst, `,"limit":`...), int64(plan.Limit), 10)
-	dst = strconv.AppendInt(append(dst, `,"filters_applied":`...), int64(plan.Filters), 10)
-	return append(dst, '}')
+	if all, good := a.execution.Known(); all && good && a.etag != "" {
+		c.Set(fiber.HeaderETag, a.etag)
+	}
+	contentType := formats[a.format].contentType
+	if len(a.steps) == 0 && (whole || len(body) < wholeBytes) {
+		return httpkit.Send(c, contentType, body)
+	}
+	a.held = true
+	release := caller.hold(ctx)
+	return httpkit.SendStream(c, &httpkit.Stream{
+		ContentType: contentType, Compress: true,
+		Write: func(ctx context.Context, w io.Writer) error { return a.write(ctx, w, body) },
+		Done: func() {
+			a.execution.Close()
+			release()
+		},
+	})
 }
 
-func appendResult(dst []byte, r *analytics.Result) []byte {
-	dst = appendText(append(dst, `{"parameter":`...), r.Statement.Label)
-	if r.Err != nil {
-		dst = appendText(append(dst, `,"success":false,"error":`...), failedText)
-		return append(dst, `,"data":[]}`...)
+// write writes what is there and what is left.
+func (a *response) write(ctx context.Context, w io.Writer, body []byte) error {
+	for {
+		if _, err := w.Write(body); err != nil {
+			return err
+		}
+		if len(a.steps) == 0 {
+			return nil
+		}
+		var err error
+		if body, err = a.next(ctx, body[:0]); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
-	dst = r.Table.AppendRows(append(dst, `,"success":true,"data":`...), r.Statement.Type.Columns)
-	return append(dst, '}')
 }
 
-// appendText appends s as a JSON string.
-func appendText(dst []byte, s string) []byte {
-	b, err := json.Marshal(s)
-	if err != nil { // cannot happen for a string
-		return append(dst, `""`...)
+func (a *response) next(ctx context.Context, body []byte) ([]byte, error) {
+	s := a.steps[0]
+	a.steps = a.steps[1:]
+	return s(ctx, body)
+}
+
+// layout returns the steps of the answer's format.
+func (a *response) layout() []step {
+	switch a.format {
+	case formatCSV:
+		return a.csv()
+	case formatNDJSON:
+		return a.lines()
+	case formatJSON:
 	}
-	return append(dst, b...)
+	return a.json()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,8 +32,15 @@ var callers = map[string]auth.Principal{
 	"global":    {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: auth.AllScopes()},
 	"website":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2", Scopes: auth.AllScopes(), WebsiteID: "web_1"},
 	"foreign":   {Kind: auth.KindKey, OrganizationID: "org_2", KeyID: "key_3", Scopes: auth.AllScopes()},
+	"monitors":  {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_6", Scopes: scopes("read:monitors")},
+	"reader":    {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_7", Scopes: scopes("read:data")},
 	"powerless": {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_4"},
 	"many":      {Kind: auth.KindKey, OrganizationID: "org_many", KeyID: "key_5", Scopes: auth.AllScopes()},
+}
+
+func scopes(names ...string) auth.ScopeSet {
+	set, _ := auth.ParseScopes(names) // of constants
+	return set
 }
 
 var websites = []website.Website{
@@ -40,6 +48,7 @@ var websites = []website.Website{
 	{ID: "web_2", ClientID: "web_2", OrganizationID: "org_1"},
 	{ID: "web_9", ClientID: "web_9", OrganizationID: "org_2"},
 	{ID: "web_orphan", ClientID: "web_orphan"},
+	{ID: "web_open", ClientID: "public-open", OrganizationID: "org_1", Public: true},
 }
 
 type access struct{}
@@ -121,12 +130,26 @@ func call(t *testing.T, method, target, key, body string, headers ...string) (*r
 	return &reply{resp.StatusCode, resp.Header}, string(text)
 }
 
+// applied is what meta says of the one parameter of a query about today.
+func applied(label, name string, rows int) string {
+	return `"applied":[` + today(label, name, 100, 1, 0, rows) + `]`
+}
+
+func today(label, name string, limit, page, filters, rows int) string {
+	sorted := ""
+	if name == "top_pages" {
+		sorted = fmt.Sprintf(`,"sort":"-pageviews","limit":%d,"page":%d`, limit, page)
+	}
+	return fmt.Sprintf(`{"parameter":%q,"type":%q,"start":"2026-03-30T00:00:00Z","end":"2026-03-31T00:00:00Z","timezone":"UTC"%s,"filters":%d,"source":"events","rows":%d}`,
+		label, name, sorted, filters, rows)
+}
+
 const summary = `{"parameters":["summary"],"preset":"today"}`
 
 func TestEveryRouteIsPublicOrNeedsAScope(t *testing.T) {
 	t.Parallel()
 	for _, r := range Routes {
-		if r.Public != (r.Scope == "") || r.Help == "" {
+		if r.Public != (r.Scope == "") || r.Help == "" || r.Public && r.Open {
 			t.Errorf("%s %s: public %t, scope %q, help %q", r.Method, r.Path, r.Public, r.Scope, r.Help)
 		}
 		target := r.Path + "?website_id=web_1"
@@ -153,7 +176,7 @@ func TestWhoMayAskAboutWhat(t *testing.T) {
 	}
 	owner := func(id string) string {
 		return `{"success":true,"requestId":"req_1","queryId":"","data":[{"parameter":"summary","success":true,"data":[{"owner":"` + id + `"}]}],` +
-			`"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0}}`
+			`"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` + applied("summary", "summary_metrics", 1) + `}}`
 	}
 	const missing = `{"success":false,"error":"website_id is required","code":"MISSING_PROJECT_ID","requestId":"req_1"}`
 	const unauthorized = `{"success":false,"error":"Authentication required","code":"AUTH_REQUIRED","requestId":"req_1"}`
@@ -187,6 +210,9 @@ func TestWhoMayAskAboutWhat(t *testing.T) {
 		{"the organization with a key of one website", "website", "?organization_id=org_1", 403, denied("organization")},
 		{"the website wins over the organization", "global", "?organization_id=org_2&website_id=web_2", 200, owner("web_2")},
 		{"a link wins over the website", "global", "?link_id=link_1&website_id=web_1", 403, denied("link")},
+		{"a link without read:data", "monitors", "?link_id=link_1", 403, forbidden},
+		{"a monitor without read:monitors", "reader", "?schedule_id=mon_1", 403, forbidden},
+		{"a monitor with read:monitors alone", "monitors", "?schedule_id=mon_1", 403, denied("monitor")},
 		{"a monitor", "global", "?schedule_id=mon_1&website_id=web_1", 403, denied("monitor")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -227,9 +253,10 @@ func TestFailedParametersComeLastAndTellNothing(t *testing.T) {
 		"filters":[{"field":"path","op":"eq","value":"/"}],"limit":5,"page":2}`)
 	want := `{"success":true,"requestId":"req_1","queryId":"dash-1","data":[` +
 		`{"parameter":"summary_metrics","success":true,"data":[{"owner":"web_1"}]},` +
-		`{"parameter":"mine","success":false,"error":"Query execution failed","data":[]},` +
-		`{"parameter":"top_pages","success":false,"error":"Query execution failed","data":[]}],` +
-		`"meta":{"parameters":["pages","summary_metrics","top_pages"],"total_parameters":3,"page":2,"limit":5,"filters_applied":1}}`
+		`{"parameter":"mine","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]},` +
+		`{"parameter":"top_pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]}],` +
+		`"meta":{"parameters":["pages","summary_metrics","top_pages"],"total_parameters":3,"page":2,"limit":5,"filters_applied":1,"applied":[` +
+		today("mine", "top_pages", 5, 2, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 2, 1, 1) + `,` + today("top_pages", "top_pages", 5, 2, 1, 0) + `]}}`
 	if resp.StatusCode != 200 || body != want {
 		t.Errorf("%d %s\nwant 200 %s", resp.StatusCode, body, want)
 	}
@@ -239,8 +266,8 @@ func TestAnArrayIsABatch(t *testing.T) {
 	t.Parallel()
 	_, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", `[{"id":"a","parameters":["summary"],"preset":"today"},{"id":"b\u2028","parameters":["pages"],"preset":"today"}]`)
 	want := `{"success":true,"requestId":"req_1","batch":true,"results":[` +
-		`{"queryId":"a","data":[{"parameter":"summary","success":true,"data":[{"owner":"web_1"}]}],"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0}},` +
-		`{"queryId":"b\u2028","data":[{"parameter":"pages","success":false,"error":"Query execution failed","data":[]}],"meta":{"parameters":["pages"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0}}]}`
+		`{"queryId":"a","data":[{"parameter":"summary","success":true,"data":[{"owner":"web_1"}]}],"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` + applied("summary", "summary_metrics", 1) + `}},` +
+		`{"queryId":"b\u2028","data":[{"parameter":"pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]}],"meta":{"parameters":["pages"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` + applied("pages", "top_pages", 0) + `}}]}`
 	if body != want {
 		t.Errorf("%s\nwant %s", body, want)
 	}
@@ -299,6 +326,9 @@ func TestTypesListTheCatalogue(t *testing.T) {
 			Meta *struct {
 				OutputFields        []map[string]string `json:"output_fields"`
 				SupportsGranularity []string            `json:"supports_granularity"`
+				SupportsGroupBy     []string            `json:"supports_group_by"`
+				SupportsCompare     bool                `json:"supports_compare"`
+				Options             []map[string]any    `json:"options"`
 			} `json:"meta"`
 		} `json:"configs"`
 	}
@@ -327,14 +357,22 @@ func TestTypesListTheCatalogue(t *testing.T) {
 			if diff := cmp.Diff(want, c.Meta.OutputFields[0]); diff != "" {
 				t.Errorf("first field (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{"hour", "day"}, c.Meta.SupportsGranularity); diff != "" {
+			if diff := cmp.Diff(analytics.GranularityNames(), c.Meta.SupportsGranularity); diff != "" {
 				t.Errorf("granularities (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(analytics.Lookup("events_by_date").Groups, c.Meta.SupportsGroupBy); diff != "" || !c.Meta.SupportsCompare {
+				t.Errorf("groups (-want +got), comparable %v:\n%s", c.Meta.SupportsCompare, diff)
+			}
+			for name, options := range map[string]int{"events_by_date": 0, "funnel": len(analytics.Lookup("funnel").Options), "percentiles": 2} {
+				if got := got.Configs[name].Meta.Options; len(got) != options || options > 0 && (got[0]["description"] == "" || got[0]["required"] != true) {
+					t.Errorf("options of %s: %v", name, got)
+				}
 			}
 		}
 		if i, j := strings.Index(text, `"summary_metrics":{`), strings.Index(text, `"top_pages":{`); i < 0 || j < i {
 			t.Errorf("configs are not in the catalogue's order: %d, %d", i, j)
 		}
-		if strings.Contains(text, "null") {
+		if strings.Contains(text, ":null") {
 			t.Errorf("an empty list is null: %s", text)
 		}
 	}

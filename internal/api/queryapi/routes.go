@@ -14,7 +14,6 @@ import (
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/ratelimit"
@@ -46,7 +45,7 @@ type Access interface {
 
 // Executor computes plans; *analytics.Engine is one.
 type Executor interface {
-	Execute(ctx context.Context, plans []analytics.Plan) [][]analytics.Result
+	Prepare(ctx context.Context, plans []analytics.Plan, wants analytics.Freshness) *analytics.Execution
 }
 
 // Deps are the parts the host needs; Log, Metrics, Access, Executor and
@@ -58,6 +57,8 @@ type Deps struct {
 	Access   Access
 	Executor Executor
 	Tenants  Tenants
+	// Dirty tells for which days rollups are right; nil leaves them alone.
+	Dirty analytics.DirtyDays
 	// Sessions recognises signed-in people; nil when nobody can sign in.
 	Sessions auth.Sessions
 	// Management is what the management operations need.
@@ -75,11 +76,14 @@ type Route struct {
 	Method, Path string
 	Public       bool
 	Scope        auth.Scope
+	// Open routes can be called without a credential too, for what is public of
+	// their subject.
+	Open bool
 	// Limit is the family of rate limits; a public route has none.
 	Limit ratelimit.Family
 	// Help says what the route is for.
 	Help   string
-	handle func(*handlers, *fiber.Ctx, *rpc.Caller) error
+	handle func(*handlers, *fiber.Ctx, *request) error
 }
 
 // Routes is the table of the host's routes.
@@ -109,8 +113,12 @@ var Routes = []Route{
 		Help: "Lists the websites that the caller may query.", handle: (*handlers).websites,
 	},
 	{
-		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData, Limit: ratelimit.Query,
+		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData, Open: true, Limit: ratelimit.Query,
 		Help: "Answers one query object or an array of them.", handle: (*handlers).query,
+	},
+	{
+		Method: fiber.MethodPost, Path: "/v1/query/compile", Scope: auth.ScopeReadData, Open: true, Limit: ratelimit.Compile,
+		Help: "Shows the SQL of a query type, with its parameters.", handle: (*handlers).compile,
 	},
 }
 
@@ -121,6 +129,7 @@ type handlers struct {
 	limits   *ratelimit.Limiter
 	access   Access
 	executor Executor
+	dirty    analytics.DirtyDays
 	tenants  Tenants
 	now      func() time.Time
 }
@@ -137,7 +146,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site}
-	h := &handlers{gate: gate, limits: deps.Limits, access: deps.Access, executor: deps.Executor, tenants: deps.Tenants, now: deps.Now}
+	h := &handlers{gate: gate, limits: deps.Limits, access: deps.Access, executor: deps.Executor, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now}
 	if h.now == nil {
 		h.now = time.Now
 	}
@@ -146,37 +155,16 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	}
 	for _, r := range Routes {
 		httpkit.Handle(app, r.Method, r.Path, func(c *fiber.Ctx) error { return h.serve(&r, c) })
+		if r.Open {
+			httpkit.Handle(app, fiber.MethodOptions, r.Path, h.preflight)
+		}
 	}
 	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Limits: deps.Limits, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
 }
 
-// serve finds out who calls, counts the request, which it does of callers without
-// a credential too, and checks the route's scope.
-func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
-	if r.Public {
-		return r.handle(h, c, &rpc.Caller{})
-	}
-	caller, err := h.gate.Identify(c)
-	if err != nil {
-		return err
-	}
-	lease, err := rpc.Admit(c, h.limits, caller, r.Limit)
-	if err != nil {
-		return err
-	}
-	defer lease.Release(c.UserContext())
-	if caller.Principal.Kind == auth.KindAnonymous {
-		return fault.New(fault.AuthRequired)
-	}
-	if err := require(caller.Principal, r.Scope); err != nil {
-		return err
-	}
-	return r.handle(h, c, caller)
-}
-
 // health serves GET /health.
-func (*handlers) health(c *fiber.Ctx, _ *rpc.Caller) error {
+func (*handlers) health(c *fiber.Ctx, _ *request) error {
 	return answer(c, []byte(`{"status":"ok"}`))
 }
 

@@ -3,11 +3,12 @@ package queryapi
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/httpkit"
 )
 
@@ -43,6 +44,24 @@ type typeMeta struct {
 	OutputFields         []outputField `json:"output_fields"`
 	DefaultVisualization string        `json:"default_visualization"`
 	SupportsGranularity  []string      `json:"supports_granularity"`
+	SupportsGroupBy      []string      `json:"supports_group_by"`
+	SupportsCompare      bool          `json:"supports_compare"`
+	RequiredFilters      []string      `json:"required_filters"`
+	FilterableFields     []string      `json:"filterable_fields"`
+	Options              []typeOption  `json:"options"`
+}
+
+// typeOption is a member of a parameter object that a type takes alone.
+type typeOption struct {
+	Name        string          `json:"name"`
+	Kind        string          `json:"kind"`
+	Required    bool            `json:"required"`
+	Default     string          `json:"default"`
+	Min         int             `json:"min,omitempty"`
+	Max         int             `json:"max,omitempty"`
+	OneOf       []string        `json:"one_of,omitempty"`
+	Description string          `json:"description"`
+	Example     json.RawMessage `json:"example,omitempty"`
 }
 
 type outputField struct {
@@ -74,10 +93,27 @@ func (c configs) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// types serves GET /v1/query/types.
-func (*handlers) types(c *fiber.Ctx, _ *rpc.Caller) error {
-	body := typesBody{Success: true, RequestID: httpkit.RequestID(c), Presets: analytics.PresetNames()}
-	withMeta := c.QueryBool("include_meta")
+// catalogue is the answer of the types route but for the request's id, which stands
+// between head and rest.
+type catalogue struct {
+	head, rest []byte
+	etag       string
+}
+
+// catalogues are the catalogue without and with what the types mean. It is the same
+// for as long as the process runs.
+var catalogues = sync.OnceValues(func() (all [2]catalogue, err error) {
+	for i := range all {
+		if all[i], err = newCatalogue(i == 1); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+})
+
+func newCatalogue(withMeta bool) (catalogue, error) {
+	const id = "\u2028" // stands in no name
+	body := typesBody{Success: true, RequestID: id, Presets: analytics.PresetNames()}
 	for i := range analytics.Catalog {
 		t := &analytics.Catalog[i]
 		body.Types = append(body.Types, t.Name)
@@ -85,9 +121,32 @@ func (*handlers) types(c *fiber.Ctx, _ *rpc.Caller) error {
 	}
 	text, err := json.Marshal(&body)
 	if err != nil {
+		return catalogue{}, fmt.Errorf("writing the catalogue of query types: %w", err)
+	}
+	head, rest, _ := bytes.Cut(text, appendText(nil, id))
+	return catalogue{head, rest, etagOf(text)}, nil
+}
+
+// types serves GET /v1/query/types.
+func (*handlers) types(c *fiber.Ctx, _ *request) error {
+	all, err := catalogues()
+	if err != nil {
 		return err
 	}
-	return answer(c, text)
+	found := &all[0]
+	if c.QueryBool("include_meta") {
+		found = &all[1]
+	}
+	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
+	c.Set(fiber.HeaderETag, found.etag)
+	if matches(c.Get(fiber.HeaderIfNoneMatch), found.etag) {
+		c.Vary(fiber.HeaderAcceptEncoding)
+		c.Status(fiber.StatusNotModified)
+		return nil
+	}
+	body := make([]byte, 0, len(found.head)+len(found.rest)+httpkit.MaxRequestIDLen+2)
+	body = append(appendText(append(body, found.head...), httpkit.RequestID(c)), found.rest...)
+	return httpkit.Send(c, fiber.MIMEApplicationJSON, body)
 }
 
 func configOf(t *analytics.Type, withMeta bool) typeConfig {
@@ -100,7 +159,15 @@ func configOf(t *analytics.Type, withMeta bool) typeConfig {
 	}
 	config.Meta = &typeMeta{
 		Title: t.Title, Description: t.Description, Category: t.Category, Tags: list(t.Tags),
-		DefaultVisualization: t.Visualization, SupportsGranularity: t.Granularities(),
+		DefaultVisualization: t.Visualization, SupportsGranularity: t.Granularities(), SupportsGroupBy: list(t.Groups),
+		SupportsCompare: t.Comparable(), RequiredFilters: list(t.Requires), FilterableFields: list(t.Measures), Options: []typeOption{},
+	}
+	for i := range t.Options {
+		o := &t.Options[i]
+		config.Meta.Options = append(config.Meta.Options, typeOption{
+			Name: o.Name, Kind: string(o.Kind), Required: o.Required, Default: o.Default, Min: o.Min, Max: o.Max, OneOf: o.OneOf,
+			Description: o.Doc, Example: json.RawMessage(o.Example),
+		})
 	}
 	for _, col := range t.Columns {
 		config.Meta.OutputFields = append(config.Meta.OutputFields, outputField{

@@ -25,13 +25,13 @@ type Tenants interface {
 
 // websitesBody is the answer of GET /v1/query/websites.
 type websitesBody struct {
-	Success   bool          `json:"success"`
-	RequestID string        `json:"requestId"`
-	Total     int           `json:"total"`
-	Websites  []websiteBody `json:"websites"`
+	Success   bool             `json:"success"`
+	RequestID string           `json:"requestId"`
+	Total     int              `json:"total"`
+	Websites  []queriedWebsite `json:"websites"`
 }
 
-type websiteBody struct {
+type queriedWebsite struct {
 	ID               string    `json:"id"`
 	ClientID         string    `json:"clientId"`
 	Name             string    `json:"name"`
@@ -45,12 +45,12 @@ type websiteBody struct {
 
 // websites serves GET /v1/query/websites: those that a key covers, or those of a
 // person's organizations, of which organization_id picks one.
-func (h *handlers) websites(c *fiber.Ctx, caller *rpc.Caller) error {
+func (h *handlers) websites(c *fiber.Ctx, caller *request) error {
 	principals, err := reach(caller, c.Query("organization_id"))
 	if err != nil {
 		return err
 	}
-	body := websitesBody{Success: true, RequestID: httpkit.RequestID(c), Websites: []websiteBody{}}
+	body := websitesBody{Success: true, RequestID: httpkit.RequestID(c), Websites: []queriedWebsite{}}
 	for _, p := range principals {
 		if !p.Has(auth.ScopeReadData) {
 			continue
@@ -64,12 +64,12 @@ func (h *handlers) websites(c *fiber.Ctx, caller *rpc.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, text)
+	return httpkit.Send(c, fiber.MIMEApplicationJSON, text)
 }
 
 // reach returns the caller in each organization that it may list, or in the one
 // named.
-func reach(caller *rpc.Caller, organizationID string) ([]auth.Principal, error) {
+func reach(caller *request, organizationID string) ([]auth.Principal, error) {
 	if organizationID != "" || caller.Principal.Kind != auth.KindSession {
 		p, err := caller.In(organizationID)
 		if errors.Is(err, org.ErrNotFound) {
@@ -88,7 +88,7 @@ func reach(caller *rpc.Caller, organizationID string) ([]auth.Principal, error) 
 }
 
 // appendWebsites adds the websites that a principal reaches, oldest first.
-func (h *handlers) appendWebsites(ctx context.Context, to []websiteBody, p auth.Principal) ([]websiteBody, error) {
+func (h *handlers) appendWebsites(ctx context.Context, to []queriedWebsite, p auth.Principal) ([]queriedWebsite, error) {
 	o, err := h.tenants.OrganizationByID(ctx, p.OrganizationID)
 	if errors.Is(err, org.ErrNotFound) {
 		return to, nil // it went away in the meantime
@@ -96,7 +96,7 @@ func (h *handlers) appendWebsites(ctx context.Context, to []websiteBody, p auth.
 	if err != nil {
 		return nil, err
 	}
-	filter := website.Filter{OrganizationID: p.OrganizationID, ID: p.WebsiteID}
+	filter := website.Filter{OrganizationID: p.OrganizationID, ID: p.WebsiteID, Brief: true}
 	for first := len(to); len(to)-first < MaxWebsites; {
 		found, err := h.tenants.ListWebsites(ctx, filter)
 		if err != nil {
@@ -106,7 +106,7 @@ func (h *handlers) appendWebsites(ctx context.Context, to []websiteBody, p auth.
 			break
 		}
 		for _, w := range found[:min(len(found), MaxWebsites-(len(to)-first))] {
-			to = append(to, websiteBody{
+			to = append(to, queriedWebsite{
 				ID: w.ID, ClientID: w.ClientID, Name: w.Name, Domain: w.Domain, IsPublic: w.Public, Timezone: w.Timezone,
 				CreatedAt: rpc.At(w.CreatedAt), OrganizationID: o.ID, OrganizationName: o.Name,
 			})

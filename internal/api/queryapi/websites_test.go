@@ -70,8 +70,8 @@ func TestWebsitesAreThoseThatTheCallerMayQuery(t *testing.T) {
 		status     int
 		want       []string
 	}{
-		{"global", "", 200, []string{"web_1", "web_2"}},
-		{"global", "?organization_id=org_1", 200, []string{"web_1", "web_2"}},
+		{"global", "", 200, []string{"web_1", "web_2", "web_open"}},
+		{"global", "?organization_id=org_1", 200, []string{"web_1", "web_2", "web_open"}},
 		{"global", "?organization_id=org_2", 403, nil},
 		{"website", "", 200, []string{"web_1"}},
 		{"foreign", "", 200, []string{"web_9"}},

@@ -105,7 +105,11 @@ func describe(r huma.Registry, res *Resource, o *Operation) *huma.Operation {
 	if o.Creates {
 		op.Parameters = []*huma.Param{{Ref: "#/components/parameters/IdempotencyKey"}}
 	}
-	op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Done.", Content: JSON(answerSchema(r, o))}
+	if o.streamed != nil {
+		op.Responses[strconv.Itoa(o.Status())] = o.streamed.response()
+	} else {
+		op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Done.", Content: JSON(answerSchema(r, o))}
+	}
 	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/Error"}
 	return op
 }

@@ -46,11 +46,13 @@ type Spec struct {
 	Creates bool
 }
 
-// Operation is one row of the registry. Op makes it.
+// Operation is one row of the registry. Op and OpStream make it.
 type Operation struct {
 	Spec
 
-	in, out reflect.Type
+	in, out reflect.Type // out is nil for one that streams
+	// streamed is set for an operation that answers with a *Stream.
+	streamed *Streamed
 	// run decodes a body that the schema has passed and calls the handler.
 	run func(ctx context.Context, call *Call, body []byte) (any, error)
 }

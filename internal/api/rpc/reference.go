@@ -53,13 +53,15 @@ func (d *Document) Reference(resources []Resource) []Section {
 
 func (d *Document) entry(res *Resource, o *Operation) Entry {
 	op := d.api.Paths[Path(res.Name, o.Name)].Post
-	answer := op.Responses[strconv.Itoa(o.Status())].Content[fiber.MIMEApplicationJSON].Schema
 	e := Entry{
 		ID: op.OperationID, Name: o.Name, Method: fiber.MethodPost, Path: op.Path, Summary: o.Summary, Detail: o.Detail,
-		Input:  d.lines("", op.RequestBody.Content[fiber.MIMEApplicationJSON].Schema, nil),
-		Output: d.lines("data", answer.Properties["data"], nil),
+		Input: d.lines("", op.RequestBody.Content[fiber.MIMEApplicationJSON].Schema, nil),
+		Facts: facts(o),
 	}
-	e.Facts = facts(o)
+	if o.streamed == nil {
+		answer := op.Responses[strconv.Itoa(o.Status())].Content[fiber.MIMEApplicationJSON].Schema
+		e.Output = d.lines("data", answer.Properties["data"], nil)
+	}
 	return e
 }
 
@@ -71,6 +73,20 @@ func facts(o *Operation) []Fact {
 	}
 	if o.Creates {
 		all = append(all, Fact{"Idempotency-Key", "taken"})
+	}
+	if o.streamed != nil {
+		all = append(all, Fact{"Answer", "streamed: " + strings.Join(o.streamed.ContentTypes, ", ")})
+		all = append(all, fields("Header", o.streamed.Header)...)
+		all = append(all, fields("Trailer", o.streamed.Trailers)...)
+	}
+	return all
+}
+
+// fields are the header fields of a streamed answer, by their names.
+func fields(kind string, docs map[string]string) []Fact {
+	var all []Fact
+	for _, name := range slices.Sorted(maps.Keys(docs)) {
+		all = append(all, Fact{kind + " " + name, docs[name]})
 	}
 	return all
 }

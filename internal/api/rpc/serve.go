@@ -78,7 +78,13 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	defer lease.Release(c.UserContext())
+	ctx := context.WithoutCancel(c.UserContext())
+	ended := func() { lease.Release(ctx) }
+	defer func() {
+		if ended != nil {
+			ended()
+		}
+	}()
 	body, err := httpkit.Body(c)
 	if err != nil {
 		return err
@@ -101,6 +107,11 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	out, err := e.operation.run(c.UserContext(), call, input)
 	if err != nil {
 		return e.seen(err)
+	}
+	if stream, ok := out.(*Stream); ok {
+		whenDone := ended
+		ended = nil // the call goes on
+		return e.send(c, stream, whenDone)
 	}
 	return e.answer(c, call, out)
 }

@@ -39,18 +39,22 @@ type Account struct {
 
 // Run makes the first account where the store has no organization, as one
 // transaction; by is who asked for it. Otherwise it changes nothing and made is
-// false.
-func Run(ctx context.Context, db *store.Store, by audit.By, keyPrefix string, first First) (a Account, made bool, err error) {
+// false. The account is handed over before it is kept: when deliver fails, nothing
+// was made, so that a secret nobody received is never the one that counts. A nil
+// deliver hands over nothing.
+func Run(ctx context.Context, db *store.Store, by audit.By, keyPrefix string, first First, deliver func(context.Context, Account) error) (a Account, made bool, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx *store.Store) error {
 		organizations, err := tx.ListOrganizations(ctx)
 		if err != nil || len(organizations) > 0 {
 			return err
 		}
-		a, err = Create(ctx, tx, by, keyPrefix, first)
+		if a, err = Create(ctx, tx, by, keyPrefix, first); err == nil && deliver != nil {
+			err = deliver(ctx, a)
+		}
 		made = err == nil
 		return err
 	})
-	return a, made, err
+	return a, made && err == nil, err
 }
 
 // Create makes an account. Call it inside a transaction.

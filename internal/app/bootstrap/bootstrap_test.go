@@ -1,6 +1,8 @@
 package bootstrap
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -25,7 +27,7 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 		Organization: "Acme", Website: "Shop", Domain: "shop.example",
 		AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
 	}
-	a, made, err := Run(ctx, db, audit.BySystem(), "mlr", first)
+	a, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, nil)
 	if err != nil || !made {
 		t.Fatalf("Run() on an empty store: made %v, %v", made, err)
 	}
@@ -44,10 +46,10 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 	if good, err := org.VerifyPassword(user.PasswordHash, a.AdminPassword); !good || err != nil {
 		t.Errorf("the password is not the owner's: %v", err)
 	}
-	if again, made, err := Run(ctx, db, audit.BySystem(), "mlr", first); made || err != nil || again != (Account{}) {
+	if again, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, nil); made || err != nil || again != (Account{}) {
 		t.Errorf("Run() again = %+v, made %v, %v; want nothing", again, made, err)
 	}
-	if _, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{Organization: ""}); made || err != nil {
+	if _, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{Organization: ""}, nil); made || err != nil {
 		t.Errorf("Run() with bad names on a store in use: made %v, %v", made, err)
 	}
 }
@@ -65,11 +67,35 @@ func TestRunLeavesNothingWhenOnePartIsRefused(t *testing.T) {
 	}
 	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{
 		Organization: "Acme", Website: "Shop", Domain: "not a domain", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
-	})
+	}, nil)
 	if err == nil || made {
 		t.Fatalf("a bad domain was taken: made %v", made)
 	}
 	if all, err := db.ListOrganizations(ctx); err != nil || len(all) != 0 {
 		t.Errorf("left %d organizations, %v", len(all), err)
+	}
+}
+
+func TestRunMakesNothingThatNobodyReceived(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	first := First{Organization: "Acme", Website: "Shop", Domain: "shop.example", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first"}
+	lost := errors.New("the receiver is away")
+	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, func(context.Context, Account) error { return lost })
+	if made || !errors.Is(err, lost) {
+		t.Errorf("made %v, %v", made, err)
+	}
+	var received Account
+	a, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, func(_ context.Context, a Account) error { received = a; return nil })
+	if !made || err != nil || received != a {
+		t.Errorf("afterwards: made %v, %v; received %+v of %+v", made, err, received, a)
 	}
 }

@@ -36,6 +36,10 @@ var required = map[string][]string{
 	"query":       {"kafka.brokers", "clickhouse.addr", "store.url"},
 }
 
+// Required lists the settings without which the daemon called component does not
+// start; none for what is no daemon.
+func Required(component string) []string { return required[component] }
+
 // Main runs the daemon called component until it is asked to stop, and returns
 // the exit code: 0 after a clean stop or an answered question such as --help, 1
 // otherwise.

@@ -7,10 +7,12 @@ package limits
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/credential"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/redis"
@@ -29,15 +31,16 @@ const overtime = 10 * time.Second
 func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool) (*ratelimit.Limiter, lifecycle.Part, error) {
 	deps := ratelimit.Deps{Log: t.Log, Metrics: t.Registry, LeaseFor: max(s.Query.Deadline, s.Ingest.Deadline) + overtime}
 	closeRedis := func() error { return nil }
-	if s.Redis.URL != "" {
+	checkRedis := func(context.Context) error { return nil }
+	if s.Redis.IsSet() {
 		shared, err := redis.Open(s.Redis)
 		if err != nil {
 			return nil, lifecycle.Part{}, err
 		}
-		deps.Shared, closeRedis = shared, shared.Close
+		deps.Shared, closeRedis, checkRedis = shared, shared.Close, shared.Ping
 	}
 	l := ratelimit.New(s.Limits, deps)
-	apart := s.Redis.URL == "" && !alone && s.Limits.Enabled
+	apart := !s.Redis.IsSet() && !alone && s.Limits.Enabled
 	r.AddDetail("limits", func() string {
 		if apart {
 			return Apart
@@ -47,6 +50,10 @@ func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alo
 	return l, lifecycle.Part{
 		Name: "limits",
 		Start: func(ctx context.Context) error {
+			// One that is away is no reason not to start; one that will never let us in is.
+			if err := checkRedis(ctx); credential.Refused(err) {
+				return fmt.Errorf("connecting to Redis: %w", err)
+			}
 			l.Probe(ctx)
 			switch {
 			case apart:

@@ -3,6 +3,7 @@ package query
 import (
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/credential"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/mail"
 	"github.com/millrace/millrace/internal/org"
@@ -23,8 +24,12 @@ type people struct {
 func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*people, error) {
 	p := &people{}
 	if s.Mail.SMTP.Addr != "" {
+		password, err := credential.Secret("mail.smtp.password", s.Mail.SMTP.Password, s.Mail.SMTP.PasswordFile)
+		if err != nil {
+			return nil, err
+		}
 		sender, err := mail.New(mail.Config{
-			Addr: s.Mail.SMTP.Addr, TLS: s.Mail.SMTP.TLS, User: s.Mail.SMTP.User, Password: s.Mail.SMTP.Password.Reveal(),
+			Addr: s.Mail.SMTP.Addr, TLS: s.Mail.SMTP.TLS, User: s.Mail.SMTP.User, Password: password,
 			From: s.Mail.From,
 		}, mail.Deps{Log: t.Log, Metrics: t.Registry})
 		if err != nil {

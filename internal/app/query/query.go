@@ -1,14 +1,13 @@
 // Package query puts the query host together: the metadata store behind caches,
 // the connections to ClickHouse, the query engine and the listener. It starts
-// only on a schema that fits this build, and waits for a ClickHouse that is away.
+// only on a schema that fits this build, and waits for servers that are away or not
+// prepared.
 package query
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/management"
@@ -21,8 +20,10 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/export/download"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
+	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/store"
@@ -32,8 +33,9 @@ import (
 // Component is the daemon's name in logs, metrics and towards ClickHouse.
 const Component = "query"
 
-// schemaRetry is how long to wait before asking a ClickHouse again that is away.
-const schemaRetry = time.Second
+// resultsOfRequest is how many times the largest result those of one request may have
+// together.
+const resultsOfRequest = 2
 
 // Parts returns the parts of the query host. A stop therefore first drains the
 // listener, then closes what the requests needed.
@@ -48,19 +50,19 @@ func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 
 // With returns Parts for a process that limits its callers itself.
 func With(limiter *ratelimit.Limiter) daemon.Parts {
-	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-		return parts(ctx, s, t, r, limiter)
+	return func(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+		return parts(s, t, r, limiter)
 	}
 }
 
 func parts(
-	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
+	s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
 ) ([]lifecycle.Part, error) {
-	runner, err := clickhouse.NewRunner(ctx, s.ClickHouse, clickhouse.RunnerConfig{MaxTime: s.Query.Deadline})
-	if err != nil {
-		return nil, err
-	}
-	db, err := store.Open(ctx, s.Store.URL.Reveal(), store.Options{})
+	runner := clickhouse.NewRunner(s.ClickHouse, clickhouse.RunnerConfig{
+		Connections: s.Query.Slots, MaxTime: s.Query.Deadline,
+		MaxMemoryBytes: int64(s.Query.MaxMemory), MaxRows: int64(s.Query.MaxRows), MaxResultBytes: int64(s.Query.MaxResult),
+	})
+	db, err := store.New(s.Store)
 	if err != nil {
 		runner.Close()
 		return nil, err
@@ -70,9 +72,11 @@ func parts(
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
 		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
-	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
-		Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner,
-	})
+	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
+	engine := analytics.NewEngine(analytics.Config{
+		Slots: s.Query.Slots, OwnerSlots: s.Query.WebsiteSlots, Queue: s.Query.Queue, OwnerQueue: s.Query.WebsiteQueue,
+		MaxTime: min(s.Query.MaxTime, s.Query.Deadline), MaxResultBytes: resultsOfRequest * s.Query.MaxResult, CacheBytes: int64(s.Query.CacheMemory),
+	}, analytics.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Runner: runner, Versions: versions})
 	people, err := newPeople(s, t, db)
 	if err != nil {
 		runner.Close()
@@ -84,10 +88,15 @@ func parts(
 	operations := withSites(people.management(), s, db)
 	operations.Audit = management.Audit{Entries: db}
 	operations.Organizations.Quotas = quotas.service
+	rows := clickhouse.NewExporter(s.ClickHouse)
+	operations.Events = management.Events{
+		Exports: download.NewExporter(download.Config{Max: s.Query.Export.Max, MaxPerOrganization: s.Query.Export.PerOrganization, Deadline: s.Query.Export.Deadline}, rows, t.Registry),
+		Access:  access, Audit: db, Log: t.Log,
+	}
 	app, err := queryapi.New(
 		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable},
 		queryapi.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Dirty: dirty, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
 			Sessions: people.sessions, Management: operations,
 		},
 	)
@@ -105,38 +114,27 @@ func parts(
 	r.AddCheck("query: metadata store", db.Ping)
 
 	return slices.Concat([]lifecycle.Part{
-		{Name: "metadata store", Start: db.CheckSchema, Stop: func(context.Context) error {
+		{Name: "metadata store", Stop: func(context.Context) error {
 			access.Close()
 			return db.Close()
 		}},
-		{Name: "use of keys", Run: uses.Run},
 		{
-			Name:  "clickhouse",
-			Start: func(ctx context.Context) error { return checkSchema(ctx, s.ClickHouse, t.Log) },
+			Name: "clickhouse",
 			Stop: func(context.Context) error {
+				engine.Close()
 				runner.Close()
-				return nil
+				return errors.Join(rows.Close(), versions.Close(), dirty.Close())
 			},
 		},
+		// Without Kafka it answers questions, and "changes" says what it lacks.
+		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
+		{Name: "use of keys", Run: uses.Run},
 		changes,
 	}, relay, people.parts, []lifecycle.Part{
 		quotas.part(),
+		erasures(s, t, db),
+		expiry(s, t, db),
+		prober(s, t, db),
 		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
 	}), nil
-}
-
-// checkSchema waits until ClickHouse answers, and returns what it has to say.
-func checkSchema(ctx context.Context, cfg config.ClickHouse, log *slog.Logger) error {
-	for {
-		err := clickhouse.CheckSchema(ctx, cfg)
-		if err == nil || errors.Is(err, clickhouse.ErrSchema) {
-			return err
-		}
-		log.LogAttrs(ctx, slog.LevelWarn, "waiting for ClickHouse", slog.Any("error", err))
-		select {
-		case <-time.After(schemaRetry):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

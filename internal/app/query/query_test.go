@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -75,14 +76,46 @@ func TestPartsStartAndAreReadyOnAMigratedSystem(t *testing.T) {
 	}
 }
 
-func TestPartsRefuseASchemaThatIsNotTheirs(t *testing.T) {
+func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
-	if _, err := run(t, s); err == nil || !strings.Contains(err.Error(), "metadata store") {
-		t.Errorf("an empty metadata store: %v", err)
+	tel, r := telemetry.Discard(), &lifecycle.Readiness{}
+	parts, err := Parts(t.Context(), s, tel, r)
+	if err != nil {
+		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, parts...)
+	}()
+	says := func(want ...string) {
+		t.Helper()
+		testkit.Eventually(t, time.Minute, func() error {
+			err := r.Err(ctx)
+			for _, w := range want {
+				if err == nil || !strings.Contains(err.Error(), w) {
+					return fmt.Errorf("it says %w, want %q", err, w)
+				}
+			}
+			return nil
+		})
+	}
+	const tables = "waiting for ClickHouse: ClickHouse schema does not fit this build: database "
+	says("waiting for the metadata store: the metadata store's schema is too old; run `millrace migrate`", tables)
 	migrateStore(t, s)
-	if _, err := run(t, s); err == nil || !strings.Contains(err.Error(), "millrace migrate") {
-		t.Errorf("an empty ClickHouse: %v", err)
+	testkit.Eventually(t, time.Minute, func() error {
+		if err := r.Err(ctx); strings.Contains(err.Error(), "metadata store") {
+			return err
+		}
+		return nil
+	})
+	says(tables, `run "millrace migrate"`)
+	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil { // it stops when it is ready
+		t.Errorf("lifecycle.Run() = %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -16,6 +17,7 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store) managem
 		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(), Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
 	}, db, nil)
 	deps.Websites = management.Websites{Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL()}
+	deps.Profiles = management.Profiles{Service: erasure.NewService(db, nil), Websites: websites}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	return deps
 }

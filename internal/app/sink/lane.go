@@ -24,7 +24,6 @@ import (
 type lane struct {
 	name   string // as in sink.lanes, and as metrics call it
 	topics []string
-	table  *clickhouse.Table
 	// settings are what differs from the live lane's.
 	settings func(config.Sink) config.Sink
 	// paced says that the lane leaves most of the server to the others.
@@ -34,13 +33,14 @@ type lane struct {
 // lanes lists them.
 var lanes = []lane{
 	{
-		name: "live", topics: []string{record.TopicEvents}, table: &clickhouse.Events,
+		name: "live", topics: []string{record.TopicEvents},
 		settings: func(c config.Sink) config.Sink { return c },
 	},
 	{
-		name: "backfill", topics: []string{record.TopicEventsBackfill}, table: &clickhouse.Events, paced: true,
+		name: "backfill", topics: []string{record.TopicEventsBackfill}, paced: true,
 		settings: backfill,
 	},
+	{name: "web", topics: kafka.WebTopics, settings: web},
 }
 
 // backfillWait is how long a record of the backfill lane waits for others: its
@@ -55,6 +55,27 @@ func backfill(c config.Sink) config.Sink {
 	c.Connections = 1
 	c.MaxWait = max(c.MaxWait, backfillWait)
 	c.MaxMemory = max(c.MaxMemory/4, leastMemory)
+	c.WindowMemory = max(c.WindowMemory/4, leastMemory)
+	return c
+}
+
+// The web lane's ranges are small and many: each of its topics has as many
+// partitions as events have. So its records wait for others too, and few inserts
+// and little memory are left to it: what it stores is never much of the whole.
+const (
+	webWait  = 2 * time.Second
+	webRows  = 16_384
+	webBytes = 8 << 20
+)
+
+// web makes the web lane's settings of the live lane's: a group of its own, one
+// insert at a time, and an eighth of the memory.
+func web(c config.Sink) config.Sink {
+	c.Group = kafka.WebGroup(c.Group)
+	c.Connections = 1
+	c.MaxWait = max(c.MaxWait, webWait)
+	c.MaxRows, c.MaxBytes = min(c.MaxRows, webRows), min(c.MaxBytes, webBytes)
+	c.MaxMemory = max(c.MaxMemory/8, leastMemory)
 	c.WindowMemory = max(c.WindowMemory/4, leastMemory)
 	return c
 }
@@ -77,7 +98,7 @@ type running struct {
 }
 
 // build makes a lane's parts; they connect when they run.
-func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhouse.Ledger, testing sink.Testing) (running, error) {
+func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhouse.Ledger, erased sink.Tombstones, testing sink.Testing) (running, error) {
 	cfg := l.settings(s.Sink)
 	metrics := prometheus.WrapRegistererWith(prometheus.Labels{"lane": l.name}, t.Registry)
 	log := t.Log.With(slog.String("lane", l.name))
@@ -87,14 +108,14 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 	if err != nil {
 		return running{}, fmt.Errorf("sink: %w", err)
 	}
-	inserter := clickhouse.NewInserter(s.ClickHouse, l.table, "")
+	inserter := clickhouse.NewInserter(s.ClickHouse, "")
 	metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_known_inserts_total",
 		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again there.",
 	}, func() float64 { return float64(inserter.Known()) }))
 	deps := sink.Deps{
 		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
-		Ledger: ledger, Testing: testing,
+		Ledger: ledger, Tombstones: erased, Testing: testing,
 	}
 	if l.paced {
 		deps.Pacer = newPacer(cfg, inserter, metrics)

@@ -17,7 +17,7 @@ const (
 	// buffers, blocks as they are sent, and room for the collector to work in. It is
 	// measured: with the default budget the process stays below 512 MB and 40 bytes
 	// a key.
-	besides = 256 << 20
+	besides = 228 << 20
 	// keyRoom is what a window's key is given: its table is made anew piece by
 	// piece.
 	keyRoom = 40

@@ -91,3 +91,16 @@ func (e *devEnv) fillAddresses(s config.Settings) {
 	e.KafkaBrokers = strings.Join(s.Kafka.Brokers, ",")
 	e.ClickHouseAddr = strings.Join(s.ClickHouse.Addr, ",")
 }
+
+// DevEnv returns the lines of the dev.env of a data folder, by their names, so that
+// a command beside a standalone needs no flags. It is empty where there is none.
+func DevEnv(dir string) (map[string]string, error) {
+	e, err := readDevEnv(filepath.Join(dir, devEnvFile))
+	lines := map[string]string{}
+	for _, l := range devEnvLines {
+		if v := *l.of(&e); v != "" {
+			lines[l.name] = v
+		}
+	}
+	return lines, err
+}

@@ -21,7 +21,7 @@ func Local(s config.Settings) config.Settings {
 	if len(s.ClickHouse.Addr) == 0 {
 		s.ClickHouse.Addr = []string{s.Embedded.ClickHouse.Listen}
 	}
-	if s.Store.URL == "" {
+	if !s.Store.IsSet() {
 		s.Store.URL = config.Secret("sqlite:" + filepath.Join(s.Data.Dir, storeFile))
 	}
 	return s

@@ -3,25 +3,45 @@ package standalone
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/store"
 )
 
-// prepare brings every backend to what the daemons expect and makes sure that
-// there is somebody to send and query events.
-func (r *run) prepare(ctx context.Context, f *folder) (err error) {
+// preparation is the part that starts when every backend is what the daemons expect.
+func (r *run) preparation(f *folder, log *slog.Logger, readiness *lifecycle.Readiness) lifecycle.Part {
+	return lifecycle.Part{Name: "topics and tables", Start: func(ctx context.Context) error {
+		err := r.prepare(ctx, f, log, readiness)
+		if err == nil {
+			r.out.notify("starting the daemons")
+		}
+		return err
+	}}
+}
+
+// prepare waits for the backends that are not embedded, brings every one to what the
+// daemons expect, and makes sure that there is somebody to send and query events.
+func (r *run) prepare(ctx context.Context, f *folder, log *slog.Logger, readiness *lifecycle.Readiness) (err error) {
 	r.out.notify("preparing the topics and tables")
-	db, err := store.Open(ctx, r.s.Store.URL.Reveal(), store.Options{})
+	db, err := store.New(r.s.Store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	db.LogTo(log)
+	if err := lifecycle.AwaitServers(
+		ctx, log, readiness,
+		db.Awaited().Answering(), clickhouse.Awaited(r.s.ClickHouse, nil).Answering(), kafka.Awaited(r.s.Kafka).Answering(),
+	); err != nil {
+		return err
+	}
 	if err := db.Migrate(ctx); err != nil {
 		return err
 	}
-	if err := clickhouse.Migrate(ctx, r.s.ClickHouse); err != nil {
+	if err := db.Alone(ctx, func(ctx context.Context) error { return clickhouse.Migrate(ctx, r.s.ClickHouse) }); err != nil {
 		return err
 	}
 	if _, err := kafka.EnsureTopics(ctx, r.s.Kafka); err != nil {

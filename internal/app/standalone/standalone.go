@@ -97,17 +97,13 @@ func (r *run) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, backends.Close()) }()
 	r.s = backends.settings
 
-	if err := r.prepare(ctx, folder); err != nil {
-		return err
-	}
-	r.out.notify("starting the daemons")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var untold error
 	err = daemon.Run(ctx, Component, r.s, r.stderr,
 		func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, readiness *lifecycle.Readiness) ([]lifecycle.Part, error) {
 			parts, err := daemonParts(ctx, s, t, readiness)
-			return slices.Concat([]lifecycle.Part{backends.part()}, parts, []lifecycle.Part{awaitDaemons(readiness)}), err
+			return slices.Concat([]lifecycle.Part{backends.part(), r.preparation(folder, t.Log, readiness)}, parts, []lifecycle.Part{awaitDaemons(readiness)}), err
 		},
 		func() {
 			if untold = r.ready(folder, backends); untold != nil {

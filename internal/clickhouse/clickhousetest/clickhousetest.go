@@ -33,7 +33,7 @@ import (
 const envLibrary = "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"
 
 const (
-	dropTimeout = 30 * time.Second
+	dropTimeout = 3 * time.Minute
 	retryEvery  = 100 * time.Millisecond
 )
 
@@ -91,11 +91,38 @@ func start() {
 		return
 	}
 	// The server outlives the test that happens to be first.
-	shared.server, shared.err = chserver.Start(context.Background(), chserver.Config{
-		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: shared.dir,
+	shared.server, shared.err = chserver.Start(context.Background(), serverIn(shared.dir))
+}
+
+func serverIn(dir string) chserver.Config {
+	return chserver.Config{
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: dir,
 		Library: os.Getenv(envLibrary), //nolint:forbidigo // tests have no settings but this one
 		Log:     slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+}
+
+// Users starts a server for this test alone, which besides the user that may do
+// everything has users with grants, such as "SELECT ON *.*", by name. It returns the
+// settings of the former. Nobody has a password, and nobody may try one, nor a name
+// that is not there: the server falls over a refused login.
+func Users(tb testing.TB, grants map[string][]string) config.ClickHouse {
+	tb.Helper()
+	Server(tb) // leaves out, or fails, without the library
+	cfg := serverIn(tb.TempDir())
+	cfg.Users = grants
+	server, err := chserver.Start(tb.Context(), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			tb.Error(err)
+		}
 	})
+	settings := config.Default().ClickHouse
+	settings.Addr = []string{server.Addr()}
+	return settings
 }
 
 func stop() error {

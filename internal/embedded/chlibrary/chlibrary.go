@@ -20,8 +20,9 @@ import (
 const (
 	// Version is the pinned version of the npm packages.
 	Version = "26.7.3-stable.1"
-	// EngineVersion is what a person calls it.
-	EngineVersion = "26.7.3"
+	// EngineVersion is what a person calls it; `SELECT version()` says it whole, which is
+	// not the package's.
+	EngineVersion = "26.7"
 	// Folder is where a repository keeps it, below its root; ignored by git.
 	Folder = ".cache/clickhouse"
 	// downloadMB and unpackedMB are rough sizes, for progress lines.

@@ -5,6 +5,7 @@ package chserver_test
 import (
 	"encoding/xml"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,8 +46,9 @@ func runIfFakeBinary() {
 	}
 	os.Stdin = r
 	os.Args = []string{
-		os.Args[0], "__millrace-clickhouse-library", os.Getenv(fakeBinary), "clickhouse", "--path=" + c.Path,
-		"--listen_host=" + c.ListenHost, "--tcp_port=" + c.TCPPort, "--http_port=" + c.HTTPPort,
+		os.Args[0], "__millrace-clickhouse-library", os.Getenv(fakeBinary),
+		net.JoinHostPort(c.ListenHost, c.TCPPort), net.JoinHostPort(c.ListenHost, c.HTTPPort),
+		"clickhouse", "--path=" + c.Path,
 		"--query", "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(1) FROM system.numbers FORMAT Null SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 1",
 	}
 	chserver.RunIfChild()

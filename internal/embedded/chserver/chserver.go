@@ -48,6 +48,10 @@ type Config struct {
 	// Library is a libchdb file, or a folder that npm installed it into; empty
 	// searches the usual places. Set, it goes before a binary on PATH.
 	Library string
+	// Users are accounts besides the one that may do everything, by name, with what
+	// each is granted, such as "SELECT ON *.*". They have no passwords: they are for
+	// trying what somebody may do.
+	Users map[string][]string
 	// Log is told of restarts; required.
 	Log *slog.Logger
 	// Notify is told of progress, one line for a person at a time; nil means
@@ -131,7 +135,7 @@ func (s *Server) start(ctx context.Context) (*child, error) {
 	if err := loopback.Free(ctx, s.http, settingHTTPListen, portWait); err != nil {
 		return nil, err
 	}
-	args, err := s.engine.args(s.cfg.Dir, s.addr, s.http)
+	args, err := s.engine.args(s.cfg.Dir, s.addr, s.http, s.cfg.Users)
 	if err != nil {
 		return nil, err
 	}

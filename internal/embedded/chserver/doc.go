@@ -7,6 +7,9 @@
 // configured binary, else from a clickhouse binary on PATH, else from the
 // library that package chlibrary finds.
 //
+// No client ends it: the library's own listeners would, at any error that ends a
+// connection, so they stand behind a relay.
+//
 // It refuses addresses that another machine could reach, because the server
 // knows no passwords, and two servers on one folder.
 //

@@ -42,6 +42,9 @@ func findEngine(cfg Config) (engine, error) {
 			return engine{binary: path}, nil
 		}
 	}
+	if errNoLibrary != nil {
+		return engine{}, errNoLibrary
+	}
 	path, err := chlibrary.Find(cfg.Library)
 	if errors.Is(err, chlibrary.ErrMissing) {
 		return engine{}, fmt.Errorf("%w; run make clickhouse, or put a clickhouse binary on PATH", err)
@@ -70,11 +73,12 @@ type place struct {
 	// Server is true for a binary, which needs what clickhouse-local takes from
 	// its arguments.
 	Server bool
+	Users  map[string][]string
 }
 
 // args writes the configuration and returns the child's arguments.
-func (e engine) args(dir, addr, http string) ([]string, error) {
-	p := place{Dir: dir, Server: e.binary != ""}
+func (e engine) args(dir, addr, http string, users map[string][]string) ([]string, error) {
+	p := place{Dir: dir, Server: e.binary != "", Users: users}
 	var err error
 	if p.Host, p.Port, err = net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("reading the address of ClickHouse: %w", err)
@@ -94,10 +98,9 @@ func (e engine) args(dir, addr, http string) ([]string, error) {
 		return []string{modeBinary, e.binary, "server", "--config-file=" + file}, nil
 	}
 	return []string{
-		modeLibrary, e.library,
+		modeLibrary, e.library, addr, http,
 		"clickhouse", "--config-file=" + file, "--log-level=warning",
 		"--path=" + filepath.Join(dir, "store"),
-		"--listen_host=" + p.Host, "--tcp_port=" + p.Port, "--http_port=" + p.HTTPPort,
 		"--structure", "x String", "--input-format", "LineAsString",
 		"--query", "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT x FROM table FORMAT Null",
 	}, nil

@@ -16,10 +16,10 @@ func RunIfChild() {
 		return
 	}
 	var err error
-	switch os.Args[1] {
-	case modeLibrary:
-		err = serveLibrary(os.Args[2], os.Args[3:])
-	case modeBinary:
+	switch {
+	case os.Args[1] == modeLibrary && len(os.Args) > 5:
+		err = serveLibrary(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
+	case os.Args[1] == modeBinary:
 		err = serveBinary(os.Args[2:])
 	default:
 		return

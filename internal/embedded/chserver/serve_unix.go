@@ -8,38 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
-	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
-
-// serveLibrary runs clickhouse-local out of the library; it returns when standard
-// input has ended.
-func serveLibrary(path string, args []string) error {
-	runtime.LockOSThread()
-	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
-	if err != nil {
-		return fmt.Errorf("loading %s: %w", path, err)
-	}
-	symbol, err := purego.Dlsym(handle, "chdb_query_cmdline")
-	if err != nil {
-		return fmt.Errorf("looking into %s: %w", path, err)
-	}
-	var query func(argc int32, argv **byte) unsafe.Pointer
-	purego.RegisterFunc(&query, symbol)
-
-	argv := make([]*byte, 0, len(args)+1)
-	for _, arg := range args {
-		argv = append(argv, &append([]byte(arg), 0)[0])
-	}
-	argv = append(argv, nil)
-	query(int32(len(args)), &argv[0])
-	runtime.KeepAlive(argv)
-	return nil
-}
 
 // binaryStopWait leaves our parent, which waits for stopWait, the time to see the
 // end.

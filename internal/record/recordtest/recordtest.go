@@ -30,12 +30,19 @@ func Validate(tb testing.TB, rec *record.Record) {
 	}
 }
 
+// schemaOf names the schema of each topic of events.
+var schemaOf = map[string]string{
+	"events.v1": "events.v1", "events.backfill.v1": "events.v1", "vitals.v1": "vitals.v1", "errors.v1": "errors.v1",
+	"identities.v1": "identities.v1", "ingestion.v1": "ingestion.v1",
+}
+
 // Check is Validate without a test.
 func Check(rec *record.Record) error {
-	if rec.Topic != record.TopicEvents && rec.Topic != record.TopicEventsBackfill {
+	schema, ok := schemaOf[rec.Topic]
+	if !ok {
 		return fmt.Errorf("no contract is known for topic %q", rec.Topic)
 	}
-	if err := CheckValue(record.TopicEvents, rec.Value); err != nil {
+	if err := CheckValue(schema, rec.Value); err != nil {
 		return err
 	}
 	var v envelope
@@ -48,7 +55,7 @@ func Check(rec *record.Record) error {
 	if rec.Time.UnixMilli() != v.ReceivedAt {
 		return fmt.Errorf("timestamp is %d, receivedAt %d", rec.Time.UnixMilli(), v.ReceivedAt)
 	}
-	return v.checkHeaders(rec.Headers)
+	return v.checkHeaders(schema, rec.Headers)
 }
 
 // CheckValue holds a value against the schema of that name.
@@ -87,7 +94,7 @@ func (v *envelope) owner() string {
 	return v.Organization
 }
 
-func (v *envelope) checkHeaders(list []record.Header) error {
+func (v *envelope) checkHeaders(schema string, list []record.Header) error {
 	got := map[string]string{}
 	for _, h := range list {
 		if _, twice := got[h.Key]; twice {
@@ -96,7 +103,7 @@ func (v *envelope) checkHeaders(list []record.Header) error {
 		got[h.Key] = string(h.Value)
 	}
 	for key, want := range map[string]string{
-		"schema": "events.v1", "type": v.Type, "website": v.Website, "organization": v.Organization,
+		"schema": schema, "type": v.Type, "website": v.Website, "organization": v.Organization,
 		"received-at": strconv.FormatInt(v.ReceivedAt, 10), "eid": eventHash(v.owner(), v.ID),
 	} {
 		if value, ok := got[key]; !ok || value != want {

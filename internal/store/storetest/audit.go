@@ -37,6 +37,22 @@ var auditTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("AuditEntries() (-want +got):\n%s", diff)
 		}
 	},
+	"what changed nothing is remembered by itself, once": func(t *testing.T, f *Fixture) {
+		want := audit.New(somebody, "org_1", "events", "exported", kept(Start)).Of("web_1", "Shop").With(map[string]audit.Change{"rows": {To: 3.0}})
+		if err := f.Store().Remember(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Store().Remember(t.Context(), want); err == nil {
+			t.Error("the same entry is remembered twice")
+		}
+		got, err := f.Store().AuditEntries(t.Context(), audit.Filter{OrganizationID: "org_1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]audit.Entry{want}, got); diff != "" {
+			t.Errorf("AuditEntries() (-want +got):\n%s", diff)
+		}
+	},
 	"entries are filtered and read newest first": func(t *testing.T, f *Fixture) {
 		other := audit.By{Actor: audit.Actor{Type: audit.APIKey, ID: "key_1", Name: "ci"}}
 		f.record(1, audit.New(somebody, "org_1", "website", "created", Start).Of("web_1", "Shop"))

@@ -57,42 +57,42 @@ var saltTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("%d salts were handed out, want 1", len(got))
 		}
 	},
-	"a salt is deleted 48 hours after its day began": func(t *testing.T, f *Fixture) {
+	"the salts of days before one are destroyed, and no others": func(t *testing.T, f *Fixture) {
 		s := f.Store()
-		midnight := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-		f.Clock.Set(midnight)
-		first, err := s.Salt(t.Context(), midnight)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tc := range []struct {
-			after time.Duration
-			kept  bool
-		}{{0, true}, {48*time.Hour - 1, true}, {48 * time.Hour, false}} {
-			f.Clock.Set(midnight.Add(tc.after))
-			if err := s.PruneSalts(t.Context()); err != nil {
+		midnight := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+		made := map[time.Time][]byte{}
+		for days := -2; days <= 1; days++ {
+			day := midnight.AddDate(0, 0, days)
+			salt, err := s.Salt(t.Context(), day.Add(13*time.Hour))
+			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := s.Salt(t.Context(), midnight)
-			if err != nil || bytes.Equal(again, first) != tc.kept {
-				t.Errorf("after %s: kept %t, %v, want %t", tc.after, bytes.Equal(again, first), err, tc.kept)
+			made[day] = salt
+		}
+		for _, tc := range []struct {
+			first time.Time
+			kept  int
+		}{
+			{midnight.AddDate(0, 0, -2), 4},
+			{midnight.Add(-time.Millisecond), 3}, // still yesterday
+			{midnight.In(time.FixedZone("", -5*3600)), 2},
+			{midnight, 2},
+		} {
+			if err := s.PruneSalts(t.Context(), tc.first); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := s.Salts(t.Context())
+			if err != nil || len(kept) != tc.kept {
+				t.Errorf("%d salts are left from %s on, %v; want %d", len(kept), tc.first, err, tc.kept)
+			}
+			for day, salt := range kept {
+				if !bytes.Equal(salt, made[day]) {
+					t.Errorf("the salt of %s has changed", day)
+				}
 			}
 		}
-	},
-	"making a new day's salt deletes old ones": func(t *testing.T, f *Fixture) {
-		s := f.Store()
-		f.Clock.Set(Start)
-		first, err := s.Salt(t.Context(), Start)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Clock.Set(Start.Add(72 * time.Hour))
-		if _, err := s.Salt(t.Context(), f.Clock.Now()); err != nil {
-			t.Fatal(err)
-		}
-		again, err := s.Salt(t.Context(), Start)
-		if err != nil || bytes.Equal(again, first) {
-			t.Errorf("the old salt is there still: %v", err)
+		if again, err := s.Salt(t.Context(), midnight.Add(-1)); err != nil || bytes.Equal(again, made[midnight.AddDate(0, 0, -1)]) {
+			t.Errorf("a destroyed salt came back: %v", err)
 		}
 	},
 }

@@ -148,7 +148,7 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 			if err := tx.DeleteOrganization(ctx, somebody, o.ID, Start); err != nil {
 				return err
 			}
-			outside, cancel := context.WithTimeout(ctx, 2*time.Second)
+			outside, cancel := context.WithTimeout(ctx, 30*time.Second)
 			defer cancel()
 			_, err := s.OrganizationByID(outside, o.ID)
 			return err

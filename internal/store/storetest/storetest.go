@@ -24,7 +24,7 @@ func Run(t *testing.T, url URL) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
 		schemaTests, organizationTests, peopleTests, invitationTests, sessionTests, websiteTests, keyTests, saltTests,
-		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests,
+		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests,
 	} {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func newFixture(tb testing.TB, url URL) *Fixture {
 // Open opens the database once more, without migrating it.
 func (f *Fixture) Open() *store.Store {
 	f.tb.Helper()
-	s, err := store.Open(f.tb.Context(), f.URL, store.Options{Now: f.Clock.Now})
+	s, err := store.Open(f.tb.Context(), f.URL, store.Options{Now: f.Clock.Now, Timeout: time.Minute})
 	if err != nil {
 		f.tb.Fatal(err)
 	}

@@ -33,7 +33,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			Settings: website.Settings{
 				AllowedOrigins: []string{"*.example.com", awkward}, AllowedIPs: []string{"10.0.0.0/8", "::1"},
 				ExcludedPaths: []string{"/admin/**"}, ExcludedIPs: []string{"192.0.2.1"}, MaskPatterns: []string{"/users/*"},
-				AnonymizeVisitorIDs: "auto", SessionTimeoutMinutes: 5, KeepBots: true, DataRetentionDays: 90, TrackQueryParams: []string{"q"},
+				AnonymizeVisitorIDs: "auto", SessionTimeoutMinutes: 5, KeepBots: true, HonorGlobalPrivacyControl: true, HonorDoNotTrack: true, DataRetentionDays: 90, TrackQueryParams: []string{"q"},
 			},
 			CreatedAt: Start, UpdatedAt: Start.Add(time.Minute), CreatedBy: "usr_1",
 		}

@@ -130,6 +130,18 @@ func TestMatcher(t *testing.T) {
 	}
 }
 
+func TestMatchJSONSaysWhatDiffers(t *testing.T) {
+	t.Parallel()
+	if err := MatchJSON([]byte(`{"a":[{"b":"<string>"}]}`), []byte(`{"a":[{"b":"x","c":1}]}`)); err != nil {
+		t.Errorf("MatchJSON() = %v", err)
+	}
+	for got, want := range map[string]string{`{"a":[{"b":1}]}`: "a.0.b", `{"a":[]}`: "a: got 0 elements", `{`: "reading"} {
+		if err := MatchJSON([]byte(`{"a":[{"b":"<string>"}]}`), []byte(got)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("MatchJSON(%s) = %v, want it to say %q", got, err, want)
+		}
+	}
+}
+
 func TestLoadRefusesFilesThatSayLessThanTheySeemTo(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

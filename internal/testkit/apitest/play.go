@@ -24,6 +24,8 @@ type Player struct {
 	Vars Vars
 	// Document is what every answer is held against besides; nil for none.
 	Document *OpenAPI
+	// Documents are those of single hosts, by host and port, in place of Document.
+	Documents map[string]*OpenAPI
 }
 
 // Play runs one case, a subtest a step, in order; a step that fails does not keep
@@ -67,8 +69,12 @@ func (p *Player) step(ctx context.Context, s *Step, vars Vars) error {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
 	err = s.Response.check(resp, body, vars)
-	if p.Document != nil {
-		err = errors.Join(err, p.Document.Check(req.Method, req.URL.Path, resp.StatusCode, resp.Header, body))
+	doc, ok := p.Documents[req.URL.Host]
+	if !ok {
+		doc = p.Document
+	}
+	if doc != nil {
+		err = errors.Join(err, doc.Check(req.Method, req.URL.Path, resp.StatusCode, resp.Header, body))
 	}
 	if err != nil {
 		return fmt.Errorf("%s %s: %w\nanswer: %d %s", s.Request.Method, s.Request.URL, err, resp.StatusCode, shorten(body))

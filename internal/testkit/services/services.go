@@ -1,5 +1,5 @@
-// Package services gives tests real servers: Apache Kafka, PostgreSQL and Redis,
-// started by tools/services.
+// Package services gives tests real servers: Apache Kafka, PostgreSQL, Redis and
+// Kubernetes' API server, started by tools/services.
 //
 // One server of a kind is shared by all tests of a test binary and ends with it;
 // each test gets a topic prefix, or a database, of its own. A test that stops
@@ -31,6 +31,8 @@ const (
 	KindKafkaACL Kind = "kafka-acl" // with users and an authorizer; for Own
 	KindPostgres Kind = "postgres"
 	KindRedis    Kind = "redis"
+	// KindKubernetes is Kubernetes' API server without controllers; for Own.
+	KindKubernetes Kind = "kubernetes"
 )
 
 // startTimeout allows for a fresh machine, on which packages are installed and
@@ -138,3 +140,6 @@ func leaveOutWhenShort(tb testing.TB, kind Kind) {
 		tb.Skipf("left out under -short: needs a real %s", kind)
 	}
 }
+
+// Address is where the server is, as tools/services says it.
+func (s *Server) Address() string { return s.value }

@@ -9,10 +9,27 @@ const (
 	// Events that were old when they arrived, so that history does not slow live
 	// data.
 	TopicEventsBackfillV1 = "events.backfill.v1"
+	// Measurements of how pages did in browsers.
+	TopicVitalsV1 = "vitals.v1"
+	// Errors in the scripts of pages.
+	TopicErrorsV1 = "errors.v1"
+	// Who visitors are, and what is told of them.
+	TopicIdentitiesV1 = "identities.v1"
+	// How many events each edge accepted and refused, per owner, minute and
+	// outcome.
+	TopicIngestionV1 = "ingestion.v1"
 	// Records of events.v1 that cannot be stored, with the reason.
 	TopicEventsV1DLQ = "events.v1.dlq"
 	// Records of events.backfill.v1 that cannot be stored, with the reason.
 	TopicEventsBackfillV1DLQ = "events.backfill.v1.dlq"
+	// Records of vitals.v1 that cannot be stored, with the reason.
+	TopicVitalsV1DLQ = "vitals.v1.dlq"
+	// Records of errors.v1 that cannot be stored, with the reason.
+	TopicErrorsV1DLQ = "errors.v1.dlq"
+	// Records of identities.v1 that cannot be stored, with the reason.
+	TopicIdentitiesV1DLQ = "identities.v1.dlq"
+	// Records of ingestion.v1 that cannot be stored, with the reason.
+	TopicIngestionV1DLQ = "ingestion.v1.dlq"
 	// What became of dead letters: sent again, or parked.
 	TopicDLQMarksV1 = "dlq.marks.v1"
 	// Changes of keys, websites, sessions, organizations and quotas, for

@@ -14,9 +14,9 @@ type goldenRecord struct {
 	Value   json.RawMessage `json:"value"`
 }
 
-func goldenRecords(t *testing.T) map[string]goldenRecord {
+func goldenRecords(t *testing.T, topic string) map[string]goldenRecord {
 	t.Helper()
-	files, err := filepath.Glob("../../../internal/record/testdata/golden/events.v1/*.json")
+	files, err := filepath.Glob("../../../internal/record/testdata/golden/" + topic + "/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d golden records, %v", len(files), err)
 	}
@@ -36,11 +36,11 @@ func goldenRecords(t *testing.T) map[string]goldenRecord {
 }
 
 // roundTrip decodes a value, whose fields must all be known, and encodes it.
-func roundTrip(t *testing.T, value []byte) (EventsV1, []byte) {
+func roundTrip[T any](t *testing.T, value []byte) (T, []byte) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.DisallowUnknownFields()
-	var e EventsV1
+	var e T
 	if err := dec.Decode(&e); err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +55,18 @@ func roundTrip(t *testing.T, value []byte) (EventsV1, []byte) {
 
 func TestGoldenRecordsPassThroughUnchanged(t *testing.T) {
 	t.Parallel()
-	for name, g := range goldenRecords(t) {
-		if _, got := roundTrip(t, g.Value); !bytes.Equal(got, g.Value) {
-			t.Errorf("%s:\n got %s\nwant %s", name, got, g.Value)
+	passThrough[EventsV1](t, TopicEventsV1)
+	passThrough[VitalsV1](t, TopicVitalsV1)
+	passThrough[ErrorsV1](t, TopicErrorsV1)
+	passThrough[IdentitiesV1](t, TopicIdentitiesV1)
+	passThrough[IngestionV1](t, TopicIngestionV1)
+}
+
+func passThrough[T any](t *testing.T, topic string) {
+	t.Helper()
+	for name, g := range goldenRecords(t, topic) {
+		if _, got := roundTrip[T](t, g.Value); !bytes.Equal(got, g.Value) {
+			t.Errorf("%s/%s:\n got %s\nwant %s", topic, name, got, g.Value)
 		}
 	}
 }
@@ -67,7 +76,7 @@ func TestEveryFieldPassesThroughUnchanged(t *testing.T) {
 	const value = `{"v":1,"id":"i","idGenerated":true,"organization":"o","website":"w","owner":"w","type":"custom","name":"<&>",` +
 		`"ts":946684800000,"rawTs":8640000000000000,"receivedAt":946684800002,"anonymousId":"a","profileId":"p","sessionId":"s",` +
 		`"path":"/","namespace":"ns","source":"src","properties":{"k":[1.50,12345678901234567890]}}`
-	e, got := roundTrip(t, []byte(value))
+	e, got := roundTrip[EventsV1](t, []byte(value))
 	if string(got) != value {
 		t.Errorf("\n got %s\nwant %s", got, value)
 	}
@@ -78,8 +87,8 @@ func TestEveryFieldPassesThroughUnchanged(t *testing.T) {
 
 func TestTheIdentityIsThatOfTheHeader(t *testing.T) {
 	t.Parallel()
-	for name, g := range goldenRecords(t) {
-		e, _ := roundTrip(t, g.Value)
+	for name, g := range goldenRecords(t, TopicEventsV1) {
+		e, _ := roundTrip[EventsV1](t, g.Value)
 		for _, h := range g.Headers {
 			if h[0] == HeaderEID && h[1] != EID(e.Owner, e.ID) {
 				t.Errorf("%s: EID() = %s, the header says %s", name, EID(e.Owner, e.ID), h[1])

@@ -10,8 +10,9 @@ import "encoding/json"
 type EventsV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// The caller's eventId, or a UUIDv7 made at receipt when the caller sent
-	// none. Two records with the same owner and id are the same event.
+	// The caller's eventId, or one made at receipt when the caller sent none: a
+	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
+	// it says. Two records with the same owner and id are the same event.
 	ID string `json:"id"`
 	// True when the caller sent no eventId. Absent otherwise.
 	IDGenerated bool `json:"idGenerated,omitempty"`
@@ -22,8 +23,9 @@ type EventsV1 struct {
 	// The website, or the organization where there is no website. Equal to the
 	// record's key.
 	Owner string `json:"owner"`
-	// Kind of event. "custom" is what POST /track takes; a reader must expect
-	// kinds that it does not know.
+	// Kind of event: "custom" is what callers name, "page_view", "page_exit",
+	// "outgoing_link" and "engagement" are what browsers tell by themselves. A
+	// reader must expect kinds that it does not know.
 	Type string `json:"type"`
 	// Name of the event.
 	Name string `json:"name"`
@@ -48,9 +50,377 @@ type EventsV1 struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Source of the event, as sent.
 	Source string `json:"source,omitempty"`
+	// Host of the page, in lower case, without www. and without the usual port.
+	Host string `json:"host,omitempty"`
+	// Title of the page.
+	Title string `json:"title,omitempty"`
+	// Address that led to the page, without query.
+	Referrer string `json:"referrer,omitempty"`
+	// Its host, without www.
+	ReferrerHost string `json:"referrerHost,omitempty"`
+	// What it is: direct, internal, search, social, ai, email, video or other.
+	ReferrerKind string `json:"referrerKind,omitempty"`
+	// What it is called, such as Google; else its host.
+	ReferrerName string `json:"referrerName,omitempty"`
+	// Campaign parameter utm_source.
+	UTMSource string `json:"utmSource,omitempty"`
+	// Campaign parameter utm_medium.
+	UTMMedium string `json:"utmMedium,omitempty"`
+	// Campaign parameter utm_campaign.
+	UTMCampaign string `json:"utmCampaign,omitempty"`
+	// Campaign parameter utm_term.
+	UTMTerm string `json:"utmTerm,omitempty"`
+	// Campaign parameter utm_content.
+	UTMContent string `json:"utmContent,omitempty"`
+	// Parameter by which an advertiser marks a click, such as gclid.
+	ClickKind string `json:"clickKind,omitempty"`
+	// Its value.
+	ClickID string `json:"clickId,omitempty"`
+	// Browser.
+	Browser string `json:"browser,omitempty"`
+	// Its version.
+	BrowserVersion string `json:"browserVersion,omitempty"`
+	// Operating system.
+	OS string `json:"os,omitempty"`
+	// Its version.
+	OSVersion string `json:"osVersion,omitempty"`
+	// Kind of device: desktop, mobile, tablet, tv or other.
+	Device string `json:"device,omitempty"`
+	// Country of the visitor, ISO 3166-1 alpha-2.
+	Country string `json:"country,omitempty"`
+	// Region within the country.
+	Region string `json:"region,omitempty"`
+	// City.
+	City string `json:"city,omitempty"`
+	// Name of the program, where it is one that says so.
+	Bot string `json:"bot,omitempty"`
+	// What the program is for, such as crawler.
+	BotKind string `json:"botKind,omitempty"`
+	// Language of the browser, such as de-AT.
+	Language string `json:"language,omitempty"`
+	// Time zone of the browser, an IANA name.
+	Timezone string `json:"timezone,omitempty"`
+	// Size of the screen, such as 1920x1080.
+	Screen string `json:"screen,omitempty"`
+	// Size of the window's inside.
+	Viewport string `json:"viewport,omitempty"`
+	// Kind of connection, such as 4g.
+	Connection string `json:"connection,omitempty"`
+	// Address of the link that was followed.
+	Href string `json:"href,omitempty"`
+	// Text of the link.
+	LinkText string `json:"linkText,omitempty"`
+	// Value of the metric, or count of events.
+	Value *float64 `json:"value,omitempty"`
+	// Seconds that the page was open.
+	TimeOnPage *float64 `json:"timeOnPage,omitempty"`
+	// How far the page was scrolled, in percent.
+	ScrollDepth *float64 `json:"scrollDepth,omitempty"`
+	// Clicks, keys and touches on the page.
+	Interactions *float64 `json:"interactions,omitempty"`
+	// Pages of the session so far.
+	PageCount *float64 `json:"pageCount,omitempty"`
+	// Milliseconds until the page was loaded.
+	LoadTime *float64 `json:"loadTime,omitempty"`
+	// Milliseconds until its DOM was ready.
+	DOMReady *float64 `json:"domReady,omitempty"`
+	// Milliseconds until its DOM was interactive.
+	DOMInteractive *float64 `json:"domInteractive,omitempty"`
+	// Milliseconds until its first byte.
+	TTFB *float64 `json:"ttfb,omitempty"`
+	// Milliseconds of rendering.
+	RenderTime *float64 `json:"renderTime,omitempty"`
+	// Milliseconds of redirects.
+	RedirectTime *float64 `json:"redirectTime,omitempty"`
+	// Milliseconds of the lookup of its name.
+	LookupTime *float64 `json:"lookupTime,omitempty"`
+	// Round trip in milliseconds as the browser estimates it.
+	RTT *float64 `json:"rtt,omitempty"`
+	// Bandwidth in Mbit/s as the browser estimates it.
+	Downlink *float64 `json:"downlink,omitempty"`
 	// The caller's properties, as sent: numbers keep their digits, strings their
 	// escapes.
 	Properties json.RawMessage `json:"properties,omitempty"`
+}
+
+// VitalsV1 is the value of a record of vitals.v1. One measurement of how a
+// page did in a browser. Fields are only ever added; a reader must pass over
+// fields that it does not know.
+type VitalsV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// The caller's eventId, or one made at receipt when the caller sent none: a
+	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
+	// it says. Two records with the same owner and id are the same event.
+	ID string `json:"id"`
+	// True when the caller sent no eventId. Absent otherwise.
+	IDGenerated bool `json:"idGenerated,omitempty"`
+	// Id of the organization that the event belongs to.
+	Organization string `json:"organization"`
+	// Id of the website. Absent for an event of the organization as a whole.
+	Website string `json:"website,omitempty"`
+	// The website, or the organization where there is no website. Equal to the
+	// record's key.
+	Owner string `json:"owner"`
+	// Kind of event.
+	Type string `json:"type"`
+	// Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second,
+	// CLS without a unit.
+	Name string `json:"name"`
+	// When the event took place, in Unix milliseconds: what the caller said, or
+	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	TS int64 `json:"ts"`
+	// What the caller said, in Unix milliseconds, where ts is not that.
+	RawTS int64 `json:"rawTs,omitempty"`
+	// When the event was received, in Unix milliseconds. Equal to the record's
+	// timestamp.
+	ReceivedAt int64 `json:"receivedAt"`
+	// Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
+	// of receipt, unless the event or the website asks for the plain id.
+	AnonymousID string `json:"anonymousId,omitempty"`
+	// The caller's own id of the user, as sent.
+	ProfileID string `json:"profileId,omitempty"`
+	// Id of the session, as sent.
+	SessionID string `json:"sessionId,omitempty"`
+	// Page path or URL, as sent.
+	Path string `json:"path,omitempty"`
+	// Source of the event, as sent.
+	Source string `json:"source,omitempty"`
+	// Host of the page, in lower case, without www. and without the usual port.
+	Host string `json:"host,omitempty"`
+	// Browser.
+	Browser string `json:"browser,omitempty"`
+	// Its version.
+	BrowserVersion string `json:"browserVersion,omitempty"`
+	// Operating system.
+	OS string `json:"os,omitempty"`
+	// Its version.
+	OSVersion string `json:"osVersion,omitempty"`
+	// Kind of device: desktop, mobile, tablet, tv or other.
+	Device string `json:"device,omitempty"`
+	// Country of the visitor, ISO 3166-1 alpha-2.
+	Country string `json:"country,omitempty"`
+	// Region within the country.
+	Region string `json:"region,omitempty"`
+	// City.
+	City string `json:"city,omitempty"`
+	// Name of the program, where it is one that says so.
+	Bot string `json:"bot,omitempty"`
+	// What the program is for, such as crawler.
+	BotKind string `json:"botKind,omitempty"`
+	// Language of the browser, such as de-AT.
+	Language string `json:"language,omitempty"`
+	// Time zone of the browser, an IANA name.
+	Timezone string `json:"timezone,omitempty"`
+	// Size of the screen, such as 1920x1080.
+	Screen string `json:"screen,omitempty"`
+	// Size of the window's inside.
+	Viewport string `json:"viewport,omitempty"`
+	// Kind of connection, such as 4g.
+	Connection string `json:"connection,omitempty"`
+	// Value of the metric, or count of events.
+	Value float64 `json:"value"`
+	// Round trip in milliseconds as the browser estimates it.
+	RTT *float64 `json:"rtt,omitempty"`
+	// Bandwidth in Mbit/s as the browser estimates it.
+	Downlink *float64 `json:"downlink,omitempty"`
+}
+
+// ErrorsV1 is the value of a record of errors.v1. One error in a page's
+// script. Fields are only ever added; a reader must pass over fields that it
+// does not know.
+type ErrorsV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// The caller's eventId, or one made at receipt when the caller sent none: a
+	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
+	// it says. Two records with the same owner and id are the same event.
+	ID string `json:"id"`
+	// True when the caller sent no eventId. Absent otherwise.
+	IDGenerated bool `json:"idGenerated,omitempty"`
+	// Id of the organization that the event belongs to.
+	Organization string `json:"organization"`
+	// Id of the website. Absent for an event of the organization as a whole.
+	Website string `json:"website,omitempty"`
+	// The website, or the organization where there is no website. Equal to the
+	// record's key.
+	Owner string `json:"owner"`
+	// Kind of event.
+	Type string `json:"type"`
+	// Type of the error, such as TypeError.
+	Name string `json:"name"`
+	// When the event took place, in Unix milliseconds: what the caller said, or
+	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	TS int64 `json:"ts"`
+	// What the caller said, in Unix milliseconds, where ts is not that.
+	RawTS int64 `json:"rawTs,omitempty"`
+	// When the event was received, in Unix milliseconds. Equal to the record's
+	// timestamp.
+	ReceivedAt int64 `json:"receivedAt"`
+	// Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
+	// of receipt, unless the event or the website asks for the plain id.
+	AnonymousID string `json:"anonymousId,omitempty"`
+	// The caller's own id of the user, as sent.
+	ProfileID string `json:"profileId,omitempty"`
+	// Id of the session, as sent.
+	SessionID string `json:"sessionId,omitempty"`
+	// Page path or URL, as sent.
+	Path string `json:"path,omitempty"`
+	// Source of the event, as sent.
+	Source string `json:"source,omitempty"`
+	// Host of the page, in lower case, without www. and without the usual port.
+	Host string `json:"host,omitempty"`
+	// Browser.
+	Browser string `json:"browser,omitempty"`
+	// Its version.
+	BrowserVersion string `json:"browserVersion,omitempty"`
+	// Operating system.
+	OS string `json:"os,omitempty"`
+	// Its version.
+	OSVersion string `json:"osVersion,omitempty"`
+	// Kind of device: desktop, mobile, tablet, tv or other.
+	Device string `json:"device,omitempty"`
+	// Country of the visitor, ISO 3166-1 alpha-2.
+	Country string `json:"country,omitempty"`
+	// Region within the country.
+	Region string `json:"region,omitempty"`
+	// City.
+	City string `json:"city,omitempty"`
+	// Name of the program, where it is one that says so.
+	Bot string `json:"bot,omitempty"`
+	// What the program is for, such as crawler.
+	BotKind string `json:"botKind,omitempty"`
+	// Language of the browser, such as de-AT.
+	Language string `json:"language,omitempty"`
+	// Time zone of the browser, an IANA name.
+	Timezone string `json:"timezone,omitempty"`
+	// Size of the screen, such as 1920x1080.
+	Screen string `json:"screen,omitempty"`
+	// Size of the window's inside.
+	Viewport string `json:"viewport,omitempty"`
+	// Kind of connection, such as 4g.
+	Connection string `json:"connection,omitempty"`
+	// Message of the error.
+	Message string `json:"message"`
+	// Address of the script in which it occurred.
+	Filename string `json:"filename,omitempty"`
+	// Its stack.
+	Stack string `json:"stack,omitempty"`
+	// Line of the error in its file.
+	Line *float64 `json:"line,omitempty"`
+	// Column of the error in its line.
+	Column *float64 `json:"column,omitempty"`
+}
+
+// IdentitiesV1 is the value of a record of identities.v1. What a caller told
+// of one of its users, and under which visitor id the user came. What is told
+// later holds. Fields are only ever added; a reader must pass over fields
+// that it does not know.
+type IdentitiesV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// The caller's eventId, or one made at receipt when the caller sent none: a
+	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
+	// it says. Two records with the same owner and id are the same event.
+	ID string `json:"id"`
+	// True when the caller sent no eventId. Absent otherwise.
+	IDGenerated bool `json:"idGenerated,omitempty"`
+	// Id of the organization that the event belongs to.
+	Organization string `json:"organization"`
+	// Id of the website. Absent for an event of the organization as a whole.
+	Website string `json:"website,omitempty"`
+	// The website, or the organization where there is no website. Equal to the
+	// record's key.
+	Owner string `json:"owner"`
+	// Kind of event.
+	Type string `json:"type"`
+	// Always identify.
+	Name string `json:"name"`
+	// When the event took place, in Unix milliseconds: what the caller said, or
+	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	TS int64 `json:"ts"`
+	// What the caller said, in Unix milliseconds, where ts is not that.
+	RawTS int64 `json:"rawTs,omitempty"`
+	// When the event was received, in Unix milliseconds. Equal to the record's
+	// timestamp.
+	ReceivedAt int64 `json:"receivedAt"`
+	// Id of the visitor who is this user, as events of the day have it: 64
+	// hexadecimal digits, made with a salt of the UTC day of receipt, unless the
+	// event or the website asks for the plain id.
+	AnonymousID string `json:"anonymousId,omitempty"`
+	// The caller's own id of the user, as sent.
+	ProfileID string `json:"profileId"`
+	// Id of the session, as sent.
+	SessionID string `json:"sessionId,omitempty"`
+	// Grouping label, as sent.
+	Namespace string `json:"namespace,omitempty"`
+	// Source of the event, as sent.
+	Source string `json:"source,omitempty"`
+	// Browser.
+	Browser string `json:"browser,omitempty"`
+	// Its version.
+	BrowserVersion string `json:"browserVersion,omitempty"`
+	// Operating system.
+	OS string `json:"os,omitempty"`
+	// Its version.
+	OSVersion string `json:"osVersion,omitempty"`
+	// Kind of device: desktop, mobile, tablet, tv or other.
+	Device string `json:"device,omitempty"`
+	// Country of the visitor, ISO 3166-1 alpha-2.
+	Country string `json:"country,omitempty"`
+	// Region within the country.
+	Region string `json:"region,omitempty"`
+	// City.
+	City string `json:"city,omitempty"`
+	// Name of the program, where it is one that says so.
+	Bot string `json:"bot,omitempty"`
+	// What the program is for, such as crawler.
+	BotKind string `json:"botKind,omitempty"`
+	// Language of the browser, such as de-AT.
+	Language string `json:"language,omitempty"`
+	// Time zone of the browser, an IANA name.
+	Timezone string `json:"timezone,omitempty"`
+	// Size of the screen, such as 1920x1080.
+	Screen string `json:"screen,omitempty"`
+	// Size of the window's inside.
+	Viewport string `json:"viewport,omitempty"`
+	// Kind of connection, such as 4g.
+	Connection string `json:"connection,omitempty"`
+	// The user's traits that are told of; null takes one away, and those that
+	// are not named stay.
+	Properties json.RawMessage `json:"properties,omitempty"`
+}
+
+// IngestionV1 is the value of a record of ingestion.v1. How many events of an
+// owner one edge saw come to one end within one minute. Fields are only ever
+// added; a reader must pass over fields that it does not know.
+type IngestionV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// Names the count: two records with the same owner and id are the same
+	// count, sent twice.
+	ID string `json:"id"`
+	// Id of the organization that the event belongs to.
+	Organization string `json:"organization"`
+	// Id of the website. Absent for an event of the organization as a whole.
+	Website string `json:"website,omitempty"`
+	// The website, or the organization where there is no website. Equal to the
+	// record's key.
+	Owner string `json:"owner"`
+	// Kind of record.
+	Type string `json:"type"`
+	// What became of the events: accepted, bot, excluded, or the code of the
+	// refusal.
+	Name string `json:"name"`
+	// When the minute began, in Unix milliseconds.
+	TS int64 `json:"ts"`
+	// When the event was received, in Unix milliseconds. Equal to the record's
+	// timestamp.
+	ReceivedAt int64 `json:"receivedAt"`
+	// Which edge counted.
+	Source string `json:"source,omitempty"`
+	// Value of the metric, or count of events.
+	Value float64 `json:"value"`
 }
 
 // DLQMarksV1 is the value of a record of dlq.marks.v1. What became of one

@@ -12,6 +12,23 @@ export const topics = {
    */
   eventsBackfillV1: "events.backfill.v1",
   /**
+   * Measurements of how pages did in browsers.
+   */
+  vitalsV1: "vitals.v1",
+  /**
+   * Errors in the scripts of pages.
+   */
+  errorsV1: "errors.v1",
+  /**
+   * Who visitors are, and what is told of them.
+   */
+  identitiesV1: "identities.v1",
+  /**
+   * How many events each edge accepted and refused, per owner, minute and
+   * outcome.
+   */
+  ingestionV1: "ingestion.v1",
+  /**
    * Records of events.v1 that cannot be stored, with the reason.
    */
   eventsV1Dlq: "events.v1.dlq",
@@ -19,6 +36,22 @@ export const topics = {
    * Records of events.backfill.v1 that cannot be stored, with the reason.
    */
   eventsBackfillV1Dlq: "events.backfill.v1.dlq",
+  /**
+   * Records of vitals.v1 that cannot be stored, with the reason.
+   */
+  vitalsV1Dlq: "vitals.v1.dlq",
+  /**
+   * Records of errors.v1 that cannot be stored, with the reason.
+   */
+  errorsV1Dlq: "errors.v1.dlq",
+  /**
+   * Records of identities.v1 that cannot be stored, with the reason.
+   */
+  identitiesV1Dlq: "identities.v1.dlq",
+  /**
+   * Records of ingestion.v1 that cannot be stored, with the reason.
+   */
+  ingestionV1Dlq: "ingestion.v1.dlq",
   /**
    * What became of dead letters: sent again, or parked.
    */
@@ -40,8 +73,9 @@ export interface EventsV1 {
    */
   v: number;
   /**
-   * The caller's eventId, or a UUIDv7 made at receipt when the caller sent
-   * none. Two records with the same owner and id are the same event.
+   * The caller's eventId, or one made at receipt when the caller sent none: a
+   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
+   * what it says. Two records with the same owner and id are the same event.
    */
   id: string;
   /**
@@ -62,8 +96,9 @@ export interface EventsV1 {
    */
   owner: string;
   /**
-   * Kind of event. "custom" is what POST /track takes; a reader must expect
-   * kinds that it does not know.
+   * Kind of event: "custom" is what callers name, "page_view", "page_exit",
+   * "outgoing_link" and "engagement" are what browsers tell by themselves. A
+   * reader must expect kinds that it does not know.
    */
   type: string;
   /**
@@ -111,10 +146,705 @@ export interface EventsV1 {
    */
   source?: string;
   /**
+   * Host of the page, in lower case, without www. and without the usual port.
+   */
+  host?: string;
+  /**
+   * Title of the page.
+   */
+  title?: string;
+  /**
+   * Address that led to the page, without query.
+   */
+  referrer?: string;
+  /**
+   * Its host, without www.
+   */
+  referrerHost?: string;
+  /**
+   * What it is: direct, internal, search, social, ai, email, video or other.
+   */
+  referrerKind?: string;
+  /**
+   * What it is called, such as Google; else its host.
+   */
+  referrerName?: string;
+  /**
+   * Campaign parameter utm_source.
+   */
+  utmSource?: string;
+  /**
+   * Campaign parameter utm_medium.
+   */
+  utmMedium?: string;
+  /**
+   * Campaign parameter utm_campaign.
+   */
+  utmCampaign?: string;
+  /**
+   * Campaign parameter utm_term.
+   */
+  utmTerm?: string;
+  /**
+   * Campaign parameter utm_content.
+   */
+  utmContent?: string;
+  /**
+   * Parameter by which an advertiser marks a click, such as gclid.
+   */
+  clickKind?: string;
+  /**
+   * Its value.
+   */
+  clickId?: string;
+  /**
+   * Browser.
+   */
+  browser?: string;
+  /**
+   * Its version.
+   */
+  browserVersion?: string;
+  /**
+   * Operating system.
+   */
+  os?: string;
+  /**
+   * Its version.
+   */
+  osVersion?: string;
+  /**
+   * Kind of device: desktop, mobile, tablet, tv or other.
+   */
+  device?: string;
+  /**
+   * Country of the visitor, ISO 3166-1 alpha-2.
+   */
+  country?: string;
+  /**
+   * Region within the country.
+   */
+  region?: string;
+  /**
+   * City.
+   */
+  city?: string;
+  /**
+   * Name of the program, where it is one that says so.
+   */
+  bot?: string;
+  /**
+   * What the program is for, such as crawler.
+   */
+  botKind?: string;
+  /**
+   * Language of the browser, such as de-AT.
+   */
+  language?: string;
+  /**
+   * Time zone of the browser, an IANA name.
+   */
+  timezone?: string;
+  /**
+   * Size of the screen, such as 1920x1080.
+   */
+  screen?: string;
+  /**
+   * Size of the window's inside.
+   */
+  viewport?: string;
+  /**
+   * Kind of connection, such as 4g.
+   */
+  connection?: string;
+  /**
+   * Address of the link that was followed.
+   */
+  href?: string;
+  /**
+   * Text of the link.
+   */
+  linkText?: string;
+  /**
+   * Value of the metric, or count of events.
+   */
+  value?: number;
+  /**
+   * Seconds that the page was open.
+   */
+  timeOnPage?: number;
+  /**
+   * How far the page was scrolled, in percent.
+   */
+  scrollDepth?: number;
+  /**
+   * Clicks, keys and touches on the page.
+   */
+  interactions?: number;
+  /**
+   * Pages of the session so far.
+   */
+  pageCount?: number;
+  /**
+   * Milliseconds until the page was loaded.
+   */
+  loadTime?: number;
+  /**
+   * Milliseconds until its DOM was ready.
+   */
+  domReady?: number;
+  /**
+   * Milliseconds until its DOM was interactive.
+   */
+  domInteractive?: number;
+  /**
+   * Milliseconds until its first byte.
+   */
+  ttfb?: number;
+  /**
+   * Milliseconds of rendering.
+   */
+  renderTime?: number;
+  /**
+   * Milliseconds of redirects.
+   */
+  redirectTime?: number;
+  /**
+   * Milliseconds of the lookup of its name.
+   */
+  lookupTime?: number;
+  /**
+   * Round trip in milliseconds as the browser estimates it.
+   */
+  rtt?: number;
+  /**
+   * Bandwidth in Mbit/s as the browser estimates it.
+   */
+  downlink?: number;
+  /**
    * The caller's properties, as sent: numbers keep their digits, strings
    * their escapes.
    */
   properties?: Record<string, unknown>;
+}
+
+/**
+ * Value of a record of vitals.v1. One measurement of how a page did in a
+ * browser. Fields are only ever added; a reader must pass over fields that it
+ * does not know.
+ */
+export interface VitalsV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * The caller's eventId, or one made at receipt when the caller sent none: a
+   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
+   * what it says. Two records with the same owner and id are the same event.
+   */
+  id: string;
+  /**
+   * True when the caller sent no eventId. Absent otherwise.
+   */
+  idGenerated?: true;
+  /**
+   * Id of the organization that the event belongs to.
+   */
+  organization: string;
+  /**
+   * Id of the website. Absent for an event of the organization as a whole.
+   */
+  website?: string;
+  /**
+   * The website, or the organization where there is no website. Equal to the
+   * record's key.
+   */
+  owner: string;
+  /**
+   * Kind of event.
+   */
+  type: string;
+  /**
+   * Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second,
+   * CLS without a unit.
+   */
+  name: string;
+  /**
+   * When the event took place, in Unix milliseconds: what the caller said, or
+   * receivedAt when the caller said nothing or a time more than an hour
+   * ahead.
+   */
+  ts: number;
+  /**
+   * What the caller said, in Unix milliseconds, where ts is not that.
+   */
+  rawTs?: number;
+  /**
+   * When the event was received, in Unix milliseconds. Equal to the record's
+   * timestamp.
+   */
+  receivedAt: number;
+  /**
+   * Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
+   * of receipt, unless the event or the website asks for the plain id.
+   */
+  anonymousId?: string;
+  /**
+   * The caller's own id of the user, as sent.
+   */
+  profileId?: string;
+  /**
+   * Id of the session, as sent.
+   */
+  sessionId?: string;
+  /**
+   * Page path or URL, as sent.
+   */
+  path?: string;
+  /**
+   * Source of the event, as sent.
+   */
+  source?: string;
+  /**
+   * Host of the page, in lower case, without www. and without the usual port.
+   */
+  host?: string;
+  /**
+   * Browser.
+   */
+  browser?: string;
+  /**
+   * Its version.
+   */
+  browserVersion?: string;
+  /**
+   * Operating system.
+   */
+  os?: string;
+  /**
+   * Its version.
+   */
+  osVersion?: string;
+  /**
+   * Kind of device: desktop, mobile, tablet, tv or other.
+   */
+  device?: string;
+  /**
+   * Country of the visitor, ISO 3166-1 alpha-2.
+   */
+  country?: string;
+  /**
+   * Region within the country.
+   */
+  region?: string;
+  /**
+   * City.
+   */
+  city?: string;
+  /**
+   * Name of the program, where it is one that says so.
+   */
+  bot?: string;
+  /**
+   * What the program is for, such as crawler.
+   */
+  botKind?: string;
+  /**
+   * Language of the browser, such as de-AT.
+   */
+  language?: string;
+  /**
+   * Time zone of the browser, an IANA name.
+   */
+  timezone?: string;
+  /**
+   * Size of the screen, such as 1920x1080.
+   */
+  screen?: string;
+  /**
+   * Size of the window's inside.
+   */
+  viewport?: string;
+  /**
+   * Kind of connection, such as 4g.
+   */
+  connection?: string;
+  /**
+   * Value of the metric, or count of events.
+   */
+  value: number;
+  /**
+   * Round trip in milliseconds as the browser estimates it.
+   */
+  rtt?: number;
+  /**
+   * Bandwidth in Mbit/s as the browser estimates it.
+   */
+  downlink?: number;
+}
+
+/**
+ * Value of a record of errors.v1. One error in a page's script. Fields are
+ * only ever added; a reader must pass over fields that it does not know.
+ */
+export interface ErrorsV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * The caller's eventId, or one made at receipt when the caller sent none: a
+   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
+   * what it says. Two records with the same owner and id are the same event.
+   */
+  id: string;
+  /**
+   * True when the caller sent no eventId. Absent otherwise.
+   */
+  idGenerated?: true;
+  /**
+   * Id of the organization that the event belongs to.
+   */
+  organization: string;
+  /**
+   * Id of the website. Absent for an event of the organization as a whole.
+   */
+  website?: string;
+  /**
+   * The website, or the organization where there is no website. Equal to the
+   * record's key.
+   */
+  owner: string;
+  /**
+   * Kind of event.
+   */
+  type: string;
+  /**
+   * Type of the error, such as TypeError.
+   */
+  name: string;
+  /**
+   * When the event took place, in Unix milliseconds: what the caller said, or
+   * receivedAt when the caller said nothing or a time more than an hour
+   * ahead.
+   */
+  ts: number;
+  /**
+   * What the caller said, in Unix milliseconds, where ts is not that.
+   */
+  rawTs?: number;
+  /**
+   * When the event was received, in Unix milliseconds. Equal to the record's
+   * timestamp.
+   */
+  receivedAt: number;
+  /**
+   * Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
+   * of receipt, unless the event or the website asks for the plain id.
+   */
+  anonymousId?: string;
+  /**
+   * The caller's own id of the user, as sent.
+   */
+  profileId?: string;
+  /**
+   * Id of the session, as sent.
+   */
+  sessionId?: string;
+  /**
+   * Page path or URL, as sent.
+   */
+  path?: string;
+  /**
+   * Source of the event, as sent.
+   */
+  source?: string;
+  /**
+   * Host of the page, in lower case, without www. and without the usual port.
+   */
+  host?: string;
+  /**
+   * Browser.
+   */
+  browser?: string;
+  /**
+   * Its version.
+   */
+  browserVersion?: string;
+  /**
+   * Operating system.
+   */
+  os?: string;
+  /**
+   * Its version.
+   */
+  osVersion?: string;
+  /**
+   * Kind of device: desktop, mobile, tablet, tv or other.
+   */
+  device?: string;
+  /**
+   * Country of the visitor, ISO 3166-1 alpha-2.
+   */
+  country?: string;
+  /**
+   * Region within the country.
+   */
+  region?: string;
+  /**
+   * City.
+   */
+  city?: string;
+  /**
+   * Name of the program, where it is one that says so.
+   */
+  bot?: string;
+  /**
+   * What the program is for, such as crawler.
+   */
+  botKind?: string;
+  /**
+   * Language of the browser, such as de-AT.
+   */
+  language?: string;
+  /**
+   * Time zone of the browser, an IANA name.
+   */
+  timezone?: string;
+  /**
+   * Size of the screen, such as 1920x1080.
+   */
+  screen?: string;
+  /**
+   * Size of the window's inside.
+   */
+  viewport?: string;
+  /**
+   * Kind of connection, such as 4g.
+   */
+  connection?: string;
+  /**
+   * Message of the error.
+   */
+  message: string;
+  /**
+   * Address of the script in which it occurred.
+   */
+  filename?: string;
+  /**
+   * Its stack.
+   */
+  stack?: string;
+  /**
+   * Line of the error in its file.
+   */
+  line?: number;
+  /**
+   * Column of the error in its line.
+   */
+  column?: number;
+}
+
+/**
+ * Value of a record of identities.v1. What a caller told of one of its users,
+ * and under which visitor id the user came. What is told later holds. Fields
+ * are only ever added; a reader must pass over fields that it does not know.
+ */
+export interface IdentitiesV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * The caller's eventId, or one made at receipt when the caller sent none: a
+   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
+   * what it says. Two records with the same owner and id are the same event.
+   */
+  id: string;
+  /**
+   * True when the caller sent no eventId. Absent otherwise.
+   */
+  idGenerated?: true;
+  /**
+   * Id of the organization that the event belongs to.
+   */
+  organization: string;
+  /**
+   * Id of the website. Absent for an event of the organization as a whole.
+   */
+  website?: string;
+  /**
+   * The website, or the organization where there is no website. Equal to the
+   * record's key.
+   */
+  owner: string;
+  /**
+   * Kind of event.
+   */
+  type: string;
+  /**
+   * Always identify.
+   */
+  name: string;
+  /**
+   * When the event took place, in Unix milliseconds: what the caller said, or
+   * receivedAt when the caller said nothing or a time more than an hour
+   * ahead.
+   */
+  ts: number;
+  /**
+   * What the caller said, in Unix milliseconds, where ts is not that.
+   */
+  rawTs?: number;
+  /**
+   * When the event was received, in Unix milliseconds. Equal to the record's
+   * timestamp.
+   */
+  receivedAt: number;
+  /**
+   * Id of the visitor who is this user, as events of the day have it: 64
+   * hexadecimal digits, made with a salt of the UTC day of receipt, unless
+   * the event or the website asks for the plain id.
+   */
+  anonymousId?: string;
+  /**
+   * The caller's own id of the user, as sent.
+   */
+  profileId: string;
+  /**
+   * Id of the session, as sent.
+   */
+  sessionId?: string;
+  /**
+   * Grouping label, as sent.
+   */
+  namespace?: string;
+  /**
+   * Source of the event, as sent.
+   */
+  source?: string;
+  /**
+   * Browser.
+   */
+  browser?: string;
+  /**
+   * Its version.
+   */
+  browserVersion?: string;
+  /**
+   * Operating system.
+   */
+  os?: string;
+  /**
+   * Its version.
+   */
+  osVersion?: string;
+  /**
+   * Kind of device: desktop, mobile, tablet, tv or other.
+   */
+  device?: string;
+  /**
+   * Country of the visitor, ISO 3166-1 alpha-2.
+   */
+  country?: string;
+  /**
+   * Region within the country.
+   */
+  region?: string;
+  /**
+   * City.
+   */
+  city?: string;
+  /**
+   * Name of the program, where it is one that says so.
+   */
+  bot?: string;
+  /**
+   * What the program is for, such as crawler.
+   */
+  botKind?: string;
+  /**
+   * Language of the browser, such as de-AT.
+   */
+  language?: string;
+  /**
+   * Time zone of the browser, an IANA name.
+   */
+  timezone?: string;
+  /**
+   * Size of the screen, such as 1920x1080.
+   */
+  screen?: string;
+  /**
+   * Size of the window's inside.
+   */
+  viewport?: string;
+  /**
+   * Kind of connection, such as 4g.
+   */
+  connection?: string;
+  /**
+   * The user's traits that are told of; null takes one away, and those that
+   * are not named stay.
+   */
+  properties?: Record<string, unknown>;
+}
+
+/**
+ * Value of a record of ingestion.v1. How many events of an owner one edge saw
+ * come to one end within one minute. Fields are only ever added; a reader
+ * must pass over fields that it does not know.
+ */
+export interface IngestionV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * Names the count: two records with the same owner and id are the same
+   * count, sent twice.
+   */
+  id: string;
+  /**
+   * Id of the organization that the event belongs to.
+   */
+  organization: string;
+  /**
+   * Id of the website. Absent for an event of the organization as a whole.
+   */
+  website?: string;
+  /**
+   * The website, or the organization where there is no website. Equal to the
+   * record's key.
+   */
+  owner: string;
+  /**
+   * Kind of record.
+   */
+  type: string;
+  /**
+   * What became of the events: accepted, bot, excluded, or the code of the
+   * refusal.
+   */
+  name: string;
+  /**
+   * When the minute began, in Unix milliseconds.
+   */
+  ts: number;
+  /**
+   * When the event was received, in Unix milliseconds. Equal to the record's
+   * timestamp.
+   */
+  receivedAt: number;
+  /**
+   * Which edge counted.
+   */
+  source?: string;
+  /**
+   * Value of the metric, or count of events.
+   */
+  value: number;
 }
 
 /**

@@ -12,7 +12,7 @@ WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}
   AND e.event_time >= {start:DateTime64(3, 'UTC')}
   AND e.event_time < {end:DateTime64(3, 'UTC')}
-  AND e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link')
+  AND e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link', 'engagement')
 GROUP BY e.name
 ORDER BY total_events DESC, e.name
 LIMIT {limit:UInt64} OFFSET {offset:UInt64}

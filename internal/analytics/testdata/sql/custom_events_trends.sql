@@ -16,7 +16,7 @@ LEFT JOIN (
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
       AND e.event_time >= {start:DateTime64(3, 'UTC')}
       AND e.event_time < {end:DateTime64(3, 'UTC')}
-      AND e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link')
+      AND e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link', 'engagement')
     GROUP BY bucket
 ) AS measured USING (bucket)
 ORDER BY bucket

@@ -11,10 +11,10 @@ FROM (
         count() AS events,
         countIf(e.name = 'screen_view') AS page_views,
         groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
-        ifNull(sumOrNullIf(if(e.name = 'page_exit', JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)'), NULL), if(e.name = 'page_exit', JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)'), NULL) >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
+        ifNull(sumOrNullIf(if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL), if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL) >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
         session != '' AND page_views = 1 AND duration < 10 AND countIf(e.name NOT IN ('screen_view', 'page_exit')) = 0 AS bounced
     FROM events AS e FINAL
-    WHERE e.organization_id = {owner:String}
+    WHERE e.owner_id IN (SELECT owner_id FROM usage_1d WHERE organization_id = {owner:String})
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
       AND e.event_time >= {start:DateTime64(3, 'UTC')}
       AND e.event_time < {end:DateTime64(3, 'UTC')}

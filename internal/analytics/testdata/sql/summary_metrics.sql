@@ -11,7 +11,7 @@ FROM (
         count() AS events,
         countIf(e.name = 'screen_view') AS page_views,
         groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
-        ifNull(sumOrNullIf(if(e.name = 'page_exit', JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)'), NULL), if(e.name = 'page_exit', JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)'), NULL) >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
+        ifNull(sumOrNullIf(if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL), if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL) >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
         session != '' AND page_views = 1 AND duration < 10 AND countIf(e.name NOT IN ('screen_view', 'page_exit')) = 0 AS bounced
     FROM events AS e FINAL
     WHERE e.owner_id = {owner:String}

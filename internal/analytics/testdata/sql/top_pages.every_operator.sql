@@ -10,12 +10,12 @@ WHERE e.owner_id = {owner:String}
   AND e.event_time < {end:DateTime64(3, 'UTC')}
   AND e.name = 'screen_view'
   AND e.path = {filter0:String}
-  AND e.namespace != {filter1:String}
+  AND NOT (e.namespace = {filter1:String})
   AND position(e.source, {filter2:String}) > 0
-  AND position(e.profile_id, {filter3:String}) = 0
+  AND NOT (position(e.profile_id, {filter3:String}) > 0)
   AND startsWith(e.session_id, {filter4:String})
   AND e.anonymous_id IN {filter5:Array(String)}
-  AND e.website_id NOT IN {filter6:Array(String)}
+  AND NOT (e.website_id IN {filter6:Array(String)})
 GROUP BY e.path
 QUALIFY e.path != ''
 ORDER BY visitors, e.path

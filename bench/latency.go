@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const (
+	// latencyRun is how long a latency is watched: long enough for a p99.9 of some
+	// hundred values.
+	latencyRun = 5 * time.Second
+	// allowedMillis is what an answer may take beyond the broker's.
+	allowedMillis = 3
+	// maxLatency is the largest latency that is told apart.
+	maxLatency = time.Minute
+)
+
+// openLoop finds a server's peak, then sends half as much to it at fixed moments,
+// whether it has answered or not, and returns how long answers took.
+func openLoop(ctx context.Context, m *measure, e *surroundings) (r result, err error) {
+	server, err := spawn(ctx, coreMeasured, e.job(m))
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { err = errors.Join(err, server.end()) }()
+	peak, err := saturate(ctx, server, m.batch, e.run)
+	if err != nil {
+		return result{}, err
+	}
+	rate := int(peak.Events / peak.Seconds / 2)
+	ours, err := loop(ctx, coreAround, job{Role: "open", Addr: server.Addr, Batch: m.batch, Rate: rate, For: latencyRun})
+	if err != nil {
+		return result{}, err
+	}
+	bare, err := loop(ctx, coreMeasured, job{Role: "roundtrip", Brokers: e.around.Brokers, Rate: rate, For: latencyRun})
+	if err != nil {
+		return result{}, err
+	}
+	ours.Broker = bare.Latency
+	return ours, nil
+}
+
+// latency is what a histogram tells, in milliseconds.
+type latency struct{ P50, P99, P999 float64 }
+
+// atMoments does something at a rate from as many goroutines as there are
+// connections, each at moments of its own, and returns how long each took from the
+// moment at which it was to begin.
+func (j job) atMoments(ctx context.Context, begin func(ctx context.Context) (do func() error, end func(), err error)) (result, error) {
+	var (
+		mu    sync.Mutex
+		all   = hdrhistogram.New(1, maxLatency.Microseconds(), 3)
+		fails []error
+		wg    sync.WaitGroup
+	)
+	start := time.Now().Add(100 * time.Millisecond) // when all are connected
+	for n := range connections {
+		wg.Go(func() {
+			own, err := j.atOwnMoments(ctx, start, n, begin)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				fails = append(fails, err)
+				return
+			}
+			all.Merge(own)
+		})
+	}
+	wg.Wait()
+	millis := func(q float64) float64 { return float64(all.ValueAtQuantile(q)) / 1000 }
+	return result{
+		Events: float64(all.TotalCount()), Seconds: time.Since(start).Seconds(),
+		Latency: latency{millis(50), millis(99), millis(99.9)},
+	}, errors.Join(fails...)
+}
+
+func (j job) atOwnMoments(
+	ctx context.Context, start time.Time, n int, begin func(ctx context.Context) (func() error, func(), error),
+) (*hdrhistogram.Histogram, error) {
+	do, end, err := begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	own := hdrhistogram.New(1, maxLatency.Microseconds(), 3)
+	between := time.Second * connections / time.Duration(j.Rate)
+	for at := start.Add(between * time.Duration(n) / connections); at.Sub(start) < j.For; at = at.Add(between) {
+		time.Sleep(time.Until(at))
+		if err := do(); err != nil {
+			return nil, err
+		}
+		if err := own.RecordValue(max(1, time.Since(at).Microseconds())); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
+}
+
+// loopOpen sends requests to a server.
+func loopOpen(ctx context.Context, j job, say func(result) error) error {
+	request := trackRequest(j.Addr, j.Batch)
+	r, err := j.atMoments(ctx, func(ctx context.Context) (func() error, func(), error) {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", j.Addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		length, err := answerLength(conn, request)
+		if err != nil {
+			return nil, nil, errors.Join(err, conn.Close())
+		}
+		answer := make([]byte, length)
+		return func() error {
+			if _, err := conn.Write(request); err != nil {
+				return err
+			}
+			if _, err := io.ReadFull(conn, answer); err != nil {
+				return err
+			}
+			return goodAnswer(answer)
+		}, func() { conn.Close() }, nil
+	})
+	if err != nil {
+		return err
+	}
+	return say(r)
+}
+
+// loopRoundTrip produces one record at a time with a bare client: the limit of B6.
+func loopRoundTrip(ctx context.Context, j job, say func(result) error) error {
+	client, ready, err := bareProducer(ctx, j)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	r, err := j.atMoments(ctx, func(ctx context.Context) (func() error, func(), error) {
+		return func() error {
+			record := ready[0]
+			return client.ProduceSync(ctx, &record).FirstErr()
+		}, func() {}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return say(r)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// serveLoad sends requests to a server from a core that never sleeps. Waking a
+// processor that has gone to sleep costs whoever wakes it several microseconds in
+// a virtual machine, more than most requests do, and a fast server pays it less
+// often than a slow one: its load is never idle. Where the broker has the same
+// core, the load has to sleep, and wrk is used.
+func serveLoad(ctx context.Context, j job, say func(result) error) error {
+	request := trackRequest(j.Addr, j.Batch)
+	lines := make([]*line, connections)
+	for i := range lines {
+		l, err := dial(ctx, j.Addr, request)
+		if err != nil {
+			return err
+		}
+		lines[i] = l
+	}
+	defer func() {
+		for _, l := range lines {
+			l.file.Close()
+		}
+	}()
+	runtime.LockOSThread()
+	answers, begin := 0, time.Now()
+	for ctx.Err() == nil && time.Since(begin) < j.For {
+		const passes = 100 // between two looks at the clock
+		for range passes {
+			for _, l := range lines {
+				answered, err := l.step()
+				if err != nil {
+					return err
+				}
+				if answered {
+					answers++
+				}
+			}
+		}
+	}
+	return say(result{Events: float64(answers * j.Batch), Seconds: time.Since(begin).Seconds()})
+}
+
+// trackRequest is a request as bytes.
+func trackRequest(addr string, events int) []byte {
+	body := trackBody(events, time.Now())
+	return fmt.Appendf(nil, "POST /track?website_id=%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		benchWebsite, addr, benchKey, len(body), body)
+}
+
+// line is one connection: a request is sent, its answer awaited, and again.
+type line struct {
+	file    *os.File
+	fd      int
+	request []byte
+	answer  int // bytes of an answer; all are of one length
+	sent    int
+	got     int
+	buf     [4096]byte
+}
+
+// answerLength sends a first request and returns how many bytes its answer has, as
+// all others will.
+func answerLength(conn net.Conn, request []byte) (int, error) {
+	if _, err := conn.Write(request); err != nil {
+		return 0, err
+	}
+	var raw bytes.Buffer
+	answer, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &raw)), nil)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return 0, err
+	}
+	return raw.Len(), goodAnswer(raw.Bytes())
+}
+
+func goodAnswer(answer []byte) error {
+	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
+		return fmt.Errorf("the server answers %q", answer)
+	}
+	return nil
+}
+
+// dial connects, and sends one request to learn how long an answer is.
+func dial(ctx context.Context, addr string, request []byte) (*line, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	length, err := answerLength(conn, request)
+	if err != nil {
+		return nil, err
+	}
+	file, err := conn.(*net.TCPConn).File() // a copy of the descriptor
+	if err != nil {
+		return nil, err
+	}
+	l := &line{file: file, fd: int(file.Fd()), request: request, answer: length}
+	return l, syscall.SetNonblock(l.fd, true)
+}
+
+// step sends or receives what it can without waiting; answered says that an
+// answer is complete.
+func (l *line) step() (answered bool, err error) {
+	if l.sent < len(l.request) {
+		n, err := syscall.Write(l.fd, l.request[l.sent:])
+		if n > 0 {
+			l.sent += n
+		}
+		return false, unlessAgain(err)
+	}
+	n, err := syscall.Read(l.fd, l.buf[l.got:])
+	if err != nil {
+		return false, unlessAgain(err)
+	}
+	if l.got += n; n > 0 && l.got < l.answer {
+		return false, nil
+	}
+	if err := goodAnswer(l.buf[:l.got]); err != nil || l.got != l.answer {
+		return false, errors.Join(err, fmt.Errorf("the server answers %d bytes", l.got))
+	}
+	l.sent, l.got = 0, 0
+	_, err = l.step()
+	return true, err
+}
+
+func unlessAgain(err error) error {
+	if err == syscall.EAGAIN || err == syscall.EINTR { //nolint:errorlint // numbers, as the system gives them
+		return nil
+	}
+	return err
+}

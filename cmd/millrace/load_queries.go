@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/load"
+)
+
+// loadQueriesFlags are the flags of `millrace load queries`.
+type loadQueriesFlags struct {
+	loadFlags
+
+	kind, until string
+	days        int
+	fresh       bool
+}
+
+func newLoadQueries() *cobra.Command {
+	var f loadQueriesFlags
+	cmd := &cobra.Command{
+		Use:   "queries",
+		Short: "Ask the query host questions",
+		Long: `Asks the query host questions: dashboards of twelve parameters, single parameters
+about random ranges, in five zones, some of them with a filter, or both mixed.`,
+		Example: `  millrace load queries --kind dashboard --rate 2 --duration 1m
+  millrace load queries --kind mixed --rate 20 --days 90 --fresh`,
+		Args: cobra.NoArgs,
+		RunE: withSettings(f.ask),
+	}
+	f.add(cmd, "query", "read:data", "requests", 5)
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", string(load.Mixed), "`KIND` of question: dashboard, single or mixed")
+	flags.IntVar(&f.days, "days", 30, "days that dashboards show and questions are about")
+	flags.StringVar(&f.until, "until", "", "`DAY` behind the last one that is asked about, such as 2026-11-21; tomorrow (UTC) when left out")
+	flags.BoolVar(&f.fresh, "fresh", false, "ask for answers that are no copies of earlier ones")
+	return cmd
+}
+
+func (f *loadQueriesFlags) ask(cmd *cobra.Command, _ []string, s config.Settings) error {
+	if err := f.fill(s, "BASE_URL"); err != nil {
+		return err
+	}
+	until := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour)
+	if f.until != "" {
+		day, err := time.Parse(time.DateOnly, f.until)
+		if err != nil {
+			return fmt.Errorf("--until: %q is no day such as 2026-11-21", f.until)
+		}
+		until = day
+	}
+	work, err := load.NewQuestions(load.QuestionsConfig{
+		URL: f.url, Key: f.key, Websites: f.websites, Kind: load.Kind(f.kind), Until: until, Days: f.days, Fresh: f.fresh, Seed: f.seed,
+	})
+	if err != nil {
+		return err
+	}
+	return f.drive(cmd, work, map[string]any{
+		"url": f.url, "websites": len(f.websites), "seed": f.seed, "kind": f.kind, "days": f.days, "until": until.Format(time.DateOnly),
+		"fresh": f.fresh, "connections": f.opts.Connections,
+	})
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace/millrace/internal/lifecycle"
+)
+
+// waitFlag lets a command wait for servers as daemons do at their start.
+type waitFlag struct{ atMost time.Duration }
+
+func (w *waitFlag) add(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&w.atMost, "wait", 0, "wait this `DURATION` for servers that are away, such as 2m; 0s ends at once")
+}
+
+// until returns when all servers answer or the time is up: whoever called it meets the
+// same error then as without a wait. Its own error is one that no wait makes good.
+func (w *waitFlag) until(cmd *cobra.Command, servers ...lifecycle.Server) error {
+	if w.atMost <= 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), w.atMost)
+	defer cancel()
+	err := lifecycle.AwaitServers(ctx, logOf(cmd), &lifecycle.Readiness{}, servers...)
+	if errors.Is(err, context.DeadlineExceeded) && cmd.Context().Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// logOf is for what a person would wonder about meanwhile.
+func logOf(cmd *cobra.Command) *slog.Logger {
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+}

@@ -1,0 +1,117 @@
+{{/* Services, ways in, and budgets: what edge and query have in common. */}}
+
+{{- define "millrace.service" -}}
+{{- $service := .values.service }}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "millrace.metadata" (merge (dict "annotations" $service.annotations) .) | nindent 2 }}
+spec:
+  type: {{ $service.type }}
+  {{- with $service.externalTrafficPolicy }}
+  externalTrafficPolicy: {{ . }}
+  {{- end }}
+  {{- with $service.loadBalancerSourceRanges }}
+  loadBalancerSourceRanges:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  selector:
+    {{- include "millrace.selector" . | nindent 4 }}
+  ports:
+    - {name: http, port: {{ $service.port }}, targetPort: http, protocol: TCP}
+{{- end -}}
+
+{{- define "millrace.budget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "millrace.metadata" . | nindent 2 }}
+spec:
+  maxUnavailable: {{ .values.podDisruptionBudget.maxUnavailable }}
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "millrace.selector" . | nindent 6 }}
+{{- end -}}
+
+{{/* What a controller must be told so that large bodies and slow answers pass; seconds is the longest answer. */}}
+{{- define "millrace.recipe" -}}
+{{- if eq .controller "nginx" }}
+nginx.ingress.kubernetes.io/proxy-body-size: 64m
+nginx.ingress.kubernetes.io/proxy-request-buffering: "off"
+nginx.ingress.kubernetes.io/proxy-read-timeout: {{ .seconds | quote }}
+nginx.ingress.kubernetes.io/proxy-send-timeout: {{ .seconds | quote }}
+nginx.ingress.kubernetes.io/proxy-next-upstream: "off"
+{{- else if eq .controller "haproxy" }}
+haproxy-ingress.github.io/proxy-body-size: 64m
+haproxy-ingress.github.io/timeout-server: {{ printf "%vs" .seconds }}
+haproxy-ingress.github.io/timeout-http-request: 30s
+{{- else if eq .controller "alb" }}
+alb.ingress.kubernetes.io/target-type: ip
+alb.ingress.kubernetes.io/healthcheck-port: "9464"
+alb.ingress.kubernetes.io/healthcheck-path: /readyz
+alb.ingress.kubernetes.io/load-balancer-attributes: {{ printf "idle_timeout.timeout_seconds=%v" .seconds }}
+alb.ingress.kubernetes.io/target-group-attributes: deregistration_delay.timeout_seconds=30
+{{- end }}
+{{- end -}}
+
+{{/* An Ingress: root, component, values and seconds. */}}
+{{- define "millrace.ingress" -}}
+{{- $way := get .root.Values.ingress .component }}
+{{- $recipe := include "millrace.recipe" (dict "controller" .root.Values.ingress.controller "seconds" .seconds) | fromYaml }}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  {{- include "millrace.metadata" (merge (dict "annotations" (merge (dict) $way.annotations (default (dict) $recipe))) .) | nindent 2 }}
+spec:
+  {{- with .root.Values.ingress.className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  {{- with $way.tlsSecret }}
+  tls:
+    - secretName: {{ . }}
+      hosts:
+        {{- toYaml $way.hosts | nindent 8 }}
+  {{- end }}
+  rules:
+    {{- range $way.hosts }}
+    - host: {{ . | quote }}
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend:
+              service:
+                name: {{ include "millrace.backend" $ }}
+                port: {number: {{ $.port }}}
+    {{- end }}
+{{- end -}}
+
+{{/* The Service behind a way in: standalone mode has one for both hosts. */}}
+{{- define "millrace.backend" -}}
+{{- include "millrace.component" (dict "root" .root "component" (ternary "standalone" .component .root.Values.standalone.enabled)) -}}
+{{- end -}}
+
+{{/* An HTTPRoute: root, component and seconds. */}}
+{{- define "millrace.route" -}}
+{{- $way := get .root.Values.gateway .component }}
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata:
+  {{- include "millrace.metadata" (merge (dict "annotations" $way.annotations) .) | nindent 2 }}
+spec:
+  parentRefs:
+    {{- toYaml $way.parentRefs | nindent 4 }}
+  {{- with $way.hostnames }}
+  hostnames:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  rules:
+    - matches:
+        - path: {type: PathPrefix, value: /}
+      timeouts:
+        request: {{ printf "%vs" .seconds }}
+      backendRefs:
+        - name: {{ include "millrace.backend" . }}
+          port: {{ .port }}
+{{- end -}}

@@ -1,0 +1,106 @@
+{{/* Settings as environment variables: the setting kafka.brokers is MILLRACE_KAFKA_BROKERS. */}}
+
+{{/* A value as the programs read it: numbers in full, lists with commas. */}}
+{{- define "millrace.value" -}}
+{{- if kindIs "slice" . -}}
+{{- join "," . -}}
+{{- else if kindIs "float64" . -}}
+{{- if eq . (floor .) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
+{{- else -}}
+{{- . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* One NAME: value a line of everything below a place of config; prefix and values. */}}
+{{- define "millrace.flatten" -}}
+{{- range $key, $value := .values }}
+{{- $name := printf "%s_%s" $.prefix (upper $key) }}
+{{- if kindIs "map" $value }}
+{{- include "millrace.flatten" (dict "prefix" $name "values" $value) }}
+{{- else if not (kindIs "invalid" $value) }}
+{{ $name }}: {{ include "millrace.value" $value | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* What the chart itself decides, over which extraEnv still wins. */}}
+{{- define "millrace.settings" -}}
+MILLRACE_ADMIN_LISTEN: ":9464"
+MILLRACE_INGEST_LISTEN: ":8081"
+MILLRACE_QUERY_LISTEN: ":8080"
+{{- include "millrace.flatten" (dict "prefix" "MILLRACE" "values" .Values.config) }}
+{{- end -}}
+
+{{/* The references in a tree of secrets or files: {references: [{path: a.b.c, …}]}. */}}
+{{- define "millrace.references" -}}
+{{- range $key, $value := .values }}
+{{- $path := ternary $key (printf "%s.%s" $.path $key) (eq $.path "") }}
+{{- if hasKey $value "key" }}
+{{- if or $value.name $value.secret $value.configMap }}
+{{ toYaml (list (merge (dict "path" $path) $value)) }}
+{{- end }}
+{{- else }}
+{{- include "millrace.references" (dict "path" $path "values" $value) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "millrace.envName" -}}
+MILLRACE_{{ . | upper | replace "." "_" }}
+{{- end -}}
+
+{{/* env entries of secrets and of the paths of files. */}}
+{{- define "millrace.secretEnv" -}}
+{{- range (include "millrace.references" (dict "path" "" "values" .Values.secrets) | fromYamlArray) }}
+- name: {{ include "millrace.envName" .path }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .name }}
+      key: {{ .key | quote }}
+{{- end }}
+{{- range (include "millrace.references" (dict "path" "" "values" .Values.files) | fromYamlArray) }}
+- name: {{ include "millrace.envName" .path }}
+  value: {{ printf "/etc/millrace/%s/%s" (.path | replace "." "-" | replace "_" "-") .key | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "millrace.fileVolumes" -}}
+{{- range (include "millrace.references" (dict "path" "" "values" .Values.files) | fromYamlArray) }}
+- name: {{ .path | replace "." "-" | replace "_" "-" }}
+  {{- if .secret }}
+  secret:
+    secretName: {{ .secret }}
+    defaultMode: 0440
+  {{- else }}
+  configMap:
+    name: {{ .configMap }}
+    defaultMode: 0444
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "millrace.fileMounts" -}}
+{{- range (include "millrace.references" (dict "path" "" "values" .Values.files) | fromYamlArray) }}
+- name: {{ .path | replace "." "-" | replace "_" "-" }}
+  mountPath: {{ printf "/etc/millrace/%s" (.path | replace "." "-" | replace "_" "-") }}
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{/* Seconds of a duration such as 1m30s, rounded up. */}}
+{{- define "millrace.seconds" -}}
+{{- $sum := 0.0 -}}
+{{- range regexFindAll "[0-9.]+(ms|h|m|s)" . -1 -}}
+{{- $unit := regexFind "[a-z]+" . -}}
+{{- $factor := get (dict "ms" 0.001 "s" 1.0 "m" 60.0 "h" 3600.0) $unit -}}
+{{- $sum = addf $sum (mulf (trimSuffix $unit . | float64) $factor) -}}
+{{- end -}}
+{{- ceil $sum | int64 -}}
+{{- end -}}
+
+{{/* The time that a pod is given to end: what it takes at most, and some to spare. */}}
+{{- define "millrace.gracePeriod" -}}
+{{- $delay := include "millrace.seconds" .Values.config.shutdown.delay | int -}}
+{{- $grace := include "millrace.seconds" .Values.config.shutdown.grace | int -}}
+{{- add .Values.preStopSeconds $delay $grace 10 -}}
+{{- end -}}

@@ -1,0 +1,87 @@
+package admission
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+const (
+	// lookEvery is how often the queue is looked at.
+	lookEvery = 100 * time.Millisecond
+	// tellEvery bounds how often the log is told; the metrics tell all of it.
+	tellEvery = 10 * time.Second
+	// smoothing is the weight of the latest look at how fast work goes.
+	smoothing = 0.2
+)
+
+// queue is what Run remembers between two looks.
+type queue struct {
+	rate    float64 // requests a second that were finished lately
+	crowded bool
+	told    time.Time // when the log was told that it is crowded
+}
+
+// Run watches how long work waits, until ctx ends.
+func (g *Gate) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			now := time.Now()
+			g.look(now, now.Sub(last))
+			last = now
+		}
+	}
+}
+
+// look estimates the queue time and sets how much may be let in.
+func (g *Gate) look(now time.Time, passed time.Duration) {
+	if g.target <= 0 || passed <= 0 {
+		return
+	}
+	q := &g.queue
+	lately := float64(g.done.Swap(0)) / passed.Seconds()
+	turned := g.turned.Swap(0)
+	q.rate += smoothing * (lately - q.rate)
+	// The faster of both, so that a first burst after a rest is not taken for a
+	// queue.
+	rate := max(lately, q.rate)
+	held := g.requests()
+	wait := waitOf(held, rate)
+	g.metrics.observe(wait, held)
+	switch {
+	case wait > g.target && !q.crowded:
+		q.crowded = true
+		if now.Sub(q.told) > tellEvery {
+			q.told = now
+			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, new ones are refused",
+				slog.Duration("wait", wait), slog.Int64("requests", held))
+		}
+	case wait < g.target/2 && turned == 0:
+		// Not while somebody is refused, who would fill the queue again at once.
+		q.crowded = false
+	}
+	limit := int64(unlimited)
+	if q.crowded {
+		limit = max(int64(rate*g.target.Seconds()), floor)
+	}
+	g.limit.Store(limit)
+}
+
+// waitOf is the time that a request spends here when so many are at work and so
+// many are finished a second. What the floor would let in is no queue.
+func waitOf(held int64, rate float64) time.Duration {
+	if held <= floor {
+		return 0
+	}
+	const longest = time.Hour
+	if rate < 1 {
+		return longest
+	}
+	return time.Duration(min(float64(held)/rate, longest.Seconds()) * float64(time.Second))
+}

@@ -1,0 +1,188 @@
+package admission
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// service finishes claims in the order they came, so many requests a second, as
+// Kafka or a processor does; rate may change while it works.
+type service struct {
+	g       *Gate
+	rate    float64
+	credit  float64
+	claims  []*Claim
+	refused int
+	longest time.Duration // between coming and being finished
+	came    []time.Time
+}
+
+// pass lets a time pass in which so many requests come.
+func (s *service) pass(d time.Duration, perSecond int) {
+	const step = 10 * time.Millisecond
+	for range d / step {
+		for range perSecond / 100 {
+			c, err := take(s.g, Work, "", "", size)
+			if err != nil {
+				s.refused++
+				continue
+			}
+			s.claims, s.came = append(s.claims, c), append(s.came, time.Now())
+		}
+		time.Sleep(step) //nolint:forbidigo // synctest's time
+		for s.credit += s.rate * step.Seconds(); len(s.claims) > 0 && s.credit >= 1; s.credit-- {
+			s.claims[0].Release(true)
+			s.longest = max(s.longest, time.Since(s.came[0]))
+			s.claims, s.came = s.claims[1:], s.came[1:]
+		}
+		if len(s.claims) == 0 {
+			s.credit = 0
+		}
+	}
+}
+
+const (
+	size = 10_000  // of a request
+	rate = 1000    // requests a second that a healthy service finishes
+	huge = 1 << 30 // a budget that memory does not fill
+	soon = 2 * time.Second
+)
+
+func TestNobodyIsRefusedWhileTheServiceKeepsUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, rate: rate}
+		s.pass(5*time.Second, 900)
+		s.pass(5*time.Second, 0)
+		s.pass(300*time.Millisecond, 2000) // a burst after a rest, which is worked off in time
+		s.pass(5*time.Second, 500)
+		if s.refused > 0 || s.longest > time.Second {
+			t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
+		}
+	})
+}
+
+func TestUnderThreefoldLoadWhatIsLetInIsDoneAboutTheTarget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, rate: rate}
+		s.pass(5*time.Second, 500)
+		s.pass(time.Minute, 3000)
+		if s.longest > 2*g.target {
+			t.Errorf("the longest took %s, want about %s", s.longest, g.target)
+		}
+		if done := 60*3000 - s.refused; done < 58*rate {
+			t.Errorf("%d were let in, want about what the service can do: %d", done, 60*rate)
+		}
+		// And recovers at once.
+		s.pass(soon, 500)
+		s.refused = 0
+		s.pass(5*time.Second, 900)
+		if s.refused > 0 {
+			t.Errorf("%d were refused after the load", s.refused)
+		}
+	})
+}
+
+func TestWhileNothingGoesOnOnlyAFloorIsLetInAndAllAgainSoonAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, rate: rate}
+		s.pass(5*time.Second, 500)
+		s.rate = 0
+		s.pass(10*time.Second, 500)
+		if held := g.requests(); held > rate {
+			t.Errorf("%d requests are at work, the floor is %d", held, floor)
+		}
+		if s.refused < 3000 {
+			t.Errorf("%d of 5000 were refused", s.refused)
+		}
+		s.rate = rate
+		s.pass(soon, 100)
+		s.refused = 0
+		s.pass(5*time.Second, 500)
+		if s.refused > 0 {
+			t.Errorf("%d were refused after the service came back", s.refused)
+		}
+	})
+}
+
+func TestAGateWithoutAQueueTimeLooksAtMemoryOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		g.target = 0
+		go g.Run(t.Context())
+		s := &service{g: g, rate: 0}
+		s.pass(time.Second, 1500)
+		if s.refused > 0 {
+			t.Errorf("%d were refused", s.refused)
+		}
+	})
+}
+
+func TestALargeRequestThatTakesLongIsNoQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		large, err := take(g, Work, "large", "", huge/2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &service{g: g, rate: rate}
+		s.pass(20*time.Second, 300)
+		if s.refused > 0 {
+			t.Errorf("%d small ones were refused beside it", s.refused)
+		}
+		large.Release(true)
+	})
+}
+
+func TestWhileThereIsAQueueWhoMakesItIsRefusedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, rate: rate}
+		refused := map[string]int{}
+		for range 3000 { // 30 s
+			for i := range 30 {
+				owner := "hot"
+				if i == 0 {
+					owner = "other"
+				}
+				c, err := take(g, Work, owner, "", size)
+				if err != nil {
+					refused[owner]++
+					continue
+				}
+				s.claims, s.came = append(s.claims, c), append(s.came, time.Now())
+			}
+			s.pass(10*time.Millisecond, 0)
+		}
+		if refused["other"] > 30 || refused["hot"] < 30_000 {
+			t.Errorf("of 3000 requests of one website and 87000 of another, %v were refused", refused)
+		}
+	})
+}
+
+func TestARefusedClaimOfAQueueSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g}
+		s.pass(4*time.Second, 1000)
+		if why, n := refused(t, g); why != Queue || int(n) != s.refused || n == 0 {
+			t.Errorf("%d were refused, %v of them for %s", s.refused, n, why)
+		}
+	})
+}

@@ -1,0 +1,274 @@
+package analytics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace/millrace/internal/fair"
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Freshness says what a caller wants of answers that are kept.
+type Freshness struct {
+	// NoRead has every statement run, whatever is known.
+	NoRead bool
+	// NoStore has what it answers not kept either.
+	NoStore bool
+}
+
+// Execution is a request under way. It is used by one goroutine at a time: Prepare
+// makes it, Begin starts it, Wait brings each answer, Close ends it.
+type Execution struct {
+	engine *Engine
+	plans  []Plan
+	wants  Freshness
+	runs   [][]run
+	held   int // bytes of the tables so far
+}
+
+// run is what becomes of one statement.
+type run struct {
+	statement *Statement
+
+	stamped bool // key and life are known
+	key     resultKey
+	life    time.Duration
+	flight  *flight // nil when there is none, or not any more
+	known   bool    // table or err are there
+	table   *Table
+	err     error
+}
+
+// errResultsTooLarge and errLeft are reasons why a statement has no answer.
+var (
+	errResultsTooLarge = fmt.Errorf("%w: the results of the request together", ErrTooLarge)
+	errLeft            = errors.New("nobody waits for the answer any more")
+)
+
+// versionsAtOnce is how many versions one request reads at the same time.
+const versionsAtOnce = 4
+
+// Prepare finds out of what state of the data the answers will be, unless they are
+// neither to be found nor to be kept by it. It runs no statement.
+func (e *Engine) Prepare(ctx context.Context, plans []Plan, wants Freshness) *Execution {
+	x := &Execution{engine: e, plans: plans, wants: wants, runs: make([][]run, len(plans))}
+	var g errgroup.Group
+	g.SetLimit(versionsAtOnce)
+	for i := range plans {
+		x.runs[i] = make([]run, len(plans[i].Statements))
+		for j := range plans[i].Statements {
+			r := &x.runs[i][j]
+			if r.statement = &plans[i].Statements[j]; e.versions != nil && !r.statement.Volatile && wants != (Freshness{NoRead: true, NoStore: true}) {
+				g.Go(func() error {
+					x.stamp(ctx, r)
+					return nil
+				})
+			}
+		}
+	}
+	_ = g.Wait() // a version that cannot be read keeps an answer from being kept, no more
+	return x
+}
+
+func (x *Execution) stamp(ctx context.Context, r *run) {
+	st, err := x.engine.versions.stampOf(ctx, r.statement)
+	if err != nil {
+		x.engine.metrics.versionless.Inc()
+		return
+	}
+	r.stamped, r.key, r.life = true, keyOf(r.statement, st.number), st.life
+}
+
+// Tag returns what tells the answers from those that the same request gets once the
+// data has changed; false when that cannot be told, as with statements about the
+// present, or was not found out.
+func (x *Execution) Tag() (tag []byte, ok bool) {
+	for i := range x.runs {
+		for j := range x.runs[i] {
+			r := &x.runs[i][j]
+			if !r.stamped {
+				return nil, false
+			}
+			tag = append(tag, r.key[:]...)
+		}
+	}
+	return tag, true
+}
+
+// Begin starts every statement that needs to run, or none: then the error is a
+// RateLimited or ServiceUnavailable fault. It does not wait. The context gives the
+// runs its values and no deadline; they end when nobody waits for them.
+func (x *Execution) Begin(ctx context.Context) error {
+	e := x.engine
+	e.flights.mu.Lock()
+	defer e.flights.mu.Unlock()
+	news, joins, same := x.sort()
+	if len(news) > 0 {
+		subject := news[0].statement.Subject
+		places, err := e.slots.Admit(subject.ID, len(news))
+		if err != nil {
+			return refusal(err, subject.Kind, e.cfg.OwnerSlots+e.cfg.OwnerQueue)
+		}
+		for i, r := range news {
+			r.flight = e.flights.begin(ctx, r.key, r.stamped && !x.wants.NoRead)
+			life := r.life
+			if x.wants.NoStore || !r.stamped {
+				life = 0
+			}
+			go e.fly(r.flight, r.statement, places[i], life)
+		}
+	}
+	for r, f := range joins {
+		r.flight = f
+		f.waiting++
+	}
+	for r, first := range same {
+		r.flight = first.flight
+		first.flight.waiting++
+	}
+	return nil
+}
+
+// sort tells what has to run from what is known, what runs for somebody else, and
+// what this request asks twice.
+func (x *Execution) sort() (news []*run, joins map[*run]*flight, same map[*run]*run) {
+	e, now := x.engine, time.Now()
+	joins, same = map[*run]*flight{}, map[*run]*run{}
+	own := map[resultKey]*run{}
+	count := &e.metrics.served
+	for i := range x.runs {
+		for j := range x.runs[i] {
+			r := &x.runs[i][j]
+			switch {
+			case !r.stamped:
+				r.key = keyOf(r.statement, 0) // within this request
+				count.bypass.Inc()
+			case x.wants.NoRead:
+				count.bypass.Inc()
+			default:
+				if t := e.results.get(r.key, now); t != nil {
+					x.know(r, t, nil)
+					count.hit.Inc()
+					continue
+				}
+				if f := e.flights.byKey[r.key]; f != nil {
+					joins[r] = f
+					count.shared.Inc()
+					continue
+				}
+				count.miss.Inc()
+			}
+			if first := own[r.key]; first != nil {
+				same[r] = first
+				continue
+			}
+			own[r.key] = r
+			news = append(news, r)
+		}
+	}
+	return news, joins, same
+}
+
+// refusal is the error of a request whose statements find no place.
+func refusal(err error, kind SubjectKind, limit int) error {
+	if !errors.Is(err, fair.ErrOwnerFull) {
+		return &fault.Error{Code: fault.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err}
+	}
+	what := "website"
+	if kind == Organization {
+		what = "organization"
+	}
+	return &fault.Error{
+		Code: fault.RateLimited, Message: "Too many queries of this " + what + " are waiting", RetryAfter: retryAfter, Err: err,
+		Rate: &fault.Rate{Limit: limit, Reset: time.Now().Add(retryAfter)},
+	}
+}
+
+// retryAfter is what a caller is told to wait whose statements find no place.
+const retryAfter = time.Second
+
+// Wait returns the answer of an output of a plan, which is there when its statement
+// ran, or a part of the context's time before its deadline.
+func (x *Execution) Wait(ctx context.Context, plan, output int) Result {
+	o := &x.plans[plan].Outputs[output]
+	if o.Refused != nil {
+		return Result{Output: o, Err: o.Refused}
+	}
+	r := &x.runs[plan][o.Statement]
+	if !r.known {
+		x.wait(ctx, r)
+	}
+	result := Result{Output: o, Statement: r.statement, Err: r.err}
+	if r.err == nil {
+		result.Table = o.pick(r.table)
+	}
+	return result
+}
+
+func (x *Execution) wait(ctx context.Context, r *run) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-x.engine.cfg.Reserve))
+		defer cancel()
+	}
+	f := r.flight
+	r.flight = nil
+	select {
+	case <-f.done:
+		x.know(r, f.table, f.err)
+	case <-ctx.Done():
+		x.engine.flights.leave(f, ctx.Err())
+		x.engine.failed(ctx, r.statement, ctx.Err())
+		x.know(r, nil, ctx.Err())
+	}
+}
+
+// know notes what came of a statement, and counts the memory against the request's.
+func (x *Execution) know(r *run, t *Table, err error) {
+	if t != nil {
+		x.held += t.Bytes()
+	}
+	if err == nil && x.held > x.engine.cfg.MaxResultBytes {
+		t, err = nil, errResultsTooLarge
+		x.engine.failed(context.Background(), r.statement, err)
+	}
+	r.known, r.table, r.err = true, t, err
+}
+
+// Known reports whether every answer is there, so that Wait does not wait, and
+// whether there is one to everything that is not refused.
+func (x *Execution) Known() (all, good bool) {
+	good = true
+	for i := range x.runs {
+		for j := range x.runs[i] {
+			r := &x.runs[i][j]
+			err := r.err
+			if !r.known {
+				select {
+				case <-r.flight.done:
+					err = r.flight.err
+				default:
+					return false, false
+				}
+			}
+			good = good && err == nil
+		}
+	}
+	return true, good
+}
+
+// Close ends what runs for nobody else.
+func (x *Execution) Close() {
+	for i := range x.runs {
+		for j := range x.runs[i] {
+			if r := &x.runs[i][j]; r.flight != nil {
+				x.engine.flights.leave(r.flight, errLeft)
+				r.flight = nil
+			}
+		}
+	}
+}

@@ -1,0 +1,38 @@
+SELECT
+    event AS event_name,
+    key AS property_key,
+    different AS unique_values,
+    occurrences
+FROM (
+    SELECT
+        event,
+        key,
+        sum(times) AS occurrences,
+        count() AS different,
+        groupArraySorted(1)((-toInt64(times), value)) AS top
+    FROM (
+        SELECT
+            e.name AS event,
+            (arrayJoin(if(notEmpty(JSONExtractKeysAndValues(e.properties, 'String')), JSONExtractKeysAndValues(e.properties, 'String'), JSONExtractKeysAndValues(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), 'String'))) AS pair).1 AS key,
+            substringUTF8(pair.2, 1, 256) AS value,
+            count() AS times
+        FROM events AS e FINAL
+        WHERE e.owner_id = {owner:String}
+          AND e.event_date BETWEEN {from:Date} AND {to:Date}
+          AND e.event_time >= {start:DateTime64(3, 'UTC')}
+          AND e.event_time < {end:DateTime64(3, 'UTC')}
+          AND e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link', 'engagement')
+        GROUP BY event, key, value
+    )
+    GROUP BY event, key
+)
+ORDER BY occurrences DESC, event, key
+LIMIT {limit:UInt64} OFFSET {offset:UInt64}
+
+-- owner String web_1
+-- from Date 2026-03-28
+-- to Date 2026-03-30
+-- start DateTime64(3, 'UTC') 2026-03-28 00:00:00.000
+-- end DateTime64(3, 'UTC') 2026-03-31 00:00:00.000
+-- limit UInt64 100
+-- offset UInt64 0

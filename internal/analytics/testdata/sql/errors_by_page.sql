@@ -1,0 +1,21 @@
+SELECT
+    e.path AS name,
+    count() AS errors,
+    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS users
+FROM errors AS e FINAL
+WHERE e.owner_id = {owner:String}
+  AND e.event_date BETWEEN {from:Date} AND {to:Date}
+  AND e.event_time >= {start:DateTime64(3, 'UTC')}
+  AND e.event_time < {end:DateTime64(3, 'UTC')}
+  AND e.path != ''
+GROUP BY e.path
+ORDER BY errors DESC, e.path
+LIMIT {limit:UInt64} OFFSET {offset:UInt64}
+
+-- owner String web_1
+-- from Date 2026-03-28
+-- to Date 2026-03-30
+-- start DateTime64(3, 'UTC') 2026-03-28 00:00:00.000
+-- end DateTime64(3, 'UTC') 2026-03-31 00:00:00.000
+-- limit UInt64 100
+-- offset UInt64 0

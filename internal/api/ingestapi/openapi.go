@@ -1,0 +1,286 @@
+package ingestapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/buildinfo"
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/ingest"
+)
+
+// object is a part of the document.
+type object = map[string]any
+
+// Describe returns the OpenAPI 3.1 document of the host, made of the tables of its
+// routes and of their forms. Server is where callers reach it; empty for wherever
+// they got the document from. headers are those in which a client id may stand.
+func Describe(server string, headers []string) ([]byte, error) {
+	schemas, paths := object{"Error": errorSchema()}, object{}
+	for _, f := range event.Forms {
+		schemas[schemaName(f)] = formSchema(f)
+	}
+	for i := range Routes {
+		r := &Routes[i]
+		path := pathOf(r.Path)
+		item, _ := paths[path].(object)
+		if item == nil {
+			item = object{}
+			paths[path] = item
+		}
+		item[strings.ToLower(r.Method)] = operation(r, headers)
+	}
+	doc := object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Millrace, the ingestion host", "version": buildinfo.Version(),
+			"description": "Where events are sent. JSON is read under any content type, and may be compressed with gzip, br or zstd.",
+		},
+		"paths": paths,
+		"components": object{
+			"schemas": schemas,
+			"securitySchemes": object{
+				"key":    object{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An API key with the scope " + string(auth.ScopeTrackEvents) + "."},
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "The same key."},
+				"client": object{"type": "apiKey", "in": "query", "name": "website_id", "description": "The public client id of a website; client_id is another name for it."},
+			},
+		},
+	}
+	if server != "" {
+		doc["servers"] = []object{{"url": server}}
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("writing the description of the host: %w", err)
+	}
+	return text, nil
+}
+
+// pathOf is a path as the document writes it.
+func pathOf(path string) string { return strings.ReplaceAll(path, ":hash", "{hash}") }
+
+func schemaName(f *event.Form) string { return strings.ToUpper(f.Name[:1]) + f.Name[1:] + "Event" }
+
+func operation(r *Route, headers []string) object {
+	op := object{"summary": r.Help, "operationId": strings.Trim(r.Method+strings.ReplaceAll(r.Path, "/", "."), "."), "security": []object{{}}}
+	parameters := []object{}
+	if strings.Contains(r.Path, ":hash") {
+		parameters = append(parameters, object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	responses := object{"default": answerOf("Refused; `code` says why.", fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})}
+	for status, a := range r.Answers {
+		responses[status] = a.describe()
+	}
+	if r.In != nil {
+		op["security"] = []object{{"key": []string{}}, {"bearer": []string{}}, {"client": []string{}}}
+		op["description"] = "Events go to the topic " + r.Topic + "."
+		parameters = append(parameters, clientParameters(headers)...)
+		if r.Method == fiber.MethodPost {
+			op["requestBody"] = object{"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": bodySchema(r.In)}}}
+			responses["204"] = object{"description": "A bot's events, or such as the website excludes: they are not stored. Only without an API key."}
+		} else {
+			parameters = append(parameters, queryParameters(r.In.Form)...)
+		}
+	}
+	op["parameters"], op["responses"] = parameters, responses
+	return op
+}
+
+func clientParameters(headers []string) []object {
+	text := object{"type": "string", "maxLength": event.MaxWebsiteIDLen}
+	all := []object{
+		{"name": "website_id", "in": "query", "schema": text, "description": "The website: by client id, or with a key also by id."},
+		{"name": "client_id", "in": "query", "schema": text, "description": "The same, where website_id is not there."},
+	}
+	for _, name := range headers {
+		all = append(all, object{"name": name, "in": "header", "schema": text, "description": "The client id, where neither the query nor the body says it."})
+	}
+	return all
+}
+
+// queryParameters are the fields of a form as a query holds them.
+func queryParameters(f *event.Form) []object {
+	all := make([]object, len(f.Fields))
+	for i := range f.Fields {
+		all[i] = object{"name": f.Fields[i].Name, "in": "query", "schema": object{"type": "string"}, "description": f.Fields[i].Note}
+	}
+	return all
+}
+
+func bodySchema(in *ingest.Route) object {
+	one := object{"$ref": "#/components/schemas/" + schemaName(in.Form)}
+	many := object{"type": "array", "items": one, "minItems": 1}
+	switch in.Shape {
+	case event.One:
+		return one
+	case event.Many:
+		return many
+	default:
+		return object{"oneOf": []object{one, many}}
+	}
+}
+
+// formSchema describes the items of a form.
+func formSchema(f *event.Form) object {
+	properties, required := object{}, []string{}
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		properties[field.Name] = fieldSchema(field)
+		if field.Required {
+			required = append(required, field.Name)
+		}
+	}
+	s := object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+// jsonTypes are the JSON types of the types of fields.
+var jsonTypes = map[event.Type][]string{
+	event.Number: {"number"}, event.Integer: {"integer"}, event.Millis: {"number"}, event.Time: {"number", "string"},
+	event.Choice: {"boolean", "string"}, event.Object: {"object"}, event.Traits: {"object"},
+}
+
+func fieldSchema(f *event.Field) object {
+	types := jsonTypes[f.Type]
+	if types == nil {
+		types = []string{"string"}
+	}
+	if !f.Required {
+		types = append(slices.Clip(types), "null")
+	}
+	s := object{"type": types}
+	if f.Note != "" {
+		s["description"] = f.Note
+	}
+	switch f.Type {
+	case event.Object:
+		s["maxProperties"] = event.MaxPropertiesKeys
+	case event.Traits:
+		s["maxProperties"] = event.MaxPropertiesKeys
+		s["additionalProperties"] = object{"type": []string{"string", "number", "boolean", "null"}}
+	case event.Number, event.Integer, event.Millis:
+		if f.Min != math.MinInt64 {
+			s["minimum"] = f.Min
+		}
+		if f.Max > 0 {
+			s["maximum"] = f.Max
+		}
+	case event.Text, event.Address, event.Referral:
+		if f.Min > 0 {
+			s["minLength"] = f.Min
+		}
+		if !f.Cut {
+			s["maxLength"] = f.Max
+		}
+	default:
+	}
+	if len(f.Words) > 0 {
+		s["examples"] = f.Words
+	}
+	return s
+}
+
+// errorSchema is the error body of the host.
+func errorSchema() object {
+	text, whole := object{"type": "string"}, object{"type": "integer"}
+	return object{
+		"type":     "object",
+		"required": []string{"success", "status", "error", "message", "code", "retryable", "requestId"},
+		"properties": object{
+			"success": object{"const": false}, "status": object{"const": "error"},
+			"error": text, "message": text, "code": text, "retryable": object{"type": "boolean"}, "requestId": text, "fix": text,
+			"errors": object{"type": "array", "items": object{
+				"type": "object", "required": []string{"field", "code", "message"},
+				"properties": object{"index": whole, "field": text, "code": text, "message": text},
+			}},
+			"limit": whole, "remaining": whole, "reset": whole, "retryAfter": whole,
+		},
+	}
+}
+
+// Answer is one kind of answer of a route.
+type Answer struct {
+	// Says is when it is given.
+	Says string
+	// Media is its content type.
+	Media string
+	// Schema is that of JSON; nil for what is none.
+	Schema map[string]any
+}
+
+func (a *Answer) describe() object { return answerOf(a.Says, a.Media, a.Schema) }
+
+func answerOf(says, media string, schema object) object {
+	content := object{}
+	if schema != nil {
+		content["schema"] = schema
+	}
+	return object{"description": says, "content": object{media: content}}
+}
+
+// jsonAnswer is an answer of 200 with members that are always there.
+func jsonAnswer(members object) map[string]*Answer {
+	var names []string
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return map[string]*Answer{"200": {"Done.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}}}
+}
+
+// plainAnswer is an answer of 200 that is no JSON.
+func plainAnswer(media string) map[string]*Answer {
+	return map[string]*Answer{"200": {"Done.", media, nil}}
+}
+
+// The answers of the routes.
+var (
+	success      = object{"const": "success"}
+	okAnswer     = jsonAnswer(object{"status": object{"const": "ok"}})
+	statusSchema = object{
+		"type": "object", "required": []string{"status", "services"},
+		"properties": object{
+			"status": object{"enum": []string{"ok", "degraded"}},
+			"services": object{"type": "object", "additionalProperties": object{
+				"type": "object", "required": []string{"status", "latency_ms"},
+				"properties": object{
+					"status": object{"enum": []string{"ok", "error"}}, "latency_ms": object{"type": "number"}, "code": object{"type": "string"},
+				},
+			}},
+		},
+	}
+	statusAnswers = map[string]*Answer{
+		"200": {"All services answer.", fiber.MIMEApplicationJSON, statusSchema},
+		"503": {"One does not.", fiber.MIMEApplicationJSON, statusSchema},
+	}
+	batchSchema = jsonAnswer(object{
+		"status": object{"enum": []string{"success", "partial", "error"}}, "batch": object{"const": true},
+		"processed": object{"type": "integer"},
+		"batched":   object{"type": "object", "additionalProperties": object{"type": "integer"}},
+		"results": object{"type": "array", "items": object{
+			"type": "object", "required": []string{"status"},
+			"properties": object{
+				"status": object{"enum": []string{"success", "error"}}, "type": object{"type": "string"}, "eventId": object{"type": "string"},
+				"eventType": object{"type": "string"}, "message": object{"type": "string"}, "code": object{"type": "string"},
+				"errors": object{"type": "array"},
+			},
+		}},
+	})
+)
+
+func countAnswer(kind string) map[string]*Answer {
+	return jsonAnswer(object{"status": success, "type": object{"const": kind}, "count": object{"type": "integer", "description": "Events taken, duplicates among them."}})
+}
+
+func typeAnswer(kinds ...string) map[string]*Answer {
+	return jsonAnswer(object{"status": success, "type": object{"enum": kinds}})
+}

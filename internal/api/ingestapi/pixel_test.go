@@ -1,0 +1,46 @@
+package ingestapi
+
+import (
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/millrace/millrace/internal/event"
+)
+
+func TestAQueryBecomesAnEvent(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		form  *event.Form
+		query string
+		want  string
+	}{
+		{"nothing", event.Pixels, "", `{}`},
+		{"texts stay texts", event.Pixels, "name=12&eventId=true&title=a+b%22%0A", `{"name":"12","eventId":"true","title":"a b\"\u000a"}`},
+		{"numbers become numbers", event.Pixels, "rtt=50&scroll_depth=1e1&load_time=1.50", `{"rtt":50,"scroll_depth":1e1,"load_time":1.50}`},
+		{"what is none is judged as it is", event.Pixels, "rtt=fast&downlink=", `{"rtt":"fast","downlink":""}`},
+		{"times", event.Pixels, "timestamp=1795000000000", `{"timestamp":1795000000000}`},
+		{"times in words", event.Pixels, "timestamp=2026-05-01", `{"timestamp":"2026-05-01"}`},
+		{"choices", event.Pixels, "anonymizeVisitorIds=false", `{"anonymizeVisitorIds":false}`},
+		{"choices in words", event.Pixels, "anonymizeVisitorIds=auto", `{"anonymizeVisitorIds":"auto"}`},
+		{"an object in JSON", event.Pixels, `properties={"plan":"pro","n":1}`, `{"properties":{"plan":"pro","n":1}}`},
+		{"an object that is none", event.Pixels, `properties=7`, `{"properties":"7"}`},
+		{
+			"an object in brackets", event.Pixels, "properties[plan]=pro&name=n&properties[n]=1&properties[a][b]=true&properties[a][c]=-2.5",
+			`{"properties":{"plan":"pro","n":1,"a":{"b":true,"c":-2.5}},"name":"n"}`,
+		},
+		{"brackets that do not fit", event.Pixels, "properties[plan=1&[x]=1&name=n", `{"name":"n"}`},
+		{"what is of no form", event.Pixels, "client_id=web_1&sdk_name=web&name=n", `{"name":"n"}`},
+		{"a key twice", event.Pixels, "name=a&name=b", `{"name":"a","name":"b"}`},
+		{"an object twice", event.Pixels, `properties={}&properties[a]=1`, `{"properties":{},"properties":{"a":1}}`},
+		{"a vital", event.Vitals, "metricName=LCP&metricValue=12&path=/p&name=x", `{"metricName":"LCP","metricValue":12,"path":"/p"}`},
+		{"an error", event.Errors, "message=1&lineno=7", `{"message":"1","lineno":7}`},
+	} {
+		var args fasthttp.Args
+		args.Parse(tc.query)
+		if got := string(pixelBody(tc.form, &args)); got != tc.want {
+			t.Errorf("%s: %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package management
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// Profiles are the operations on what is known of visitors, and Erasures those that
+// tell how far their erasure got.
+type Profiles struct {
+	Service  *erasure.Service
+	Websites *website.Service
+}
+
+// whatStays is said with every erasure of a visitor.
+const whatStays = "Stored under ids that were hashed with the salt of an earlier day, nothing can be found by anonymousId: those salts are destroyed. " +
+	"Topics, dead letters and backups keep what they hold until their retention ends; none of it is stored again."
+
+// Resource returns the rows.
+func (p *Profiles) Resource() rpc.Resource {
+	return rpc.Resource{
+		Name: "profiles", Summary: "What is known of visitors.",
+		Failures: siteFailures,
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "delete", Summary: "Erase a visitor", Class: auth.EraseVisitors, Creates: true, Audit: "erasure.requested",
+				Detail: "Everything that was received of the visitor by now, in every table: events, vitals, errors, identities, traits and aliases. " +
+					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; or by anonymousId, as sent or as stored. " +
+					"It cannot be taken back. The answer comes before the rows are gone: follow it with erasures/get. " + whatStays,
+			}, p.delete),
+		},
+	}
+}
+
+// Erasures returns the rows of the resource of that name.
+func (p *Profiles) Erasures() rpc.Resource {
+	return rpc.Resource{
+		Name: "erasures", Summary: "How far the erasure of visitors and websites got.",
+		Failures: append([]rpc.Failure{{Err: erasure.ErrNotFound, Code: fault.NotFound, Message: "Erasure not found"}}, siteFailures...),
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "get", Summary: "Follow an erasure", Class: auth.EraseVisitors,
+				Detail: "A key that is limited to one website follows that one's only.",
+			}, p.get),
+			rpc.Op(rpc.Spec{
+				Name: "list", Summary: "List erasures", Class: auth.EraseVisitors,
+				Detail: "Newest first, also those of websites whose restore period is over. A key that is limited to one website lists that one's only.",
+			}, p.list),
+		},
+	}
+}
+
+var siteFailures = []rpc.Failure{
+	{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
+	{Err: website.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to another website"},
+}
+
+type profileDelete struct {
+	rpc.InOrganization
+
+	WebsiteID   string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"The website's id or client id; without it, what belongs to the organization and no website. A key that is limited to a website means that one."`
+	ProfileID   string `json:"profileId,omitempty" minLength:"1" maxLength:"256" doc:"Your own id of the user, as events and identify calls have it. Either this or anonymousId."`
+	AnonymousID string `json:"anonymousId,omitempty" minLength:"1" maxLength:"256" doc:"The id that a browser or app gave the visitor, or as it is stored."`
+}
+
+type erasureRef struct {
+	rpc.InOrganization
+
+	ID string `json:"id" minLength:"1" maxLength:"64" doc:"The erasure's id."`
+}
+
+type erasureList struct {
+	rpc.InOrganization
+	rpc.Page
+
+	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only this website's, by its id or client id."`
+}
+
+type erasureBody struct {
+	ID             string           `json:"id"`
+	OrganizationID string           `json:"organizationId"`
+	WebsiteID      *string          `json:"websiteId" nullable:"true" doc:"Null for what belongs to no website."`
+	Kind           string           `json:"kind" enum:"website,profile,visitor" doc:"What is erased: all of a website that was deleted, a profile with its visitor ids, or one visitor id."`
+	State          string           `json:"state" enum:"requested,tombstoned,deleting,done" doc:"tombstoned: nothing of it is stored any more; deleting: what was stored is being deleted; done: nothing is left."`
+	HashedDays     []string         `json:"hashedDays" doc:"Of a visitor id, the UTC days for which what is stored under its hash is found."`
+	SharedIDs      int              `json:"sharedIds" doc:"Visitor ids of the profile that other profiles were told to have too: what is stored under those without a profile stays, unless each is erased by anonymousId."`
+	DeletedRows    map[string]int64 `json:"deletedRows" doc:"Rows by table."`
+	Note           string           `json:"note" doc:"What cannot be found, and what stays for a while."`
+	RequestedAt    *rpc.Time        `json:"requestedAt" doc:"What was received later stays."`
+	TombstonedAt   *rpc.Time        `json:"tombstonedAt" nullable:"true"`
+	DoneAt         *rpc.Time        `json:"doneAt" nullable:"true"`
+}
+
+func erasureBodyOf(e *erasure.Erasure) *erasureBody {
+	b := &erasureBody{
+		ID: e.ID, OrganizationID: e.OrganizationID, Kind: string(e.Kind), State: string(e.State), HashedDays: list(e.Days),
+		SharedIDs: e.Shared, DeletedRows: e.Deleted, Note: whatStays,
+		RequestedAt: rpc.At(e.RequestedAt), TombstonedAt: rpc.At(e.TombstonedAt), DoneAt: rpc.At(e.DoneAt),
+	}
+	if e.OwnerID != e.OrganizationID {
+		b.WebsiteID = &e.OwnerID
+	}
+	return b
+}
+
+// owner returns whose records a call is about: a website that exists and that the
+// caller reaches, or the organization.
+func (p *Profiles) owner(ctx context.Context, call *rpc.Call, ref string) (string, error) {
+	ref = cmp.Or(ref, call.Principal.WebsiteID)
+	if ref == "" {
+		return call.OrganizationID(), nil
+	}
+	w, err := p.Websites.Get(ctx, website.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: ref})
+	if err != nil {
+		return "", err
+	}
+	return w.ID, nil
+}
+
+func (p *Profiles) delete(ctx context.Context, call *rpc.Call, in *profileDelete) (*erasureBody, error) {
+	owner, err := p.owner(ctx, call, in.WebsiteID)
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.Service.Request(ctx, erasure.Subject{
+		OrganizationID: call.OrganizationID(), OwnerID: owner, ProfileID: in.ProfileID, AnonymousID: in.AnonymousID,
+	}, call.By)
+	if err != nil {
+		return nil, err
+	}
+	return erasureBodyOf(e), nil
+}
+
+func (p *Profiles) get(ctx context.Context, call *rpc.Call, in *erasureRef) (*erasureBody, error) {
+	e, err := p.Service.Get(ctx, call.OrganizationID(), call.Principal.WebsiteID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return erasureBodyOf(e), nil
+}
+
+func (p *Profiles) list(ctx context.Context, call *rpc.Call, in *erasureList) (*rpc.List[erasureBody], error) {
+	filter := erasure.Filter{OrganizationID: call.OrganizationID(), OwnerID: call.Principal.WebsiteID, Limit: in.Size() + 1}
+	if in.WebsiteID != "" {
+		var err error
+		if filter.OwnerID, err = p.owner(ctx, call, in.WebsiteID); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := in.After(&filter.Before); err != nil {
+		return nil, err
+	}
+	found, err := p.Service.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	bodies := make([]erasureBody, len(found))
+	for i, e := range found {
+		bodies[i] = *erasureBodyOf(e)
+	}
+	return rpc.Cut(bodies, in.Size(), func(b erasureBody) any { return b.ID }), nil
+}

@@ -1,0 +1,98 @@
+package management_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// request is an erasure as the wire has it.
+type request struct {
+	ID, Kind, State, Note string
+	WebsiteID             *string
+	HashedDays            []string
+	DeletedRows           map[string]int64
+	DoneAt                *string
+}
+
+func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
+	if _, err := d.db.Salt(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	longest := strings.Repeat("é", 256)
+	for _, tc := range []struct {
+		body, kind string
+		website    bool
+		stones     int
+	}{
+		{`{"websiteId":"` + w.ID + `","profileId":"anna"}`, "profile", true, 1},
+		{`{"websiteId":"` + w.ClientID + `","anonymousId":"v1"}`, "visitor", true, 2}, // itself, and hashed as of today
+		{`{"profileId":"` + longest + `"}`, "profile", false, 1},
+	} {
+		got := do[request](d, "admin", "profiles/delete", tc.body)
+		if got.Kind != tc.kind || got.State != "requested" || (got.WebsiteID != nil) != tc.website || got.DoneAt != nil || !strings.Contains(got.Note, "Topics") {
+			t.Errorf("%s: %+v", tc.body, got)
+		}
+		if tc.kind == "visitor" && !slices.Equal(got.HashedDays, []string{time.Now().UTC().Format(time.DateOnly)}) {
+			t.Errorf("hashed days are %v", got.HashedDays)
+		}
+		kept, err := d.db.Erasure(t.Context(), got.ID)
+		if err != nil || len(kept.Stones) != tc.stones {
+			t.Errorf("%s: kept are %+v, %v", tc.body, kept, err)
+		}
+		if again := do[request](d, "admin", "erasures/get", `{"id":"`+got.ID+`"}`); !cmp.Equal(got, again) {
+			t.Errorf("erasures/get: %+v, want %+v", again, got)
+		}
+	}
+	for _, bad := range []string{
+		`{"websiteId":"` + w.ID + `"}`, `{"profileId":"a","anonymousId":"b"}`, `{"profileId":""}`, `{"anonymousId":""}`,
+		`{"profileId":"` + longest + `é"}`, `{"anonymousId":"` + longest + `é"}`,
+	} {
+		d.refused("admin", "profiles/delete", bad, http.StatusBadRequest, fault.Validation)
+	}
+	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 3 {
+		t.Errorf("%d erasures, %v", len(entries), err)
+	}
+}
+
+func TestErasuresStayWithinTheTenant(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
+	other := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example"}`)
+	mine := do[request](d, "owner", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`)
+
+	d.refused("stranger", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusNotFound, fault.NotFound)
+	d.refused("stranger", "erasures/get", `{"id":"`+mine.ID+`"}`, http.StatusNotFound, fault.NotFound)
+	d.refused("stranger", "erasures/list", `{"websiteId":"`+w.ID+`"}`, http.StatusNotFound, fault.NotFound)
+	d.refused("owner", "erasures/get", `{"id":"era_none"}`, http.StatusNotFound, fault.NotFound)
+	d.refused("editor", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusForbidden, fault.Forbidden)
+	d.refused("", "profiles/delete", `{"profileId":"anna"}`, http.StatusUnauthorized, fault.AuthRequired)
+
+	limited, global := d.key(w.ID, "manage:websites"), d.key("", "manage:websites")
+	d.refused(d.key("", "read:data"), "profiles/delete", `{"profileId":"anna"}`, http.StatusForbidden, fault.Forbidden)
+	d.refused(limited, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`, http.StatusForbidden, fault.AccessDenied)
+	if got := do[request](d, limited, "profiles/delete", `{"profileId":"ben"}`); got.WebsiteID == nil || *got.WebsiteID != w.ID {
+		t.Errorf("a key of a website erases from %v", got.WebsiteID)
+	}
+	elsewhere := do[request](d, global, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`)
+	d.refused(limited, "erasures/get", `{"id":"`+elsewhere.ID+`"}`, http.StatusNotFound, fault.NotFound)
+	if got := do[[]request](d, limited, "erasures/list", `{}`); len(got) != 2 {
+		t.Errorf("a key of a website lists %d erasures, want its 2", len(got))
+	}
+	if got := do[[]request](d, global, "erasures/list", `{"limit":2}`); len(got) != 2 || got[0].ID != elsewhere.ID {
+		t.Errorf("a key of the organization lists %+v", got)
+	}
+	if got := do[[]request](d, "stranger", "erasures/list", `{}`); len(got) != 0 {
+		t.Errorf("a stranger lists %+v", got)
+	}
+}

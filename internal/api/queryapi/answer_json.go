@@ -1,0 +1,140 @@
+package queryapi
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/millrace/millrace/internal/analytics"
+)
+
+// json lays out the body of one query, or of a batch.
+func (a *response) json() []step {
+	head := appendText([]byte(`{"success":true,"requestId":`), a.requestID)
+	if !a.batch {
+		return append([]step{text(append(head, ','))}, append(a.planJSON(0), text([]byte("}")))...)
+	}
+	steps := []step{text(append(head, `,"batch":true,"results":[`...))}
+	for i := range a.plans {
+		open := "{"
+		if i > 0 {
+			open = ",{"
+		}
+		steps = append(append(append(steps, text([]byte(open))), a.planJSON(i)...), text([]byte("}")))
+	}
+	return append(steps, text([]byte("]}")))
+}
+
+// text is a step that waits for nothing.
+func text(b []byte) step {
+	return func(_ context.Context, dst []byte) ([]byte, error) { return append(dst, b...), nil }
+}
+
+// planJSON lays out the members of one query's answer: those parameters that failed
+// come last.
+func (a *response) planJSON(plan int) []step {
+	p := &a.plans[plan]
+	rows := make([]int, len(p.Outputs))
+	var failed []analytics.Result
+	written := 0
+	comma := func(dst []byte) []byte {
+		if written++; written > 1 {
+			return append(dst, ',')
+		}
+		return dst
+	}
+	steps := []step{text(append(appendText([]byte(`"queryId":`), p.QueryID), `,"data":[`...))}
+	for i := range p.Outputs {
+		steps = append(steps, func(ctx context.Context, dst []byte) ([]byte, error) {
+			r := a.execution.Wait(ctx, plan, i)
+			if r.Table == nil {
+				failed = append(failed, r)
+				return dst, nil
+			}
+			rows[i] = r.Table.Rows
+			dst = appendText(append(comma(dst), `{"parameter":`...), r.Output.Label)
+			return append(r.Table.AppendRows(append(dst, `,"success":true,"data":`...), r.Output.Columns), '}'), nil
+		})
+	}
+	return append(steps, func(_ context.Context, dst []byte) ([]byte, error) {
+		for i := range failed {
+			f := failed[i].Failure()
+			dst = appendText(append(comma(dst), `{"parameter":`...), failed[i].Output.Label)
+			dst = appendText(append(dst, `,"success":false,"error":`...), f.Text)
+			dst = append(appendText(append(dst, `,"code":`...), f.Code), `,"data":[]}`...)
+		}
+		return appendMeta(append(dst, `],"meta":`...), p, rows), nil
+	})
+}
+
+// appendMeta appends what was asked and what was made of it.
+func appendMeta(dst []byte, p *analytics.Plan, rows []int) []byte {
+	dst = append(dst, `{"parameters":[`...)
+	for i, name := range p.Names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendText(dst, name)
+	}
+	dst = appendInt(append(dst, `],"total_parameters":`...), len(p.Names))
+	dst = appendInt(append(dst, `,"page":`...), p.Page)
+	dst = appendInt(append(dst, `,"limit":`...), p.Limit)
+	dst = appendInt(append(dst, `,"filters_applied":`...), p.Filters)
+	dst = append(dst, `,"applied":[`...)
+	for i := range p.Outputs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		o := &p.Outputs[i]
+		source := ""
+		if o.Refused == nil {
+			source = p.Statements[o.Statement].Source
+		}
+		dst = appendApplied(dst, o, source, rows[i])
+	}
+	return append(dst, "]}"...)
+}
+
+// appendApplied appends what one parameter was taken for: its type and range, in the
+// range's zone, the end excluded, and where they mean anything the length of the
+// buckets, the order and the page; and whether its numbers come from rollups.
+func appendApplied(dst []byte, o *analytics.Output, source string, rows int) []byte {
+	dst = appendText(append(dst, `{"parameter":`...), o.Label)
+	dst = appendText(append(dst, `,"type":`...), o.Type.Name)
+	dst = appendTime(append(dst, `,"start":`...), o.Range.Start.In(o.Range.Zone))
+	dst = appendTime(append(dst, `,"end":`...), o.Range.End.In(o.Range.Zone))
+	dst = appendText(append(dst, `,"timezone":`...), o.Range.Zone.String())
+	if o.Previous != nil {
+		dst = appendTime(append(dst, `,"previous":{"start":`...), o.Previous.Start.In(o.Range.Zone))
+		dst = append(appendTime(append(dst, `,"end":`...), o.Previous.End.In(o.Range.Zone)), '}')
+	}
+	if o.Type.Series {
+		dst = appendText(append(dst, `,"granularity":`...), o.Granularity.String())
+	}
+	if o.Applied.Limit > 0 {
+		dst = appendText(append(dst, `,"sort":`...), o.Applied.Sort)
+		dst = appendInt(append(dst, `,"limit":`...), o.Applied.Limit)
+		dst = appendInt(append(dst, `,"page":`...), o.Applied.Page)
+	}
+	dst = appendInt(append(dst, `,"filters":`...), o.Applied.Filters)
+	if source != "" {
+		dst = appendText(append(dst, `,"source":`...), source)
+	}
+	return append(appendInt(append(dst, `,"rows":`...), rows), '}')
+}
+
+func appendTime(dst []byte, t time.Time) []byte {
+	return append(t.AppendFormat(append(dst, '"'), time.RFC3339), '"')
+}
+
+func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
+
+// appendText appends s as a JSON string.
+func appendText(dst []byte, s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // cannot happen for a string
+		return append(dst, `""`...)
+	}
+	return append(dst, b...)
+}

@@ -1,0 +1,84 @@
+package queryapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// check refuses what the format cannot hold: CSV has one header, so it is for one
+// parameter.
+func (a *response) check() error {
+	outputs := 0
+	for i := range a.plans {
+		outputs += len(a.plans[i].Outputs)
+	}
+	if a.format == formatCSV && outputs != 1 {
+		return fault.Invalid("parameters", "too_many", "CSV holds the rows of one parameter; ask for one, or accept application/x-ndjson or application/json")
+	}
+	return nil
+}
+
+// csv lays out a header and the rows of the only parameter. CSV has no place for a
+// failure, so it is the whole answer's.
+func (a *response) csv() []step {
+	return []step{func(ctx context.Context, dst []byte) ([]byte, error) {
+		r := a.execution.Wait(ctx, 0, 0)
+		if r.Err != nil {
+			return dst, whole(r.Err)
+		}
+		return r.Table.AppendCSV(dst, r.Output.Columns), nil
+	}}
+}
+
+// whole is the failure of a parameter as that of a request.
+func whole(err error) error {
+	switch {
+	case errors.Is(err, analytics.ErrUnavailable):
+		return fault.Wrap(fault.ServiceUnavailable, err)
+	case errors.Is(err, analytics.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(fault.DeadlineExceeded, err)
+	case errors.Is(err, analytics.ErrTooLarge):
+		return &fault.Error{Code: fault.PayloadTooLarge, Message: "The answer takes more than it may; use a shorter range or a lower limit", Err: err}
+	}
+	return fault.Wrap(fault.Internal, err)
+}
+
+// lines lays out a JSON object for each row, with its parameter before its columns,
+// and of a batch its query's id; and one for each parameter that failed, after the
+// rows of its query.
+func (a *response) lines() []step {
+	var steps []step
+	for plan := range a.plans {
+		p := &a.plans[plan]
+		var failed []analytics.Result
+		prefix := func(dst []byte, label string) []byte {
+			dst = append(dst, '{')
+			if a.batch {
+				dst = append(appendText(append(dst, `"queryId":`...), p.QueryID), ',')
+			}
+			return appendText(append(dst, `"parameter":`...), label)
+		}
+		for i := range p.Outputs {
+			steps = append(steps, func(ctx context.Context, dst []byte) ([]byte, error) {
+				r := a.execution.Wait(ctx, plan, i)
+				if r.Table == nil {
+					failed = append(failed, r)
+					return dst, nil
+				}
+				return r.Table.AppendLines(dst, r.Output.Columns, append(prefix(nil, r.Output.Label), ',')), nil
+			})
+		}
+		steps = append(steps, func(_ context.Context, dst []byte) ([]byte, error) {
+			for i := range failed {
+				f := failed[i].Failure()
+				dst = appendText(append(prefix(dst, failed[i].Output.Label), `,"success":false,"error":`...), f.Text)
+				dst = append(appendText(append(dst, `,"code":`...), f.Code), "}\n"...)
+			}
+			return dst, nil
+		})
+	}
+	return steps
+}

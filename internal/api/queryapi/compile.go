@@ -1,0 +1,89 @@
+package queryapi
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+// compileBody is the answer.
+type compileBody struct {
+	Success   bool              `json:"success"`
+	RequestID string            `json:"requestId"`
+	Type      string            `json:"type"`
+	SQL       string            `json:"sql"`
+	Params    map[string]string `json:"params"`
+	Types     map[string]string `json:"types"`
+	Plan      compilePlan       `json:"plan"`
+}
+
+// compilePlan says what the statement reads.
+type compilePlan struct {
+	Source string   `json:"source"`
+	Tables []string `json:"tables"`
+}
+
+// compile serves POST /v1/query/compile: the statement of one query type, which runs
+// on ClickHouse's HTTP port with each of params as a field param_<name>.
+func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
+	var may standing
+	named := slices.ContainsFunc(subjects, func(s subjectParameter) bool { return c.Query(s.parameter) != "" })
+	if named {
+		var err error
+		if may, err = h.subject(c, caller); err != nil {
+			return err
+		}
+	}
+	body, err := httpkit.Body(c)
+	if err != nil {
+		return err
+	}
+	asked, err := readCompile(body)
+	if err != nil {
+		return err
+	}
+	if !named {
+		if may, err = h.project(c, caller, asked.project); err != nil {
+			return err
+		}
+	}
+	plans, err := analytics.Compile(asked.requests, false, h.environment(c, may))
+	if err != nil {
+		return uncompiled(err)
+	}
+	if err := covered(plans, caller); err != nil {
+		return err
+	}
+	o := &plans[0].Outputs[0]
+	s := &plans[0].Statements[o.Statement]
+	answer := compileBody{
+		Success: true, RequestID: httpkit.RequestID(c), Type: o.Type.Name, SQL: s.SQL,
+		Params: map[string]string{}, Types: map[string]string{}, Plan: compilePlan{s.Source, s.Tables},
+	}
+	for i := range s.Params {
+		answer.Params[s.Params[i].Name], answer.Types[s.Params[i].Name] = s.Params[i].Text, s.Params[i].Type
+	}
+	text, err := json.Marshal(&answer)
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderCacheControl, "private, no-cache")
+	return httpkit.Send(c, fiber.MIMEApplicationJSON, text)
+}
+
+// project is what the query is about by its body: a website, or an organization.
+func (h *handlers) project(c *fiber.Ctx, caller *request, id string) (standing, error) {
+	if id == "" {
+		return h.subject(c, caller)
+	}
+	if !caller.anonymous() {
+		if p, err := caller.In(id); err == nil && p.OrganizationID == id {
+			return h.organization(c, caller, id)
+		}
+	}
+	return h.website(c, caller, id)
+}

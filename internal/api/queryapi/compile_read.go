@@ -1,0 +1,192 @@
+package queryapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fastjson"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/suggest"
+)
+
+// Bounds of a compiled query.
+const (
+	maxCompileLimit  = 1000                                   // rows
+	maxCompileOffset = analytics.MaxLimit * analytics.MaxPage // rows left out
+)
+
+// compileFields are the members of the body, and what they are called in a query.
+var compileFields = []struct{ name, query string }{
+	{"projectId", ""},
+	{"options", "parameters[0]"},
+	{"type", "parameters[0].name"},
+	{"from", "startDate"},
+	{"to", "endDate"},
+	{"timeUnit", "granularity"},
+	{"filters", "filters"},
+	{"groupBy", "groupBy"},
+	{"orderBy", "sortBy"},
+	{"orderBy", "sortOrder"},
+	{"limit", "limit"},
+	{"offset", "offset"},
+}
+
+// compileRequest is a body that was read.
+type compileRequest struct {
+	project  string
+	requests []analytics.Request
+}
+
+// readCompile reads a body as the query that it stands for, so that the rules are
+// those of queries. The error is a Parse or a Compilation fault.
+func readCompile(body []byte) (compileRequest, error) {
+	given, err := compileMembers(body)
+	if err != nil {
+		return compileRequest{}, err
+	}
+	query := given.query()
+	asked := compileRequest{project: given.text("projectId")}
+	limit, offset := given.number("limit", 1, maxCompileLimit), given.number("offset", 0, maxCompileOffset)
+	if err := given.refusal.Err(); err != nil {
+		return compileRequest{}, uncompiled(err)
+	}
+	text, err := json.Marshal(query)
+	if err != nil {
+		return compileRequest{}, err
+	}
+	if asked.requests, _, err = analytics.Decode(text); err != nil {
+		return compileRequest{}, uncompiled(err)
+	}
+	asked.requests[0].Limit, asked.requests[0].Offset = limit, offset
+	return asked, nil
+}
+
+// compileInput are the members of a body that are known, and what is wrong with them.
+type compileInput struct {
+	members map[string]json.RawMessage
+	refusal fault.Refusal
+}
+
+// compileMembers reads the members of a body; null stands for one that is not there.
+func compileMembers(body []byte) (*compileInput, error) {
+	if err := fastjson.ValidateBytes(body); err != nil {
+		return nil, fault.Wrap(fault.Parse, err)
+	}
+	v, err := fastjson.ParseBytes(body)
+	if err != nil {
+		return nil, fault.Wrap(fault.Parse, err)
+	}
+	o, err := v.Object()
+	if err != nil {
+		return nil, uncompiled(fault.Invalid("", "wrong_type", "The body must be an object"))
+	}
+	given := &compileInput{members: map[string]json.RawMessage{}}
+	o.Visit(func(key []byte, v *fastjson.Value) {
+		switch {
+		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == string(key) }):
+			given.refusal.Append(unknownField(string(key)))
+		case v.Type() != fastjson.TypeNull:
+			given.members[string(key)] = v.MarshalTo(nil)
+		}
+	})
+	return given, nil
+}
+
+// query is the body of the query, but for what that has no member for.
+func (in *compileInput) query() map[string]any {
+	query := map[string]any{"parameters": []any{in.parameter()}}
+	for _, field := range []struct{ from, to string }{{"from", "startDate"}, {"to", "endDate"}} {
+		if query[field.to] = in.text(field.from); query[field.to] == "" {
+			in.refusal.Add(field.from, "required", "%s is required", field.from)
+		}
+	}
+	if unit := in.text("timeUnit"); unit != "" {
+		query["granularity"] = unit
+	}
+	if by := in.text("orderBy"); by != "" {
+		field, order, _ := strings.Cut(by, " ")
+		query["sortBy"] = field
+		if order != "" {
+			query["sortOrder"] = strings.ToLower(order)
+		}
+	}
+	for _, field := range []string{"filters", "groupBy"} {
+		if raw := in.members[field]; raw != nil {
+			query[field] = raw
+		}
+	}
+	return query
+}
+
+// parameter is the query's only one: a type with its options.
+func (in *compileInput) parameter() map[string]any {
+	parameter := map[string]any{}
+	if raw := in.members["options"]; raw != nil && json.Unmarshal(raw, &parameter) != nil {
+		in.refusal.Add("options", "wrong_type", "options must be an object")
+	}
+	name := in.text("type")
+	if parameter["name"] = name; name == "" {
+		in.refusal.Add("type", "required", "type is required")
+	}
+	return parameter
+}
+
+// text reads a text; empty where it is not given.
+func (in *compileInput) text(name string) (text string) {
+	if raw := in.members[name]; raw != nil && json.Unmarshal(raw, &text) != nil {
+		in.refusal.Add(name, "wrong_type", "%s must be a string", name)
+	}
+	return text
+}
+
+// number reads an integer; 0 where it is not given.
+func (in *compileInput) number(name string, least, most int) (n int) {
+	raw := in.members[name]
+	switch {
+	case raw == nil:
+	case json.Unmarshal(raw, &n) != nil:
+		in.refusal.Add(name, "wrong_type", "%s must be an integer", name)
+	case n < least || n > most:
+		in.refusal.Add(name, "out_of_range", "%s must be %d to %d", name, least, most)
+	}
+	return n
+}
+
+func unknownField(name string) fault.Detail {
+	names := make([]string, len(compileFields))
+	for i := range compileFields {
+		names[i] = compileFields[i].name
+	}
+	d := fault.Detail{Index: fault.NoIndex, Field: fmt.Sprintf("%.64s", name), Rule: "unknown_field", Message: fmt.Sprintf("Unknown field: %.64s", name)}
+	if near := suggest.Closest(name, names); near != "" {
+		d.Suggestion = "Did you mean '" + near + "'?"
+	}
+	return d
+}
+
+// uncompiled is a refusal of a query as one of this route: the fields are called as
+// in its body.
+func uncompiled(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.Validation {
+		return err
+	}
+	refused := &fault.Error{Code: fault.Compilation, Message: f.Message, Err: f.Err}
+	for _, d := range f.Details {
+		for _, field := range compileFields {
+			if rest, ok := strings.CutPrefix(d.Field, field.query); ok && field.query != "" {
+				if d.Field = field.name + rest; d.Field == "options" { // the parameter as such
+					d.Field = "type"
+				}
+				break
+			}
+		}
+		refused.Details = append(refused.Details, d)
+	}
+	return refused
+}

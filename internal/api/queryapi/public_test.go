@@ -1,0 +1,99 @@
+package queryapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Of a public website everybody may ask the public types, and learns of the others
+// no more than that they are not.
+func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
+	t.Parallel()
+	const (
+		mixed   = `{"parameters":["recent_errors","summary"],"preset":"today"}`
+		private = `{"parameters":["recent_errors"],"preset":"today"}`
+		failed  = `{"parameter":"recent_errors","success":false,"error":"`
+		anybody = failed + `Authentication required","code":"AUTH_REQUIRED","data":[]}`
+		other   = failed + `Insufficient permissions","code":"FORBIDDEN","data":[]}`
+		answer  = `"data":[{"parameter":"summary","success":true,"data":[{"owner":"web_open"}]}`
+	)
+	for _, tc := range []struct {
+		name, key, website, body string
+		status                   int
+		contains                 string
+	}{
+		{"a public type without a key", "", "web_open", summary, 200, answer},
+		{"by its client id", "", "public-open", summary, 200, answer},
+		{"a mixture without a key", "", "web_open", mixed, 200, answer + `,` + anybody},
+		{"a private type without a key", "", "web_open", private, 401, `"AUTH_REQUIRED"`},
+		{"a key of another organization", "foreign", "web_open", mixed, 200, answer + `,` + other},
+		{"another organization's key, a private type", "foreign", "web_open", private, 403, `"FORBIDDEN"`},
+		{"a key of another website", "website", "web_open", mixed, 200, answer + `,` + other},
+		{"a key without scopes", "powerless", "web_open", mixed, 200, answer + `,` + other},
+		{"a key of the organization", "global", "web_open", mixed, 200, `{"parameter":"recent_errors","success":true`},
+		{"a bad key", "nobody", "web_open", summary, 401, `"AUTH_REQUIRED"`},
+		{"a private website without a key", "", "web_1", summary, 401, `"AUTH_REQUIRED"`},
+		{"no such website without a key", "", "web_0", summary, 401, `"AUTH_REQUIRED"`},
+		{"a key that may read monitors alone", "monitors", "web_1", summary, 403, `"FORBIDDEN"`},
+		{
+			"a batch of which a part is covered", "", "web_open", `[` + private + `,` + summary + `]`, 200,
+			`{"queryId":"","data":[` + anybody + `],"meta"`,
+		},
+		{"a batch of which nothing is", "", "web_open", `[` + private + `,` + private + `]`, 401, `"AUTH_REQUIRED"`},
+		{"a mistake beside", "", "web_open", `{"parameters":["recent_errors","nonsense"],"preset":"today"}`, 400, "Unknown query type: nonsense"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			resp, body := call(t, http.MethodPost, "/v1/query?website_id="+tc.website, tc.key, tc.body)
+			if resp.StatusCode != tc.status || !strings.Contains(body, tc.contains) {
+				t.Errorf("%d %s\nwant %d %s", resp.StatusCode, body, tc.status, tc.contains)
+			}
+			if (resp.StatusCode == 401) != (resp.Header.Get("WWW-Authenticate") != "") {
+				t.Errorf("WWW-Authenticate %q", resp.Header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+}
+
+// What nobody may ask about has one answer, whether it exists or not.
+func TestNobodyLearnsWhatExists(t *testing.T) {
+	t.Parallel()
+	var bodies []string
+	for _, query := range []string{"", "?website_id=web_1", "?website_id=web_0", "?organization_id=org_1", "?link_id=x", "?schedule_id=x"} {
+		_, body := call(t, http.MethodPost, "/v1/query"+query, "", summary)
+		bodies = append(bodies, body)
+	}
+	for _, body := range bodies {
+		if body != bodies[0] || !strings.Contains(body, "AUTH_REQUIRED") {
+			t.Errorf("answers %q", bodies)
+		}
+	}
+}
+
+// Pages of any site may ask for what is public, and a cookie that their browser sends
+// along counts for nothing.
+func TestPagesElsewhereMayAskForWhatIsPublic(t *testing.T) {
+	t.Parallel()
+	const elsewhere = "https://elsewhere.example"
+	resp, _ := call(t, http.MethodOptions, "/v1/query?website_id=web_open", "", "", "Origin", elsewhere, "Access-Control-Request-Method", "POST")
+	if resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != "*" || resp.Header.Get("Access-Control-Allow-Methods") != "POST" ||
+		strings.Contains(strings.ToLower(resp.Header.Get("Access-Control-Allow-Headers")), "api-key") {
+		t.Errorf("preflight: %d %v", resp.StatusCode, resp.Header)
+	}
+	for name, tc := range map[string]struct {
+		website string
+		status  int
+	}{
+		"a public website": {"web_open", 200}, "a private one": {"web_1", 403},
+	} {
+		resp, body := call(t, http.MethodPost, "/v1/query?website_id="+tc.website, "", `{"parameters":["summary","recent_errors"],"preset":"today"}`,
+			"Cookie", "millrace_session=ann", "Origin", elsewhere)
+		if resp.StatusCode != tc.status || resp.Header.Get("Access-Control-Allow-Origin") != "*" || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: %d %s %v", name, resp.StatusCode, body, resp.Header)
+		}
+		if tc.status == 200 && !strings.Contains(body, `"AUTH_REQUIRED"`) {
+			t.Errorf("the cookie counts: %s", body)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package queryapi
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/ratelimit"
+)
+
+// request is one whose caller is known and counted.
+type request struct {
+	*rpc.Caller
+
+	// elsewhere is why the caller's session does not count: a page of another site
+	// sent it. The caller is nobody then.
+	elsewhere error
+	lease     ratelimit.Lease
+	held      bool // by what outlives the handler
+}
+
+// anonymous reports whether nobody is known to call.
+func (r *request) anonymous() bool { return r.Principal.Kind == auth.KindAnonymous }
+
+// unauthorized is the answer to nobody.
+func (r *request) unauthorized() error {
+	if r.elsewhere != nil {
+		return r.elsewhere
+	}
+	return fault.New(fault.AuthRequired)
+}
+
+// hold keeps the caller's place among those who are served beyond the handler, until
+// the function that it returns is called.
+func (r *request) hold(ctx context.Context) (release func()) {
+	r.held = true
+	ctx = context.WithoutCancel(ctx)
+	return func() { r.lease.Release(ctx) }
+}
+
+// identify finds out who calls. On a route that nobody in particular may call too, a
+// session that another site's page sent counts as none.
+func (h *handlers) identify(r *Route, c *fiber.Ctx) (*request, error) {
+	caller, err := h.gate.Identify(c)
+	if r.Open && fault.Is(err, fault.Forbidden) {
+		return &request{Caller: &rpc.Caller{}, elsewhere: err}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &request{Caller: caller}, nil
+}
+
+// serve finds out who calls, counts the request, which it does of callers without
+// a credential too, and checks the route's scope. What may be asked of an open route
+// depends on the subject, and is for its handler to say.
+func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
+	if r.Public {
+		return r.handle(h, c, &request{Caller: &rpc.Caller{}})
+	}
+	if r.Open {
+		h.allowElsewhere(c)
+	}
+	caller, err := h.identify(r, c)
+	if err != nil {
+		return err
+	}
+	if caller.lease, err = rpc.Admit(c, h.limits, caller.Caller, r.Limit); err != nil {
+		return err
+	}
+	defer func() {
+		if !caller.held {
+			caller.lease.Release(c.UserContext())
+		}
+	}()
+	if r.Open {
+		return r.handle(h, c, caller)
+	}
+	if caller.anonymous() {
+		return fault.New(fault.AuthRequired)
+	}
+	if err := require(caller.Principal, r.Scope); err != nil {
+		return err
+	}
+	return r.handle(h, c, caller)
+}

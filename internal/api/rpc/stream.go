@@ -1,0 +1,100 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+// Stream is the answer of an operation that writes it while it is made: a file,
+// and not the JSON object that all others answer with. What the operation refuses
+// it refuses before, as others do.
+type Stream struct {
+	httpkit.Stream
+
+	// FileName is what a browser would save the answer as: letters, digits, dots,
+	// dashes and underscores.
+	FileName string
+	// Header are further fields of the answer, by their names.
+	Header map[string]string
+}
+
+// Streamed declares what an operation's stream looks like.
+type Streamed struct {
+	// ContentTypes are those that the stream may have.
+	ContentTypes []string
+	// Header and Trailers are the fields of Stream, with what they say.
+	Header, Trailers map[string]string
+}
+
+// OpStream binds a handler that streams to its row. In is as for Op.
+func OpStream[In any](spec Spec, streamed Streamed, handle func(context.Context, *Call, *In) (*Stream, error)) Operation {
+	return Operation{
+		Spec: spec, in: reflect.TypeFor[In](), streamed: &streamed,
+		run: func(ctx context.Context, call *Call, body []byte) (any, error) {
+			in := new(In)
+			if err := json.Unmarshal(body, in); err != nil {
+				return nil, fault.Wrap(fault.Internal, fmt.Errorf("decoding a body that fits the schema: %w", err))
+			}
+			return handle(ctx, call, in)
+		},
+	}
+}
+
+// send answers with a stream, and calls done once nothing of it runs any more.
+func (e *endpoint) send(c *fiber.Ctx, s *Stream, done func()) error {
+	before := s.Done
+	s.Done = func() {
+		defer done()
+		if before != nil {
+			before()
+		}
+	}
+	write := s.Write
+	s.Write = func(ctx context.Context, w io.Writer) error {
+		if err := write(ctx, w); err != nil {
+			return e.seen(err)
+		}
+		return nil
+	}
+	if err := httpkit.SendStream(c, &s.Stream); err != nil {
+		return err
+	}
+	c.Status(http.StatusOK)
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+s.FileName+`"`)
+	for name, value := range s.Header {
+		c.Set(name, value)
+	}
+	return nil
+}
+
+// response is what the document says of a stream.
+func (s *Streamed) response() *huma.Response {
+	r := &huma.Response{
+		Description: "What was asked for, streamed. A body without its end, chunked encoding's last chunk, was cut off.",
+		Content:     map[string]*huma.MediaType{}, Headers: map[string]*huma.Param{},
+	}
+	for _, t := range s.ContentTypes {
+		media, _, _ := strings.Cut(t, ";")
+		r.Content[media] = &huma.MediaType{} // no schema: it is no JSON
+	}
+	for name, doc := range s.Header {
+		r.Headers[name] = &huma.Param{Description: doc, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	for name, doc := range s.Trailers {
+		r.Headers[name] = &huma.Param{Description: "Trailer, after the body. " + doc, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return r
+}

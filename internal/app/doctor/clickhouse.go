@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+)
+
+// crowded is a number of parts that merges which keep up stay far below; the
+// server slows inserts down at 1000.
+const crowded = 300
+
+// lookAtClickHouse finds out whether it answers, holds the tables of this version,
+// keeps what exactly once needs, and has room.
+func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
+	if !o.has(Sink, Query) {
+		return
+	}
+	cfg := o.Settings.ClickHouse
+	const away = "sinks wait and queries are answered 503; what is accepted stays in Kafka for as long as its retention"
+	if !n.dials(ctx, "clickhouse.reach", "clickhouse.addr", cfg.Addr, away, "start the servers, or correct clickhouse.addr (the native protocol's port, 9000)") {
+		return
+	}
+	asked := o.Now()
+	server, err := clickhouse.Inspect(ctx, cfg)
+	if err != nil {
+		n.fail("clickhouse.reach", "ClickHouse takes connections and does not answer: "+err.Error(), away,
+			"is it the native protocol's port (9000, or 9440 with TLS), and are clickhouse.user and its password right?")
+		return
+	}
+	answered := o.Now()
+	n.ok("clickhouse.reach", fmt.Sprintf("%s: ClickHouse %s", strings.Join(cfg.Addr, ", "), server.Version))
+	n.clocks("clock.clickhouse", "ClickHouse", server.Clock, asked, answered)
+	n.disks(server.Disks)
+	n.rights(ctx, o)
+	if n.clickhouseSchema(ctx, o) {
+		n.exactness(ctx, o)
+		n.crowds(ctx, o)
+	}
+}
+
+// Shares of a disk that are free.
+const (
+	scarce = 0.15
+	urgent = 0.05
+)
+
+func (n *notebook) disks(disks []clickhouse.Disk) {
+	for _, d := range disks {
+		if d.Size <= 0 {
+			continue // an object store
+		}
+		free := float64(d.Free) / float64(d.Size)
+		what := fmt.Sprintf("disk %s of ClickHouse has %s free of %s", d.Name, Bytes(d.Free), Bytes(d.Size))
+		const why = "merges need as much room as the parts they join; a full disk stops inserts, and lag grows until Kafka's retention"
+		const do = "add room, or shorten what is kept: docs/guides/capacity.md"
+		switch {
+		case free < urgent:
+			n.fail("clickhouse.disk", what, why, do)
+		case free < scarce:
+			n.warn("clickhouse.disk", what, why, do)
+		default:
+			n.ok("clickhouse.disk", what)
+		}
+	}
+}
+
+// clickhouseSchema reports whether the tables can be used.
+func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
+	const why = "sinks and query hosts are not ready with a schema that is not theirs"
+	err := clickhouse.CheckSchema(ctx, o.Settings.ClickHouse)
+	if err != nil {
+		do := `"millrace migrate"; migrations only add, so the version before goes on`
+		if strings.Contains(err.Error(), "was changed") {
+			do = "this build is not one that migrated the database: use a released one"
+		}
+		n.fail("clickhouse.schema", err.Error(), why, do)
+		return !errors.Is(err, clickhouse.ErrSchema) // else there may be no database
+	}
+	s, err := clickhouse.Schema(ctx, o.Settings.ClickHouse)
+	switch {
+	case err != nil:
+		n.fail("clickhouse.schema", err.Error(), why, "see clickhouse.reach")
+	case s.Newer > 0:
+		n.warn("clickhouse.schema", fmt.Sprintf("the database has %d migrations that this build does not know", s.Newer),
+			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add", "finish the upgrade: docs/guides/upgrading.md")
+	default:
+		n.ok("clickhouse.schema", fmt.Sprintf("all %d migrations are applied", s.Known))
+	}
+	return true
+}
+
+func (n *notebook) exactness(ctx context.Context, o *Options) {
+	if !o.has(Sink) {
+		return
+	}
+	if err := clickhouse.CheckExactness(ctx, o.Settings.ClickHouse); err != nil {
+		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it", "as the sentence says")
+		return
+	}
+	n.ok("clickhouse.exactness", "everything that exactly once relies on is in force")
+}
+
+func (n *notebook) rights(ctx context.Context, o *Options) {
+	lacking, err := clickhouse.Lacking(ctx, o.Settings.ClickHouse)
+	if err != nil {
+		n.warn("clickhouse.rights", err.Error(), "what the user may do is unknown", "SHOW GRANTS")
+		return
+	}
+	if len(lacking) > 0 {
+		user := o.Settings.ClickHouse.User
+		n.fail("clickhouse.rights", fmt.Sprintf("user %s lacks %s", user, strings.Join(lacking, ", ")),
+			"sinks do not start or stand still, queries fail, or erasures never end",
+			"GRANT "+strings.Join(lacking, ", ")+" TO "+user)
+		return
+	}
+	n.ok("clickhouse.rights", "the user may do what the daemons do")
+}
+
+func (n *notebook) crowds(ctx context.Context, o *Options) {
+	tables, err := clickhouse.TableStates(ctx, o.Settings.ClickHouse)
+	if err != nil {
+		n.warn("clickhouse.parts", err.Error(), "how crowded the tables are is unknown", "SELECT count() FROM system.parts WHERE active GROUP BY table")
+		return
+	}
+	for _, t := range tables {
+		if t.Crowded > crowded {
+			n.warn("clickhouse.parts", fmt.Sprintf("table %s has %d parts in one partition", t.Name, t.Crowded),
+				"merges do not keep up; the server slows inserts down at 1000 and refuses them at 3000", "fewer and larger inserts (sink.max_rows, sink.max_wait), faster disks, or more background_pool_size")
+		}
+	}
+	n.well("clickhouse.parts", "merges keep up")
+}
+
+// Bytes writes a size as people read it.
+func Bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, prefix := float64(n)/unit, 0
+	for size >= unit && prefix < len("KMGTP")-1 {
+		size, prefix = size/unit, prefix+1
+	}
+	return fmt.Sprintf("%.1f %ciB", size, "KMGTP"[prefix])
+}

@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+)
+
+// How far two clocks may be apart. Windows are moved by what edges write as time of
+// receipt, and a sink takes no more than 10 minutes ahead of its own clock.
+const (
+	noticeable = 2 * time.Second
+	tooFar     = time.Minute
+)
+
+// clocks compares the clock of a server, as it answered a question that was asked
+// and answered at two times of this machine.
+func (n *notebook) clocks(check, server string, shown, asked, answered time.Time) {
+	ahead := shown.Sub(asked.Add(answered.Sub(asked) / 2))
+	margin := answered.Sub(asked) / 2
+	off := ahead.Abs() - margin
+	what := fmt.Sprintf("the clock of %s is %s %s this machine's", server, ahead.Abs().Round(10*time.Millisecond), direction(ahead))
+	const why = "times of receipt decide what counts as a duplicate and which day an event falls on; a clock that is off makes windows too short"
+	const do = `let chrony or systemd-timesyncd keep both clocks: "timedatectl status", "chronyc tracking"`
+	switch {
+	case off > tooFar:
+		n.fail(check, what, why, do)
+	case off > noticeable:
+		n.warn(check, what, why, do)
+	default:
+		n.ok(check, fmt.Sprintf("the clock of %s agrees within %s", server, (off.Abs()+2*margin).Round(time.Millisecond)))
+	}
+}
+
+func direction(ahead time.Duration) string {
+	if ahead < 0 {
+		return "behind"
+	}
+	return "ahead of"
+}

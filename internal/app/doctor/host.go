@@ -1,0 +1,182 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/millrace/millrace/internal/config"
+)
+
+// lookAtFiles finds out whether the files that settings name can be used.
+func lookAtFiles(_ context.Context, o *Options, n *notebook) {
+	files := 0
+	for _, f := range config.Fields() {
+		if !strings.HasSuffix(f.Key, "_file") {
+			continue
+		}
+		for path := range strings.SplitSeq(f.Value(&o.Settings), ",") {
+			if path == "" {
+				continue
+			}
+			files++
+			level, problem := fileProblem(path, strings.Contains(f.Key, ".tls."), o.Now())
+			if level != OK {
+				n.findings = append(n.findings, Finding{
+					"files", level, f.Key + ": " + problem,
+					"the daemon that reads it does not start, or cannot connect", "correct the path, the file or its permissions",
+				})
+			}
+		}
+	}
+	n.well("files", fmt.Sprintf("%d files that settings name can be read", files))
+}
+
+// minFree is the room below which a folder is too full for embedded servers.
+const minFree = 1 << 30
+
+// lookAtFolder is about the folder of standalone mode.
+func lookAtFolder(_ context.Context, o *Options, n *notebook) {
+	if !o.Embedded {
+		return
+	}
+	dir := o.Settings.Data.Dir
+	const why = "standalone mode keeps everything there: topics, tables, accounts"
+	at := dir
+	for ; ; at = filepath.Dir(at) { // it is made when it is missing
+		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
+			break
+		}
+	}
+	probe, err := os.CreateTemp(at, ".doctor-*")
+	if err != nil {
+		n.fail("data.dir", fmt.Sprintf("%s cannot be written: %v", dir, err), why, "chown or chmod the folder, or name another one with data.dir")
+		return
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		n.warn("data.dir", fmt.Sprintf("a file in %s cannot be removed: %v", dir, err), why, "look at the folder's permissions")
+		return
+	}
+	if free, ok := freeBytes(at); ok && free < minFree {
+		n.warn("data.dir", fmt.Sprintf("%s has %s free", dir, Bytes(free)), why, "make room, or name another folder with data.dir")
+		return
+	}
+	n.ok("data.dir", dir+" can be written")
+}
+
+// lookAtListeners finds out whether the addresses are free, or are served by a
+// daemon that is running already.
+func lookAtListeners(ctx context.Context, o *Options, n *notebook) {
+	s := &o.Settings
+	for _, l := range []struct {
+		key, addr, path string
+		roles           []Role
+	}{
+		{"ingest.listen", s.Ingest.Listen, "/health", []Role{Edge}},
+		{"query.listen", s.Query.Listen, "/health", []Role{Query}},
+		{"admin.listen", s.Admin.Listen, "/livez", Roles},
+	} {
+		if l.addr == "" || !o.has(l.roles...) {
+			continue
+		}
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", l.addr)
+		switch {
+		case err == nil:
+			listener.Close()
+		case errors.Is(err, syscall.EADDRINUSE) && serves(ctx, l.addr, l.path):
+			n.ok("listen", l.key+": "+l.addr+" is served by a daemon that runs")
+		case errors.Is(err, syscall.EADDRINUSE):
+			n.fail("listen", fmt.Sprintf("%s: %s is taken by another program", l.key, l.addr), "the daemon does not start",
+				fmt.Sprintf("find it with \"ss -ltnp 'sport = :%s'\", or choose another address", port(l.addr)))
+		default:
+			n.fail("listen", fmt.Sprintf("%s: cannot listen on %s: %s", l.key, l.addr, reason(err)), "the daemon does not start", "choose an address of this machine; ports below 1024 need a capability")
+		}
+	}
+	n.well("listen", "the addresses are free, or served by daemons")
+}
+
+func port(addr string) string {
+	_, p, _ := net.SplitHostPort(addr)
+	return p
+}
+
+// serves reports whether a daemon answers on an address.
+func serves(ctx context.Context, addr, path string) bool {
+	host, p, _ := net.SplitHostPort(addr)
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	status, err := get(ctx, "http://"+net.JoinHostPort(host, p)+path)
+	return err == nil && status == http.StatusOK
+}
+
+func get(ctx context.Context, url string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	client := http.Client{Timeout: dialTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	res.Body.Close()
+	return res.StatusCode, nil
+}
+
+// lookAtAddresses is about how callers reach the hosts: public addresses, and
+// proxies in front.
+func lookAtAddresses(ctx context.Context, o *Options, n *notebook) {
+	s := &o.Settings
+	for _, p := range []struct {
+		key, url, listen string
+		role             Role
+	}{{"ingest.public_url", s.Ingest.PublicURL, s.Ingest.Listen, Edge}, {"query.public_url", s.Query.PublicURL, s.Query.Listen, Query}} {
+		switch {
+		case !o.has(p.role):
+		case p.url == "" && !loopback(p.listen):
+			n.warn("public_url", p.key+" is empty, and the host listens on "+p.listen, "snippets, mails and cookies name an address that callers do not know", "set "+p.key+" to what callers use, such as https://events.example.com")
+		case strings.HasPrefix(p.url, "http:") && !loopbackURL(p.url):
+			n.warn("public_url", p.key+" is not encrypted: "+p.url, "keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")
+		case p.url != "":
+			n.answers(ctx, p.key, p.url)
+		}
+	}
+	n.well("public_url", "the public addresses are what callers can use")
+	n.proxies(s)
+}
+
+func (n *notebook) answers(ctx context.Context, key, url string) {
+	status, err := get(ctx, url+"/health")
+	switch {
+	case err != nil:
+		n.warn("public_url", fmt.Sprintf("%s: %s does not answer from here: %v", key, url, err), "callers may not reach it either: name, certificate, load balancer", "curl -v "+url+"/health, from outside too")
+	case status != http.StatusOK:
+		n.warn("public_url", fmt.Sprintf("%s: %s/health is answered %d", key, url, status), "something else than the host is there, or no host behind the load balancer is ready", "look at the load balancer's targets")
+	}
+}
+
+func (n *notebook) proxies(s *config.Settings) {
+	if len(s.Proxy.Trusted) == 0 && (strings.HasPrefix(s.Ingest.PublicURL, "https:") || strings.HasPrefix(s.Query.PublicURL, "https:")) {
+		n.warn("proxy.trusted", "public addresses are https, so a proxy stands in front, and proxy.trusted is empty", "all callers seem to come from the proxy: they share one limit, and places are the proxy's", "name the proxy's addresses in proxy.trusted")
+	}
+	n.well("proxy.trusted", "the proxies that are believed fit the public addresses")
+}
+
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip, errIP := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || errIP == nil && ip.IsLoopback())
+}
+
+func loopbackURL(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	return loopback(rest) || loopback(rest+":80")
+}

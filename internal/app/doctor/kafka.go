@@ -1,0 +1,177 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
+)
+
+// lookAtKafka finds out whether brokers answer, where they say they are, and what
+// topics they have.
+func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
+	cfg := o.Settings.Kafka
+	if !n.dials(ctx, "kafka.reach", "kafka.brokers", cfg.Brokers,
+		"nothing is accepted and nothing stored without Kafka", "start the brokers, or correct kafka.brokers") {
+		return
+	}
+	groups := []string{o.Settings.Sink.Group, kafka.BackfillGroup(o.Settings.Sink.Group), kafka.WebGroup(o.Settings.Sink.Group)}
+	found, err := kafka.Inspect(ctx, cfg, groups...)
+	if err != nil {
+		n.kafkaRefuses(err)
+		return
+	}
+	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s", strings.Join(cfg.Brokers, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
+	n.dials(ctx, "kafka.advertised", "advertised.listeners", found.Brokers,
+		"clients go on at the addresses that brokers advertise, not at kafka.brokers, and fail there",
+		"set advertised.listeners of the brokers to addresses that this machine reaches")
+	n.topics(o, &found)
+	n.permissions(o, &found)
+	n.newest(ctx, o)
+}
+
+func (n *notebook) kafkaRefuses(err error) {
+	if _, missing := errors.AsType[*fs.PathError](err); missing || strings.Contains(err.Error(), "PEM") {
+		n.fail("kafka.reach", "a file for the connections to Kafka cannot be used: "+err.Error(),
+			"no daemon starts", "correct kafka.tls.*, or the file and its permissions")
+		return
+	}
+	n.fail("kafka.reach", "brokers take connections and do not answer as Kafka does: "+err.Error(),
+		"nothing is accepted and nothing stored without Kafka",
+		"is it Kafka's port, do kafka.tls.* and kafka.sasl.* fit the listener, and is the password right?")
+}
+
+// topics compares the topics with what millrace would have created.
+func (n *notebook) topics(o *Options, found *kafka.Cluster) {
+	var missing []string
+	for i := range kafka.Topics {
+		t := &kafka.Topics[i]
+		name := kafka.TopicName(o.Settings.Kafka, t.Name)
+		have, ok := found.Topics[t.Name]
+		switch {
+		case !ok:
+			missing = append(missing, name)
+		case !have.Denied: // permissions tell of the others
+			n.shape(name, have, t.Want(o.Settings.Kafka))
+			n.topicSettings(o, name, have, t.Want(o.Settings.Kafka))
+		}
+	}
+	if len(missing) > 0 {
+		n.fail("kafka.topics", "missing topics: "+strings.Join(missing, ", "), "daemons do not become ready without them", `"millrace topics create"`)
+	}
+	n.well("kafka.topics", fmt.Sprintf("all %d topics are there and as they should be", len(kafka.Topics)))
+}
+
+// shape is about partitions and replicas.
+func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
+	if have.Partitions != want.Partitions {
+		n.warn("kafka.topics", fmt.Sprintf("%s has %d partitions, and kafka.partitions says %d", name, have.Partitions, want.Partitions),
+			"partitions bound how many sinks share the work; settings that say something else mislead whoever reads them, and the next topic that is created",
+			fmt.Sprintf("set kafka.partitions to %d, or let the topic grow: docs/guides/growing-topics.md", have.Partitions))
+	}
+	if have.Replicas < want.Replicas {
+		n.warn("kafka.topics", fmt.Sprintf("%s has %d replicas, and kafka.replication says %d", name, have.Replicas, want.Replicas),
+			"what was acknowledged is lost with the disks of as many brokers", "kafka-reassign-partitions.sh with more replicas, or correct kafka.replication")
+	}
+	if have.Leaderless > 0 {
+		n.fail("kafka.topics", fmt.Sprintf("%d partitions of %s have no leader", have.Leaderless, name),
+			"events of the websites in them are answered 503", "bring the brokers back that hold them")
+	}
+	if have.Behind > 0 {
+		n.warn("kafka.topics", fmt.Sprintf("%d partitions of %s have replicas that are not in sync", have.Behind, name),
+			"one more broker that fails stops or loses them", "look at the brokers that are away or slow")
+	}
+}
+
+// kinds of access that each daemon needs, by topic.
+func needs(o *Options, topic string) (all []kafka.Operation) {
+	stored := topic == record.TopicEvents || topic == record.TopicEventsBackfill || slices.Contains(kafka.WebTopics, topic)
+	letters := strings.HasSuffix(topic, kafka.DeadLetterSuffix)
+	if stored && o.has(Edge) || letters && o.has(Sink) || topic == control.Topic && o.has(Query) {
+		all = append(all, kafka.Write)
+	}
+	if stored && o.has(Sink) || topic == control.Topic && o.has(Edge, Query) {
+		all = append(all, kafka.Read)
+	}
+	return all
+}
+
+// permissions compares what brokers permit with what the daemons do.
+func (n *notebook) permissions(o *Options, found *kafka.Cluster) {
+	lacking := map[string][]string{}
+	for i := range kafka.Topics {
+		t, ok := found.Topics[kafka.Topics[i].Name]
+		if !ok {
+			continue
+		}
+		for _, op := range needs(o, kafka.Topics[i].Name) {
+			if t.Denied || !t.Permissions.Permit(op) {
+				lacking[string(op)+" on topic"] = append(lacking[string(op)+" on topic"], kafka.TopicName(o.Settings.Kafka, kafka.Topics[i].Name))
+			}
+		}
+	}
+	for g, p := range found.Groups {
+		if o.has(Sink) && !p.Permit(kafka.Read) {
+			lacking["READ on group"] = append(lacking["READ on group"], g)
+		}
+	}
+	for right, names := range lacking {
+		slices.Sort(names)
+		n.fail("kafka.permissions", fmt.Sprintf("the Kafka user lacks %s %s", right, strings.Join(names, ", ")),
+			"edges answer 503, or sinks stand still, with authorization errors",
+			`kafka-acls.sh --add --allow-principal … ; a user for each daemon keeps them apart: "millrace doctor --role sink"`)
+	}
+	n.well("kafka.permissions", "the Kafka user may do what the daemons do")
+}
+
+// newest compares this machine's clock with those of the edges, which write the
+// time of each record: brokers tell no time.
+func (n *notebook) newest(ctx context.Context, o *Options) {
+	newest, err := kafka.Newest(ctx, o.Settings.Kafka, record.TopicEvents)
+	if ahead := newest.Sub(o.Now()); err == nil && ahead > noticeable {
+		n.warn("clock.edges", fmt.Sprintf("the newest record of %s is from %s ahead of this machine's clock", record.TopicEvents, ahead.Round(time.Second)),
+			"the clock of an edge is ahead, or this one is behind; sinks take times no further than 10 minutes ahead",
+			`"timedatectl status" here and on the edges`)
+	}
+}
+
+// dials reports whether any of the addresses takes connections.
+func (n *notebook) dials(ctx context.Context, check, setting string, addrs []string, why, do string) bool {
+	var refused []string
+	for _, addr := range addrs {
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			refused = append(refused, addr+" ("+reason(err)+")")
+			continue
+		}
+		conn.Close()
+	}
+	what := fmt.Sprintf("of %s, these do not answer: %s", setting, strings.Join(refused, ", "))
+	switch {
+	case len(refused) == 0:
+		return true
+	case len(refused) < len(addrs):
+		n.warn(check, what, "as long as the others do, this is bridged", do)
+		return true
+	}
+	n.fail(check, what, why, do)
+	return false
+}
+
+const dialTimeout = 3 * time.Second
+
+// reason is the last part of a network error, without the address again.
+func reason(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
+		return op.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millrace/millrace/internal/redis"
+	"github.com/millrace/millrace/internal/store"
+)
+
+const storeAway = "edges serve what they remember for lookup.stale and then answer 503; nobody signs in and no key is made"
+
+// lookAtStore finds out whether the metadata store answers, is migrated, and lets
+// its user work.
+func lookAtStore(ctx context.Context, o *Options, n *notebook) {
+	if !o.has(Edge, Query) {
+		return
+	}
+	if path := store.MissingFile(o.Settings.Store); path != "" {
+		n.fail("store.reach", "there is no metadata store at "+path, storeAway, `"millrace migrate" makes it, and "millrace bootstrap" the first account; or correct store.url`)
+		return
+	}
+	db, err := store.Connect(ctx, o.Settings.Store)
+	if err != nil {
+		n.fail("store.reach", err.Error(), storeAway, "start the server, or correct store.url: host, port, database, user and password")
+		return
+	}
+	defer db.Close() //nolint:errcheck // nothing was written
+	asked := o.Now()
+	st, err := db.Inspect(ctx)
+	if err != nil {
+		n.fail("store.reach", err.Error(), storeAway, "look into the server's log")
+		return
+	}
+	n.ok("store.reach", st.Version)
+	if st.Kind != "sqlite" {
+		n.clocks("clock.store", "the metadata store", st.Clock, asked, o.Now())
+	}
+	if err := db.CheckSchema(ctx); errors.Is(err, store.ErrChanged) {
+		n.fail("store.schema", err.Error(), "daemons of this build do not start", "this build is not one that migrated the store: use a released one")
+	} else {
+		n.storeSchema(&st)
+	}
+	n.storeRights(&st)
+}
+
+func (n *notebook) storeSchema(st *store.State) {
+	switch {
+	case st.Schema == 0:
+		n.fail("store.schema", "the metadata store was never migrated", "daemons are not ready", `"millrace migrate", then "millrace bootstrap" for the first account`)
+	case st.Schema < st.Known:
+		n.fail("store.schema", fmt.Sprintf("the metadata store is at version %d, and this build needs %d", st.Schema, st.Known),
+			"daemons of this version are not ready", `"millrace migrate"; migrations only add, so the version before goes on`)
+	case st.Schema > st.Known:
+		n.warn("store.schema", fmt.Sprintf("the metadata store is at version %d, and this build knows %d", st.Schema, st.Known),
+			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add", "finish the upgrade: docs/guides/upgrading.md")
+	default:
+		n.ok("store.schema", fmt.Sprintf("version %d, as this build needs", st.Schema))
+	}
+}
+
+func (n *notebook) storeRights(st *store.State) {
+	switch {
+	case st.ReadOnly:
+		n.fail("store.rights", "the metadata store takes no writes", "nothing can be managed, and quotas and erasures stand still",
+			"point store.url at the primary; for SQLite, make file and folder writable")
+	case len(st.Lacking) > 0:
+		n.fail("store.rights", "the store's user may not read and write "+strings.Join(st.Lacking, ", "), "requests that need these tables are answered 503",
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO …, or run as the tables' owner")
+	case st.Schema < st.Known && !st.MayMigrate:
+		n.fail("store.rights", "the store's user may not make tables", `"millrace migrate" fails as this user`, "GRANT CREATE ON SCHEMA public TO …, or migrate as the owner")
+	case st.Schema > 0:
+		n.ok("store.rights", "the user may read and write every table")
+	}
+}
+
+// lookAtRedis finds out whether limits can be shared.
+func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
+	if !o.has(Edge, Query) {
+		return
+	}
+	if !o.Settings.Redis.IsSet() {
+		n.ok("redis.reach", "redis.url is empty: each process limits callers by itself, right for one edge and one query host")
+		return
+	}
+	const away = "every process limits callers by itself, so that several let through several times as much"
+	limits, err := redis.Open(o.Settings.Redis)
+	if err != nil {
+		n.fail("redis.reach", err.Error(), "edges and query hosts do not start", "correct redis.*")
+		return
+	}
+	defer limits.Close() //nolint:errcheck // nothing is kept
+	asked := o.Now()
+	st, err := limits.Inspect(ctx)
+	if err != nil {
+		do := "start it, or correct redis.url"
+		if text := err.Error(); strings.Contains(text, "WRONGPASS") || strings.Contains(text, "NOAUTH") || strings.Contains(text, "AUTH") {
+			do = "correct user and password in redis.url"
+		}
+		n.fail("redis.reach", err.Error(), away, do)
+		return
+	}
+	n.ok("redis.reach", "Redis "+strings.TrimPrefix(st.Version, "Redis ")+", "+st.Mode)
+	n.clocks("clock.redis", "Redis", st.Clock, asked, o.Now())
+	if st.Mode == "cluster" {
+		n.warn("redis.mode", "Redis is a cluster, and millrace talks to one server of it", "keys of other servers are answered MOVED, and those callers are limited by each process alone",
+			"use a single primary, with a replica for failover")
+	}
+	if st.Role == "slave" {
+		n.fail("redis.mode", "redis.url names a replica", away, "name the primary")
+	}
+	if strings.HasPrefix(st.Eviction, "allkeys") {
+		n.warn("redis.mode", "maxmemory-policy is "+st.Eviction, "counters are dropped when memory is full, which forgives callers what they have used", "CONFIG SET maxmemory-policy volatile-ttl, or more memory")
+	}
+}

@@ -1,0 +1,37 @@
+package edge
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// besides is what an edge uses besides the requests that it lets in: connections,
+// caches, the clients' buffers, and room for the collector to work in. It is
+// measured: with the default settings the process stays below 256 MB however much
+// is asked of it.
+const besides = 104 << 20
+
+// Alone is Parts for a process that does nothing else: the collector is told to
+// keep the heap to what the settings allow, instead of twice what is in use, unless
+// somebody has set GOMEMLIMIT.
+func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	parts, err := Parts(ctx, s, t, r)
+	return append([]lifecycle.Part{memoryPart(int64(s.Ingest.MaxMemory) + besides)}, parts...), err
+}
+
+// memoryPart keeps the collector's limit.
+func memoryPart(limit int64) lifecycle.Part {
+	return lifecycle.Part{Name: "memory", Run: func(ctx context.Context) error {
+		if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+			debug.SetMemoryLimit(limit)
+			defer debug.SetMemoryLimit(math.MaxInt64)
+		}
+		<-ctx.Done()
+		return nil
+	}}
+}

@@ -1,0 +1,28 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// eraseMargin is added to what a sink's own deadlines allow: what the server still
+// does after whoever sent it has given up.
+const eraseMargin = 10 * time.Second
+
+// settleOf is how long after its tombstones an erasure deletes: every insert that
+// was built without them has ended then, whatever sink has sent it.
+func settleOf(s config.Sink) time.Duration { return s.TombstoneAge + s.InsertTimeout + eraseMargin }
+
+// erasures carries out what is to be erased while it runs.
+func erasures(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+	eraser := clickhouse.NewEraser(s.ClickHouse)
+	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)}, erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
+	return lifecycle.Part{Name: "erasures", Run: job.Run, Stop: func(context.Context) error { return eraser.Close() }}
+}

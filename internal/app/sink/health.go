@@ -1,0 +1,26 @@
+package sink
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/telemetry"
+)
+
+// appendHealth adds the parts that tell how the servers do between which the sink
+// stands. The sink can do nothing about it, but whoever is woken by its lag can.
+func appendHealth(parts []lifecycle.Part, s config.Settings, t *telemetry.Telemetry) ([]lifecycle.Part, error) {
+	topics, err := kafka.NewHealth(s.Kafka, t.Log, t.Registry)
+	if err != nil {
+		return nil, err
+	}
+	tables := clickhouse.NewHealth(s.ClickHouse, t.Log, t.Registry)
+	return append(
+		parts,
+		lifecycle.Part{Name: "health of Kafka", Run: topics.Run, Stop: topics.Close},
+		lifecycle.Part{Name: "health of ClickHouse", Run: tables.Run, Stop: func(context.Context) error { return tables.Close() }},
+	), nil
+}

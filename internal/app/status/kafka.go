@@ -1,0 +1,153 @@
+package status
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/repair"
+	"github.com/millrace/millrace/internal/sink"
+)
+
+// Kafka is how brokers, topics and the groups that read them are.
+type Kafka struct {
+	Version string  `json:"version"`
+	Brokers int     `json:"brokers"`
+	Topics  []Topic `json:"topics"`
+}
+
+// Topic is a topic that sinks store, and how far they are.
+type Topic struct {
+	Name       string `json:"name"`
+	Partitions int    `json:"partitions"`
+	Replicas   int    `json:"replicas"`
+	Held       int64  `json:"records_held"`
+	// Members are the sinks that read it.
+	Members int   `json:"sinks"`
+	Lag     int64 `json:"lag_records"`
+	// LagSeconds is the age of the oldest record that is not stored.
+	LagSeconds Seconds `json:"lag_seconds"`
+	// OpenPlans are ranges that were begun, OldestPlan the age of the oldest record of
+	// one.
+	OpenPlans  int     `json:"open_plans"`
+	OldestPlan Seconds `json:"oldest_plan_seconds"`
+	// Coverage is how far back event ids are remembered, in the partition that
+	// remembers least; 0 where nothing was stored.
+	Coverage Seconds `json:"window_coverage_seconds"`
+}
+
+// What calls for attention.
+const (
+	lagLimit  = time.Minute
+	planLimit = 2 * time.Minute
+	slack     = 10 * time.Minute // of a window, which is kept in buckets
+)
+
+func (r *reader) kafka(ctx context.Context) error {
+	found, err := kafka.Inspect(ctx, r.Settings.Kafka)
+	if err != nil {
+		return err
+	}
+	offsets, err := kafka.NewOffsets(r.Settings.Kafka, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer offsets.Close()
+	k := &Kafka{Version: strings.TrimPrefix(found.Version, "v"), Brokers: len(found.Brokers)}
+	for _, lane := range r.Lanes {
+		have, ok := found.Topics[lane.Topic]
+		if !ok {
+			r.attend("topic %s is missing; run \"millrace topics create\"", kafka.TopicName(r.Settings.Kafka, lane.Topic))
+			continue
+		}
+		if have.Leaderless > 0 {
+			r.attend("%d partitions of %s have no leader", have.Leaderless, lane.Topic)
+		}
+		t := Topic{Name: kafka.TopicName(r.Settings.Kafka, lane.Topic), Partitions: have.Partitions, Replicas: have.Replicas}
+		if err := r.lane(ctx, offsets, lane, &t); err != nil {
+			return err
+		}
+		k.Topics = append(k.Topics, t)
+	}
+	r.tell(func(s *Status) { s.Kafka = k })
+	return nil
+}
+
+// lane finds out how far the sinks of a topic are.
+func (r *reader) lane(ctx context.Context, offsets *kafka.Offsets, lane repair.Lane, t *Topic) error {
+	_, bounds, err := offsets.Describe(ctx, lane.Topic)
+	if err != nil {
+		return err
+	}
+	committed, err := offsets.Committed(ctx, lane.Group, lane.Topic)
+	if err != nil {
+		return err
+	}
+	members, err := offsets.Members(ctx, lane.Group)
+	if err != nil {
+		return err
+	}
+	t.Members = len(members)
+	waiting, planned := map[int32]int64{}, map[int32]bool{}
+	now := time.Now()
+	for p, b := range bounds {
+		t.Held += b.End - b.Start
+		at := b.Start
+		if c, ok := committed[p]; ok {
+			at = max(at, c.Offset)
+			planned[p] = t.read(c, now)
+		}
+		if at < b.End {
+			t.Lag += b.End - at
+			waiting[p] = at
+		}
+	}
+	times, err := offsets.Times(ctx, lane.Topic, waiting)
+	if err != nil {
+		return err
+	}
+	for p, received := range times {
+		age := seconds(now.Sub(received))
+		t.LagSeconds = max(t.LagSeconds, age)
+		if planned[p] {
+			t.OldestPlan = max(t.OldestPlan, age)
+		}
+	}
+	r.judge(t)
+	return nil
+}
+
+// read takes what was committed beside an offset into account and reports whether
+// a plan is open.
+func (t *Topic) read(c repair.Committed, now time.Time) bool {
+	state, known, err := sink.DecodeState(c.Metadata)
+	if err != nil || !known {
+		return false
+	}
+	if state.Floor > 0 {
+		if covered := seconds(now.Sub(time.UnixMilli(sink.FloorMillis(state.Floor)))); t.Coverage == 0 || covered < t.Coverage {
+			t.Coverage = covered
+		}
+	}
+	if state.Plan != nil {
+		t.OpenPlans++
+	}
+	return state.Plan != nil
+}
+
+func (r *reader) judge(t *Topic) {
+	if lag := t.LagSeconds.Duration(); lag > lagLimit {
+		r.attend("%s: %d records wait to be stored, the oldest for %s (docs/runbooks/sink.md#lag)", t.Name, t.Lag, lag.Round(time.Second))
+	}
+	if t.Lag > 0 && t.Members == 0 {
+		r.attend("%s: %d records wait, and no sink reads them", t.Name, t.Lag)
+	}
+	if age := t.OldestPlan.Duration(); age > planLimit {
+		r.attend("%s: a plan is open for up to %s (docs/runbooks/sink.md#oldest-plan)", t.Name, age.Round(time.Second))
+	}
+	if covered := t.Coverage.Duration(); covered > 0 && covered+slack < r.Settings.Sink.Window {
+		r.attend("%s: event ids are remembered for %s, sink.window is %s (docs/runbooks/sink.md#window-coverage)", t.Name, covered.Round(time.Minute), r.Settings.Sink.Window)
+	}
+}

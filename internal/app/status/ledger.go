@@ -1,0 +1,120 @@
+package status
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/ledger"
+	"github.com/millrace/millrace/internal/repair"
+	"github.com/millrace/millrace/internal/sink"
+)
+
+// Ledger is what the books say about what was committed, from where the
+// reconciler has checked it on.
+type Ledger struct {
+	// Partitions are those that were looked at.
+	Partitions int `json:"partitions"`
+	// Gaps are committed offsets without an entry, Overlaps offsets with two, Lost
+	// those whose records were gone before they were stored.
+	Gaps     int64 `json:"gap_offsets"`
+	Overlaps int64 `json:"overlap_offsets"`
+	Lost     int64 `json:"lost_offsets"`
+	// Unchecked are offsets that the reconciler has not come to.
+	Unchecked int64 `json:"unchecked_offsets"`
+}
+
+// asksAtOnce is how many partitions are asked about at the same time.
+const asksAtOnce = 4
+
+func (r *reader) ledger(ctx context.Context) error {
+	offsets, err := kafka.NewOffsets(r.Settings.Kafka, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer offsets.Close()
+	books := clickhouse.NewBooks(r.Settings.ClickHouse)
+	defer books.Close() //nolint:errcheck // nothing was written
+	if err := clickhouse.Ping(ctx, r.Settings.ClickHouse); err != nil {
+		return err
+	}
+	var all []ledger.Position
+	for _, lane := range r.Lanes {
+		settled, err := settled(ctx, offsets, lane)
+		if err != nil {
+			return err
+		}
+		all = append(all, settled...)
+	}
+	l, err := survey(ctx, books, all)
+	if err != nil {
+		return err
+	}
+	if l.Gaps > 0 {
+		r.attend("%d committed offsets are in no entry of the ledger (docs/runbooks/sink.md#reconciler-gap)", l.Gaps)
+	}
+	if l.Overlaps > 0 {
+		r.attend("%d offsets are in two entries of the ledger (docs/runbooks/sink.md#overlap)", l.Overlaps)
+	}
+	r.tell(func(s *Status) { s.Ledger = l })
+	return nil
+}
+
+// settled returns how far the partitions of a lane are committed.
+func settled(ctx context.Context, offsets *kafka.Offsets, lane repair.Lane) (all []ledger.Position, err error) {
+	committed, err := offsets.Committed(ctx, lane.Group, lane.Topic)
+	if err != nil || len(committed) == 0 {
+		return nil, err
+	}
+	id, _, err := offsets.Describe(ctx, lane.Topic)
+	if err != nil {
+		return nil, err
+	}
+	for p, c := range committed {
+		state, known, err := sink.DecodeState(c.Metadata)
+		if err == nil && known && state.TopicID == sink.UUID(id) {
+			all = append(all, ledger.Position{Topic: lane.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
+		}
+	}
+	return all, nil
+}
+
+// survey looks at the ledger of each partition.
+func survey(ctx context.Context, books *clickhouse.Books, all []ledger.Position) (*Ledger, error) {
+	l := &Ledger{Partitions: len(all)}
+	var mu sync.Mutex
+	var failed error
+	var done sync.WaitGroup
+	turns := make(chan struct{}, asksAtOnce)
+	for i := range all {
+		done.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			f, err := ledger.Survey(ctx, books, &all[i])
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = err
+				return
+			}
+			l.add(&f, all[i].Next)
+		})
+	}
+	done.Wait()
+	return l, failed
+}
+
+func (l *Ledger) add(f *ledger.Findings, next int64) {
+	for _, g := range f.Gaps {
+		l.Gaps += g.Span().Len()
+	}
+	for _, o := range f.Overlaps {
+		l.Overlaps += o.Len()
+	}
+	for _, o := range f.Lost {
+		l.Lost += o.Len()
+	}
+	l.Unchecked += max(0, next-f.End.Next)
+}

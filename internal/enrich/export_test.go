@@ -1,0 +1,4 @@
+package enrich
+
+// Settle waits until what was looked at is remembered.
+func (e *Enricher) Settle() { e.agents.known.Wait() }

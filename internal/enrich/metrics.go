@@ -1,0 +1,30 @@
+package enrich
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics lists everything this package exports.
+type metrics struct {
+	failures prometheus.Counter
+	built    *prometheus.GaugeVec
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	f := promauto.With(reg)
+	return metrics{
+		failures: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_enrich_geo_failures_total",
+			Help: "New versions of geo files that could not be read, so that the ones before them stayed in use.",
+		}),
+		built: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "millrace_enrich_geo_built_timestamp_seconds",
+			Help: "When the geo file in use was made, in Unix seconds, as it says itself; path is the file's.",
+		}, []string{"path"}),
+	}
+}
+
+func (m metrics) opened(path string, data *geoData) {
+	m.built.WithLabelValues(path).Set(float64(data.reader.Metadata.BuildTime().Unix()))
+}

@@ -1,0 +1,58 @@
+package erasure
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics lists what this package counts. Those that tell how things are, are of
+// the process that holds the lease; in others they are 0.
+type metrics struct {
+	open     *prometheus.GaugeVec
+	oldest   prometheus.Gauge
+	failures prometheus.Counter
+	done     *prometheus.CounterVec
+	rows     prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	return &metrics{
+		open: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "millrace_erasure_open", Help: "Erasures that are not done, by state: requested, tombstoned or deleting.",
+		}, []string{"state"}),
+		oldest: f.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_erasure_oldest_seconds", Help: "Age of the oldest erasure that is not done; 0 when there is none.",
+		}),
+		failures: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_erasure_failures_total", Help: "Attempts to go on with an erasure that failed, or left rows; they are made again.",
+		}),
+		done: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_erasure_done_total", Help: "Erasures that are done, by kind: website, profile or visitor.",
+		}, []string{"kind"}),
+		rows: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_erasure_rows_total", Help: "Rows that were found and deleted, of erasures that are done.",
+		}),
+	}
+}
+
+func (m *metrics) standing(open []*Erasure, now time.Time) {
+	counts, oldest := map[State]int{}, 0.0
+	for _, e := range open {
+		counts[e.State]++
+		oldest = max(oldest, now.Sub(e.RequestedAt).Seconds())
+	}
+	for _, s := range States[:len(States)-1] {
+		m.open.WithLabelValues(string(s)).Set(float64(counts[s]))
+	}
+	m.oldest.Set(oldest)
+}
+
+func (m *metrics) finished(e *Erasure) {
+	m.done.WithLabelValues(string(e.Kind)).Inc()
+	for _, n := range e.Deleted {
+		m.rows.Add(float64(n))
+	}
+}

@@ -1,0 +1,40 @@
+package download
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics lists everything this package exports.
+type metrics struct {
+	rows    *prometheus.CounterVec
+	refused *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer, e *Exporter) *metrics {
+	f := promauto.With(reg)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_exports_running",
+		Help: "Exports of raw events that are being written.",
+	}, func() float64 { return float64(e.count()) })
+	m := &metrics{
+		rows: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_export_rows_total",
+			Help: "Rows written by exports, by what is exported and the format.",
+		}, []string{"kind", "format"}),
+		refused: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_exports_refused_total",
+			Help: "Exports answered 429 because too many were running: of the organization, or of the process.",
+		}, []string{"reason"}),
+	}
+	for _, reason := range []string{reasonOrganization, reasonProcess} {
+		m.refused.WithLabelValues(reason)
+	}
+	return m
+}
+
+// Whose exports were too many.
+const (
+	reasonOrganization = "organization"
+	reasonProcess      = "process"
+)

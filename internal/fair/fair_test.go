@@ -1,0 +1,209 @@
+package fair
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func newScheduler(cfg Config) *Scheduler { return New(cfg, prometheus.NewRegistry()) }
+
+// admit fails the test when the places are refused.
+func admit(t *testing.T, s *Scheduler, owner string, n int) []*Place {
+	t.Helper()
+	places, err := s.Admit(owner, n)
+	if err != nil {
+		t.Fatalf("Admit(%s, %d) = %v", owner, n, err)
+	}
+	return places
+}
+
+// book notes who got slots, and how many were held at the same time.
+type book struct {
+	mu        sync.Mutex
+	order     []string
+	held      map[string]int
+	all, most int
+	mostOf    map[string]int
+}
+
+// work acquires each place at once, holds its slot for a second, and gives it back.
+func (b *book) work(t *testing.T, owner string, places []*Place) {
+	t.Helper()
+	for _, p := range places {
+		go func() {
+			defer p.Release()
+			if err := p.Acquire(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			b.add(owner, 1)
+			<-time.After(time.Second)
+			b.add(owner, -1)
+		}()
+		synctest.Wait() // so that the order is that of the places
+	}
+}
+
+// busy reports whether somebody holds a slot.
+func (b *book) busy() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all > 0
+}
+
+func (b *book) add(owner string, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held == nil {
+		b.held, b.mostOf = map[string]int{}, map[string]int{}
+	}
+	if n > 0 {
+		b.order = append(b.order, owner)
+	}
+	b.held[owner] += n
+	b.all += n
+	b.most, b.mostOf[owner] = max(b.most, b.all), max(b.mostOf[owner], b.held[owner])
+}
+
+func TestAnOwnerHoldsNoMoreThanItsShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(Config{Slots: 10, PerOwner: 3, Queue: 100, OwnerQueue: 100})
+		var b book
+		start := time.Now()
+		b.work(t, "a", admit(t, s, "a", 9))
+		for b.busy() {
+			<-time.After(time.Second)
+			synctest.Wait()
+		}
+		if took := time.Since(start); b.most != 3 || took != 3*time.Second {
+			t.Errorf("9 places took %s, at most %d at once; want 3s and 3", took, b.most)
+		}
+		if len(s.owners) != 0 || s.taken != 0 || s.held != 0 || s.turns.Len() != 0 {
+			t.Errorf("something is left: %+v", s)
+		}
+	})
+}
+
+func TestOwnersGetSlotsInTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(Config{Slots: 1, PerOwner: 8, Queue: 100, OwnerQueue: 100})
+		var b book
+		b.work(t, "many", admit(t, s, "many", 6))
+		b.work(t, "few", admit(t, s, "few", 2))
+		b.work(t, "one", admit(t, s, "one", 1))
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		want := []string{"many", "many", "few", "one", "many", "few", "many", "many", "many"}
+		if !slices.Equal(b.order, want) || b.most != 1 {
+			t.Errorf("slots went to %v, at most %d at once; want %v", b.order, b.most, want)
+		}
+	})
+}
+
+func TestNoMoreSlotsAreHeldThanThereAre(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(Config{Slots: 4, PerOwner: 3, Queue: 100, OwnerQueue: 100})
+		var b book
+		for _, owner := range []string{"a", "b", "c"} {
+			b.work(t, owner, admit(t, s, owner, 5))
+		}
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		if b.most != 4 || b.mostOf["a"] != 3 || len(b.order) != 15 {
+			t.Errorf("at most %d at once, %v by owner, %d in all; want 4, 3 and 15", b.most, b.mostOf, len(b.order))
+		}
+	})
+}
+
+func TestPlacesAreRefusedAsOne(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		owner string
+		n     int
+		want  error
+	}{
+		"as many as the owner may have": {"a", 3, nil},
+		"one more":                      {"a", 4, ErrOwnerFull},
+		"as many as all may have":       {"b", 5, nil},
+		"one more of all":               {"b", 6, ErrFull},
+		"none":                          {"a", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScheduler(Config{Slots: 4, PerOwner: 2, Queue: 6, OwnerQueue: 5})
+			admit(t, s, "a", 4)
+			admit(t, s, "other", 1)
+			before := s.taken
+			places, err := s.Admit(tc.owner, tc.n)
+			if !errors.Is(err, tc.want) || err == nil && len(places) != tc.n {
+				t.Fatalf("Admit(%d) = %d places, %v; want %v", tc.n, len(places), err, tc.want)
+			}
+			if err != nil && s.taken != before {
+				t.Errorf("a refusal took %d places", s.taken-before)
+			}
+			for _, p := range places {
+				p.Release()
+				p.Release()
+			}
+			if s.taken != before {
+				t.Errorf("%d places are left", s.taken-before)
+			}
+		})
+	}
+}
+
+func TestWhoStopsWaitingTakesNoTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(Config{Slots: 1, PerOwner: 1, Queue: 9, OwnerQueue: 9})
+		first, second, third := admit(t, s, "a", 1)[0], admit(t, s, "b", 1)[0], admit(t, s, "c", 1)[0]
+		if err := first.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := second.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("waiting beyond the deadline: %v", err)
+		}
+		if n := testutil.ToFloat64(s.metrics.waiting); n != 2 {
+			t.Errorf("%v waiting, want 2: the place is not given back yet", n)
+		}
+		second.Release()
+		first.Release()
+		if err := third.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := testutil.ToFloat64(s.metrics.held); n != 1 {
+			t.Errorf("%v held, want 1", n)
+		}
+		third.Release()
+		if len(s.owners) != 0 {
+			t.Errorf("%d owners are left", len(s.owners))
+		}
+	})
+}
+
+// A slot may be granted in the moment in which its owner gives up.
+func TestASlotThatCameTooLateIsGivenBack(t *testing.T) {
+	t.Parallel()
+	s := newScheduler(Config{Slots: 1, PerOwner: 1, Queue: 9, OwnerQueue: 9})
+	p := admit(t, s, "a", 1)[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = p.Acquire(ctx) // either way
+	p.Release()
+	if s.held != 0 || s.taken != 0 {
+		t.Errorf("%d held, %d taken", s.held, s.taken)
+	}
+}

@@ -1,0 +1,46 @@
+package fair
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics lists everything this package exports.
+type metrics struct {
+	held, waiting prometheus.Gauge
+	waited        prometheus.Histogram
+	refused       *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) metrics {
+	f := promauto.With(reg)
+	m := metrics{
+		held: f.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_query_slots_held",
+			Help: "Statements that run.",
+		}),
+		waiting: f.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_query_slots_waiting",
+			Help: "Statements that were admitted and wait for their turn.",
+		}),
+		waited: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "millrace_query_slot_wait_seconds",
+			Help:    "Time that statements waited for their turn; those that never got one are left out.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // 0.1 ms to 26 s
+		}),
+		refused: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "millrace_query_slots_refused_total",
+			Help: "Requests that were refused because too many statements were waiting: those of one owner, or all.",
+		}, []string{"queue"}),
+	}
+	for _, queue := range []string{queueOwner, queueAll} {
+		m.refused.WithLabelValues(queue)
+	}
+	return m
+}
+
+// Whose queue was full.
+const (
+	queueOwner = "owner"
+	queueAll   = "all"
+)

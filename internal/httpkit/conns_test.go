@@ -1,0 +1,340 @@
+package httpkit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// dial connects from an address of the loopback.
+func dial(t *testing.T, addr, from string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	conn, err := d.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// ask sends a request for /health on a connection that may be kept.
+func ask(t *testing.T, conn net.Conn) answer {
+	t.Helper()
+	if _, err := io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return hear(t, conn)
+}
+
+func hear(t *testing.T, conn net.Conn) answer {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, resp)
+}
+
+// drip sends a text byte by byte, until the other side is tired of it.
+func drip(conn net.Conn, text string, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i := range text {
+		if _, err := conn.Write([]byte{text[i]}); err != nil {
+			return
+		}
+		<-tick.C
+	}
+}
+
+func turnedAway(app *fiber.App, why refusal) float64 {
+	return testutil.ToFloat64(kitOf(app).metrics.refused[why])
+}
+
+func TestARequestThatArrivesTooSlowlyIs408(t *testing.T) {
+	t.Parallel()
+	const soon = 300 * time.Millisecond
+	for _, tc := range []struct {
+		name  string
+		first string // sent at once
+		drips string // sent byte by byte
+		why   refusal
+	}{
+		{"header", "", "GET /health HTTP/1.1\r\nX-Long: " + strings.Repeat("a", 5000), slowHeader},
+		{"header after its first line", "GET /health HTTP/1.1\r\n", "X-Long: " + strings.Repeat("a", 5000), slowHeader},
+		{"beginning of a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n", strings.Repeat("a", 5000), slowHeader},
+		{"rest of a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n" + strings.Repeat("a", 20000), strings.Repeat("a", 70000), slowBody},
+		{"chunks", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\na\r\n", 900), slowBody},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			app := newApp(t, Config{Conns: Conns{Header: soon, Body: soon}})
+			conn := dial(t, serve(t, app), "127.0.0.1")
+			began := time.Now()
+			if _, err := io.WriteString(conn, tc.first); err != nil {
+				t.Fatal(err)
+			}
+			go drip(conn, tc.drips, 20*time.Millisecond)
+			got := hear(t, conn)
+			if got.status != 408 && got.status != 503 || !got.closes || !strings.Contains(got.body, `"retryable":true`) {
+				t.Errorf("answer %+v, want 408 or 503 that closes", got)
+			}
+			if took := time.Since(began); took < soon || took > soon+10*time.Second {
+				t.Errorf("answered after %s, want after %s", took, soon)
+			}
+			if n := turnedAway(app, tc.why); n != 1 {
+				t.Errorf("%v counted as %s", n, tc.why)
+			}
+		})
+	}
+}
+
+// A machine that stands still for longer than what is allowed breaks the rate itself,
+// so what is allowed grows until it does not.
+func TestABodyThatKeepsItsRateMayTakeLong(t *testing.T) {
+	t.Parallel()
+	for soon := 200 * time.Millisecond; ; soon *= 4 {
+		err := keepRate(t, soon)
+		if err == nil {
+			return
+		}
+		if soon > 10*time.Second {
+			t.Fatal(err)
+		}
+		t.Logf("within %s: %v", soon, err)
+	}
+}
+
+// keepRate sends a body for longer than twice what a header and the beginning of a body
+// may take, four times as fast as it must be.
+func keepRate(t *testing.T, soon time.Duration) error {
+	t.Helper()
+	const parts, part = 20, 10_000
+	tick := time.NewTicker(soon / 8)
+	defer tick.Stop()
+	rate := int(part * 8 * time.Second / soon / 4)
+	conn := dial(t, serve(t, newApp(t, Config{Conns: Conns{Header: soon, Body: soon, BodyRate: rate}})), "127.0.0.1")
+	if _, err := fmt.Fprintf(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", parts*part); err != nil {
+		return err
+	}
+	began := time.Now()
+	for range parts {
+		if _, err := io.WriteString(conn, strings.Repeat("a", part)); err != nil {
+			return err
+		}
+		<-tick.C
+	}
+	got := hear(t, conn)
+	if took := time.Since(began); got.status != 200 || len(got.body) != parts*part || took < 2*soon {
+		return fmt.Errorf("answer %d with %d bytes after %s", got.status, len(got.body), took)
+	}
+	if got := ask(t, conn); got.status != 200 {
+		return fmt.Errorf("the next request on the connection: %d", got.status)
+	}
+	return nil
+}
+
+func TestAConnectionThatAsksNothingIsClosed(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"new", "used"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const soon = 2 * time.Second
+			addr := serve(t, newApp(t, Config{Conns: Conns{Idle: soon}}))
+			began := time.Now() // before the server begins to count
+			conn := dial(t, addr, "127.0.0.1")
+			if name == "used" {
+				began = time.Now()
+				ask(t, conn)
+			}
+			rest, err := io.ReadAll(conn)
+			if err != nil {
+				t.Errorf("reading: %v", err)
+			}
+			if took := time.Since(began); took < soon/2 || len(rest) > 0 && name == "used" {
+				t.Errorf("closed after %s with %q", took, rest)
+			}
+		})
+	}
+}
+
+func TestAClientThatReadsNothingIsCutOff(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Conns: Conns{Write: 300 * time.Millisecond}})
+	conn := dial(t, serve(t, app), "127.0.0.1")
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	many := bytes.Repeat([]byte("GET /health HTTP/1.1\r\nHost: x\r\n\r\n"), 1000)
+	for sent := 0; ; sent += len(many) { // ends with the connection
+		if _, err := conn.Write(many); err != nil {
+			if errors.Is(err, syscall.ETIMEDOUT) || sent > 1<<30 {
+				t.Errorf("after %d bytes: %v", sent, err)
+			}
+			break
+		}
+	}
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if n := kitOf(app).connections.Load(); n != 0 {
+			return fmt.Errorf("%d connections are open", n)
+		}
+		return nil
+	})
+}
+
+func TestConnectionsAreBoundedAndOneMoreIsToldSo(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		conns Conns
+		why   refusal
+		other int // status that another address gets
+	}{
+		{"all", Conns{Max: 3}, tooMany, 503},
+		{"of one address", Conns{MaxPerAddr: 3}, tooManyFrom, 200},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			app := newApp(t, Config{Conns: tc.conns})
+			addr := serve(t, app)
+			var open []net.Conn
+			for range 3 {
+				conn := dial(t, addr, "127.0.0.1")
+				if got := ask(t, conn); got.status != 200 {
+					t.Fatalf("a connection within the bound: %d", got.status)
+				}
+				open = append(open, conn)
+			}
+			got := ask(t, dial(t, addr, "127.0.0.1"))
+			after, err := strconv.Atoi(got.header.Get("Retry-After"))
+			if got.status != 503 || !got.closes || err != nil || after < 2 || after > 10 ||
+				len(got.header.Get("X-Request-Id")) != uuidLen || !strings.Contains(got.body, `"code":"SERVICE_UNAVAILABLE","retryable":true`) {
+				t.Errorf("one more: %+v", got)
+			}
+			if n := turnedAway(app, tc.why); n != 1 {
+				t.Errorf("%v were counted as %s", n, tc.why)
+			}
+			if got := ask(t, dial(t, addr, "127.0.0.2")); got.status != tc.other {
+				t.Errorf("another address: %d, want %d", got.status, tc.other)
+			}
+			open[0].Close()
+			testkit.Eventually(t, 10*time.Second, func() error {
+				if got := ask(t, dial(t, addr, "127.0.0.1")); got.status != 200 {
+					return fmt.Errorf("after one was closed: %d", got.status)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestATrustedProxysConnectionsAreNotCountedAsOneAddress(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{
+		Conns: Conns{MaxPerAddr: 1}, Proxies: Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+	})
+	addr := serve(t, app)
+	for range 3 {
+		if got := ask(t, dial(t, addr, "127.0.0.1")); got.status != 200 {
+			t.Errorf("answer %d", got.status)
+		}
+	}
+}
+
+func TestManyThatAreTurnedAwayCostNoMoreThanTheirClosing(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Conns: Conns{Max: 1}})
+	addr := serve(t, app)
+	first := dial(t, addr, "127.0.0.1")
+	ask(t, first)
+	for range 4 * turnsAtOnce { // which stay open, and of which nothing is heard
+		dial(t, addr, "127.0.0.1")
+	}
+	if got := ask(t, first); got.status != 200 {
+		t.Errorf("the one that was there: %d", got.status)
+	}
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if n := turnedAway(app, tooMany); n < 4*turnsAtOnce {
+			return fmt.Errorf("%v were turned away", n)
+		}
+		return nil
+	})
+}
+
+// scarce is a listener to which the system gives no file now and then.
+type scarce struct {
+	net.Listener
+	errs []error
+}
+
+func (s *scarce) Accept() (net.Conn, error) {
+	if len(s.errs) > 0 {
+		err := s.errs[0]
+		s.errs = s.errs[1:]
+		return nil, &net.OpError{Op: "accept", Err: err}
+	}
+	return s.Listener.Accept()
+}
+
+func TestAcceptingGoesOnOnceThereAreFilesAgain(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ln := newListener(&scarce{l, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EMFILE}}, kitOf(newApp(t, Config{})))
+	dial(t, l.Addr().String(), "127.0.0.1")
+	conn, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	ln = newListener(&scarce{l, []error{syscall.EINVAL}}, kitOf(newApp(t, Config{})))
+	if _, err := ln.Accept(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("a listener that is broken: %v", err)
+	}
+}
+
+// from is a connection of an address.
+type from struct {
+	net.Conn
+	addr string
+}
+
+func (f from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.addr)) }
+
+func TestA64OfIPv6IsOneAddress(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"192.0.2.7:1":                  "192.0.2.7",
+		"[::ffff:192.0.2.7]:1":         "192.0.2.7",
+		"[2001:db8:1:2:3:4:5:6]:1":     "2001:db8:1:2::",
+		"[2001:db8:1:2:ffff:4:5:6]:99": "2001:db8:1:2::",
+		"[2001:db8:1:3::1]:1":          "2001:db8:1:3::",
+		"[fe80::1%eth0]:1":             "fe80::",
+	} {
+		if got := siteOf(from{addr: addr}); got.String() != want {
+			t.Errorf("%s counts as %s, want %s", addr, got, want)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// maxAnswer is how much of an answer is read; the rest is thrown away.
+const maxAnswer = 64 << 20
+
+// HTTP returns a Sender with so many connections, which stay open, and what closes
+// them.
+func HTTP(connections int) (send Sender, closeAll func()) {
+	transport := &http.Transport{
+		MaxIdleConns: connections, MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true,
+	}
+	client := &http.Client{Transport: transport}
+	return func(ctx context.Context, r *Request) (int, []byte, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+		if err != nil {
+			return 0, nil, fmt.Errorf("making a request: %w", err)
+		}
+		req.Header = r.Header
+		answer, err := client.Do(req)
+		if err != nil {
+			return 0, nil, fmt.Errorf("sending a request: %w", err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+		if err != nil {
+			return 0, nil, fmt.Errorf("reading an answer: %w", err)
+		}
+		return answer.StatusCode, body, nil
+	}, transport.CloseIdleConnections
+}

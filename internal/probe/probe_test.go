@@ -1,0 +1,118 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// hosts are an edge and a query host that answer as they are told to.
+type hosts struct {
+	sent           atomic.Int64
+	ingest, query  int // status of answers; 0 means 200
+	loses, garbles bool
+}
+
+func (h *hosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status := h.query
+	if r.URL.Path == "/track" {
+		status = h.ingest
+		h.sent.Add(1)
+	}
+	if status != 0 {
+		http.Error(w, "no", status)
+		return
+	}
+	counted := h.sent.Load()
+	if h.loses {
+		counted = 0
+	}
+	if h.garbles {
+		_, _ = fmt.Fprint(w, `{"success":true,"data":[{"success":false,"data":[]}]}`)
+		return
+	}
+	_, _ = fmt.Fprintf(w, `{"success":true,"data":[{"parameter":"custom_events","success":true,"data":[{"name":"other","total_events":9},{"name":%q,"total_events":%d}]}]}`, event, counted)
+}
+
+// start returns a probe of the hosts, and how often it asked for an account.
+func start(t *testing.T, h *hosts, accountErr error) (p *Probe, accounts *int) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	accounts = new(int)
+	return New(Config{IngestURL: server.URL, QueryURL: server.URL}, Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Account: func(context.Context) (Account, error) {
+			*accounts++
+			return Account{WebsiteID: "web_1", Key: "k"}, accountErr
+		},
+	}), accounts
+}
+
+func TestAProbeSaysAtWhichStepItFailed(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		hosts   *hosts
+		account error
+		outcome string
+		says    string // the error; empty for none
+		again   bool   // the next round wants another key
+	}{
+		{"all is well", &hosts{}, nil, seen, "", false},
+		{"the store is away", &hosts{}, errors.New("store is away"), noAccount, "store is away", true},
+		{"the query host is away", &hosts{query: 503}, nil, notAsked, "asking for events: 503", false},
+		{"the query host cannot count", &hosts{garbles: true}, nil, notAsked, "could not count", false},
+		{"the edge refuses", &hosts{ingest: 503}, nil, notSent, "sending an event: 503", false},
+		{"the key is refused", &hosts{ingest: 401}, nil, notSent, "the probe's key is refused", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p, accounts := start(t, tc.hosts, tc.account)
+			var account Account
+			err := p.round(t.Context(), &account)
+			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("round() = %v, want %q", err, tc.says)
+			}
+			if got := testutil.ToFloat64(p.metrics.attempts.WithLabelValues(tc.outcome)); got != 1 {
+				t.Errorf("%v probes are %s", got, tc.outcome)
+			}
+			_ = p.round(t.Context(), &account)
+			if got := *accounts == 2; got != tc.again {
+				t.Errorf("%d accounts in two rounds", *accounts)
+			}
+		})
+	}
+}
+
+func TestAnEventThatIsWaitedForCounts(t *testing.T) {
+	t.Parallel()
+	p, _ := start(t, &hosts{loses: true}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.round(ctx, &Account{WebsiteID: "web_1", Key: "k"}) }()
+	for p.last() == 0 { // until it was sent
+		select {
+		case err := <-ended:
+			t.Fatalf("the round ended: %v", err)
+		default:
+		}
+	}
+	before := p.last()
+	if after := p.last(); after < before {
+		t.Errorf("%s after %s", after, before)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("a stop is no failure: %v", err)
+	}
+}

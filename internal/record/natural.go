@@ -1,0 +1,70 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+)
+
+// naturalPrefix tells ids made of what an event says from all others.
+const naturalPrefix = "n_"
+
+// appendNatural appends the id of an event that is known by what it says:
+// naturalPrefix and the first 32 hexadecimal digits of SHA-256 over the owner, the
+// type, and then key and text of each field that is there, in the order of
+// writing, all length-prefixed. Of the times only the one that the caller gave
+// counts: the others differ from one sending to the next. A field that a later
+// revision adds changes no id of events without it. The room behind dst serves as
+// scratch space.
+func appendNatural(dst []byte, e *Event) []byte {
+	from := len(dst)
+	dst = appendPart(dst, e.Owner)
+	dst = appendPart(dst, e.Type)
+	dst = appendField(dst, nameField, e.Name)
+	said := e.TimeMillis
+	if e.HasRaw {
+		said = e.RawMillis
+	}
+	dst = appendPart(dst, fieldKeys[tsField])
+	dst = appendPrefixed(dst, func(dst []byte) []byte { return strconv.AppendInt(dst, said, 10) })
+	for f := anonymousIDField; f <= sourceField; f++ {
+		dst = appendField(dst, f, *e.text(f))
+	}
+	if w := e.Web; w != nil {
+		for t := range w.Texts {
+			dst = appendField(dst, textField(WebText(t)), w.Texts[t])
+		}
+		for n := range w.Numbers {
+			if w.Has&(1<<n) == 0 {
+				continue
+			}
+			dst = appendPart(dst, fieldKeys[numberField(WebNumber(n))])
+			dst = appendPrefixed(dst, func(dst []byte) []byte { return appendNumber(dst, w.Numbers[n]) })
+		}
+	}
+	dst = appendField(dst, propertiesField, e.Properties)
+	sum := sha256.Sum256(dst[from:])
+	return hex.AppendEncode(append(dst[:from], naturalPrefix...), sum[:len(Hash{})])
+}
+
+// appendField appends key and text of a field that is there.
+func appendField(dst []byte, f field, text []byte) []byte {
+	if len(text) == 0 {
+		return dst
+	}
+	return appendPart(appendPart(dst, fieldKeys[f]), text)
+}
+
+// appendPart appends the length of a part in four bytes, big-endian, and the part.
+func appendPart(dst, part []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(dst, uint32(len(part))), part...)
+}
+
+// appendPrefixed is appendPart for what write appends.
+func appendPrefixed(dst []byte, write func([]byte) []byte) []byte {
+	from := len(dst)
+	dst = write(append(dst, 0, 0, 0, 0))
+	binary.BigEndian.PutUint32(dst[from:], uint32(len(dst)-from-4))
+	return dst
+}

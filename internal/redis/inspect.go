@@ -1,0 +1,40 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// State is what a server tells of itself.
+type State struct {
+	Version string
+	// Mode is standalone, cluster or sentinel; Role master or slave.
+	Mode, Role string
+	// Eviction is what it does when memory is full, such as noeviction; empty where
+	// it does not tell.
+	Eviction string
+	// Clock is what its clock showed while it was asked.
+	Clock time.Time
+}
+
+// Inspect asks the server for what it is, and whether it takes what Settle writes.
+func (l *Limits) Inspect(ctx context.Context) (s State, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*l.timeout) // four calls
+	defer cancel()
+	info, err := l.client.InfoMap(ctx, "server", "replication", "memory").Result()
+	if err != nil {
+		return s, fmt.Errorf("asking Redis for what it is: %w", err)
+	}
+	server := info["Server"]
+	s = State{Version: server["redis_version"], Mode: server["redis_mode"], Role: info["Replication"]["role"], Eviction: info["Memory"]["maxmemory_policy"]}
+	if v := server["valkey_version"]; v != "" {
+		s.Version, s.Mode = "Valkey "+v, server["server_mode"]
+	}
+	s.Mode, s.Role = strings.TrimSpace(s.Mode), strings.TrimSpace(s.Role)
+	if s.Clock, err = l.client.Time(ctx).Result(); err != nil {
+		return s, fmt.Errorf("asking Redis for the time: %w", err)
+	}
+	return s, l.Ping(ctx)
+}

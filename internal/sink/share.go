@@ -1,0 +1,103 @@
+package sink
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"unicode/utf8"
+)
+
+// Share is what became of those records of a range that are no rows: of one owner,
+// received within one hour. Owners are told why events do not show.
+type Share struct {
+	Owner string
+	Hour  int64 // of receipt, in hours since 1970
+	// Duplicates, DeadLetters and Erased are counts of records.
+	Duplicates, DeadLetters, Erased int64
+}
+
+const millisPerHour = 60 * 60 * 1000
+
+// maxOwnerBytes is more than any owner's id has. What is longer, in a record that
+// nobody of ours wrote, is nobody's.
+const maxOwnerBytes = 128
+
+// shares collects the shares of a range. The letters that the build found are
+// counted while those that the server made are.
+type shares struct {
+	mu    sync.Mutex
+	index map[shareKey]int
+	all   []Share
+}
+
+type shareKey struct {
+	owner string
+	hour  int64
+}
+
+// add counts a record that is no row. One without an owner is nobody's.
+func (s *shares) add(owner []byte, receivedAt int64, of Share) {
+	if len(owner) == 0 || len(owner) > maxOwnerBytes || !utf8.Valid(owner) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hour := receivedAt / millisPerHour
+	i, ok := s.index[shareKey{string(owner), hour}]
+	if !ok {
+		if s.index == nil {
+			s.index = map[shareKey]int{}
+		}
+		i = len(s.all)
+		key := shareKey{string(owner), hour}
+		s.index[key], s.all = i, append(s.all, Share{Owner: key.owner, Hour: hour})
+	}
+	a := &s.all[i]
+	a.Duplicates += of.Duplicates
+	a.DeadLetters += of.DeadLetters
+	a.Erased += of.Erased
+}
+
+// list returns the shares by owner and hour.
+func (s *shares) list() []Share {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.all)
+	slices.SortFunc(all, func(a, b Share) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Hour, b.Hour)) })
+	return all
+}
+
+// share counts a record of an owner that is no row. Of a website that was erased as
+// a whole nothing is told any more.
+func (r *frozen) share(owner []byte, receivedAt int64, of Share) {
+	if !r.tombstones.Covers(owner, nil, nil, receivedAt) {
+		r.shares.add(owner, receivedAt, of)
+	}
+}
+
+// addLetters counts dead letters by their key, which is the owner in every record
+// of ours, whatever is wrong with its value.
+func (r *frozen) addLetters(letters []DeadLetter) {
+	for i := range letters {
+		o := &letters[i].Original
+		r.share(o.Key, r.receivedAround(o.Offset), Share{DeadLetters: 1})
+	}
+}
+
+// receivedAround returns when the record at an offset was received; of one whose
+// headers do not say, when the one before it was that says so, else the one behind
+// it.
+func (r *frozen) receivedAround(offset int64) int64 {
+	at, _ := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
+	for i := min(at, len(r.records)-1); i >= 0; i-- {
+		if r.records[i].hasHash() {
+			return r.records[i].receivedAt
+		}
+	}
+	for i := at; i < len(r.records); i++ {
+		if r.records[i].hasHash() {
+			return r.records[i].receivedAt
+		}
+	}
+	return 0
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// A row of which something cannot be read must not take the others along where nobody
+// asks for that.
+func TestABriefListHasWebsitesWhoseSettingsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *Store) {
+		t.Helper()
+		now := time.Now()
+		o := &org.Organization{ID: "org_1", Name: "Acme", CreatedAt: now, UpdatedAt: now}
+		if err := s.CreateOrganization(t.Context(), audit.BySystem(), o); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"web_0", "web_1", "web_2"}
+		for _, id := range want {
+			w := &website.Website{ID: id, ClientID: id, OrganizationID: o.ID, Name: "Shop", Domain: id + ".example", CreatedAt: now, UpdatedAt: now}
+			w.AllowedOrigins = []string{"https://" + w.Domain}
+			if err := s.CreateWebsite(t.Context(), w, audit.BySystem()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for id, broken := range map[string]string{"web_1": "allowed_origins = '[{}]'", "web_2": `settings = '{"keepBots":7}'`} {
+			s.order(t, fmt.Sprintf("UPDATE websites SET %s WHERE id = '%s'", broken, id))
+			if _, err := s.ListWebsites(t.Context(), website.Filter{OrganizationID: o.ID, ID: id}); err == nil {
+				t.Errorf("%s is read with %s", id, broken)
+			}
+		}
+		found, err := s.ListWebsites(t.Context(), website.Filter{OrganizationID: o.ID, Brief: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range found {
+			got = append(got, w.ID)
+			if w.Name != "Shop" || w.Domain != w.ID+".example" || w.CreatedAt.IsZero() || len(w.AllowedOrigins) > 0 {
+				t.Errorf("listed is %+v", w)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("listed are %v, want %v", got, want)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package millrace
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// answer is what the host said to a request.
+type answer struct {
+	Result
+	// named are the events of the request that the host found fault with, by their
+	// index, with what it said about them.
+	named map[int]string
+}
+
+// maxAnswerBytes bounds how much of an answer is read.
+const maxAnswerBytes = 256 << 10
+
+// maxWait bounds how long a Retry-After is honoured: beyond it a clock is wrong.
+const maxWait = time.Hour
+
+// said is the body of an answer, of a success and of a refusal. Where zero and absent
+// differ the type is open, for a pointer is set even when a value does not fit.
+type said struct {
+	Status     string  `json:"status"`
+	Error      string  `json:"error"`
+	Message    string  `json:"message"`
+	Code       string  `json:"code"`
+	Why        string  `json:"why"`
+	Fix        string  `json:"fix"`
+	RequestID  string  `json:"requestId"`
+	Retryable  any     `json:"retryable"`
+	RetryAfter float64 `json:"retryAfter"`
+	Errors     []struct {
+		Index   any    `json:"index"`
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	} `json:"errors"`
+}
+
+// readAnswer makes a Result of an answer. Everything in it may be missing, false or
+// meant for somebody else.
+func readAnswer(status int, header http.Header, body []byte, now time.Time) answer {
+	var s said
+	// A member of another type than expected is left out, and the others stand.
+	isJSON := json.Unmarshal(body, &s) == nil || json.Valid(body)
+	a := answer{Result: Result{StatusCode: status, RequestID: header.Get("X-Request-Id")}}
+	if a.RequestID == "" {
+		a.RequestID = s.RequestID
+	}
+	ok := status >= 200 && status < 300
+	switch {
+	case ok && (len(body) == 0 || s.Status == "success"):
+		a.Success, a.Delivery = true, Delivered
+		return a
+	case ok && (!isJSON || s.Code == "" && s.Status == ""):
+		a.Code, a.Error, a.Retryable = CodeInvalidResponse, "the answer is not that of an ingestion host", true
+	default:
+		a.refuse(status, header, &s)
+	}
+	a.wait = waitOf(header.Get("Retry-After"), s.RetryAfter, now)
+	a.Result = a.explained()
+	a.name(&s)
+	return a
+}
+
+// refuse fills in what the host, or something before it, says about a refusal.
+func (a *answer) refuse(status int, header http.Header, s *said) {
+	a.Code, a.Why, a.Fix = s.Code, s.Why, s.Fix
+	a.Error = s.Error
+	if a.Error == "" {
+		a.Error = s.Message
+	}
+	if a.Code == "" {
+		a.Code = CodeHTTP
+	}
+	if a.Error == "" {
+		a.Error = strings.TrimSpace(fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)))
+	}
+	a.Retryable = retryable(status)
+	if said, ok := s.Retryable.(bool); ok {
+		a.Retryable = said
+	}
+	if status >= 300 && status < 400 && a.Fix == "" {
+		a.Why = "The address of the host leads elsewhere, and what is posted is not sent on."
+		a.Fix = "Set the API URL to the address that it leads to: " + header.Get("Location")
+	}
+}
+
+// name notes the events that a refusal names.
+func (a *answer) name(s *said) {
+	for _, e := range s.Errors {
+		n, ok := e.Index.(float64)
+		if !ok || n < 0 || n >= MaxBatchSize {
+			continue
+		}
+		i := int(n)
+		if a.named == nil {
+			a.named = map[int]string{}
+		}
+		text := e.Message
+		if text == "" {
+			text = e.Field
+		}
+		if before := a.named[i]; before != "" {
+			text = before + "; " + text
+		}
+		a.named[i] = text
+	}
+}
+
+// waitOf returns how long the host wants to be left alone: what Retry-After says, in
+// seconds or as a date, else the body.
+func waitOf(header string, body float64, now time.Time) time.Duration {
+	wait := time.Duration(min(max(body, 0), maxWait.Seconds()) * float64(time.Second))
+	if seconds, err := strconv.ParseInt(strings.TrimSpace(header), 10, 64); err == nil {
+		wait = time.Duration(min(max(seconds, 0), int64(maxWait/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxWait)
+}

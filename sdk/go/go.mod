@@ -1,0 +1,3 @@
+module github.com/millrace/millrace/sdk/go/v2
+
+go 1.23

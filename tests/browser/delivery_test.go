@@ -1,0 +1,243 @@
+package browser
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
+	for name, refusal := range map[string]int{"no answer": 0, "503": 503, "429": 429, "408": 408, "425": 425} {
+		t.Run(name, func(t *testing.T) {
+			host := newRecorder(t)
+			refused := 0
+			host.answers(func(request) (int, string) {
+				if refused++; refused <= 2 {
+					return refusal, ""
+				}
+				return http.StatusOK, ""
+			})
+			shop := newSite(t, host.tag(`data-initial-retry-delay="50"`))
+			v := newVisitor(t)
+			v.open(shop.url + "/")
+			sent := eventually(t, 3, host.all)
+			for _, again := range sent[1:] {
+				if diff := cmp.Diff(sent[0].items, again.items); diff != "" {
+					t.Errorf("sent again (-first +then):\n%s", diff)
+				}
+			}
+			testkit.Eventually(t, within, func() error {
+				if keys := v.stored(); strings.Contains(keys, "did_queue") {
+					return fmt.Errorf("stored are still %s", keys)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestWhatIsRefusedForGoodIsNotSentAgain(t *testing.T) {
+	host := newRecorder(t)
+	host.answers(func(r request) (int, string) {
+		if r.path == "/track" {
+			return http.StatusForbidden, ""
+		}
+		return http.StatusOK, ""
+	})
+	shop := newSite(t, host.tag(`data-initial-retry-delay="50"`))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	v.run(`millrace.track("refused"); millrace.flush()`)
+	v.run(`new Promise((done) => setTimeout(done, 500))`)
+	n := 0
+	for _, r := range host.all() {
+		if r.path == "/track" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+}
+
+func TestOneBadEventDoesNotTakeOthersWithIt(t *testing.T) {
+	host := newRecorder(t)
+	host.answers(func(r request) (int, string) {
+		for _, e := range r.items {
+			if e["name"] == "bad" {
+				return http.StatusBadRequest, ""
+			}
+		}
+		return http.StatusOK, ""
+	})
+	shop := newSite(t, host.tag(""))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	v.run(`for (const name of ["a", "b", "bad", "c", "d"]) millrace.track(name); millrace.flush()`)
+	taken := func() []string {
+		var names []string
+		for _, r := range host.all() {
+			if r.path == "/track" && !strings.Contains(fmt.Sprint(r.items), "name:bad") {
+				for _, e := range r.items {
+					names = append(names, fmt.Sprint(e["name"]))
+				}
+			}
+		}
+		return names
+	}
+	eventually(t, 4, taken)
+}
+
+func TestARetryAfterIsObeyed(t *testing.T) {
+	host := newRecorder(t)
+	var refused time.Time
+	host.answers(func(request) (int, string) {
+		if refused.IsZero() {
+			refused = time.Now()
+			return http.StatusTooManyRequests, "2"
+		}
+		return http.StatusOK, ""
+	})
+	shop := newSite(t, host.tag(`data-initial-retry-delay="50"`))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	testkit.Eventually(t, within, func() error {
+		if len(host.all()) == 0 {
+			return errors.New("nothing was sent yet")
+		}
+		return nil
+	})
+	v.run(`millrace.track("meanwhile"); dispatchEvent(new Event("online"))`)
+	eventually(t, 3, host.all)
+	if waited := time.Since(refused); waited < 2*time.Second {
+		t.Errorf("sent again after %s", waited)
+	}
+}
+
+// While the host is away a visitor goes from page to page, and closes the last one.
+func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
+	host := newRecorder(t)
+	host.answers(func(request) (int, string) { return 0, "" })
+	shop := newSite(t, host.tag(`data-initial-retry-delay="60000"`))
+	v := newVisitor(t)
+	ids := map[string]bool{}
+	for i := range 3 {
+		v.open(fmt.Sprintf("%s/%d", shop.url, i))
+		testkit.Eventually(t, within, func() error {
+			if !get[bool](v, `typeof millrace === "object" && typeof millrace.track === "function"`) {
+				return errors.New("the tracker is not there")
+			}
+			return nil
+		})
+		v.run(fmt.Sprintf(`millrace.track("event %d"); millrace.flush()`, i))
+	}
+	v.open("about:blank")
+	for _, r := range host.all() {
+		for _, e := range r.items {
+			ids[fmt.Sprint(e["eventId"])] = true
+		}
+	}
+	host.answers(nil)
+	before := len(host.all())
+	v.open(shop.url + "/back")
+	testkit.Eventually(t, within, func() error {
+		late := host.all()[before:]
+		names, came := fmt.Sprint(late), map[string]bool{}
+		for _, r := range late {
+			for _, e := range r.items {
+				came[fmt.Sprint(e["eventId"])] = true
+			}
+		}
+		for i := range 3 {
+			for _, want := range []string{fmt.Sprintf("name:event %d", i), fmt.Sprintf("path:%s/%d", shop.url, i)} {
+				if !strings.Contains(names, want) {
+					return fmt.Errorf("%s did not come", want)
+				}
+			}
+		}
+		for id := range ids {
+			if !came[id] {
+				return fmt.Errorf("%s was sent while the host was away and did not come", id)
+			}
+		}
+		views, exits, events := len(host.pages("screen_view")), len(host.pages("page_exit")), len(host.events("/track"))
+		if views != 4 || exits != 3 || events != 3 {
+			return fmt.Errorf("%d views, %d exits, %d events", views, exits, events)
+		}
+		return nil
+	})
+}
+
+func TestLargeEventsAreSplitAndArriveWhenThePageIsLeft(t *testing.T) {
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(`data-batch-timeout="60000" data-batch-size="100"`))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	testkit.Eventually(t, within, func() error {
+		if !get[bool](v, `typeof millrace === "object"`) {
+			return errors.New("the tracker is not there")
+		}
+		return nil
+	})
+	v.run(`for (let i = 0; i < 12; i++) millrace.track("large", {text: "é".repeat(10000)})`) // 240 KB
+	v.open(shop.url + "/next")                                                               // takes over what did not fit
+	v.run(`millrace.flush()`)
+	testkit.Eventually(t, within, func() error {
+		v.run(`millrace.flush()`)
+		if n := len(host.events("/track")); n != 12 {
+			return fmt.Errorf("%d of 12 came", n)
+		}
+		return nil
+	})
+}
+
+func TestAPageWhoseStorageIsBlockedIsCountedAllTheSame(t *testing.T) {
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(""))
+	v := newVisitor(t)
+	v.atStart(`for (const name of ["localStorage", "sessionStorage"]) {
+		Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});
+	}`)
+	v.open(shop.url + "/")
+	v.run(`new Promise((done) => { const wait = () => window.millrace?.track ? done() : setTimeout(wait, 20); wait(); })`)
+	v.run(`millrace.track("event"); millrace.flush()`)
+	view := eventually(t, 1, func() []item { return host.pages("screen_view") })[0]
+	e := eventually(t, 1, func() []item { return host.events("/track") })[0]
+	if e["anonymousId"] != view["anonymousId"] || e["sessionId"] != view["sessionId"] {
+		t.Errorf("two visitors: %v and %v", view, e)
+	}
+	v.run(`millrace.optOut(); millrace.track("after")`)
+	v.run(`millrace.flush()`)
+	if n := len(host.events("/track")); n != 1 {
+		t.Errorf("%d events after an opt-out", n)
+	}
+}
+
+func TestTwoTagsOfOneWebsiteCountOnce(t *testing.T) {
+	host := newRecorder(t)
+	tag := host.tag("")
+	shop := newSite(t, tag+tag+strings.Replace(tag, "web_1", "web_2", 1))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	testkit.Eventually(t, within, func() error {
+		if n := len(host.pages("screen_view")); n != 2 {
+			return fmt.Errorf("%d views", n)
+		}
+		return nil
+	})
+	v.run(`new Promise((done) => setTimeout(done, 500))`)
+	byClient := map[string]int{}
+	for _, r := range host.all() {
+		byClient[r.query]++
+	}
+	if diff := cmp.Diff(map[string]int{"client_id=web_1": 1, "client_id=web_2": 1}, byClient); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,132 @@
+package browser
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// wait waits until the tracker has started, or would have.
+func (v *visitor) wait() {
+	v.t.Helper()
+	v.run(`new Promise((done) => { const wait = () => window.millrace?.track ? setTimeout(done, 500) : setTimeout(wait, 20); wait(); })`)
+}
+
+// use does what a tracker would tell of.
+func (v *visitor) use() {
+	v.t.Helper()
+	v.run(`millrace.track("event"); millrace.identify("user"); history.pushState({}, "", "/next"); millrace.flush()`)
+	v.run(`setTimeout(() => { throw new Error("broken"); }, 0)`)
+	v.click("#plain")
+	v.run(`millrace.flush()`)
+}
+
+// stored are the keys of the storages.
+func (v *visitor) stored() string {
+	v.t.Helper()
+	return get[string](v, `[...Object.keys(localStorage), ...Object.keys(sessionStorage)].sort().join()`)
+}
+
+func TestNothingIsSentOrStoredAfterAnOptOut(t *testing.T) {
+	host := newRecorder(t)
+	shop := newSite(t, strings.Replace(host.tag(`data-track-errors data-track-web-vitals`), "tracker.js", "tracker.js?globals=compat", 1))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	eventually(t, 1, func() []item { return host.pages("screen_view") })
+	// What was sent before it may be under way for long on a busy machine; it arrives first.
+	v.run(`millrace.flush()`)
+	v.run(`millrace.track("waiting"); millrace.optOut(); millrace.flush()`) // answered is all that was under way
+	if events := host.events("/track"); len(events) != 0 {
+		t.Errorf("sent with an opt-out: %v", events)
+	}
+	before := len(host.all())
+	v.use()
+	v.open(shop.url + "/other")
+	v.wait()
+	v.use()
+	v.open("about:blank")
+	if after := host.all()[before:]; len(after) != 0 {
+		t.Errorf("sent after an opt-out: %v", after)
+	}
+	v.open(shop.url + "/again")
+	v.wait()
+	if keys := v.stored(); keys != "compat_opt_out,millrace_opt_out" {
+		t.Errorf("stored after an opt-out: %s", keys)
+	}
+	v.run(`millrace.optIn()`)
+	view := eventually(t, 2, func() []item { return host.pages("screen_view") })[1]
+	if view["path"] != shop.url+"/again" {
+		t.Errorf("after an opt-in: %v", view)
+	}
+}
+
+func TestAnOptOutFromAnotherTrackerIsRespectedUnderItsName(t *testing.T) {
+	host := newRecorder(t)
+	shop := newSite(t, strings.Replace(host.tag(""), "tracker.js", "tracker.js?globals=compat", 1))
+	v := newVisitor(t)
+	v.atStart(`if (location.protocol === "http:") localStorage.compat_opt_out = "true"`)
+	v.open(shop.url + "/")
+	v.wait()
+	v.use()
+	if all := host.all(); len(all) != 0 {
+		t.Errorf("sent: %v", all)
+	}
+}
+
+func TestSwitchesAndSignals(t *testing.T) {
+	const dnt, gpc = `Object.defineProperty(navigator, "doNotTrack", {value: "1"})`, `Object.defineProperty(navigator, "globalPrivacyControl", {value: true})`
+	for name, tc := range map[string]struct {
+		attributes, signal string
+		counted            bool
+	}{
+		"disabled":                        {`data-disabled`, ``, false},
+		"nobody is sampled":               {`data-sampling-rate="0"`, ``, false},
+		"everybody is sampled":            {`data-sampling-rate="1"`, ``, true},
+		"Do Not Track, respected":         {`data-respect-dnt`, dnt, false},
+		"Do Not Track, not respected":     {``, dnt, true},
+		"Global Privacy Control":          {`data-respect-gpc`, gpc, false},
+		"Global Privacy Control, ignored": {`data-respect-gpc="false"`, gpc, true},
+		"no signal":                       {`data-respect-dnt data-respect-gpc`, ``, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := newRecorder(t)
+			shop := newSite(t, host.tag(tc.attributes))
+			v := newVisitor(t)
+			v.atStart(tc.signal)
+			v.open(shop.url + "/")
+			if tc.counted {
+				eventually(t, 1, func() []item { return host.pages("screen_view") })
+				return
+			}
+			v.wait()
+			v.use()
+			if all := host.all(); len(all) != 0 {
+				t.Errorf("sent: %v", all)
+			}
+			if keys := v.stored(); tc.signal != "" && keys != "" {
+				t.Errorf("stored: %s", keys)
+			}
+		})
+	}
+}
+
+func TestTheSecondFileIsRefusedWhenItIsNotTheOneItShouldBe(t *testing.T) {
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(`data-track-web-vitals`))
+	host.spoil()
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	eventually(t, 1, func() []item { return host.pages("screen_view") })
+	testkit.Eventually(t, within, func() error {
+		if !get[bool](v, `performance.getEntriesByType("resource").some((e) => e.name.includes("tracker-extra"))`) {
+			return errors.New("the second file was not asked for")
+		}
+		return nil
+	})
+	v.wait()
+	if vitals := host.events("/vitals"); len(vitals) != 0 || get[bool](v, `window.spoiled === true`) {
+		t.Errorf("a spoiled file ran: %v", vitals)
+	}
+}

@@ -1,0 +1,3 @@
+// Package compose reads deploy/compose as Docker does, and holds what it says
+// against what the daemons accept.
+package compose

@@ -1,0 +1,35 @@
+package connections
+
+import (
+	"context"
+	"testing"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/testkit/certs"
+)
+
+func TestClickHouseIsReachedOverTLS(t *testing.T) {
+	folder := certs.Temp(t).Folder() // the engine of the tests has no port for TLS
+	cfg := clickhousetest.Database(t)
+	cfg.Addr = []string{folder.Decrypt(t, cfg.Addr[0], true)}
+	cfg.TLS = proving(folder)
+	if err := clickhouse.Migrate(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := clickhouse.CheckExactness(t.Context(), cfg); err != nil {
+		t.Error(err)
+	}
+	for _, r := range refusals(t, "clickhouse", folder, true) {
+		t.Run(r.name, func(t *testing.T) {
+			other := cfg
+			other.TLS = r.tls
+			checkRefused(t, r.says, r.another, "", func(ctx context.Context) error { return clickhouse.CheckSchema(ctx, other) })
+		})
+	}
+	t.Run("no password in its file", func(t *testing.T) {
+		other := cfg
+		other.PasswordFile = written(t, "")
+		checkRefused(t, "clickhouse.password_file: "+other.PasswordFile+" is empty", "", "", func(ctx context.Context) error { return clickhouse.Ping(ctx, other) })
+	})
+}

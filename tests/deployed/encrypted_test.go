@@ -1,0 +1,69 @@
+package deployed
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/testkit/certs"
+	"github.com/millrace/millrace/internal/testkit/services"
+)
+
+// TestEverythingIsEncryptedOnItsWay runs the daemons of a chart whose backends somebody
+// else runs, against servers that let nobody in without TLS and a password, and some of
+// them nobody without a certificate.
+func TestEverythingIsEncryptedOnItsWay(t *testing.T) {
+	leaveOutWhenShort(t)
+	for program, settings := range deploy(t, "external", secured(t)) {
+		for name, want := range map[string]string{
+			"KAFKA_TLS_ENABLED": "true", "CLICKHOUSE_TLS_ENABLED": "true", "STORE_TLS_ENABLED": "true", "REDIS_TLS_ENABLED": "true",
+			"KAFKA_SASL_MECHANISM": "scram-sha-512",
+		} {
+			if settings[name] != want {
+				t.Errorf("%s runs with %s=%s, want %s", program, name, settings[name], want)
+			}
+		}
+	}
+}
+
+// secured returns what the manifests need to reach servers that encrypt.
+func secured(t *testing.T) machine {
+	t.Helper()
+	kafka := services.Own(t, services.KindKafkaTLS).SecuredKafka(t)
+	postgres, postgresAt := services.Own(t, services.KindPostgresTLS).Secured(t)
+	redis, redisAt := services.Own(t, services.KindRedisTLS).Secured(t)
+	clickhouse, own := clickhousetest.Database(t), certs.Temp(t).Folder()
+	clickhouse.Addr = []string{own.Decrypt(t, clickhouse.Addr[0], false)} // the engine of the tests has no port for TLS
+	here := machine{
+		settings: reached(kafka.Signed, clickhouse),
+		files: map[string]map[string]string{
+			"private-authorities":   {"ca-bundle.crt": together(t, kafka.Certs.CA(), postgres.CA(), redis.CA(), own.CA())},
+			"millrace-kafka-client": {"tls.crt": kafka.Certs.Cert("client"), "tls.key": kafka.Certs.Key("client")},
+			"millrace-redis-client": {"tls.crt": redis.Cert("client"), "tls.key": redis.Key("client")},
+		},
+	}
+	here.settings["KAFKA_SASL_USER"], here.settings["KAFKA_SASL_PASSWORD"] = "alice", "alice-secret"
+	here.settings["CLICKHOUSE_CLUSTER"], here.settings["CLICKHOUSE_INSERT_QUORUM"] = "", "0" // one server
+	here.settings["STORE_URL"], here.settings["REDIS_URL"] = postgresAt[0], redisAt[0]
+	return here
+}
+
+// together returns a file that holds what stands in all of these.
+func together(t *testing.T, files ...string) string {
+	t.Helper()
+	var all bytes.Buffer
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	path := filepath.Join(t.TempDir(), "bundle.crt")
+	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,149 @@
+package fault
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/millrace/millrace/internal/event"
+)
+
+// attack is something that a caller may try against an edge.
+type attack struct {
+	name string
+	// body and lines make one request after another; the answers must be among want.
+	lines, body string
+	want        []int
+	rate, wires int
+	// drips has requests come byte by byte instead, so many at once, which begin
+	// with this text.
+	drips string
+	// allowed is no abuse: it takes its share, which others notice.
+	allowed bool
+}
+
+// attacks are those of the row F21.
+func attacks(t *testing.T) []attack {
+	t.Helper()
+	zeros := make([]byte, 1<<20)
+	var gz, zs bytes.Buffer
+	g, err := gzip.NewWriterLevel(&gz, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewWriter(&zs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 256 {
+		g.Write(zeros)
+		z.Write(zeros)
+	}
+	g.Close()
+	z.Close()
+	keys := `{"name":"a","properties":{"k":0` + strings.Join(slices.Collect(func(yield func(string) bool) {
+		for i := range 10_000 {
+			if !yield(fmt.Sprintf(`,"k%d":%d`, i, i)) {
+				return
+			}
+		}
+	}), "") + `}}`
+	tiny := `[{"name":"a"}` + strings.Repeat(`,{"name":"a"}`, (event.MaxBodyBytes-100)/13) + `]`
+	return []attack{
+		{name: "slow header", drips: "POST /track HTTP/1.1\r\nX: ", wires: 200},
+		{name: "slow body", drips: "POST /track HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n[", wires: 200},
+		{name: "gzip bomb", lines: "Content-Encoding: gzip\r\n", body: gz.String(), want: []int{413, 503}, rate: 10, wires: 8},
+		{name: "zstd bomb", lines: "Content-Encoding: zstd\r\n", body: zs.String(), want: []int{413, 503}, rate: 10, wires: 8},
+		{name: "2 MB and a byte", body: strings.Repeat(" ", event.MaxBodyBytes+1), want: []int{413, 503}, rate: 10, wires: 8},
+		{name: "10,000 keys", body: keys, want: []int{413}, rate: 10, wires: 8},
+		{name: "deep nesting", body: `{"name":"a","x":` + strings.Repeat("[", 1<<20), want: []int{400, 503}, rate: 10, wires: 8},
+		{name: "duplicate keys", body: `{"name":"a"` + strings.Repeat(`,"k":1`, 10_000) + "}", want: []int{400}, rate: 10, wires: 8},
+		{name: "invalid UTF-8", body: `{"name":"` + strings.Repeat("a\xff", 10_000) + `"}`, want: []int{400}, rate: 10, wires: 8},
+		{name: "2 MB of tiny events", body: tiny, want: []int{200, 503}, rate: 2, wires: 8, allowed: true},
+	}
+}
+
+// Whatever a caller tries, it gets the answer that is due, the edge keeps its
+// memory, and the others hardly notice.
+func TestWhoAbusesAnEdgeIsRefusedAndNobodyElseNotices(t *testing.T) {
+	tr := trial{fault: "F21 abuse", point: "of every kind, one after the other", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
+		x := s.newTarget(nil)
+		request := x.request(x.fixture.SecondWebsiteID, "v")
+		x.warm(request)
+		base := x.steady(long(10*time.Second), request)
+		t.Logf("without abuse: %s", base)
+		for i, a := range attacks(t) {
+			ctx, stop := context.WithCancel(t.Context())
+			var attacking sync.WaitGroup
+			heard := newTally()
+			attacking.Go(func() { x.under(ctx, a, heard) })
+			during := x.steady(long(10*time.Second), x.request(x.fixture.SecondWebsiteID, fmt.Sprint("v", i)))
+			stop()
+			attacking.Wait()
+			now, _ := peakBytes(x.cmd.Process.Pid, true)
+			t.Logf("%s: others %s; its own %s; %d MB", a.name, during, heard, now>>20)
+			if n := during.others(200); n > 0 || len(during.errs) > 0 {
+				t.Errorf("%s: the others were answered %s", a.name, during)
+			}
+			if n := heard.others(a.want...); n > 0 || a.want != nil && len(heard.byStatus) == 0 {
+				t.Errorf("%s was answered %s, want %v", a.name, heard, a.want)
+			}
+			if got, most := during.quantile(0.99), base.quantile(0.99)*6/5+time.Millisecond; thorough() && !a.allowed && got > most {
+				t.Errorf("%s: the others' p99 is %s, want at most %s", a.name, got, most)
+			}
+			s.took = max(s.took, during.quantile(0.99))
+			s.verdict.Acked += len(during.accepted)
+		}
+		s.verdict.partly = true
+		x.bounded()
+		x.stop()
+	}}
+	tr.run(t)
+}
+
+// under attacks the edge until ctx ends.
+func (x *target) under(ctx context.Context, a attack, heard *tally) {
+	if a.drips != "" {
+		drip(ctx, x.addr(), a.drips, a.wires)
+		return
+	}
+	text := fmt.Appendf(nil, "POST /track?website_id=%s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+		x.fixture.WebsiteID, x.fixture.Key, a.lines, len(a.body), a.body)
+	l := load{addr: x.addr(), rate: a.rate, wires: a.wires, request: func(buf []byte, _ int) []byte { return append(buf, text...) }, heard: heard.heard}
+	l.run(ctx, time.Hour)
+}
+
+// drip keeps connections busy with requests that never end.
+func drip(ctx context.Context, addr, begin string, wires int) {
+	var all sync.WaitGroup
+	for range wires {
+		all.Go(func() {
+			tick := time.NewTicker(100 * time.Millisecond)
+			defer tick.Stop()
+			for ctx.Err() == nil {
+				conn, err := net.Dial("tcp", addr)
+				if err != nil {
+					return
+				}
+				for _, err = io.WriteString(conn, begin); err == nil && ctx.Err() == nil; _, err = conn.Write([]byte("a")) {
+					select {
+					case <-tick.C:
+					case <-ctx.Done():
+					}
+				}
+				conn.Close()
+			}
+		})
+	}
+	all.Wait()
+}

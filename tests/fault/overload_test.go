@@ -1,0 +1,276 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+// memoryBound is what an edge may occupy, whatever is asked of it.
+const memoryBound = 256 << 20
+
+// target is an edge in a process of its own that a load is sent to.
+type target struct {
+	*front
+	*child
+	admin string
+}
+
+// newTarget starts one with the default caps, or with what change makes of them.
+func (s *stage) newTarget(change func(*front)) *target {
+	s.t.Helper()
+	f := s.newFront(1)
+	e := &f.settings[0]
+	e.Admin.Listen, e.Log.Level = testkit.FreeAddr(s.t), "warn"
+	e.Ingest.Deadline, e.Kafka.MaxBufferedBytes = 5*time.Second, 256<<20
+	if change != nil {
+		change(f)
+	}
+	return &target{front: f, child: f.spawn(0), admin: e.Admin.Listen}
+}
+
+// addr is where requests go.
+func (x *target) addr() string { return x.settings[0].Ingest.Listen }
+
+// request makes a request of one event, whose id is its number behind a prefix.
+func (x *target) request(website, prefix string) func([]byte, int) []byte {
+	head := "POST /track?website_id=" + website + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + x.fixture.Key + "\r\nContent-Length: %d\r\n\r\n%s"
+	body := `{"name":"purchase","eventId":"` + prefix + `%09d","path":"https://shop.example/checkout?step=3","sessionId":"sess_9d8c7b6a",` +
+		`"properties":{"currency":"EUR","value":129.95,"items":3,"coupon":"SPRING","plan":"pro","experiment":"checkout-b","first":true}}`
+	return func(buf []byte, n int) []byte {
+		b := fmt.Sprintf(body, n)
+		return fmt.Appendf(buf, head, len(b), b)
+	}
+}
+
+// metric reads one of the edge's.
+func (x *target) metric(name string, labels ...string) float64 {
+	x.s.t.Helper()
+	var v float64
+	testkit.Eventually(x.s.t, patience, func() (err error) {
+		v, err = harness.ReadMetric(x.s.t.Context(), x.admin, name, labels...)
+		return err
+	})
+	return v
+}
+
+// bounded fails the test unless the edge has always kept its bound.
+func (x *target) bounded() {
+	x.s.t.Helper()
+	peak, err := peakBytes(x.cmd.Process.Pid, false)
+	if err != nil {
+		x.s.t.Logf("the edge's memory is not known here: %v", err)
+		return
+	}
+	x.s.t.Logf("the edge occupied %d MB at most", peak>>20)
+	bound := int64(memoryBound)
+	if harness.Raced { // the detector keeps 5 to 10 times as much beside what the program has
+		bound *= 10
+	}
+	if peak > bound {
+		x.s.t.Errorf("the edge occupied %d MB, want at most %d", peak>>20, bound>>20)
+	}
+}
+
+// warm sends for a moment, so that caches are filled and the memory is that of an
+// edge at work.
+func (x *target) warm(request func([]byte, int) []byte) {
+	x.s.t.Helper()
+	heard := newTally()
+	l := load{addr: x.addr(), rate: 200, wires: 8, request: request, heard: heard.heard}
+	l.run(x.s.t.Context(), time.Second)
+	if heard.byStatus[200] == 0 || heard.others(200) > 0 {
+		x.s.t.Fatalf("an edge without a load answered %s", heard)
+	}
+}
+
+// capacity is how many requests a second the edge takes, with so many under way.
+// Where the machine may do something else too, which is a plain test run, some may
+// wait for too long and be refused; with many seeds none may.
+func (x *target) capacity(request func([]byte, int) []byte, wires int, d time.Duration) int {
+	x.s.t.Helper()
+	heard := newTally()
+	l := load{addr: x.addr(), wires: wires, request: request, heard: heard.heard}
+	l.run(x.s.t.Context(), d)
+	allowed := []int{200}
+	if !thorough() {
+		allowed = append(allowed, 503)
+	}
+	if n := heard.others(allowed...); n > 0 || len(heard.errs) > 0 || heard.byStatus[200] == 0 {
+		x.s.t.Fatalf("within its capacity the edge answered %s", heard)
+	}
+	return int(float64(heard.byStatus[200]) / d.Seconds())
+}
+
+// long is d where many seeds were asked for, else a short time.
+func long(d time.Duration) time.Duration {
+	if thorough() {
+		return d
+	}
+	return 3 * time.Second
+}
+
+// Three times as much as an edge can take: its memory stays what it is, what it
+// accepts arrives, everything else is told when to come again, and afterwards it
+// takes everything at once.
+func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
+	tr := trial{fault: "F21 overload", point: "3 times the capacity for a minute", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
+		x := s.newTarget(func(f *front) {
+			// All come from one address here.
+			f.settings[0].Ingest.QueueTime, f.settings[0].Ingest.MaxPerAddr = 100*time.Millisecond, 0
+		})
+		x.warm(x.request(x.fixture.WebsiteID, "w"))
+		capacity := x.capacity(x.request(x.fixture.WebsiteID, "c"), 64, long(5*time.Second))
+		heard := newTally()
+		l := load{addr: x.addr(), rate: 3 * capacity, wires: 3000, request: x.request(x.fixture.WebsiteID, "o"), heard: heard.heard}
+		l.run(t.Context(), long(time.Minute))
+		t.Logf("capacity %d/s, then %d/s: %s; refused for memory %.0f, share %.0f, queue %.0f", capacity, 3*capacity, heard,
+			x.metric("millrace_admission_refused_total", "reason", "memory"), x.metric("millrace_admission_refused_total", "reason", "share"),
+			x.metric("millrace_admission_refused_total", "reason", "queue"))
+		if n := heard.others(200, 503, 429); n > 0 || heard.silent > 0 || len(heard.errs) > 0 {
+			t.Errorf("%d answers were of other statuses, %d refusals named no time, errors: %v", n, heard.silent, first(texts(heard.errs), 3))
+		}
+		x.bounded()
+		after := newTally()
+		l = load{addr: x.addr(), rate: capacity / 4, wires: 64, request: x.request(x.fixture.WebsiteID, "a"), heard: after.heard}
+		l.run(t.Context(), 2*time.Second)
+		if after.byStatus[200] == 0 || float64(after.others(200)) > 0.1*float64(after.byStatus[200]) {
+			t.Errorf("after the load the edge answered %s", after)
+		}
+		s.took = after.quantile(1)
+		x.stop()
+		s.verdict = verdict{Acked: len(heard.accepted), partly: true, Missing: len(s.lost("o", heard.accepted))}
+		if s.verdict.Missing > 0 {
+			t.Errorf("%d of %d accepted requests are not in the log", s.verdict.Missing, len(heard.accepted))
+		}
+	}}
+	tr.run(t)
+}
+
+func texts(errs []error) (all []string) {
+	for _, err := range errs {
+		all = append(all, err.Error())
+	}
+	return all
+}
+
+// lost returns which of the numbers after a prefix are no event's in the log.
+func (s *stage) lost(prefix string, numbers []int) (lost []int) {
+	s.t.Helper()
+	there := map[string]bool{}
+	s.eachLogged(func(id string) {
+		if strings.HasPrefix(id, prefix) {
+			there[id] = true
+		}
+	})
+	for _, n := range numbers {
+		if !there[fmt.Sprintf("%s%09d", prefix, n)] {
+			lost = append(lost, n)
+		}
+	}
+	return lost
+}
+
+// eachLogged reads the log of live events from its beginning to its end.
+func (s *stage) eachLogged(do func(id string)) {
+	s.t.Helper()
+	ends, err := s.ends(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	left := int64(0)
+	for _, end := range ends {
+		left += end
+	}
+	opts, err := kafka.ClientOptions(s.settings.Kafka, "log", s.log.Logger(), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	reader, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(s.topic()))...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*patience)
+	defer cancel()
+	for left > 0 && ctx.Err() == nil {
+		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+			left--
+			var v struct{ ID string }
+			if err := json.Unmarshal(r.Value, &v); err != nil {
+				s.t.Error(err)
+			}
+			do(v.ID)
+		})
+	}
+}
+
+// One website sends nine tenths of what an edge is asked: the others' answers come
+// as fast as when the same load is everybody's.
+func TestAWebsiteWithNineTenthsOfTheRequestsDoesNotSlowTheOthersDown(t *testing.T) {
+	tr := trial{fault: "F16 hot website", point: "90 % of the requests, at the edge", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
+		x := s.newTarget(nil)
+		hot, other := x.fixture.WebsiteID, x.fixture.SecondWebsiteID
+		x.warm(x.request(hot, "w"))
+		x.warm(x.request(other, "v"))
+		capacity := x.capacity(x.request(hot, "c"), 64, long(5*time.Second))
+		// The others' requests are one in ten, or all of them are; in turns, of which
+		// the best ones are compared: a machine that stands still for a moment spoils
+		// either.
+		measure := func(prefix string, of func(n int) (website string)) *tally {
+			heard := newTally()
+			a, b := x.request(hot, prefix), x.request(other, prefix)
+			l := load{addr: x.addr(), rate: capacity / 4, wires: 256, request: func(buf []byte, n int) []byte {
+				if of(n) == hot {
+					return a(buf, n)
+				}
+				return b(buf, n)
+			}, heard: func(r reply) {
+				if r.n%10 == 0 {
+					heard.heard(r)
+				}
+			}}
+			l.run(t.Context(), long(15*time.Second)/3)
+			return heard
+		}
+		var alike, beside *tally
+		for turn := range 4 {
+			alike = better(alike, measure(fmt.Sprint("e", turn), func(n int) string { return []string{hot, other}[n/10%2] }))
+			heard := measure(fmt.Sprint("h", turn), func(n int) string {
+				if n%10 == 0 {
+					return other
+				}
+				return hot
+			})
+			if n := heard.others(200); n > 0 {
+				t.Errorf("%d requests of the others were refused", n)
+			}
+			beside = better(beside, heard)
+		}
+		t.Logf("at %d/s, load spread: %s; beside the hot website: %s", capacity/4, alike, beside)
+		if base, got := alike.quantile(0.99), beside.quantile(0.99); thorough() && got > base*3/2+time.Millisecond {
+			t.Errorf("the others' p99 is %s, want at most 1.5 times %s", got, base)
+		}
+		s.took = beside.quantile(0.99)
+		s.verdict = verdict{partly: true, Acked: len(beside.accepted)}
+		x.stop()
+	}}
+	tr.run(t)
+}
+
+// better is the tally with the lower p99; a may be nil.
+func better(a, b *tally) *tally {
+	if a != nil && a.quantile(0.99) <= b.quantile(0.99) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,24 @@
+package harness
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// DialClickHouse connects to a server that is up, however long a busy machine keeps it
+// from answering. The caller closes the connection.
+func DialClickHouse(tb testing.TB, cfg config.ClickHouse) *ch.Client {
+	tb.Helper()
+	var client *ch.Client
+	testkit.Eventually(tb, time.Minute, func() (err error) {
+		client, err = clickhouse.Dial(tb.Context(), cfg)
+		return err
+	})
+	return client
+}

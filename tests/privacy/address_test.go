@@ -1,0 +1,368 @@
+package privacy_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+// What no log, trace, topic, dead letter or table may hold. The agent is a real
+// browser's with a word at its end that no browser has.
+const (
+	probe     = "PrivacyProbe"
+	agent     = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 " + probe + "/7.31"
+	addressV4 = "203.0.113.77"
+	addressV6 = "2001:db8:77::dead:beef"
+)
+
+var secrets = []string{probe, addressV4, addressV6, "2001:0db8:0077", "dead:beef"}
+
+// collector takes traces as an OTLP endpoint does.
+type collector struct {
+	mu    sync.Mutex
+	spans bytes.Buffer
+}
+
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		unzipped, err := gzip.NewReader(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		body = unzipped
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, _ = io.Copy(&c.spans, body)
+}
+
+func (c *collector) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spans.String()
+}
+
+// system is the whole product in one process that says as much as it can.
+func system(t *testing.T) (*harness.System, *collector) {
+	t.Helper()
+	c := &collector{}
+	traces := httptest.NewServer(c)
+	t.Cleanup(traces.Close)
+	return harness.New(t, harness.Standalone, harness.Options{Settings: map[string]string{
+		"PROXY_TRUSTED": "127.0.0.1,::1", "LOG_LEVEL": "debug", "LOG_ACCESS": "true",
+		"TRACE_ENDPOINT": traces.URL, "TRACE_RATIO": "1", "SINK_TOMBSTONE_AGE": "100ms", "SINK_INSERT_TIMEOUT": "3s",
+	}}), c
+}
+
+// bodies are good ones by path, of a visitor with a profile.
+func bodies(visitor, profile string) map[string]string {
+	now := time.Now().UnixMilli()
+	who := fmt.Sprintf(`"anonymousId":%q,"anonymizeVisitorIds":false,"sessionId":"session of %s"`, visitor, visitor)
+	page := fmt.Sprintf(`"timestamp":%d,"path":"https://shop.example.com/a",%s`, now, who)
+	view := fmt.Sprintf(`{"eventId":"view %%d of %s","name":"screen_view",%s,"title":"a"}`, visitor, page)
+	return map[string]string{
+		"/track": fmt.Sprintf(`[{"name":"signup","eventId":"raw %[1]s","profileId":%[2]q,%[3]s},{"name":"signup","eventId":"bare %[1]s",%[3]s},`+
+			`{"name":"signup","eventId":"hashed %[1]s","anonymousId":%[1]q}]`, visitor, profile, who),
+		"/identify":   fmt.Sprintf(`{"profileId":%q,"anonymousId":%q,"anonymizeVisitorIds":false,"traits":{"called":%q}}`, profile, visitor, profile),
+		"/vitals":     fmt.Sprintf(`[{"metricName":"LCP","metricValue":1200,%s}]`, page),
+		"/errors":     fmt.Sprintf(`[{"message":"boom","errorType":"TypeError",%s}]`, page),
+		"/engagement": fmt.Sprintf(`[{"timeOnPage":12,%s}]`, page),
+		"/":           fmt.Sprintf(view, 1),
+		"/batch":      "[" + fmt.Sprintf(view, 2) + "," + fmt.Sprintf(`{"type":"outgoing_link","eventId":"link of %s","href":"https://else.example/",%s}`, visitor, page) + "]",
+	}
+}
+
+// send makes a request as a visitor's browser does through a proxy, and returns the
+// status of its answer.
+func send(t *testing.T, method, url, key, address, body string, signals ...string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User-Agent", agent)
+	req.Header.Set("X-Forwarded-For", address)
+	req.Header.Set("Forwarded", `for="[`+address+`]"`)
+	req.Header.Set("X-Real-Ip", address)
+	req.Header.Set("Content-Type", "application/json")
+	for _, name := range signals {
+		req.Header.Set(name, "1")
+	}
+	if key != "" {
+		req.Header.Set("X-Api-Key", key)
+	}
+	resp, err := harness.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range secrets {
+		if strings.Contains(string(answer), secret) {
+			t.Errorf("%s %s answers %s", method, url, answer)
+		}
+	}
+	return resp.StatusCode
+}
+
+func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
+	t.Parallel()
+	s, traces := system(t)
+	everyRoute(t, s)
+	stored(t, s, "browser-b")
+
+	testkit.Eventually(t, time.Minute, func() error {
+		if traces.text() == "" {
+			return errors.New("no trace was sent yet")
+		}
+		return nil
+	})
+	// Each text has to show something of the requests, or the search shows nothing.
+	look := func(where, text, shows string) {
+		t.Helper()
+		if !strings.Contains(text, shows) {
+			t.Errorf("%s does not show %q", where, shows)
+		}
+		for _, secret := range secrets {
+			if at := strings.Index(text, secret); at >= 0 {
+				t.Errorf("%s: …%s…", where, text[max(0, at-200):min(len(text), at+100)])
+			}
+		}
+	}
+	look("the log", s.Process(harness.Edge).Log(), "/track")
+	look("a trace", traces.text(), "/track")
+	for _, info := range kafka.Topics {
+		shows := ""
+		if slices.ContainsFunc(ingestapi.Routes, func(r ingestapi.Route) bool { return r.Topic == info.Name }) {
+			shows = s.WebsiteID
+		}
+		look("topic "+info.Name, topic(t, s, info.Name), shows)
+	}
+	if len(found(t, s.ClickHouse, "browser-b")) == 0 {
+		t.Error("the tables show nothing")
+	}
+	if places := found(t, s.ClickHouse, secrets...); len(places) > 0 {
+		t.Errorf("tables:\n%s", strings.Join(places, "\n"))
+	}
+	look("the metadata store", files(t, filepath.Dir(strings.TrimPrefix(s.StoreURL, "sqlite:"))), s.WebsiteID)
+
+	declined(t, s)
+	erased(t, s)
+}
+
+// declined has the website honour both signals, and looks for what browsers have
+// sent that give them.
+func declined(t *testing.T, s *harness.System) {
+	t.Helper()
+	a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/websites/update", s.Key,
+		[]byte(`{"id":"`+s.WebsiteID+`","settings":{"honorGlobalPrivacyControl":true,"honorDoNotTrack":true}}`))
+	if err != nil || a.Status != http.StatusOK {
+		t.Fatalf("websites/update: %d %s, %v", a.Status, a.Body, err)
+	}
+	client := "?client_id=" + s.ClientID
+	testkit.Eventually(t, 30*time.Second, func() error {
+		if status := send(t, http.MethodPost, s.IngestURL+"/track"+client, "", addressV4, `{"name":"is it known yet"}`, "Dnt"); status != http.StatusNoContent {
+			return fmt.Errorf("a browser that declines is answered %d", status)
+		}
+		return nil
+	})
+	for path, body := range bodies("browser-d", "dora") {
+		for _, signal := range []string{"Sec-GPC", "DNT"} {
+			if status := send(t, http.MethodPost, s.IngestURL+path+client, "", addressV4, body, signal); status != http.StatusNoContent {
+				t.Errorf("%s with %s: %d", path, signal, status)
+			}
+		}
+		if status := send(t, http.MethodPost, s.IngestURL+path+"?website_id="+s.WebsiteID, s.Key, addressV4, strings.NewReplacer("browser-d", "server-e", "dora", "emil").Replace(body), "DNT"); status != http.StatusOK {
+			t.Errorf("%s with a key: %d", path, status)
+		}
+	}
+	for _, info := range kafka.Topics {
+		if text := topic(t, s, info.Name); strings.Contains(text, "browser-d") || strings.Contains(text, "dora") {
+			t.Errorf("who declined is in topic %s", info.Name)
+		}
+	}
+}
+
+// everyRoute sends good and bad requests to all there are.
+func everyRoute(t *testing.T, s *harness.System) {
+	t.Helper()
+	annas, bens := bodies("browser-a", "anna"), bodies("browser-b", "ben")
+	for _, route := range ingestapi.Routes {
+		url := s.IngestURL + strings.ReplaceAll(route.Path, ":hash", "0000")
+		client := url + "?client_id=" + s.ClientID
+		for _, address := range []string{addressV4, addressV6} {
+			good := annas[route.Path]
+			if address == addressV6 {
+				good = bens[route.Path]
+			}
+			if status := send(t, route.Method, client, "", address, good); good != "" && status != http.StatusOK {
+				t.Errorf("%s %s: %d", route.Method, route.Path, status)
+			}
+			for _, bad := range []string{"", "no json", "{", `[{"name":""}]`, `{"profileId":""}`, `[{"message":1}]`, "[" + strings.Repeat("[", 100), strings.Repeat("x", 3<<20)} {
+				send(t, route.Method, client, "", address, bad)
+			}
+			send(t, route.Method, url, "", address, good)
+			send(t, route.Method, url+"?client_id=nobody", "", address, good)
+			send(t, route.Method, url+"?website_id="+s.WebsiteID, s.Key, address, strings.ReplaceAll(good, "browser-", "server-"))
+			send(t, route.Method, url, s.UnknownKey, address, good)
+			send(t, http.MethodOptions, url, "", address, "")
+			send(t, http.MethodDelete, url, "", address, good)
+		}
+	}
+	send(t, http.MethodPost, s.IngestURL+"/nowhere", "", addressV4, "{}")
+	// An identify call whose visitor id is stored hashed.
+	hashed := strings.Replace(annas["/identify"], `"anonymizeVisitorIds":false,`, "", 1)
+	send(t, http.MethodPost, s.IngestURL+"/identify?client_id="+s.ClientID, "", addressV4, hashed)
+}
+
+// has reports whether this build has a table.
+func has(table string) bool {
+	return slices.ContainsFunc(clickhouse.Tables, func(t clickhouse.Table) bool { return t.Name == table })
+}
+
+// count returns how many rows of a table fulfil a condition.
+func count(t *testing.T, s *harness.System, table, where string) int {
+	t.Helper()
+	client, err := clickhouse.Dial(t.Context(), s.ClickHouse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var n proto.ColUInt64
+	if err := client.Do(t.Context(), ch.Query{Body: "SELECT count() AS n FROM " + table + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}}}); err != nil {
+		t.Fatal(err)
+	}
+	return int(n.Row(0))
+}
+
+// stored waits until every kind of record of a visitor is there.
+func stored(t *testing.T, s *harness.System, visitor string) {
+	t.Helper()
+	for table, least := range map[string]int{"events": 6, "vitals": 1, "errors": 1, "identities": 1} {
+		if !has(table) {
+			continue
+		}
+		testkit.Eventually(t, time.Minute, func() error {
+			if n := count(t, s, table, "anonymous_id = '"+visitor+"'"); n < least {
+				return fmt.Errorf("%d rows of %s are in %s, want %d", n, visitor, table, least)
+			}
+			return nil
+		})
+	}
+}
+
+// topic returns everything that is in a topic.
+func topic(t *testing.T, s *harness.System, name string) string {
+	t.Helper()
+	var all strings.Builder
+	err := kafka.NewLog(s.Kafka, slog.New(slog.DiscardHandler)).Read(t.Context(), name, time.Time{}, func(r *record.Record, _ record.Position) error {
+		fmt.Fprintf(&all, "%s %s ", r.Key, r.Value)
+		for _, h := range r.Headers {
+			fmt.Fprintf(&all, "%s=%s ", h.Key, h.Value)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("reading %s: %v", name, err)
+	}
+	return all.String()
+}
+
+// files returns what is in the files of a folder.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(content)
+	}
+	return all.String()
+}
+
+// erased has one of the two visitors erased, by the operations, and looks for her
+// everywhere, before and after a restart.
+func erased(t *testing.T, s *harness.System) {
+	t.Helper()
+	call := func(operation, body string) (id, state string) {
+		t.Helper()
+		a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/"+operation, s.Key, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			Success bool
+			Data    struct{ ID, State string }
+		}
+		if err := json.Unmarshal(a.Body, &answer); err != nil || !answer.Success {
+			t.Fatalf("%s: %d %s, %v", operation, a.Status, a.Body, err)
+		}
+		return answer.Data.ID, answer.Data.State
+	}
+	left := func() []string { return found(t, s.ClickHouse, "anna", "browser-a") }
+	if len(left()) == 0 {
+		t.Fatal("she is nowhere before the erasure; the test shows nothing")
+	}
+	ids := map[string]string{}
+	for _, subject := range []string{`"profileId":"anna"`, `"anonymousId":"browser-a"`} {
+		ids[subject], _ = call("profiles/delete", `{"websiteId":"`+s.WebsiteID+`",`+subject+`}`)
+	}
+	for subject, id := range ids {
+		testkit.Eventually(t, 2*time.Minute, func() error {
+			if _, state := call("erasures/get", `{"id":"`+id+`"}`); state != "done" {
+				return fmt.Errorf("erasure by %s is %s", subject, state)
+			}
+			return nil
+		})
+	}
+	if places := left(); len(places) > 0 {
+		t.Errorf("something is left:\n%s", strings.Join(places, "\n"))
+	}
+	stored(t, s, "browser-b")
+	if n := count(t, s, "events", "event_id = 'hashed browser-b'"); n != 1 {
+		t.Errorf("%d rows of the other visitor's hashed event", n)
+	}
+	p := s.Process(harness.Sink)
+	p.Stop(t)
+	p.Start(t)
+	if places := left(); len(places) > 0 {
+		t.Errorf("after a restart, something is there:\n%s", strings.Join(places, "\n"))
+	}
+}

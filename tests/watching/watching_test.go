@@ -1,0 +1,26 @@
+package watching
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/tests/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// TestTheProductCanBeWatched looks at one running system from several sides: to
+// start one takes longer than to look.
+func TestTheProductCanBeWatched(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out under -short: runs programs against real servers")
+	}
+	spans := newCollector(t)
+	s := harness.New(t, harness.Split, harness.Options{Settings: map[string]string{
+		"PROBE_INTERVAL": "1s", "SINK_RECONCILE_INTERVAL": "1s", "TRACE_ENDPOINT": spans.url, "TRACE_RATIO": "0",
+	}})
+	t.Run("an event and its trace", func(t *testing.T) { followAnEvent(t, s, spans) })
+	t.Run("a query and its trace", func(t *testing.T) { followAQuery(t, s, spans) })
+	t.Run("the probe sees its events", func(t *testing.T) { probes(t, s) })
+	t.Run("the probe is nobody's", func(t *testing.T) { isApart(t, s) })
+	t.Run("what is asked for is exported", func(t *testing.T) { exportsAll(t, s) })
+}

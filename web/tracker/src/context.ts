@@ -1,0 +1,54 @@
+// What every other module of one tag shares: its element and its options.
+import { setDebug } from "./guard.ts";
+import { fraction } from "./id.ts";
+import { readOptions } from "./options.ts";
+import { lasting } from "./storage.ts";
+import { sessionId } from "./visitor.ts";
+
+/** A script that is a module, or is put together by a loader, is not the current one. */
+export const tag = (document.currentScript ?? document.querySelector("script[data-client-id]")) as HTMLScriptElement;
+
+export const { flag, amount, list, text } = readOptions(tag);
+setDebug(flag("debug"));
+
+export const clientId = text("clientId");
+
+/** Where events go, without a slash at its end: the origin of the script, unless the tag says otherwise. */
+export const apiUrl = (text("apiUrl") || new URL(tag.src).origin).replace(/\/+$/, "");
+
+/** The names under which the page finds the tracker, ours first. */
+export const names = ["millrace", ...list("globals").filter((name) => /^[A-Za-z_$][\w$]*$/.test(name))];
+
+const optOutKeys = names.map((name) => name + "_opt_out");
+
+/** Whether the visitor does not want to be counted. */
+function optedOut(): boolean {
+  return optOutKeys.some((key) => lasting.get(key) === "true");
+}
+
+export function setOptOut(out: boolean): void {
+  for (const key of optOutKeys) lasting.set(key, out ? "true" : null);
+}
+
+/** Signals of browsers that TypeScript does not know. */
+interface Signals {
+  doNotTrack?: string | null;
+  globalPrivacyControl?: boolean;
+}
+
+const signals = navigator as Signals;
+
+const refused =
+  flag("disabled") ||
+  !clientId ||
+  (flag("respectDnt") && signals.doNotTrack === "1") ||
+  (flag("respectGpc") && signals.globalPrivacyControl);
+
+const samplingRate = amount("samplingRate", 1);
+
+/** Whether anything may be collected now. */
+export function collecting(): boolean {
+  // A session is counted as a whole or not at all, so that those that are counted
+  // are complete.
+  return !refused && !optedOut() && (samplingRate >= 1 || fraction(sessionId()) < samplingRate);
+}

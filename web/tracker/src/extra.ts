@@ -1,0 +1,42 @@
+// What not every page needs is in a second file, which is loaded when the page is at
+// rest and only where it is asked for.
+import { flag, tag } from "./context.ts";
+import { collect, currentPage } from "./event.ts";
+import { guard, listen } from "./guard.ts";
+import { setOnExit, type OnExit } from "./page.ts";
+import type { Options } from "./options.ts";
+import type { Kind, Payload } from "./queue.ts";
+
+declare const EXTRA_FILE: string;
+declare const EXTRA_INTEGRITY: string;
+
+/** What the second file finds at its script element. */
+export interface ExtraScript extends HTMLScriptElement {
+  flag: Options["flag"];
+  /** Sends a record of the document, or of the page whose fields are given. */
+  report: (kind: Kind, fields: Payload) => void;
+  onExit: (fn: OnExit) => void;
+}
+
+function load(): void {
+  // Vitals are those of the document, whatever page it shows by then.
+  const page = currentPage();
+  const script = Object.assign(document.createElement("script"), {
+    flag,
+    report: (kind: Kind, fields: Payload) => {
+      collect(kind, fields, page);
+    },
+    onExit: setOnExit,
+    src: new URL(EXTRA_FILE, tag.src).href,
+    integrity: EXTRA_INTEGRITY,
+    crossOrigin: "anonymous",
+    nonce: tag.nonce,
+  });
+  document.head.append(script);
+}
+
+export function startExtra(): void {
+  if (!flag("trackWebVitals") && !flag("trackEngagement")) return;
+  if (document.readyState === "complete") load();
+  else listen(window, "load", () => setTimeout(guard(load), 0));
+}

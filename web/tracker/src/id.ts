@@ -1,0 +1,19 @@
+// Ids are random: nothing of the browser or the visitor can be read from one.
+
+/** A UUID of version 4, also on pages without HTTPS, which lack randomUUID. */
+export function uuid(): string {
+  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
+    const [random = 0] = crypto.getRandomValues(new Uint8Array(1));
+    return (+digit ^ (random & (15 >> (+digit / 4)))).toString(16);
+  });
+}
+
+/** Whether text is a UUID behind a prefix, as uuid writes it. */
+export function isID(prefix: string, text: string): boolean {
+  return new RegExp(`^${prefix}_[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}$`).test(text);
+}
+
+/** A number from 0 up to, but not including, 1 that is always the same for an id. */
+export function fraction(id: string): number {
+  return parseInt(id.slice(-8), 16) / 2 ** 32;
+}

@@ -1,0 +1,190 @@
+// The page that the visitor looks at: when it comes, when it goes, and what happens
+// in between. In an application of one document many pages follow each other.
+import { clean, route } from "./address.ts";
+import { newClock } from "./clock.ts";
+import { collecting, flag, list } from "./context.ts";
+import { collect, properties, setPage, type Page } from "./event.ts";
+import { guard, listen } from "./guard.ts";
+import { uuid } from "./id.ts";
+import { matches } from "./pattern.ts";
+import { flush, isWaiting, onSend, type Payload } from "./queue.ts";
+import { loading, surroundings } from "./timing.ts";
+import { campaign, sessionIsOver, sessionTimeout, touchSession, type Session } from "./visitor.ts";
+
+/** Whoever does nothing for this long looks elsewhere, in milliseconds. */
+const attention = 15000;
+
+interface View {
+  id: string;
+  page: Page;
+  session: Session;
+  /** Stretches of visibility that were reported. */
+  exits: number;
+}
+
+/** What the second file does with the end of a stretch of time on a page. */
+export type OnExit = (how: string, exit: Payload) => void;
+
+let onExit: OnExit | undefined;
+
+export function setOnExit(fn: OnExit): void {
+  onExit = fn;
+}
+
+let view: View | undefined;
+let count = 0;
+let event: Payload | undefined;
+let interactions = 0;
+let depth = 0;
+let activeAt = 0;
+const visible = newClock(sessionTimeout);
+const active = newClock(attention);
+
+/** Says that a page is looked at now; the one before it is left. */
+export function enter(own?: unknown): void {
+  if (!collecting()) return;
+  const referrer = view?.page.path ?? document.referrer;
+  leave("spa");
+  const now = Date.now();
+  const page = { path: clean(location.href), skip: matches(list("skipPatterns"), location.pathname) };
+  const session = touchSession(now);
+  view = { id: uuid(), page, session, exits: 0 };
+  setPage(page);
+  activeAt = now;
+  if (document.visibilityState === "visible") look(now);
+  interactions = depth = 0;
+  measureDepth();
+  event = collect("page", {
+    type: "track",
+    name: "screen_view",
+    sessionStartTime: session.start,
+    referrer: /^https?:/.test(referrer) ? clean(referrer) : "direct",
+    page_count: ++count,
+    ...surroundings(),
+    ...campaign(),
+    properties: properties(own),
+  });
+}
+
+/** Fills in what is known late: applications set the title after the address, and loading ends after the script ran. */
+function complete(): void {
+  if (event && isWaiting(event)) Object.assign(event, { title: document.title }, event.page_count === 1 && loading());
+}
+
+function look(now: number): void {
+  activeAt = now;
+  visible.poke(now);
+  active.poke(now);
+}
+
+/**
+ * Reports the stretch of time that ends now. A page that is hidden may never be seen
+ * again, and nothing tells when it is closed then; so each stretch is reported when
+ * it ends, with its own time, and those of a page add up. Only the first may be
+ * shorter than a second.
+ */
+export function leave(how: "spa" | "hidden" | "unload"): void {
+  if (!view) return;
+  const now = Date.now();
+  const seen = visible.stop(now);
+  const used = active.stop(now);
+  if (view.exits > 0 && seen < 1000) return;
+  // Whoever went away long ago left the page then.
+  const at = Math.min(now, activeAt + sessionTimeout);
+  const stretch = ++view.exits;
+  const exit = collect(
+    "page",
+    {
+      timestamp: at,
+      eventId: `exit_${view.id}${stretch > 1 ? `_${stretch}` : ""}`,
+      type: "track",
+      name: "page_exit",
+      time_on_page: tenths(seen),
+      scroll_depth: depth,
+      interaction_count: interactions,
+      page_count: count,
+      properties: properties({ active_time: tenths(used) }),
+    },
+    view.page,
+    view.session,
+  );
+  if (exit) onExit?.(how, exit);
+  interactions = 0;
+}
+
+/** Seconds, to the tenth. */
+const tenths = (milliseconds: number): number => Math.round(milliseconds / 100) / 10;
+
+/** The deepest part of the page that was seen, in percent. */
+function measureDepth(): void {
+  const seen = (scrollY + innerHeight) / document.documentElement.scrollHeight;
+  depth = Math.max(depth, Math.min(100, Math.round(seen * 100)));
+}
+
+/** Takes a sign of life: after half an hour without one it is a new visit, which begins with this page. */
+function alive(): void {
+  if (!collecting()) return;
+  const now = Date.now();
+  if (sessionIsOver(now)) enter();
+  // The storage need not be written for every step of a scroll.
+  else if (now - activeAt > 5000) touchSession(now);
+  look(now);
+}
+
+/** The page that is shown, without its query and with it. */
+let shown = ["", ""];
+
+function changed(withQuery: boolean): void {
+  const was = shown;
+  shown = [route(false), route(true)];
+  if (was[+withQuery] !== shown[+withQuery]) enter();
+}
+
+/** Has changed called after an application has changed the address. */
+function watch(name: "pushState" | "replaceState"): void {
+  const original = history[name].bind(history);
+  history[name] = (...given) => {
+    original(...given);
+    // What is replaced is mostly a query that is put in order: the same page.
+    guard(changed)(name === "pushState");
+  };
+}
+
+function hide(how: "hidden" | "unload"): void {
+  leave(how);
+  void flush(true);
+}
+
+export function startPages(): void {
+  onSend(complete);
+  watch("pushState");
+  watch("replaceState");
+  listen(window, "popstate hashchange", () => {
+    changed(true);
+  });
+  // After the second file, whose last values go along.
+  const last = false;
+  listen(window, "visibilitychange", () => {
+    if (document.visibilityState === "hidden") hide("hidden");
+    else alive();
+  }, last);
+  listen(window, "pagehide", () => {
+    hide("unload");
+  }, last);
+  listen<PageTransitionEvent>(window, "pageshow", (e) => {
+    if (!e.persisted) return;
+    // Back from the cache: the same document, but looked at anew.
+    view = undefined;
+    enter();
+  });
+  listen(document, "pointerdown keydown", () => {
+    if (flag("trackInteractions", true)) interactions++;
+    alive();
+  });
+  listen(document, "scroll", () => {
+    measureDepth();
+    alive();
+  });
+  listen(document, "pointermove", alive);
+  changed(true);
+}

@@ -1,0 +1,211 @@
+// The events that are on their way. What is sent is sent until it is taken or refused
+// for good, with the ids it had from the beginning, so that the server counts it
+// once; while it cannot be sent it is kept in the browser's storage, within bounds,
+// and the next page of the site takes it over.
+import { amount, apiUrl, clientId, collecting, flag } from "./context.ts";
+import { debug, guard, listen } from "./guard.ts";
+import { uuid } from "./id.ts";
+import { lasting, readJSON } from "./storage.ts";
+import { backoff, keepaliveBytes, outlives, post, sizeOf } from "./transport.ts";
+
+export type Payload = Record<string, unknown>;
+
+/** The ways into the ingestion host. */
+const routes = {
+  page: "/batch",
+  custom: "/track",
+  link: "/",
+  vital: "/vitals",
+  error: "/errors",
+  engagement: "/engagement",
+  identify: "/identify",
+};
+
+export type Kind = keyof typeof routes;
+
+/** Those that take one event instead of an array; it does not wait for others. */
+const single: Kind[] = ["link", "identify"];
+
+interface Item {
+  /** Kind. */
+  k: Kind;
+  /** When it happened, in Unix milliseconds. */
+  t: number;
+  /** Event. */
+  e: Payload;
+}
+
+/** A request that was not answered yet. */
+interface Batch {
+  items: Item[];
+  /** Whether it outlives the page. */
+  keepalive: boolean;
+}
+
+/** Events of one kind that are sent together, 1 to 100, and how long the first of them waits, in milliseconds. */
+const batchSize = Math.min(Math.max(amount("batchSize", 10), 1), 100);
+const batchTimeout = amount("batchTimeout", 2000);
+const retrying = flag("enableRetries", true);
+
+// What is kept for later.
+const maxItems = 200;
+const maxStored = 200000; // characters
+const maxAge = 3 * 24 * 3600000;
+
+const prefix = `did_queue.${clientId}.`;
+/** Each page keeps its own, so that two tabs do not overwrite each other's. */
+const storeKey = prefix + uuid();
+
+let waiting: Item[] = [];
+const underWay = new Map<Batch, Promise<void>>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+let failures = 0;
+/** Until when the server is left alone. */
+let restUntil = 0;
+/** Whether the server asked for it, and not its silence. */
+let restAsked = false;
+let beforeSending: () => void;
+
+/** Has fn called before waiting events are sent, when they may still be completed. */
+export function onSend(fn: () => void): void {
+  beforeSending = fn;
+}
+
+/** Whether an event is still here, so that it may be completed. */
+export function isWaiting(event: Payload): boolean {
+  return waiting.some(({ e }) => e === event);
+}
+
+export function add(kind: Kind, event: Payload): void {
+  debug(kind, event);
+  waiting.push({ k: kind, t: Date.now(), e: event });
+  waiting = waiting.slice(-maxItems);
+  const alike = waiting.filter(({ k }) => k === kind);
+  if (!flag("enableBatching", true) || single.includes(kind) || alike.length >= batchSize) void flush();
+  else wake(batchTimeout);
+}
+
+/** Has what waits sent after so many milliseconds, or sooner if that was said before. */
+function wake(after: number): void {
+  timer ??= setTimeout(guard(flush) as () => void, Math.max(after, restUntil - Date.now()));
+}
+
+function sleep(): void {
+  clearTimeout(timer);
+  timer = undefined;
+}
+
+/**
+ * Sends what waits, unless the server wants to be left alone; resolves when all that
+ * is under way was answered. A page that is left stores what might be lost.
+ */
+export function flush(leaving = false): Promise<unknown> {
+  sleep();
+  const resting = Date.now() < restUntil;
+  if (!collecting()) {
+    drop();
+  } else if (!resting) {
+    beforeSending();
+    const taken = waiting;
+    waiting = [];
+    for (const batch of batches(taken)) send(batch, leaving);
+  }
+  if (waiting.length > 0) wake(batchTimeout);
+  if (leaving || resting) save();
+  return Promise.all(underWay.values());
+}
+
+/** Cuts items into requests, by kind, number and size. */
+function batches(items: Item[]): Item[][] {
+  const open = new Map<Kind, { batch: Item[]; room: number }>();
+  const all: Item[][] = [];
+  for (const item of items) {
+    const size = sizeOf(JSON.stringify(item.e)) + 1;
+    let last = open.get(item.k);
+    if (!last || single.includes(item.k) || last.room < size || last.batch.length >= batchSize) {
+      last = { batch: [], room: keepaliveBytes - 2 };
+      open.set(item.k, last);
+      all.push(last.batch);
+    }
+    last.batch.push(item);
+    last.room -= size;
+  }
+  return all;
+}
+
+function send(items: Item[], leaving: boolean): void {
+  const [first] = items;
+  if (!first) return;
+  const parameter = first.k === "custom" ? "website_id" : "client_id";
+  const url = `${apiUrl}${routes[first.k]}?${parameter}=${encodeURIComponent(clientId)}`;
+  const body = JSON.stringify(single.includes(first.k) ? first.e : items.map(({ e }) => e));
+  const size = sizeOf(body);
+  const keepalive = outlives(size);
+  if (leaving && !keepalive) {
+    // This fetch would end with the page. Browsers without any other have the beacon.
+    if (!navigator.sendBeacon(url, body)) waiting.push(...items);
+    return;
+  }
+  const batch = { items, keepalive };
+  const before = failures;
+  const answered = post(url, body, keepalive ? size : 0).then(
+    guard(({ again, wait, divisible }) => {
+      underWay.delete(batch);
+      if (divisible && items.length > 1) {
+        send(items.splice(0, items.length >> 1), leaving);
+        send(items, leaving);
+      } else if (!again) {
+        if (failures === before) failures = 0;
+      } else if (retrying && collecting()) {
+        // What failed together counts as one failure.
+        if (failures === before) failures++;
+        rest(wait);
+        waiting.unshift(...items);
+      }
+      save();
+    }),
+  );
+  underWay.set(batch, answered);
+}
+
+/** Leaves the server alone for as long as it asks for, or longer with each failure. */
+function rest(asked: number | undefined): void {
+  restAsked = asked !== undefined;
+  restUntil = Math.max(restUntil, Date.now() + (asked ?? backoff(amount("initialRetryDelay", 500), failures, amount("maxRetries", 3))));
+  sleep();
+  wake(0);
+}
+
+/** Stores what would be lost with the page now, or takes it out of the storage. */
+function save(): void {
+  const doubtful = failures > 0 || !navigator.onLine;
+  const unsure = [...underWay.keys()].filter(({ keepalive }) => doubtful || !keepalive).flatMap(({ items }) => items);
+  const items = [...unsure, ...waiting];
+  let text: string;
+  do text = JSON.stringify(items);
+  while (text.length > maxStored && items.shift());
+  lasting.set(storeKey, items.length > 0 && retrying ? text : null);
+}
+
+/** Takes over what earlier pages could not send. One that is open still may send it too: it has the same ids. */
+export function startQueue(): void {
+  for (const key of lasting.keys(prefix)) {
+    const items = readJSON(lasting, key);
+    lasting.set(key, null);
+    if (Array.isArray(items)) {
+      waiting.push(...(items as Item[]).filter(({ k, t }) => k in routes && Date.now() - t < maxAge));
+    }
+  }
+  if (waiting.length > 0) wake(batchTimeout);
+  // Coming back to the network ends a rest, unless it was the server that asked for it.
+  listen(window, "online", () => {
+    if (!restAsked) restUntil = 0;
+    void flush();
+  });
+}
+
+/** Forgets all that waits, here and in the storage. */
+export function drop(): void {
+  waiting = [];
+  for (const key of [storeKey, ...lasting.keys(prefix)]) lasting.set(key, null);
+}
