@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 )
@@ -138,12 +139,12 @@ func (d *Decoder) event(i, index, depth int) int {
 			return d.malformed(index, "", i)
 		}
 		if d.each {
-			d.next().Refused = true
+			d.next(i).Refused = true
 		}
 		d.reject(index, &wholeEvent, RuleWrongType, "an event must be a JSON object")
 		return d.bounded(i)
 	}
-	e := d.next()
+	e := d.next(i)
 	e.Plain = true
 	var seen fieldSet
 	d.scan.Again()
@@ -217,14 +218,27 @@ func (d *Decoder) bounded(i int) int {
 	return -1
 }
 
-// next returns where the next event's fields go.
-func (d *Decoder) next() *Event {
+// next returns where the fields of the event at i go.
+func (d *Decoder) next(i int) *Event {
 	if d.problems != nil && !d.each {
 		d.refused = Event{}
 		return &d.refused
 	}
+	if n := len(d.events); n == cap(d.events) && n >= keptEvents {
+		d.events = append(make([]Event, 0, n+d.expected(i)), d.events...)
+	}
 	d.events = append(d.events, Event{})
 	return &d.events[len(d.events)-1]
+}
+
+// expected is for how many more events there should be room from i on: as many as
+// there are when they go on as long as those before, and an eighth more, but no more
+// than could begin there. append would copy very many events again and again, and hold
+// them twice meanwhile.
+func (d *Decoder) expected(i int) int {
+	n, rest := len(d.events), d.scan.body[i:]
+	likely := n * len(rest) / max(1, i)
+	return min(likely+max(likely, n)/8, bytes.Count(rest, []byte{'{'}))
 }
 
 // field reads the value of f at i into e.

@@ -1,10 +1,13 @@
 package event
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -303,6 +306,38 @@ func TestDecodeAllocatesNothingForAValidBody(t *testing.T) { //nolint:parallelte
 	run()
 	if allocs := testing.AllocsPerRun(100, run); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// The claim on memory that the edge makes before it decodes is for 5/4 of the events
+// that there may be. It has to hold while their memory grows, too.
+func TestVeryManyEventsAreHeldOnceWhileTheyAreRead(t *testing.T) { //nolint:paralleltest // the figure is of the whole process
+	const events = 100_000
+	long := `{"name":"` + strings.Repeat("a", 100) + `"},`
+	for name, body := range map[string]string{
+		"all alike":        strings.Repeat(`{"name":"a"},`, events),
+		"long ones first":  strings.Repeat(long, 10_000) + strings.Repeat(`{"name":"a"},`, events-10_000),
+		"long ones last":   strings.Repeat(`{"name":"a"},`, events-10_000) + strings.Repeat(long, 10_000),
+		"a long last one":  strings.Repeat(`{"name":"a"},`, events-1) + `{"name":"a","x":"` + strings.Repeat("a", 1<<20) + `"},`,
+		"many braces last": strings.Repeat(`{"name":"a"},`, events-1) + `{"name":"a","x":"` + strings.Repeat("{", 1<<20) + `"},`,
+	} {
+		body := []byte("[" + strings.TrimSuffix(body, ",") + "]")
+		var d Decoder
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all, err := d.Decode(body)
+		runtime.ReadMemStats(&after)
+		if err != nil || len(all) != events {
+			t.Fatalf("%s: %d events, %v", name, len(all), err)
+		}
+		if braces := bytes.Count(body, []byte{'{'}); cap(all) > braces*5/4 {
+			t.Errorf("%s: there is room for %d events, want at most a quarter more than the %d braces", name, cap(all), braces)
+		}
+		each := float64(after.TotalAlloc-before.TotalAlloc) / float64(events) / float64(unsafe.Sizeof(Event{}))
+		t.Logf("%s: %.1f times the events' size were allocated", name, each)
+		if each > 4 {
+			t.Errorf("%s: %.1f times the events' size were allocated on the way", name, each)
+		}
 	}
 }
 
