@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/config"
 )
@@ -30,9 +31,10 @@ const (
 const leastMajor, leastMinor = 25, 8
 
 // CheckExactness reports whether everything on the servers that exactly once
-// relies on is in force. It stands beside CheckSchema at the start of a sink. The
-// error names the table or setting, what it is and what to do, and wraps
-// ErrInexact.
+// relies on is in force. It stands beside CheckSchema at the start of a sink. An
+// error that wraps ErrInexact names the table or setting, what it is and what to do.
+// Any other says that it could not be found out, such as from a server that is
+// about to end: ask again.
 func CheckExactness(ctx context.Context, cfg config.ClickHouse) error {
 	c, err := Dial(ctx, cfg)
 	if err != nil {
@@ -64,6 +66,15 @@ func inexact(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInexact, fmt.Sprintf(format, args...))
 }
 
+// forbidden are the answers of a server that knows the user's profile and does not
+// take a setting by it. All others are about the moment: a server that is going down
+// refuses the same statement with 236 (ABORTED), and takes it when it is back.
+var forbidden = []proto.Error{
+	proto.ErrReadonly,                   // 164: the profile is readonly
+	proto.ErrSettingConstraintViolation, // 452: it bounds the setting, or holds it
+	proto.ErrUnknownSetting,             // 115: an important one, which no profile of this server has
+}
+
 // checkSettings sends every setting as an insert does and asks what became of
 // it: a profile may forbid to change it, or hold it where it is.
 func checkSettings(ctx context.Context, c *ch.Client, user string) error {
@@ -76,11 +87,11 @@ func checkSettings(ctx context.Context, c *ch.Client, user string) error {
 			continue // a version before it, which needs only the others
 		}
 		got, err := texts(ctx, c, "SELECT toString(getSetting('"+s.Key+"'))", s)
-		if _, refused := ch.AsException(err); refused {
+		if ch.IsErr(err, forbidden...) {
 			return inexact("user %s may not set %s to %q (%v); allow it in the user's profile", user, s.Key, s.Value, err)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("asking whether user %s may set %s: %w", user, s.Key, err)
 		}
 		if err := settingIs(s, got[0], user); err != nil {
 			return err

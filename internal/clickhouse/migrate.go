@@ -133,8 +133,8 @@ func CheckSchema(ctx context.Context, cfg config.ClickHouse) error {
 	return nil
 }
 
-// checkDatabase asks for the database before anything connects to it: the
-// embedded server may fall over a connection to one that does not exist.
+// checkDatabase asks for the database before anything connects to it, so that one
+// which does not exist is told as what is to be done, not as a refused connection.
 func checkDatabase(ctx context.Context, cfg config.ClickHouse) error {
 	c, err := dialDefault(ctx, cfg)
 	if err != nil {

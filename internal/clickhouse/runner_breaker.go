@@ -21,7 +21,7 @@ const (
 )
 
 // newBreaker returns the breaker of a Runner. It counts whether the server answers:
-// an exception is an answer. A caller that went away and a queue of our own say
+// an exception is an answer, but for that of one which is going down. A caller that went away and a queue of our own say
 // nothing about the server, and are not counted at all.
 func newBreaker() *gobreaker.CircuitBreaker[*analytics.Table] {
 	return gobreaker.NewCircuitBreaker[*analytics.Table](gobreaker.Settings{
@@ -36,8 +36,8 @@ func newBreaker() *gobreaker.CircuitBreaker[*analytics.Table] {
 
 // silent reports whether the server did not do its part.
 func silent(err error) bool {
-	_, isException := ch.AsException(err)
-	return err != nil && !isException && !errors.Is(err, errColumns)
+	answered := ch.IsException(err) && !ch.IsErr(err, proto.ErrAborted)
+	return err != nil && !answered && !errors.Is(err, errColumns)
 }
 
 // withCause adds to an error why the context ended: a caller that went away because its
@@ -83,8 +83,11 @@ var verdicts = map[proto.Error]error{
 	307: analytics.ErrTooLarge, // TOO_MANY_BYTES
 	396: analytics.ErrTooLarge, // TOO_MANY_ROWS_OR_BYTES
 
+	201: analytics.ErrUnavailable, // QUOTA_EXCEEDED
 	202: analytics.ErrUnavailable, // TOO_MANY_SIMULTANEOUS_QUERIES
+	210: analytics.ErrUnavailable, // NETWORK_ERROR
 	236: analytics.ErrUnavailable, // ABORTED
+	279: analytics.ErrUnavailable, // ALL_CONNECTION_TRIES_FAILED
 	394: analytics.ErrUnavailable, // QUERY_WAS_CANCELLED
 	745: analytics.ErrUnavailable, // SERVER_OVERLOADED
 }

@@ -63,7 +63,7 @@ func TestColumnsOfEveryExpectedTypeAreRead(t *testing.T) {
 
 func TestBoundsOfAStatementAreErrors(t *testing.T) {
 	t.Parallel()
-	r := newRunner(t, RunnerConfig{MaxTime: 30 * time.Second, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20})
+	r := newRunner(t, RunnerConfig{MaxTime: 5 * time.Minute, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20})
 	hasty := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond})
 	for _, tc := range []struct {
 		name, sql, want string
@@ -71,7 +71,7 @@ func TestBoundsOfAStatementAreErrors(t *testing.T) {
 		{"rows", "SELECT number AS a FROM numbers(10001)", "Limit for result exceeded"},
 		{"bytes", "SELECT repeat(toString(number), 1000000) AS a FROM numbers(2)", "Limit for result exceeded"},
 		{"memory", "SELECT length(groupArray(number)) AS a FROM numbers(100000000)", "memory limit"},
-		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(1000) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0", ""},
+		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(100000) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0", ""},
 		{"a write", "CREATE TABLE x (a UInt8) ENGINE = Null", "readonly"},
 		{"a type that no column has", "SELECT [1] AS a", "not expected in a result"},
 		{"another name", "SELECT 1 AS b", "not those of the catalogue"},
@@ -83,13 +83,11 @@ func TestBoundsOfAStatementAreErrors(t *testing.T) {
 			if tc.name == "time" {
 				runner = hasty
 			}
-			start := time.Now()
-			_, err := runner.Run(t.Context(), statement(tc.sql, "a"))
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v, want %q", err, tc.want)
-			}
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("it took %v to fail", took)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // none needs nearly as long
+			defer cancel()
+			_, err := runner.Run(ctx, statement(tc.sql, "a"))
+			if err == nil || !strings.Contains(err.Error(), tc.want) || ctx.Err() != nil {
+				t.Errorf("error %v, want %q; the caller: %v", err, tc.want, ctx.Err())
 			}
 		})
 	}
@@ -132,16 +130,29 @@ func TestAServerThatIsAwayIsGivenARest(t *testing.T) {
 	cfg.Addr = []string{"127.0.0.1:1"} // nothing listens there
 	r := NewRunner(cfg, RunnerConfig{})
 	t.Cleanup(r.Close)
-	var last error
-	for range 6 {
-		_, last = r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
-	}
-	if last == nil || !strings.Contains(last.Error(), "circuit breaker is open") {
-		t.Errorf("after five failures: %v, want the open breaker", last)
-	}
+	untilOpen(t, r)
 	if r.Ping(t.Context()) == nil {
 		t.Error("Ping() = nil with no server")
 	}
+}
+
+// untilOpen runs statements of a server that is away until the breaker is open, which is
+// after five that failed. It asks again after a pause, which a machine that stands still
+// does not notice.
+func untilOpen(t *testing.T, r *Runner) {
+	t.Helper()
+	for i := range breakerTrips {
+		if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); !errors.Is(err, analytics.ErrUnavailable) || errors.Is(err, gobreaker.ErrOpenState) {
+			t.Fatalf("statement %d: %v, want that the server was asked in vain", i+1, err)
+		}
+	}
+	testkit.Eventually(t, time.Minute, func() error {
+		_, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
+		if !errors.Is(err, analytics.ErrUnavailable) || !errors.Is(err, gobreaker.ErrOpenState) || !strings.Contains(err.Error(), "circuit breaker is open") {
+			return fmt.Errorf("after %d failures: %w, want the open breaker", breakerTrips, err)
+		}
+		return nil
+	})
 }
 
 // proxy passes connections on to a server, and can cut them.
@@ -242,7 +253,7 @@ func TestWaitingForATurnIsNoFailureOfTheServer(t *testing.T) {
 // What statements may take is an error that callers can be told apart from others.
 func TestBoundsSayWhichTheyAre(t *testing.T) {
 	t.Parallel()
-	r := newRunner(t, RunnerConfig{MaxTime: 30 * time.Second, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20, MaxRows: 1_000_000})
+	r := newRunner(t, RunnerConfig{MaxTime: 5 * time.Minute, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20, MaxRows: 1_000_000})
 	hasty := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond, MaxRows: 1_000_000})
 	const tooLarge, timeout, other = 0, 1, -1
 	for _, tc := range []struct {
@@ -286,13 +297,7 @@ func TestAServerThatIsBackIsAskedAtOnce(t *testing.T) {
 	r := NewRunner(cfg, RunnerConfig{})
 	t.Cleanup(r.Close)
 	p.point("127.0.0.1:1") // nothing listens there
-	var last error
-	for range breakerTrips + 1 {
-		_, last = r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
-	}
-	if !errors.Is(last, analytics.ErrUnavailable) || !errors.Is(last, gobreaker.ErrOpenState) {
-		t.Errorf("after %d failures: %v", breakerTrips, last)
-	}
+	untilOpen(t, r)
 	p.point(server)
 	testkit.Eventually(t, time.Minute, func() error {
 		if s := r.breaker.State(); s == gobreaker.StateOpen {
@@ -302,14 +307,13 @@ func TestAServerThatIsBackIsAskedAtOnce(t *testing.T) {
 		for range 8 {
 			all.Go(func() error {
 				_, err := r.Run(t.Context(), statement("SELECT sleep(0.2) AS a", "a"))
+				if errors.Is(err, gobreaker.ErrTooManyRequests) {
+					t.Errorf("somebody was kept waiting for another's statement: %v", err)
+				}
 				return err
 			})
 		}
-		err := all.Wait()
-		if err != nil && r.breaker.State() != gobreaker.StateOpen { // else the question itself was not answered in time
-			t.Errorf("when the server is back: %v", err)
-		}
-		return err
+		return all.Wait() // the question itself may not have been answered in time
 	})
 }
 

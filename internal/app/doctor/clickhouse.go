@@ -74,7 +74,10 @@ func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
 	err := clickhouse.CheckSchema(ctx, o.Settings.ClickHouse)
 	if err != nil {
 		do := `"millrace migrate"; migrations only add, so the version before goes on`
-		if strings.Contains(err.Error(), "was changed") {
+		switch {
+		case !errors.Is(err, clickhouse.ErrSchema):
+			do = "see clickhouse.reach" // it could not be found out
+		case strings.Contains(err.Error(), "was changed"):
 			do = "this build is not one that migrated the database: use a released one"
 		}
 		n.fail("clickhouse.schema", err.Error(), why, do)
@@ -97,11 +100,14 @@ func (n *notebook) exactness(ctx context.Context, o *Options) {
 	if !o.has(Sink) {
 		return
 	}
-	if err := clickhouse.CheckExactness(ctx, o.Settings.ClickHouse); err != nil {
+	switch err := clickhouse.CheckExactness(ctx, o.Settings.ClickHouse); {
+	case errors.Is(err, clickhouse.ErrInexact):
 		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it", "as the sentence says")
-		return
+	case err != nil:
+		n.fail("clickhouse.exactness", err.Error(), "what exactly once relies on is not known, and a sink that starts waits until it is", "see clickhouse.reach")
+	default:
+		n.ok("clickhouse.exactness", "everything that exactly once relies on is in force")
 	}
-	n.ok("clickhouse.exactness", "everything that exactly once relies on is in force")
 }
 
 func (n *notebook) rights(ctx context.Context, o *Options) {
