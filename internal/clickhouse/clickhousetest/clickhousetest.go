@@ -6,8 +6,9 @@
 //	func TestMain(m *testing.M) { clickhousetest.Main(m) }
 //
 // The server starts with the first test that asks for a database, serves all
-// tests of the binary, and is gone when they end. Where the server is not
-// installed a test fails with what to run; only under -short is it left out.
+// tests of the binary, and is gone when they end. Should it die meanwhile, for which
+// no test has a reason, the binary fails, whatever its tests say. Where the server is
+// not installed a test fails with what to run; only under -short is it left out.
 package clickhousetest
 
 import (
@@ -16,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -45,13 +47,13 @@ var shared struct {
 	err    error
 }
 
-// Main runs the tests of a binary and stops the server that they started. It
-// never returns.
+// Main runs the tests of a binary and stops the server that they started. The
+// binary fails when the server died under them. It never returns.
 func Main(m interface{ Run() int }) {
 	chserver.RunIfChild()
 	code := m.Run()
 	if err := stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintf(os.Stderr, "FAIL: the server of %s: %v\n", filepath.Base(os.Args[0]), err)
 		code = max(code, 1)
 	}
 	os.Exit(code)
@@ -104,8 +106,7 @@ func serverIn(dir string) chserver.Config {
 
 // Users starts a server for this test alone, which besides the user that may do
 // everything has users with grants, such as "SELECT ON *.*", by name. It returns the
-// settings of the former. Nobody has a password, and nobody may try one, nor a name
-// that is not there: the server falls over a refused login.
+// settings of the former. Nobody has a password.
 func Users(tb testing.TB, grants map[string][]string) config.ClickHouse {
 	tb.Helper()
 	Server(tb) // leaves out, or fails, without the library
@@ -116,7 +117,7 @@ func Users(tb testing.TB, grants map[string][]string) config.ClickHouse {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := server.Close(); err != nil {
+		if err := errors.Join(server.Close(), server.Died()); err != nil {
 			tb.Error(err)
 		}
 	})
@@ -131,13 +132,13 @@ func stop() error {
 	}
 	var err error
 	if shared.server != nil {
-		err = shared.server.Close()
+		err = errors.Join(shared.server.Close(), shared.server.Died())
 	}
 	return errors.Join(err, os.RemoveAll(shared.dir))
 }
 
 // exec runs one statement outside of any database. It waits for a server that is
-// just starting again, because a test has made it fall over.
+// just starting again: that it died is told by Main, not by the test that meets it.
 func exec(tb testing.TB, addr, statement string) {
 	tb.Helper()
 	// A test's own context has ended when its cleanup runs.

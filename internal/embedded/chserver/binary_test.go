@@ -5,7 +5,6 @@ package chserver_test
 import (
 	"encoding/xml"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,8 +46,7 @@ func runIfFakeBinary() {
 	os.Stdin = r
 	os.Args = []string{
 		os.Args[0], "__millrace-clickhouse-library", os.Getenv(fakeBinary),
-		net.JoinHostPort(c.ListenHost, c.TCPPort), net.JoinHostPort(c.ListenHost, c.HTTPPort),
-		"clickhouse", "--path=" + c.Path,
+		"clickhouse", "--path=" + c.Path, "--listen_host=" + c.ListenHost, "--tcp_port=" + c.TCPPort, "--http_port=" + c.HTTPPort,
 		"--query", "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(1) FROM system.numbers FORMAT Null SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 1",
 	}
 	chserver.RunIfChild()

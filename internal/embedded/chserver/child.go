@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 // The hidden first arguments that make this program the child.
 const (
 	modeLibrary = "__millrace-clickhouse-library"
+	modeRelayed = "__millrace-clickhouse-relayed"
 	modeBinary  = "__millrace-clickhouse-binary"
 )
 
@@ -23,32 +25,29 @@ const outputKept = 16 << 10
 // child is one run of the server. exited is closed after the process ended.
 type child struct {
 	cmd    *exec.Cmd
-	stdin  *os.File // the pipe whose end ends the server
+	stdin  *os.File // our side of its standard input, whose end ends the server
 	exited chan struct{}
 	output tail
+	log    errorLog
 	err    error // of Wait; read after exited
 }
 
 // startChild runs this program again with the given arguments. lock stays held
-// for as long as the child lives.
-func startChild(dir string, args []string, lock *os.File) (*child, error) {
+// for as long as the child lives. It closes in when it fails.
+func startChild(dir string, args []string, in input, lock *os.File) (*child, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
+		return nil, errors.Join(fmt.Errorf("finding this program: %w", err), in.close())
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("making a pipe: %w", err)
-	}
-	defer r.Close()
-	c := &child{cmd: exec.Command(exe, args...), stdin: w, exited: make(chan struct{})} //nolint:gosec,noctx // our own program; it outlives the start's context
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = r, &c.output, &c.output
+	defer in.far.Close()
+	c := &child{cmd: exec.Command(exe, args...), stdin: in.near, exited: make(chan struct{}), log: errorLogIn(dir)} //nolint:gosec,noctx // our own program; it outlives the start's context
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = in.far, &c.output, &c.output
 	c.cmd.Dir = dir
 	c.cmd.ExtraFiles = []*os.File{lock}
 	c.cmd.WaitDelay = time.Second
 	detach(c.cmd)
 	if err := c.cmd.Start(); err != nil {
-		w.Close()
+		in.near.Close()
 		return nil, fmt.Errorf("starting the embedded ClickHouse: %w", err)
 	}
 	// Who waits for the folder reads here for whom; the lock is what counts.
@@ -77,37 +76,55 @@ func (c *child) stop(within time.Duration) {
 func (c *child) lastWords() string {
 	<-c.exited
 	c.stdin.Close()
-	if line := lastLine(c.output.String()); line != "" {
+	exit, failed := errors.AsType[*exec.ExitError](c.err)
+	sentence, _ := epitaph(c.log.written())
+	line, exception := lastLine(c.output.String())
+	switch {
+	case sentence != "" && failed:
+		return shortened(exit.String() + ": " + sentence)
+	case sentence != "":
+		return shortened(sentence)
+	case exception:
 		return line
-	}
-	if exit, ok := errors.AsType[*exec.ExitError](c.err); ok {
+	case failed && !exit.Exited(): // a signal, of which the output knows nothing
+		return exit.String()
+	case line != "":
+		return line
+	case failed:
 		return exit.String()
 	}
 	return "it ended by itself"
 }
 
-// lastLine picks the line that explains an end: ClickHouse's last exception,
-// else whatever was written last.
-func lastLine(output string) string {
-	const maxLen = 300
+// lastLine picks the line that explains an end: ClickHouse's last exception, of
+// which it tells, else whatever was written last.
+func lastLine(output string) (line string, isIt bool) {
 	var last, exception string
 	for line := range strings.Lines(output) {
-		line = strings.TrimSpace(line)
+		line = strings.TrimSpace(controls.ReplaceAllString(line, ""))
 		if line == "" || strings.HasPrefix(line, "Logging ") { // where it logs explains nothing
 			continue
 		}
 		last = line
-		if strings.Contains(line, "DB::Exception") || strings.Contains(line, "Poco::Exception") {
+		if isException(line) {
 			exception = line
 		}
 	}
 	if exception != "" {
-		last = exception
+		return shortened(exception), true
 	}
-	if r := []rune(last); len(r) > maxLen {
-		last = string(r[:maxLen]) + "…"
+	return shortened(last), false
+}
+
+// controls are what a program writes for a terminal alone.
+var controls = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]`)
+
+func shortened(line string) string {
+	const maxLen = 300
+	if r := []rune(line); len(r) > maxLen {
+		return string(r[:maxLen]) + "…"
 	}
-	return last
+	return line
 }
 
 // tail keeps the end of what is written to it. It is safe for concurrent use.

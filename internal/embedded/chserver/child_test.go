@@ -8,15 +8,19 @@ import (
 func TestLastWordsExplainTheEnd(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 301)
-	for output, want := range map[string]string{
-		"":                             "",
-		"Logging errors to /x/y.log\n": "",
-		"one\ntwo\n\n":                 "two",
-		"Code: 76. DB::Exception: no disk.\nat 0x1\n": "Code: 76. DB::Exception: no disk.",
-		long: strings.Repeat("ü", 300) + "…",
+	for _, tc := range []struct {
+		output, want string
+		exception    bool
+	}{
+		{"", "", false},
+		{"Logging errors to /x/y.log\n", "", false},
+		{"one\ntwo\n\n", "two", false},
+		{"Code: 76. DB::Exception: no disk.\nat 0x1\n", "Code: 76. DB::Exception: no disk.", true},
+		{"\r\x1b[0J\x1b[?25hone\n\x1b[?2004h\x1b[1G:) \x1b[4Gexit\x1b[0m\x1b[J\x1b[8G\n\x1b[?2004lBye.\n", "Bye.", false},
+		{long, strings.Repeat("ü", 300) + "…", false},
 	} {
-		if got := lastLine(output); got != want {
-			t.Errorf("lastLine(%q) = %q, want %q", output, got, want)
+		if got, exception := lastLine(tc.output); got != tc.want || exception != tc.exception {
+			t.Errorf("lastLine(%q) = %q, %v, want %q, %v", tc.output, got, exception, tc.want, tc.exception)
 		}
 	}
 }

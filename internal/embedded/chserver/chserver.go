@@ -1,12 +1,14 @@
 package chserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/embedded/loopback"
@@ -29,9 +31,12 @@ const (
 	startWait = 60 * time.Second
 	// stopWait is how long a server may take to stop before it is killed.
 	stopWait = 15 * time.Second
-	// healthyAfter is the uptime after which a death counts as the first again.
+	// healthyAfter is the uptime after which a death counts as the first again, and
+	// is followed by no pause.
 	healthyAfter = 30 * time.Second
-	// maxFailures is how many deaths in a row end the attempts.
+	// longestPause is the longest pause before the start of a server that served.
+	longestPause = time.Second
+	// maxFailures is how many starts that fail in a row end the attempts.
 	maxFailures = 5
 )
 
@@ -57,6 +62,8 @@ type Config struct {
 	// Notify is told of progress, one line for a person at a time; nil means
 	// that nobody asks.
 	Notify func(line string)
+
+	withoutTerminal bool // as on a machine that has none
 }
 
 // Server is a running server. Its methods are safe for concurrent use.
@@ -68,6 +75,10 @@ type Server struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the supervisor has returned
 	failed chan error    // holds the reason once the supervisor has given up
+
+	mu     sync.Mutex
+	deaths int
+	died   error // the first one
 }
 
 // Start runs a server and returns when it answers. It waits up to 20 s for the
@@ -110,9 +121,34 @@ func (s *Server) Addr() string { return s.addr }
 // HTTPAddr is the address of the HTTP interface.
 func (s *Server) HTTPAddr() string { return s.http }
 
-// Failed delivers the reason once the server has died too often in a row to be
-// started again.
+// Failed delivers the reason once the server has died and could not be started
+// again, several times in a row.
 func (s *Server) Failed() <-chan error { return s.failed }
+
+// Died tells whether the server has ever ended, or begun to, without having been
+// asked to by Close: nil, or the first reason, with what its log says. It is complete
+// after Close.
+func (s *Server) Died() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaths > 1 {
+		return fmt.Errorf("%d times, first: %w", s.deaths, s.died)
+	}
+	return s.died
+}
+
+// note keeps the death of a child.
+func (s *Server) note(reason, log string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaths++; s.died != nil {
+		return
+	}
+	s.died = fmt.Errorf("the embedded ClickHouse died: %s", reason)
+	if log != "" {
+		s.died = fmt.Errorf("%w; its log says\n%s", s.died, log)
+	}
+}
 
 // Close stops the server cleanly and waits for its end. It may be called more
 // than once.
@@ -135,11 +171,15 @@ func (s *Server) start(ctx context.Context) (*child, error) {
 	if err := loopback.Free(ctx, s.http, settingHTTPListen, portWait); err != nil {
 		return nil, err
 	}
-	args, err := s.engine.args(s.cfg.Dir, s.addr, s.http, s.cfg.Users)
+	in, of, err := s.takeShelter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := startChild(s.cfg.Dir, args, lock)
+	args, err := s.engine.args(s.cfg.Dir, s.addr, s.http, s.cfg.Users, of)
+	if err != nil {
+		return nil, errors.Join(err, in.close())
+	}
+	c, err := startChild(s.cfg.Dir, args, in, lock)
 	if err != nil {
 		return nil, err
 	}
@@ -172,53 +212,80 @@ func (s *Server) waitReady(ctx context.Context, c *child) error {
 	}
 }
 
-// supervise starts the server again whenever it dies, until the context ends or
-// it has died too often in a row.
+// supervise starts the server again whenever it dies, until the context ends or it
+// cannot be started any more. How often it dies does not matter once it has served.
 func (s *Server) supervise(ctx context.Context, c *child) {
 	defer close(s.done)
-	failures := 0
-	for {
+	soon := 0 // deaths in a row that came soon after the start
+	for c != nil {
 		began := time.Now()
 		select {
 		case <-ctx.Done():
+			s.noteIfDying(c)
 			c.stop(stopWait)
 			return
 		case <-c.exited:
 		}
 		if time.Since(began) > healthyAfter {
-			failures = 0
+			soon = 0
 		}
+		soon++
 		reason := c.lastWords()
-		for {
-			failures++
-			if failures > maxFailures {
-				s.failed <- fmt.Errorf("the embedded ClickHouse died %d times in a row: %s", maxFailures, reason)
-				return
-			}
-			s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse died; starting it again",
-				slog.String("reason", reason), slog.Int("failures", failures))
-			if !pause(ctx, backOff(failures)) {
-				return
-			}
-			var err error
-			if c, err = s.start(ctx); err == nil {
-				s.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "embedded ClickHouse serves again")
-				break
-			}
-			if ctx.Err() != nil {
-				return
-			}
-			reason = err.Error()
+		_, log := epitaph(c.log.written())
+		s.note(reason, log)
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse died; starting it again",
+			slog.String("reason", reason), slog.String("log", log), slog.Int("deaths", soon))
+		if !pause(ctx, min(backOff(soon), longestPause)) {
+			return
+		}
+		c = s.again(ctx)
+	}
+}
+
+// noteIfDying keeps the death of a child that is about to be stopped: one that has
+// begun to end takes seconds to.
+func (s *Server) noteIfDying(c *child) {
+	reason, log := epitaph(c.log.written())
+	select {
+	case <-c.exited:
+		s.note(c.lastWords(), log)
+	default:
+		if log != "" {
+			s.note(cmp.Or(reason, "it had begun to end"), log)
 		}
 	}
 }
 
-// backOff is the pause before a start: none at first, then doubling.
-func backOff(failures int) time.Duration {
-	if failures <= 1 {
+// again starts the server until it serves. It returns nil when the context has
+// ended, or too many starts failed, which Failed then tells.
+func (s *Server) again(ctx context.Context) *child {
+	for failures := 1; ; failures++ {
+		c, err := s.start(ctx)
+		switch {
+		case err == nil:
+			s.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "embedded ClickHouse serves again")
+			return c
+		case ctx.Err() != nil:
+			return nil
+		case failures == maxFailures:
+			s.failed <- fmt.Errorf("the embedded ClickHouse died and could not be started again %d times: %w", failures, err)
+			return nil
+		}
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse could not be started again; trying once more",
+			slog.Any("error", err), slog.Int("failures", failures))
+		if !pause(ctx, backOff(failures+1)) {
+			return nil
+		}
+	}
+}
+
+// backOff is the pause before a start: none after the first death, then doubling up
+// to that of the last start that may fail.
+func backOff(deaths int) time.Duration {
+	if deaths <= 1 {
 		return 0
 	}
-	return 250 * time.Millisecond << (failures - 1)
+	return 250 * time.Millisecond << (min(deaths, maxFailures) - 1)
 }
 
 // pause waits and reports whether the context still runs.

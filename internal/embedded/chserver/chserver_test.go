@@ -25,6 +25,7 @@ import (
 
 	"github.com/millrace/millrace/internal/embedded/chlibrary"
 	"github.com/millrace/millrace/internal/embedded/chserver"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 const (
@@ -91,6 +92,9 @@ func TestItServesOnBothAddressesAndKeepsItsTables(t *testing.T) {
 	if err := dial(t.Context(), first.Addr()); err == nil {
 		t.Error("it still serves after Close")
 	}
+	if err := first.Died(); err != nil {
+		t.Errorf("Died() of one that was closed = %v", err)
+	}
 
 	cfg.Listen, cfg.HTTPListen = first.Addr(), first.HTTPAddr() // the same ports, at once
 	second := start(t, cfg)
@@ -99,18 +103,63 @@ func TestItServesOnBothAddressesAndKeepsItsTables(t *testing.T) {
 	}
 }
 
+// Once it has served it may die as often as it likes, also in a row.
 func TestItIsStartedAgainOnTheSamePortsWhenItDies(t *testing.T) {
 	t.Parallel()
+	const kills = 7 // more than starts may fail
 	dir := t.TempDir()
-	s := start(t, config(dir))
+	log := testkit.NewLog(t, "log")
+	cfg := config(dir)
+	cfg.Log = log.Logger()
+	s := start(t, cfg)
 	fill(t, s.Addr())
-	for range 2 {
-		old := pid(t, dir)
-		kill(t, old)
-		eventually(t, "another child serves", func() bool { return pid(t, dir) != old && dial(t.Context(), s.Addr()) == nil })
+	for n := range kills {
+		if err := s.Died(); (err != nil) != (n > 0) {
+			t.Errorf("after %d kills: Died() = %v", n, err)
+		}
+		kill(t, pid(t, dir))
+		eventually(t, "another child serves", func() bool { return strings.Count(log.String(), "serves again") > n })
 	}
 	if got := count(t, s.Addr()); got != 3 {
-		t.Errorf("after two kills the table has %d rows, want 3", got)
+		t.Errorf("after the kills the table has %d rows, want 3", got)
+	}
+	s.Close()
+	if err := s.Died(); err == nil || !strings.HasPrefix(err.Error(), "7 times, first: the embedded ClickHouse died: signal: killed") {
+		t.Errorf("Died() = %v", err)
+	}
+}
+
+// A server that aborts logs at once why, and takes seconds to end: until then it
+// looks as if it served.
+func TestADeathIsToldWithWhatTheLogSays(t *testing.T) {
+	t.Parallel()
+	for name, whenDying := range map[string]func(*testing.T, *chserver.Server){
+		"which is seen to its end": func(t *testing.T, s *chserver.Server) {
+			t.Helper()
+			eventually(t, "its death is told", func() bool { return s.Died() != nil })
+			if got := s.Died().Error(); !strings.Contains(got, "the embedded ClickHouse died: signal: aborted: ") {
+				t.Errorf("Died() = %v", got)
+			}
+		},
+		"which Close finds begun": func(*testing.T, *chserver.Server) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := start(t, config(dir))
+			if err := syscall.Kill(pid(t, dir), syscall.SIGABRT); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "its log tells of the end", func() bool {
+				log, err := os.ReadFile(filepath.Join(dir, "clickhouse.err.log"))
+				return err == nil && strings.Contains(string(log), "Received signal")
+			})
+			whenDying(t, s)
+			s.Close()
+			if err := s.Died(); err == nil || !strings.Contains(err.Error(), "\nClientBase: ") || !strings.Contains(err.Error(), "Received signal") {
+				t.Errorf("Died() = %v", err)
+			}
+		})
 	}
 }
 

@@ -7,13 +7,15 @@
 // configured binary, else from a clickhouse binary on PATH, else from the
 // library that package chlibrary finds.
 //
-// No client ends it: the library's own listeners would, at any error that ends a
-// connection, so they stand behind a relay.
+// No client ends it: the library would end at any error that ends a connection, but
+// not at a terminal, which it is given for that. Where there is none, its listeners
+// stand behind a relay.
 //
 // It refuses addresses that another machine could reach, because the server
 // knows no passwords, and two servers on one folder.
 //
 // The child is this very program started again with a hidden first argument, so
 // every main and TestMain that starts a server calls RunIfChild before anything
-// else. The child holds one end of a pipe and ends when the other end closes.
+// else. The child holds one end of a terminal or pipe and ends when the other end
+// closes.
 package chserver

@@ -77,7 +77,7 @@ type place struct {
 }
 
 // args writes the configuration and returns the child's arguments.
-func (e engine) args(dir, addr, http string, users map[string][]string) ([]string, error) {
+func (e engine) args(dir, addr, http string, users map[string][]string, of shelter) ([]string, error) {
 	p := place{Dir: dir, Server: e.binary != "", Users: users}
 	var err error
 	if p.Host, p.Port, err = net.SplitHostPort(addr); err != nil {
@@ -97,11 +97,27 @@ func (e engine) args(dir, addr, http string, users map[string][]string) ([]strin
 	if p.Server {
 		return []string{modeBinary, e.binary, "server", "--config-file=" + file}, nil
 	}
-	return []string{
-		modeLibrary, e.library, addr, http,
+	local := []string{
 		"clickhouse", "--config-file=" + file, "--log-level=warning",
 		"--path=" + filepath.Join(dir, "store"),
 		"--structure", "x String", "--input-format", "LineAsString",
 		"--query", "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT x FROM table FORMAT Null",
-	}, nil
+	}
+	if of == relayed {
+		return append([]string{modeRelayed, e.library, addr, http}, local...), nil
+	}
+	local = append(local, listenAt(p.Host, p.Port, p.HTTPPort)...)
+	if of == terminal {
+		// Interactive, and otherwise as quiet as it is without a terminal. The history is
+		// a file of ours: the engine makes whatever it is given readable by its owner only,
+		// and so would take /dev/null away from everybody else.
+		local = append(local, "--interactive", "--progress=off", "--progress-table=off",
+			"--disable_suggestion", "--highlight=0", "--history_file="+filepath.Join(dir, "history"))
+	}
+	return append([]string{modeLibrary, e.library}, local...), nil
+}
+
+// listenAt are the library's arguments for where it listens.
+func listenAt(host, port, httpPort string) []string {
+	return []string{"--listen_host=" + host, "--tcp_port=" + port, "--http_port=" + httpPort}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"runtime"
-	"slices"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -16,9 +15,9 @@ import (
 // errNoLibrary is why this build cannot load the library; nil when it can.
 var errNoLibrary error
 
-// serveLibrary runs clickhouse-local out of the library, reachable at addr and, over
-// HTTP, at http; it returns when standard input has ended.
-func serveLibrary(path, addr, http string, args []string) error {
+// relayLibrary is serveLibrary behind relays that listen at addr and, over HTTP, at
+// http.
+func relayLibrary(path, addr, http string, args []string) error {
 	native, err := newRelay(context.Background(), addr)
 	if err != nil {
 		return err
@@ -38,7 +37,12 @@ func serveLibrary(path, addr, http string, args []string) error {
 	}
 	go native.run()
 	go web.run()
-	args = slices.Insert(args, 1, "--listen_host="+host, "--tcp_port="+port, "--http_port="+httpPort)
+	return serveLibrary(path, append(args, listenAt(host, port, httpPort)...))
+}
+
+// serveLibrary runs clickhouse-local out of the library with its arguments, the first
+// of which is its name; it returns when standard input has ended.
+func serveLibrary(path string, args []string) error {
 	runtime.LockOSThread()
 	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {

@@ -9,4 +9,6 @@ import "errors"
 // base, as in the image, are built with the tag nolibrary.
 var errNoLibrary = errors.New("this build brings no ClickHouse; set MILLRACE_CLICKHOUSE_ADDR to a server of your own, or put a clickhouse binary on PATH")
 
-func serveLibrary(string, string, string, []string) error { return errNoLibrary }
+func relayLibrary(string, string, string, []string) error { return errNoLibrary }
+
+func serveLibrary(string, []string) error { return errNoLibrary }

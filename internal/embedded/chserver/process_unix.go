@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// detach gives the child a process group of its own, so that a Ctrl-C at the
-// terminal reaches only us and we stop it in its turn.
+// detach gives the child a session of its own, so that a Ctrl-C at the terminal
+// reaches only us and we stop it in its turn, and so that the library, which takes
+// its standard input for a person's terminal, finds no other one to write to.
 func detach(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }

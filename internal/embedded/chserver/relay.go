@@ -13,12 +13,9 @@ import (
 	"github.com/millrace/millrace/internal/embedded/loopback"
 )
 
-// relay stands before one listener of the library and tells it of a client that
-// reset its connection as of one that closed it.
-//
-// clickhouse-local, unlike the server program, ends the whole process at any error
-// that ends a connection, such as a reset that it reads between two queries (seen
-// with version 26.7.2.1). Every client that is killed, or closes with an answer
+// relay stands before one listener of the library, where there is no terminal, and
+// tells it of a client that reset its connection as of one that closed it: the library
+// would end (see shelter). Every client that is killed, or closes with an answer
 // unread, resets.
 type relay struct {
 	listener net.Listener

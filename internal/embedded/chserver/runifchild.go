@@ -17,8 +17,10 @@ func RunIfChild() {
 	}
 	var err error
 	switch {
-	case os.Args[1] == modeLibrary && len(os.Args) > 5:
-		err = serveLibrary(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
+	case os.Args[1] == modeLibrary && len(os.Args) > 3:
+		err = serveLibrary(os.Args[2], os.Args[3:])
+	case os.Args[1] == modeRelayed && len(os.Args) > 5:
+		err = relayLibrary(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
 	case os.Args[1] == modeBinary:
 		err = serveBinary(os.Args[2:])
 	default:
