@@ -2,6 +2,7 @@ package analytics
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,14 @@ func TestBucketsOfEveryZoneCoverTheRange(t *testing.T) {
 	if len(names) < 590 {
 		t.Fatalf("%d zones", len(names))
 	}
+	seen := map[string]bool{} // many names are others of one zone
 	for _, name := range names {
 		z := zone(t, name)
+		clocks := clocksOf(z)
+		if seen[clocks] {
+			continue
+		}
+		seen[clocks] = true
 		whole := Range{Start: startOfDay(1971, 1, 1, z), End: startOfDay(1998, 1, 1, z), Zone: z}
 		late := Range{Start: startOfDay(2005, 2, 11, z), End: startOfDay(2031, 5, 7, z), Zone: z}
 		for _, r := range []Range{whole, late} {
@@ -46,6 +53,26 @@ func TestBucketsOfEveryZoneCoverTheRange(t *testing.T) {
 			return
 		}
 	}
+	t.Logf("%d zones of %d names", len(seen), len(names))
+	if len(seen) < 200 { // 308 of the data of 2025
+		t.Errorf("%d zones of %d names were looked at", len(seen), len(names))
+	}
+}
+
+// clocksOf tells when the clocks of a zone were changed, to what, in all the years that
+// are looked at.
+func clocksOf(z *time.Location) string {
+	var b strings.Builder
+	for at := time.Date(1970, 1, 1, 0, 0, 0, 0, z); at.Year() < 2033; {
+		_, offset := at.Zone()
+		fmt.Fprintln(&b, at.Unix(), offset)
+		_, change := at.ZoneBounds()
+		if change.IsZero() {
+			break
+		}
+		at = change.In(z)
+	}
+	return b.String()
 }
 
 // checkBuckets looks at every bucket of a range.

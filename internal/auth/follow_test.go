@@ -203,7 +203,7 @@ func TestKnownKeyIsCheckedWithoutGarbage(t *testing.T) {
 		defer m.mu.Unlock()
 		return m.reads
 	}
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		before := reads()
 		if check(); reads() != before {
 			return errors.New("the key is not remembered yet")

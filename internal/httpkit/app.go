@@ -74,8 +74,10 @@ type kit struct {
 	streams     streams
 	// cutDelay is how long they go on once a stop has begun.
 	cutDelay time.Duration
-	// settle is how long a stop keeps idle connections open.
-	settle  time.Duration
+	// settle is how long a stop keeps idle connections open, and lastCall how long one
+	// on which a request has begun to arrive.
+	settle, lastCall time.Duration
+
 	handler fasthttp.RequestHandler // fiber's
 }
 
@@ -97,7 +99,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 		cfg.Admission = admission.New(admission.Config{Host: cfg.Host.String(), Memory: defaultBodyMemory}, admission.Deps{Metrics: deps.Metrics})
 	}
 	cfg.Conns = cfg.Conns.orDefaults()
-	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle}
+	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall}
 	k.metrics = newMetrics(deps.Metrics, k)
 
 	headerBytes := queryHeaderBytes

@@ -132,7 +132,7 @@ func (l *listener) open() int {
 	return len(l.conns)
 }
 
-// hurry has every connection read no longer than lastCall from now on.
+// hurry has every connection read no longer than kit.lastCall from now on.
 func (l *listener) hurry() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -330,7 +330,7 @@ func (c *guardedConn) deadline(t time.Time) error {
 
 func (c *guardedConn) hurry() error {
 	c.hurried.Store(true)
-	return c.Conn.SetReadDeadline(time.Now().Add(lastCall))
+	return c.Conn.SetReadDeadline(time.Now().Add(c.listener.kit.lastCall))
 }
 
 // SetWriteDeadline sets the deadline of writes, up to a step too early.

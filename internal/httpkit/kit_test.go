@@ -66,7 +66,7 @@ func serve(t *testing.T, app *fiber.App) string {
 	go func() { served <- app.Listener(ln) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := drain(ctx, app, ln); err != nil {
 			t.Errorf("draining: %v", err)
@@ -93,7 +93,7 @@ func raw(t *testing.T, addr, text string) []answer {
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	var answers []answer

@@ -21,20 +21,20 @@ const (
 	MaxPasswordBytes = 1024 // bytes
 )
 
-// argonParams are the costs of one hash.
-type argonParams struct {
-	memoryKiB uint32
-	passes    uint32
-	lanes     uint8
+// Costs are those of one hash with argon2id.
+type Costs struct {
+	MemoryKiB uint32 // at least 8 for each lane
+	Passes    uint32 // at least 1
+	Lanes     uint8  // at least 1
 }
 
 // current are the costs of new hashes: OWASP's first choice for argon2id, about
 // 30 ms and 19 MiB on one core.
-var current = argonParams{memoryKiB: 19 << 10, passes: 2, lanes: 1}
+var current = Costs{MemoryKiB: 19 << 10, Passes: 2, Lanes: 1}
 
 // The most that a stored hash may ask for, so that a forged row cannot take the
 // machine down.
-var most = argonParams{memoryKiB: 256 << 10, passes: 16, lanes: 16}
+var most = Costs{MemoryKiB: 256 << 10, Passes: 16, Lanes: 16}
 
 const (
 	saltLen = 16 // bytes
@@ -50,15 +50,17 @@ var b64 = base64.RawStdEncoding
 
 // HashPassword returns the argon2id hash of a password in PHC form, with a fresh
 // salt: $argon2id$v=19$m=19456,t=2,p=1$salt$hash.
-func HashPassword(password string) (string, error) {
+func HashPassword(password string) (string, error) { return current.hash(password) }
+
+func (p Costs) hash(password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
 	}
 	var salt [saltLen]byte
 	rand.Read(salt[:])
-	tag := current.tag(password, salt[:], tagLen)
+	tag := p.tag(password, salt[:], tagLen)
 	return fmt.Sprintf("$argon2id$v=%d$%s$%s$%s", argon2.Version,
-		current, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
+		p, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
 }
 
 // checkPassword returns a Validation fault for a password that is too short or
@@ -88,22 +90,22 @@ func VerifyPassword(hash, password string) (bool, error) {
 const costsFormat = "m=%d,t=%d,p=%d"
 
 // String writes the costs as PHC does.
-func (p argonParams) String() string {
-	return fmt.Sprintf(costsFormat, p.memoryKiB, p.passes, p.lanes)
+func (p Costs) String() string {
+	return fmt.Sprintf(costsFormat, p.MemoryKiB, p.Passes, p.Lanes)
 }
 
 // tag hashes the password in Unicode's form NFC: keyboards differ in how they
 // write an ü.
-func (p argonParams) tag(password string, salt []byte, n int) []byte {
-	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, p.passes, p.memoryKiB, p.lanes, uint32(n))
+func (p Costs) tag(password string, salt []byte, n int) []byte {
+	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, p.Passes, p.MemoryKiB, p.Lanes, uint32(n))
 }
 
-func parsePHC(hash string) (p argonParams, salt, tag []byte, err error) {
+func parsePHC(hash string) (p Costs, salt, tag []byte, err error) {
 	fields := strings.Split(hash, "$")
 	if len(fields) != 6 || fields[0] != "" || fields[1] != "argon2id" || fields[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return p, nil, nil, errNotPHC
 	}
-	_, err = fmt.Sscanf(fields[3], costsFormat, &p.memoryKiB, &p.passes, &p.lanes)
+	_, err = fmt.Sscanf(fields[3], costsFormat, &p.MemoryKiB, &p.Passes, &p.Lanes)
 	if err != nil || p.String() != fields[3] { // Sscanf overlooks what follows
 		return p, nil, nil, errNotPHC
 	}
@@ -117,7 +119,7 @@ func parsePHC(hash string) (p argonParams, salt, tag []byte, err error) {
 }
 
 // within reports whether the costs are possible and at most those of limit.
-func (p argonParams) within(limit argonParams) bool {
-	return p.passes >= 1 && p.lanes >= 1 && p.memoryKiB >= 8*uint32(p.lanes) &&
-		p.passes <= limit.passes && p.lanes <= limit.lanes && p.memoryKiB <= limit.memoryKiB
+func (p Costs) within(limit Costs) bool {
+	return p.Passes >= 1 && p.Lanes >= 1 && p.MemoryKiB >= 8*uint32(p.Lanes) &&
+		p.Passes <= limit.Passes && p.Lanes <= limit.Lanes && p.MemoryKiB <= limit.MemoryKiB
 }

@@ -18,6 +18,9 @@ func TestPasswordHashIsPHCWithTheCostsThatOWASPAsksFor(t *testing.T) {
 	if !form.MatchString(a) {
 		t.Errorf("HashPassword() = %q", a)
 	}
+	if inTurn, err := org.NewPasswords().Hash(t.Context(), "correct horse"); err != nil || !form.MatchString(inTurn) {
+		t.Errorf("Passwords.Hash() = %q, %v", inTurn, err)
+	}
 	b, err := org.HashPassword("correct horse")
 	if err != nil || a == b {
 		t.Errorf("two hashes of one password are %q and %q, %v; want two salts", a, b, err)

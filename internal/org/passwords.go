@@ -20,16 +20,23 @@ const waitingPerCore = 64
 type Passwords struct {
 	running chan struct{} // one for each core
 	waiting chan struct{} // one for each caller, running or not
+	costs   Costs         // of new hashes
 	decoy   func() (string, error)
+	verify  func(hash, password string) (bool, error) // VerifyPassword; counted by a test
 }
 
 // NewPasswords returns one for this machine.
-func NewPasswords() *Passwords { return newPasswords(runtime.GOMAXPROCS(0)) }
+func NewPasswords() *Passwords { return NewPasswordsAt(current) }
 
-func newPasswords(cores int) *Passwords {
+// NewPasswordsAt is NewPasswords with other costs of new hashes: for tests of what has
+// nothing to do with hashing, which need not pay for it.
+func NewPasswordsAt(costs Costs) *Passwords { return newPasswords(runtime.GOMAXPROCS(0), costs) }
+
+func newPasswords(cores int, costs Costs) *Passwords {
 	return &Passwords{
 		running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+waitingPerCore)),
-		decoy: sync.OnceValues(func() (string, error) { return HashPassword("a password of nobody") }),
+		costs: costs, verify: VerifyPassword,
+		decoy: sync.OnceValues(func() (string, error) { return costs.hash("a password of nobody") }),
 	}
 }
 
@@ -38,7 +45,7 @@ func (p *Passwords) Hash(ctx context.Context, password string) (hash string, err
 	if err := checkPassword(password); err != nil {
 		return "", err // at once: it is no secret which passwords are too short
 	}
-	if turnErr := p.turn(ctx, func() { hash, err = HashPassword(password) }); turnErr != nil {
+	if turnErr := p.turn(ctx, func() { hash, err = p.costs.hash(password) }); turnErr != nil {
 		return "", turnErr
 	}
 	return hash, err
@@ -54,7 +61,7 @@ func (p *Passwords) Verify(ctx context.Context, hash, password string) (ok bool,
 			return false, err
 		}
 	}
-	if turnErr := p.turn(ctx, func() { ok, err = VerifyPassword(hash, password) }); turnErr != nil {
+	if turnErr := p.turn(ctx, func() { ok, err = p.verify(hash, password) }); turnErr != nil {
 		return false, turnErr
 	}
 	return ok && !missing, err

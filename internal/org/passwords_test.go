@@ -3,6 +3,7 @@ package org
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,7 @@ func TestNoMorePasswordsAreHashedAtATimeThanThereAreCores(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const cores = 2
-		p := newPasswords(cores)
+		p := newPasswords(cores, current)
 		let := make(chan struct{})
 		var running, most, done atomic.Int32
 		var wg sync.WaitGroup
@@ -54,7 +55,7 @@ func TestNoMorePasswordsAreHashedAtATimeThanThereAreCores(t *testing.T) {
 func TestWhoGivesUpWaitingDoesNoWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPasswords(1)
+		p := newPasswords(1, current)
 		let := make(chan struct{})
 		go func() { _ = p.turn(t.Context(), func() { <-let }) }()
 		synctest.Wait()
@@ -68,9 +69,35 @@ func TestWhoGivesUpWaitingDoesNoWork(t *testing.T) {
 	})
 }
 
+func TestThePasswordOfNobodyIsAsMuchWorkAsOnesOwn(t *testing.T) {
+	t.Parallel()
+	p := NewPasswords()
+	own, err := p.Hash(t.Context(), "correct horse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hash := range []string{own, ""} {
+		var done []Costs
+		p.verify = func(hash, password string) (bool, error) {
+			costs, _, tag, err := parsePHC(hash)
+			if err != nil || len(tag) != tagLen || password != "wrong" {
+				t.Errorf("verifying %q against %q: %v", password, hash, err)
+			}
+			done = append(done, costs)
+			return VerifyPassword(hash, password)
+		}
+		if ok, err := p.Verify(t.Context(), hash, "wrong"); ok || err != nil {
+			t.Errorf("Verify() = %t, %v", ok, err)
+		}
+		if !slices.Equal(done, []Costs{current}) {
+			t.Errorf("with the hash %q the work was %v, want %v once", hash, done, current)
+		}
+	}
+}
+
 func TestNobodysPasswordIsRight(t *testing.T) {
 	t.Parallel()
-	p := newPasswords(1)
+	p := newPasswords(1, current)
 	for _, password := range []string{"", "a password of nobody", "x"} {
 		if ok, err := p.Verify(t.Context(), "", password); ok || err != nil {
 			t.Errorf("Verify(%q) = %t, %v", password, ok, err)

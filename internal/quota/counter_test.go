@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/store/storetest"
 )
 
 // office is a counter over a real store, with the usage that the test says.
@@ -39,7 +39,7 @@ func (o *office) Send(_ context.Context, to, subject, _ string) error {
 
 func newOffice(t *testing.T, cfg quota.Config) *office {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +49,7 @@ func newOffice(t *testing.T, cfg quota.Config) *office {
 		Meter: o, Store: db, Mail: o, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 		Now: func() time.Time { return o.now }, PublicURL: "https://q.example.com",
 	})
-	err = db.Migrate(t.Context())
-	if err == nil {
-		o.org, err = org.New("Acme", noon)
-	}
+	o.org, err = org.New("Acme", noon)
 	if err == nil {
 		err = db.CreateOrganization(t.Context(), audit.BySystem(), o.org)
 	}

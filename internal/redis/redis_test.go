@@ -188,7 +188,7 @@ func TestNothingStaysBehind(t *testing.T) {
 
 func TestARequestIsOneCall(t *testing.T) {
 	t.Parallel()
-	url := services.Own(t, services.KindRedis).Redis()
+	url := services.Own(t, services.KindRedis).Redis(t)
 	l, c := open(t, url, patient), client(t, url)
 	q := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{window("track", 9999, time.Minute), window("all", 9999, time.Minute)}, Places: 9999, LeaseFor: time.Minute}
 	settle(t, l, q) // has the script sent
@@ -207,7 +207,7 @@ func TestARequestIsOneCall(t *testing.T) {
 
 func TestAServerThatForgotTheScriptIsToldIt(t *testing.T) {
 	t.Parallel()
-	url := services.Own(t, services.KindRedis).Redis()
+	url := services.Own(t, services.KindRedis).Redis(t)
 	l, c := open(t, url, patient), client(t, url)
 	q := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{window("track", 2, time.Minute)}}
 	settle(t, l, q)
@@ -221,7 +221,7 @@ func TestAServerThatForgotTheScriptIsToldIt(t *testing.T) {
 
 func TestAServerThatTakesNoWritesIsAway(t *testing.T) {
 	t.Parallel()
-	url := services.Own(t, services.KindRedis).Redis()
+	url := services.Own(t, services.KindRedis).Redis(t)
 	l, c := open(t, url, patient), client(t, url)
 	if err := l.Ping(t.Context()); err != nil {
 		t.Fatal(err)

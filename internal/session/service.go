@@ -46,6 +46,13 @@ type Accounts interface {
 	ResetPassword(ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time) error
 }
 
+// Passwords hashes and verifies passwords, as org.Passwords does: the empty hash is
+// that of an account which does not exist, and as much work as any other.
+type Passwords interface {
+	Hash(ctx context.Context, password string) (string, error)
+	Verify(ctx context.Context, hash, password string) (bool, error)
+}
+
 // Mailer sends mails. Send does not wait for the mail server; an error means that
 // the mail will not be sent.
 type Mailer interface {
@@ -75,7 +82,7 @@ type Deps struct {
 	Sessions  Sessions
 	Accounts  Accounts
 	Attempts  Attempts
-	Passwords *org.Passwords
+	Passwords Passwords
 	// Mail is nil where no mail can be sent.
 	Mail    Mailer
 	Log     *slog.Logger

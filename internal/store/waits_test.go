@@ -76,7 +76,7 @@ func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
 			letGo := hold(t, url, tc.hold...)
 			ended := make(chan error, 1)
 			go func() { ended <- tc.do(t.Context(), s) }()
-			testkit.Eventually(t, 20*time.Second, func() error {
+			testkit.Eventually(t, time.Minute, func() error {
 				if !strings.Contains(log.String(), `msg="a migration waits" for="`+tc.says+`"`) {
 					return errors.New(log.String())
 				}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/store/storetest"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -45,15 +45,12 @@ const deskPrefix = "mlr"
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &desk{t: t, db: db}
 	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	d.own, d.other = d.organization("Own"), d.organization("Other")
 	d.access = auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: db, Websites: db})
 	t.Cleanup(d.access.Close)

@@ -29,7 +29,7 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 	sessions := session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
 	}, session.Deps{
-		Sessions: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswords(),
+		Sessions: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db})

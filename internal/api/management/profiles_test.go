@@ -38,11 +38,13 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 		{`{"websiteId":"` + w.ClientID + `","anonymousId":"v1"}`, "visitor", true, 2}, // itself, and hashed as of today
 		{`{"profileId":"` + longest + `"}`, "profile", false, 1},
 	} {
+		today := func() []string { return []string{time.Now().UTC().Format(time.DateOnly)} }
+		before := today() // which midnight may make yesterday
 		got := do[request](d, "admin", "profiles/delete", tc.body)
 		if got.Kind != tc.kind || got.State != "requested" || (got.WebsiteID != nil) != tc.website || got.DoneAt != nil || !strings.Contains(got.Note, "Topics") {
 			t.Errorf("%s: %+v", tc.body, got)
 		}
-		if tc.kind == "visitor" && !slices.Equal(got.HashedDays, []string{time.Now().UTC().Format(time.DateOnly)}) {
+		if tc.kind == "visitor" && !slices.Equal(got.HashedDays, before) && !slices.Equal(got.HashedDays, today()) {
 			t.Errorf("hashed days are %v", got.HashedDays)
 		}
 		kept, err := d.db.Erasure(t.Context(), got.ID)

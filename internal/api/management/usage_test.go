@@ -85,7 +85,8 @@ func TestUsageOfAMonthIsByDayAndWebsite(t *testing.T) {
 	if one := do[usage](d, ann.token, "organization/usage", `{"month":"2026-03","websiteId":"web_101"}`); one.Events != 100 || len(one.Websites) != 1 {
 		t.Errorf("one website: %+v", one)
 	}
-	if none := do[usage](d, ann.token, "organization/usage", `{}`); none.Month != string(quota.MonthOf(time.Now())) || none.Events != 0 || none.Days == nil || none.Websites == nil {
+	month := quota.MonthOf(time.Now()) // which midnight may make the last one
+	if none := do[usage](d, ann.token, "organization/usage", `{}`); none.Month != string(month) && none.Month != string(quota.MonthOf(time.Now())) || none.Events != 0 || none.Days == nil || none.Websites == nil {
 		t.Errorf("an empty month: %+v", none)
 	}
 	d.refused(ann.token, "organization/usage", `{"month":"2026-13"}`, http.StatusBadRequest, fault.Validation)

@@ -3,26 +3,23 @@ package bootstrap
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/store/storetest"
 )
 
 func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	db, err := store.Open(ctx, storetest.SQLite(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
 	first := First{
 		Organization: "Acme", Website: "Shop", Domain: "shop.example",
 		AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
@@ -57,14 +54,11 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 func TestRunLeavesNothingWhenOnePartIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	db, err := store.Open(ctx, storetest.SQLite(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
 	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{
 		Organization: "Acme", Website: "Shop", Domain: "not a domain", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
 	}, nil)
@@ -79,14 +73,11 @@ func TestRunLeavesNothingWhenOnePartIsRefused(t *testing.T) {
 func TestRunMakesNothingThatNobodyReceived(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	db, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{})
+	db, err := store.Open(ctx, storetest.SQLite(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
 	first := First{Organization: "Acme", Website: "Shop", Domain: "shop.example", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first"}
 	lost := errors.New("the receiver is away")
 	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, func(context.Context, Account) error { return lost })

@@ -19,19 +19,32 @@ import (
 // URL returns the address of an empty database that is the test's alone.
 type URL func(tb testing.TB) string
 
-// Run runs the contract, each test on a database of its own.
-func Run(t *testing.T, url URL) {
+// Copy returns the address of a copy, that is the test's alone, of a database that
+// nobody has open.
+type Copy func(tb testing.TB, url string) string
+
+// Run runs the contract, each test on a database of its own: those of the schema on an
+// empty one, which empty makes, the others on a copy of one that was migrated.
+func Run(t *testing.T, empty URL, clone Copy) {
 	t.Helper()
-	for _, tests := range []map[string]func(*testing.T, *Fixture){
-		schemaTests, organizationTests, peopleTests, invitationTests, sessionTests, websiteTests, keyTests, saltTests,
-		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests,
-	} {
+	run := func(tests map[string]func(*testing.T, *Fixture), url URL, migrated bool) {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				test(t, newFixture(t, url))
+				test(t, &Fixture{URL: url(t), Clock: &Clock{now: Start}, tb: t, migrated: migrated})
 			})
 		}
+	}
+	run(schemaTests, empty, false)
+	template := empty(t)
+	if err := migrate(t.Context(), template); err != nil {
+		t.Fatal(err)
+	}
+	for _, tests := range []map[string]func(*testing.T, *Fixture){
+		organizationTests, peopleTests, invitationTests, sessionTests, websiteTests, keyTests, saltTests,
+		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests,
+	} {
+		run(tests, func(tb testing.TB) string { return clone(tb, template) }, true)
 	}
 }
 
@@ -42,20 +55,16 @@ var Start = time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
 // kept is what a store gives back for t.
 func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Fixture is an empty database with a store, opened and migrated on first use,
-// and a clock that the test moves.
+// Fixture is a database without rows and a store of it, opened on first use and
+// migrated unless the database is, and a clock that the test moves.
 type Fixture struct {
 	URL   string
 	Clock *Clock
 
 	tb       testing.TB
+	migrated bool // the database
 	store    *store.Store
 	websites atomic.Int64 // made by Website
-}
-
-func newFixture(tb testing.TB, url URL) *Fixture {
-	tb.Helper()
-	return &Fixture{URL: url(tb), Clock: &Clock{now: Start}, tb: tb}
 }
 
 // Open opens the database once more, without migrating it.
@@ -78,6 +87,9 @@ func (f *Fixture) Store() *store.Store {
 	f.tb.Helper()
 	if f.store == nil {
 		f.store = f.Open()
+		if f.migrated {
+			return f.store
+		}
 		if err := f.store.Migrate(f.tb.Context()); err != nil {
 			f.tb.Fatal(err)
 		}
