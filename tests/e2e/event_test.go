@@ -10,7 +10,7 @@ import (
 )
 
 // visible is how soon after its acknowledgement an event is in the answers.
-var visible = harness.Promised(3*time.Second, 30*time.Second)
+var visible = testkit.Promised(3 * time.Second)
 
 func TestAnEventIsQueriedBackWithinThreeSecondsAndCountsOnce(t *testing.T) {
 	inBothModesAlone(t, func(t *testing.T, s *harness.System) {

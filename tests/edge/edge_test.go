@@ -51,7 +51,7 @@ func newHost(t *testing.T) *host {
 	s := config.Default()
 	cluster, cfg := kafkatest.Cluster(t)
 	s.Kafka, s.Limits = cfg, testkit.WideLimits()
-	s.Ingest.Listen, s.Ingest.Deadline = testkit.FreeAddr(t), 20*time.Second
+	s.Ingest.Listen, s.Ingest.Deadline = testkit.FreeAddr(t), time.Minute
 	s.Store.URL = config.Secret("sqlite:" + filepath.Join(t.TempDir(), "meta.db"))
 	db, err := store.Open(t.Context(), s.Store.URL.Reveal(), store.Options{})
 	if err != nil {
@@ -246,14 +246,17 @@ func TestAStopUnderLoadStoresWhatWasConfirmed(t *testing.T) {
 	confirmed := map[string]bool{}
 	var wg sync.WaitGroup
 	enough := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer wg.Wait()
+	defer cancel() // for who gives up before the host has ended
 	for w := range 8 {
 		wg.Go(func() {
 			client := &http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
 			for i := 0; ; i++ {
 				id := fmt.Sprintf("request-%d-%d", w, i)
-				status, text, err := e.track(t.Context(), client, id, `{"name":"a"}`)
-				if err != nil && strings.Contains(err.Error(), "connection refused") {
+				status, text, err := e.track(ctx, client, id, `{"name":"a"}`)
+				if ctx.Err() != nil || err != nil && strings.Contains(err.Error(), "connection refused") {
 					return
 				}
 				if err != nil || status != 200 {
@@ -269,7 +272,11 @@ func TestAStopUnderLoadStoresWhatWasConfirmed(t *testing.T) {
 			}
 		})
 	}
-	<-enough
+	select {
+	case <-enough:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("200 requests were not confirmed within two minutes")
+	}
 	if err := e.stop(); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
@@ -299,7 +306,12 @@ func TestAHostWithoutTopicsWaitsForThem(t *testing.T) {
 	if _, err := kafka.EnsureTopics(t.Context(), e.settings.Kafka); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil { // it stops when it is ready
-		t.Errorf("lifecycle.Run() = %v", err)
+	select {
+	case err := <-ended: // it stops when it is ready
+		if err != nil {
+			t.Errorf("lifecycle.Run() = %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("with topics it still runs after a minute, and says: %v", e.readiness.Err(ctx))
 	}
 }

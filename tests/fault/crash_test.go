@@ -73,14 +73,23 @@ func (s *stage) killMidStream(without locks) {
 	s.t.Helper()
 	var c *child
 	started := make(chan struct{})
-	s.proxy.SetFunc(faultproxy.Rule{
-		Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(500 + s.rng.IntN(6000)), Times: 1,
-	}, func() {
+	rule := faultproxy.Rule{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(500 + s.rng.IntN(6000)), Times: 1}
+	kill := func() {
 		<-started
 		c.cmd.Process.Kill()
-	})
+	}
+	s.proxy.SetFunc(rule, kill)
 	c = s.spawnSink(order{Locks: without})
 	close(started)
+	select {
+	case <-c.ended:
+	case <-time.After(patience / 3):
+		// A slow machine's inserts may all be shorter than that. A connection keeps to
+		// the rule that it was picked by.
+		rule.Bytes = 1
+		s.proxy.SetFunc(rule, kill)
+		s.proxy.Cut()
+	}
 	c.killed()
 	s.proxy.Clear()
 }

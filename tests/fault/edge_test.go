@@ -25,12 +25,11 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-// edgeDeadline is the edges' wait for acknowledgements, and slack what a busy
-// machine may add to an answer.
-const (
-	edgeDeadline = time.Second
-	slack        = 3 * time.Second
-)
+// edgeDeadline is the edges' wait for acknowledgements, and slack what the machine may
+// add to an answer.
+const edgeDeadline = time.Second
+
+var slack = testkit.Promised(3 * time.Second)
 
 // front is where clients send to: edges, and what the metadata store holds.
 type front struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 )
 
@@ -145,9 +146,10 @@ func (tr *trial) run(t *testing.T) {
 	}
 }
 
-// realToo is kfake, and real Kafka too where many seeds were asked for.
+// realToo is kfake, and real Kafka too where many seeds were asked for, or promises are
+// asserted as they are: for what kfake proves already.
 func realToo() brokers {
-	if thorough() {
+	if thorough() || testkit.Strict() {
 		return bothBrokers
 	}
 	return kfakeOnly

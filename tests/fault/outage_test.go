@@ -35,7 +35,7 @@ const (
 // has to be ignored in the base table and in both rollups. The count of ignored
 // blocks is the server's, for all its databases; so this runs alone.
 func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
-	tr := trial{fault: "F6 answer lost", point: "after the insert", on: realToo(), few: 2, alone: true, body: func(t *testing.T, s *stage) {
+	tr := trial{fault: "F6 answer lost", point: "after the insert", on: realToo(), few: 1, alone: true, body: func(t *testing.T, s *stage) {
 		// An insert that takes too long on a busy machine would be sent again too, and
 		// ignored, and counted.
 		k := &s.settings.Sink
@@ -106,6 +106,15 @@ func TestANetworkThatFailsInEveryWayChangesNothing(t *testing.T) {
 				s.proxy.Set(r)
 				one := s.startSink(sink.Testing{})
 				s.drained()
+				if r.Times > 0 && s.proxy.Strikes() == 0 {
+					// A slow machine's inserts may all be shorter than what passes of each. A
+					// connection keeps to the rule that it was picked by.
+					r.Bytes = 1
+					s.proxy.Set(r)
+					s.proxy.Cut()
+					s.send(s.events(300))
+					s.drained()
+				}
 				if r.Times > 0 && s.proxy.Strikes() == 0 {
 					t.Error("nothing was struck; the test shows nothing")
 				}
@@ -309,23 +318,27 @@ func TestWhatTheServerRefusesForNowIsStoredOnceItCan(t *testing.T) {
 func TestAViewThatThrowsNowAndThenIsWholeInTheEnd(t *testing.T) {
 	tr := trial{fault: "F10 view throws", point: "1 of 5 inserts", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 		s.exec("CREATE TABLE flaky (event_id String) ENGINE = MergeTree ORDER BY event_id " + exact)
-		s.exec("CREATE MATERIALIZED VIEW flaky_mv TO flaky AS SELECT event_id FROM events WHERE NOT throwIf(randConstant() % 5 = 0)")
+		flaky := func(throws string) string {
+			return "SELECT event_id FROM events WHERE NOT throwIf(" + throws + ")"
+		}
+		s.exec("CREATE MATERIALIZED VIEW flaky_mv TO flaky AS " + flaky("randConstant() % 5 = 0"))
 		s.send(s.events(1500))
 		one := s.startSink(sink.Testing{})
 		s.drained()
 		failed := one.metric("millrace_sink_retries_total", "step", "insert")
-		for range 20 { // chance decides at each insert, so it gets more of them
-			if failed > 0 {
-				break
-			}
+		if failed == 0 { // chance has decided so at each insert
+			s.exec("ALTER TABLE flaky_mv MODIFY QUERY " + flaky("1"))
 			s.send(s.events(300))
+			testkit.Eventually(t, patience, func() error {
+				if one.metric("millrace_sink_retries_total", "step", "insert") == 0 {
+					return errNotYet
+				}
+				return nil
+			})
+			s.exec("ALTER TABLE flaky_mv MODIFY QUERY " + flaky("0"))
 			s.drained()
-			failed = one.metric("millrace_sink_retries_total", "step", "insert")
 		}
 		one.stop()
-		if failed == 0 {
-			t.Error("the view threw at no insert; the test shows nothing")
-		}
 		if got, want := s.number("SELECT count() FROM flaky"), s.acked.unique(); got != want {
 			t.Errorf("the view's target has %d rows, want %d", got, want)
 		}

@@ -80,8 +80,7 @@ func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *
 	} else {
 		s.fake, s.settings.Kafka = kafkatest.Cluster(t, kfake.GroupMinSessionTimeout(session))
 	}
-	// The embedded server may fall over a connection that another test has cut, and
-	// is then started again.
+	// The server that all stages share may be slow to answer one more.
 	testkit.Eventually(t, patience, func() error { return clickhouse.Migrate(t.Context(), s.clickhouse) })
 	if _, err := kafka.EnsureTopics(t.Context(), s.settings.Kafka); err != nil {
 		t.Fatal(err)

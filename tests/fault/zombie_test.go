@@ -129,11 +129,15 @@ func (s *stage) rejoin(at sink.Point, without locks) {
 	} else {
 		s.progress()
 	}
-	group := s.fake.GroupInfo(s.settings.Sink.Group)
-	if group == nil || len(group.Members) != 1 {
-		s.t.Fatalf("the first sink is not alone in its group: %+v", group)
-	}
-	stale := group.Members[0].MemberID
+	var stale string
+	testkit.Eventually(s.t, patience, func() error { // a slow one may just be coming back
+		group := s.fake.GroupInfo(s.settings.Sink.Group)
+		if group == nil || len(group.Members) != 1 {
+			return fmt.Errorf("the first sink is not alone in its group: %+v, %w", group, errNoProgress)
+		}
+		stale = group.Members[0].MemberID
+		return nil
+	})
 
 	rejected, letIn := make(chan struct{}), make(chan struct{})
 	open := true
@@ -217,10 +221,11 @@ func (s *stage) evict(member string) {
 // Without the comparison of memberships the same schedule moves an offset back:
 // the test above would notice if it were lost.
 func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
-	// A machine that is too busy for the schedule gets another try; that it works out
+	// A machine that is too busy for the schedule gets other tries; that it works out
 	// once is enough.
-	const tries = 3
+	const tries = 10
 	for seed := range uint64(tries) {
 		s := newStage(t, seed+1, nil)
 		s.rejoin(sink.PointRecorded, locks{WithoutFence: true})
@@ -238,12 +243,18 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
-	s := newStage(t, 1, nil)
-	s.send(s.events(200))
-	s.store(locks{WithoutPlan: true}) // so that each partition has a committed offset
-	s.crash(sink.PointInserted, locks{WithoutPlan: true})
-	s.count()
-	if s.verdict.Doubled == 0 {
-		t.Errorf("nothing was doubled without plans: %+v", s.verdict)
+	// Ranges that are cut anew may happen to be the same, so there is more than one try.
+	const tries = 10
+	for seed := range uint64(tries) {
+		s := newStage(t, seed+1, nil)
+		s.send(s.events(200))
+		s.store(locks{WithoutPlan: true}) // so that each partition has a committed offset
+		s.crash(sink.PointInserted, locks{WithoutPlan: true})
+		s.count()
+		if s.verdict.Doubled > 0 {
+			return
+		}
+		t.Logf("nothing was doubled without plans: %+v", s.verdict)
 	}
+	t.Errorf("nothing was doubled without plans, %d times", tries)
 }

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { harness.Main(m) }
 const patient = time.Minute // for what has no limit of its own
 
 var (
-	crossing = harness.Promised(5*time.Second, 30*time.Second)  // from the event that uses a month up to the refusals
-	takeOver = harness.Promised(15*time.Second, 90*time.Second) // the same, when whoever counted is gone
+	crossing = testkit.Promised(5 * time.Second)  // from the event that uses a month up to the refusals
+	takeOver = testkit.Promised(15 * time.Second) // the same, when whoever counted is gone
 )
 
 var operator = audit.By{Actor: audit.Actor{Type: audit.Operator, Name: "test"}}
@@ -68,8 +68,9 @@ func newStage(t *testing.T) *stage {
 		"KAFKA_BROKERS": broker.Brokers[0], "KAFKA_TOPIC_PREFIX": broker.TopicPrefix,
 		"KAFKA_PARTITIONS": strconv.Itoa(broker.Partitions), "KAFKA_REPLICATION": strconv.Itoa(broker.Replication),
 		"STORE_URL": url, "CLICKHOUSE_ADDR": analytics.Addr[0], "CLICKHOUSE_DATABASE": analytics.Database,
-		"LIMITS_ENABLED": "false", // the test asks again and again
-		"LOG_FORMAT":     "text",
+		"LIMITS_ENABLED":  "false", // the test asks again and again
+		"INGEST_DEADLINE": "25s",   // of a broker that may stand still for some seconds
+		"LOG_FORMAT":      "text",
 	}
 	var all []*harness.Process
 	for _, role := range []harness.Role{harness.Edge, harness.Edge, harness.Query, harness.Query, harness.Sink} {

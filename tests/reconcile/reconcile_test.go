@@ -316,7 +316,7 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 		default:
 		}
 		o := options(s)
-		o.Settle = 10 * time.Second // longer than any insert here takes
+		o.Settle = 30 * time.Second // longer than any insert here takes; waited for after a difference only
 		r, err := verify.Run(t.Context(), s.Offsets, books, o)
 		if err != nil {
 			t.Fatal(err)

@@ -167,9 +167,8 @@ func eventually(t *testing.T, ok func() bool) {
 	}
 }
 
-// count returns a number from the database. It waits for a server that is just
-// starting again: the embedded one may fall over a client that goes away in the
-// middle of an insert, which is what a kill does.
+// count returns a number from the database. It waits for a server that is too busy to
+// answer.
 func (s *stage) count(t *testing.T, what string) uint64 {
 	t.Helper()
 	var n proto.ColUInt64

@@ -1,0 +1,43 @@
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// SlackEnv names the factor by which a test may be later than what it proves is
+// promised. DefaultSlack holds where it is not set, for machines that do more than one
+// thing; who asserts promises as users were given them sets 1.
+const (
+	SlackEnv     = "MILLRACE_TEST_SLACK"
+	DefaultSlack = 5.0
+)
+
+// Promised is how long something may take here that is promised to users within the
+// given time: the promise, times the slack. A mechanism that is broken must still be
+// told from one that is slow, so what falls back on something slower has to fall back
+// on something slower than this.
+func Promised(promise time.Duration) time.Duration {
+	return time.Duration(float64(promise) * slack)
+}
+
+// Strict reports whether bounds are asserted as users were given them: of time, and of
+// what depends on it, such as memory under load.
+func Strict() bool { return slack <= 1 }
+
+var slack = slackFrom(os.Getenv(SlackEnv)) //nolint:forbidigo // tests have no settings but these
+
+// slackFrom panics about a factor that is none: silence would loosen or break every
+// bound.
+func slackFrom(text string) float64 {
+	if text == "" {
+		return DefaultSlack
+	}
+	factor, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(factor >= 1) { // which NaN is not either
+		panic(fmt.Sprintf("%s is %q and must be a number of at least 1", SlackEnv, text)) //nolint:forbidigo // there is nobody to return it to
+	}
+	return factor
+}
