@@ -4,31 +4,32 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-CACHE   := $(CURDIR)/.cache
-TOOLS   := $(CACHE)/bin
+# What is fetched and built once for all checkouts of this user (docs/guides/running-the-tests.md).
+ifeq ($(shell uname),Darwin)
+export MILLRACE_CACHE ?= $(HOME)/Library/Caches/millrace
+else
+export MILLRACE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/millrace
+endif
+TOOLS   := $(MILLRACE_CACHE)/bin
 VERSION ?=
 FUZZ    ?= 30
 SEEDS   ?= 50
 REAL_SEEDS ?= 5
 MINUTES ?= 5
 ROWS    ?= 100000000
-TEST_TIMEOUT ?= 30m
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+GOTESTSUM_VERSION := v1.13.0
+GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 # Modules of their own, which ./... does not reach.
 MODULES := sdk/go sdk/topics/go tests/chart tests/alerts
-# Those that are built for the race detector. tests/alerts runs no goroutines of its
-# own and would compile Prometheus a second time; tests/chart has a goal of its own.
-RACED := sdk/go sdk/topics/go
 COMMANDS := ingest-edge sink query millrace
-# Programs are linked without a C library. Only the race detector needs cgo; what a
-# test builds itself has it as everything else, so that all share one cache.
+# Programs are linked without a C library; only the race detector needs cgo. Without
+# the paths of this machine, all checkouts share what the compiler has cached.
 export CGO_ENABLED := 0
-RACE := -race -exec 'env CGO_ENABLED=0'
-# A release is built without this machine's paths; without VERSION the cache of
-# `go test` and `go run` serves the build too.
-BUILD_FLAGS := $(if $(VERSION),-trimpath -ldflags '-X github.com/millrace/millrace/internal/buildinfo.version=$(VERSION)')
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+BUILD_FLAGS := $(if $(VERSION),-ldflags '-X github.com/millrace/millrace/internal/buildinfo.version=$(VERSION)')
 
 .PHONY: help
 help: ## Show this list
@@ -50,36 +51,28 @@ release: clickhouse ## Make archives, images, chart, SBOM and checksums of VERSI
 	@go run ./tools/release -version '$(VERSION)' $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(IMAGES),-images $(IMAGES)) $(if $(GLIBC_BASE),-glibc-base $(GLIBC_BASE))
 
 .PHONY: clickhouse
-clickhouse: ## Fetch the embedded ClickHouse into .cache, unless it is there
+clickhouse: ## Fetch the embedded ClickHouse, unless it is there
 	@go run ./tools/clickhouse
 
-.PHONY: kubeapi
-kubeapi: ## Build Kubernetes' API server into .cache and install etcd, unless they are there
-	@go run ./tools/services -prepare kubernetes
+.PHONY: prepare
+prepare: clickhouse $(GOLANGCI) $(GOTESTSUM) ## Fetch, install and build all that checks and tests need, unless it is there
+	@go run ./tools/npm/fetch
+	@go run ./tools/services -prepare
 
 .PHONY: services
 services: ## Start real Kafka, PostgreSQL and Redis on loopback until Ctrl-C
 	@go run ./tools/services
 
-# Faults, and what is promised in seconds, run one after the other and as fast as
-# production would: the race detector would make them three times as long, and it has
-# seen the same code in the packages before. PROMISES are tests of tests/e2e, which as
-# a whole runs there too.
-TIMED := tests/fault tests/control tests/quota
-PROMISES := WithinThreeSeconds|RefusedInTime
-# Every stage runs, whatever the ones before it found, so that one run tells all.
 .PHONY: test
-test: clickhouse kubeapi ## Run every test, also against real Kafka, PostgreSQL and Redis
-	@failed=; \
-	CGO_ENABLED=1 go test $(RACE) -shuffle=on -timeout $(TEST_TIMEOUT) $$(go list ./... | grep -v $(TIMED:%=-e '/%$$')) || failed+=' packages'; \
-	go test -p 1 -shuffle=on -timeout $(TEST_TIMEOUT) $(TIMED:%=./%) || failed+=' $(TIMED)'; \
-	go test -shuffle=on -timeout $(TEST_TIMEOUT) ./tests/e2e -run '$(PROMISES)' || failed+=' tests/e2e'; \
-	for m in $(RACED); do CGO_ENABLED=1 go test -C $$m $(RACE) -shuffle=on ./... || failed+=" $$m"; done; \
-	go test -C tests/alerts -shuffle=on ./... || failed+=' tests/alerts'; \
-	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+test: prepare ## Run every test, also against real Kafka, PostgreSQL and Redis
+	@go run ./tools/suite -gotestsum $(GOTESTSUM)
+
+.PHONY: test-full
+test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times
+	@go run ./tools/suite -gotestsum $(GOTESTSUM) -full
 
 .PHONY: test-chart
-test-chart: kubeapi ## Render the Helm chart, check what it renders, and install, upgrade and remove it in a real API server
+test-chart: prepare ## Render the Helm chart, check what it renders, and install, upgrade and remove it in a real API server
 	@go test -C tests/chart -count=1 ./...
 
 .PHONY: test-short
@@ -93,7 +86,7 @@ test-fuzz: ## Run each fuzz target for FUZZ seconds (30)
 
 .PHONY: fault
 fault: clickhouse ## Run SEEDS (50) of every fault, REAL_SEEDS (5) of them on real Kafka; writes docs/benchmarks/fault.md
-	@go test -count=1 -timeout 6h ./tests/fault -seeds $(SEEDS) -real-seeds $(REAL_SEEDS) -report $(CURDIR)/docs/benchmarks/fault.md
+	@MILLRACE_TEST_SLACK=1 go test -count=1 -timeout 6h ./tests/fault -seeds $(SEEDS) -real-seeds $(REAL_SEEDS) -report $(CURDIR)/docs/benchmarks/fault.md
 
 .PHONY: oracle
 oracle: clickhouse ## Ask every query type of SEEDS (50) random sets of events, and compare with plain Go
@@ -101,7 +94,7 @@ oracle: clickhouse ## Ask every query type of SEEDS (50) random sets of events, 
 
 .PHONY: soak
 soak: clickhouse ## Strike a pipeline under load with random faults for MINUTES (5); writes docs/benchmarks/soak.md
-	@go test -count=1 -v -timeout 24h ./tests/fault -run '^TestSoak$$' -soak $(MINUTES)m -soak-report $(CURDIR)/docs/benchmarks/soak.md
+	@MILLRACE_TEST_SLACK=1 go test -count=1 -v -timeout 24h ./tests/fault -run '^TestSoak$$' -soak $(MINUTES)m -soak-report $(CURDIR)/docs/benchmarks/soak.md
 
 .PHONY: bench
 bench: clickhouse ## Measure the paths against their limits; writes docs/benchmarks
@@ -168,14 +161,20 @@ archtest: ## Check who imports whom
 	@go test -count=1 ./internal/archtest
 
 .PHONY: ci
-ci: fmt-check vet lint generate-check secrets archtest test test-chart ## Everything that must pass before a merge
+ci: fmt-check lint generate-check secrets test ## Everything that must pass before a merge
 
 .PHONY: clean
-clean: ## Remove what was built and fetched; ./data stays
-	@rm -rf bin dist $(CACHE)
+clean: ## Remove what was built here; ./data and the cache of the user stay
+	@rm -rf bin dist .cache
 
 $(GOLANGCI):
 	@echo 'building golangci-lint $(GOLANGCI_VERSION)'
-	@mkdir -p $(TOOLS)
-	@GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	@mv $(TOOLS)/golangci-lint $@
+	@$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION),golangci-lint)
+
+$(GOTESTSUM):
+	@echo 'building gotestsum $(GOTESTSUM_VERSION)'
+	@$(call install,gotest.tools/gotestsum@$(GOTESTSUM_VERSION),gotestsum)
+
+# $(call install,MODULE@VERSION,PROGRAM) builds a program beside its target and then puts
+# it there, so that several who build it at once do no harm.
+install = mkdir -p $(TOOLS) && part=$$(mktemp -d $@.XXXXXX) && GOBIN=$$part go install $(1) && mv $$part/$(2) $@ && rmdir $$part

@@ -175,10 +175,9 @@ func envLayer(environ []string) (l *layer, path string) {
 		switch {
 		case known:
 			l.add(f, raw[name], origin{layer: layerEnv, name: name})
-		case name == KeyEnv: // a command's, not a daemon's
 		case name == fileEnv:
 			path = fmt.Sprint(raw[name])
-		case serviceLink.MatchString(name):
+		case isNoSetting(name):
 		default:
 			l.problems = append(l.problems, unknown("variable", name, "", append(slices.Collect(maps.Keys(byEnv)), fileEnv)))
 		}

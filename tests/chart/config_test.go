@@ -28,8 +28,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs builds the daemons once and returns their folder.
+// programs returns the folder of the daemons: of those that whoever runs the tests has
+// built, else of those that are built for this test binary.
 var programs = sync.OnceValues(func() (string, error) {
+	if dir := os.Getenv("MILLRACE_TEST_PROGRAMS"); dir != "" {
+		return dir, nil
+	}
 	root, err := rendering.Root()
 	if err != nil {
 		return "", err

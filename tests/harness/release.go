@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/programs"
 )
 
 // Release is a version of the programs.
@@ -47,7 +48,7 @@ func Built(tb testing.TB, files map[string]string) *Release {
 		tb.Fatal(err)
 	}
 	r := &Release{filepath.Join(dir, "bin")}
-	if err := build(root, r.dir, "-overlay", overlay); err != nil {
+	if err := programs.Into(tb.Context(), root, r.dir, Raced, "-overlay", overlay); err != nil {
 		tb.Fatal(err)
 	}
 	return r

@@ -1,6 +1,6 @@
-// Command clickhouse fetches the library of the embedded ClickHouse into the
-// repository's ignored cache folder, unless it is there already. `make run` and
-// `make test` call it through `make clickhouse`.
+// Command clickhouse fetches the library of the embedded ClickHouse into the user's
+// cache folder, unless it is there already. `make run` and `make test` call it
+// through `make clickhouse`.
 package main
 
 import (
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 
 	"github.com/millrace/millrace/internal/embedded/chlibrary"
 )
@@ -26,9 +25,9 @@ func run(ctx context.Context) error {
 	if _, err := chlibrary.Find(""); err == nil {
 		return nil
 	}
-	dir, err := filepath.Abs(filepath.FromSlash(chlibrary.Folder))
+	dir, err := chlibrary.Folder()
 	if err != nil {
-		return fmt.Errorf("finding the cache folder: %w", err)
+		return err
 	}
 	_, err = chlibrary.Install(ctx, dir, func(line string) { fmt.Fprintln(os.Stderr, line) })
 	return err

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 
 	"github.com/millrace/millrace/internal/embedded/chlibrary"
+	"github.com/millrace/millrace/tools/npm"
 )
 
 // npmCPU are npm's names of architectures.
@@ -24,24 +23,12 @@ func (r *release) library(ctx context.Context, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(r.root, filepath.FromSlash(chlibrary.Folder)+"-linux-"+arch)
-	path := filepath.Join(dir, "node_modules", filepath.FromSlash(pkg), "libchdb.so")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
 	pins := os.DirFS(filepath.Join(r.root, "internal", "embedded", "chlibrary", "npm"))
-	if err := os.RemoveAll(dir); err != nil {
+	dir, err := npm.Install(ctx, "clickhouse-linux-"+arch, pins, "--os=linux", "--libc=glibc", "--cpu="+npmCPU[arch])
+	if err != nil {
 		return "", err
 	}
-	if err := os.CopyFS(dir, pins); err != nil {
-		return "", fmt.Errorf("preparing npm: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--os=linux", "--libc=glibc", "--cpu="+npmCPU[arch])
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("fetching ClickHouse for linux/%s with npm: %w\n%s", arch, err, out)
-	}
+	path := filepath.Join(dir, "node_modules", filepath.FromSlash(pkg), "libchdb.so")
 	_, err = os.Stat(path)
 	return path, err
 }

@@ -78,7 +78,7 @@ func newRedis(dir, name string) (*server, int, error) {
 		halt:  syscall.SIGTERM,
 		log:   filepath.Join(dir, "redis.log"),
 		path:  "redis-server",
-		args:  []string{"--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no", "--databases", "4096"},
+		args:  []string{"--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no", "--databases", "16384"},
 	}, port, nil
 }
 
@@ -152,7 +152,7 @@ func newPostgres(ctx context.Context, dir, name string, init ...string) (*server
 		as:    as,
 		args: []string{
 			"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", dir,
-			"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200",
+			"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=500",
 		},
 	}, port, nil
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
 // tool is a program that a server needs and the Debian package that brings it.
@@ -37,7 +39,7 @@ func install(ctx context.Context, tools ...tool) error {
 	if err != nil || os.Geteuid() != 0 {
 		return fmt.Errorf("install these first (Debian's package names): %s", names)
 	}
-	unlock, err := lock(filepath.Join(os.TempDir(), "millrace-apt.lock"), true)
+	unlock, err := runfolder.Lock(filepath.Join(os.TempDir(), "millrace-apt.lock"), true)
 	if err != nil {
 		return err
 	}

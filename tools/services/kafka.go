@@ -15,8 +15,10 @@ import (
 	"syscall"
 	"text/template"
 
+	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/certs"
+	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
 var (
@@ -33,11 +35,11 @@ var (
 // kafkaJars is the folder of the jars that pom.xml names. Its name carries the
 // file's digest, so that another version is another folder.
 func kafkaJars() (string, error) {
-	root, err := testkit.ModuleRoot()
+	cache, err := config.CacheDir()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(root, ".cache", "kafka", fmt.Sprintf("%x", sha256.Sum256(kafkaPOM))[:12]), nil
+	return filepath.Join(cache, "kafka", fmt.Sprintf("%x", sha256.Sum256(kafkaPOM))[:12]), nil
 }
 
 // prepareKafka fetches the jars with Maven unless they are there already. Two
@@ -59,7 +61,7 @@ func prepareKafka(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
 		return err
 	}
-	unlock, err := lock(filepath.Join(filepath.Dir(jars), "lock"), true)
+	unlock, err := runfolder.Lock(filepath.Join(filepath.Dir(jars), "lock"), true)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
 // kubeAPIVersion is the line of tools/kubeapi's go.mod that says which API server
@@ -34,7 +36,8 @@ func kubeAPI() (binary, source, version string, err error) {
 		return "", "", "", fmt.Errorf("%s/go.mod names no version of Kubernetes", source)
 	}
 	version = string(found[1])
-	return filepath.Join(root, ".cache", "bin", "kubeapi-"+version), source, version, nil
+	cache, err := config.CacheDir()
+	return filepath.Join(cache, "bin", "kubeapi-"+version), source, version, err
 }
 
 // prepareKubernetes installs etcd and builds the API server, which takes minutes,
@@ -51,7 +54,7 @@ func prepareKubernetes(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(binary), 0o755); err != nil {
 		return err
 	}
-	unlock, err := lock(binary+".lock", true)
+	unlock, err := runfolder.Lock(binary+".lock", true)
 	if err != nil {
 		return err
 	}

@@ -33,13 +33,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
 func main() {
 	// The death signal of the children is tied to the thread that starts them.
 	runtime.LockOSThread()
-	longest := flag.Duration("max", 30*time.Minute, "longest time to serve")
-	prepare := flag.Bool("prepare", false, "install and fetch what is needed, start nothing")
+	longest := flag.Duration("max", 2*time.Hour, "longest time to serve")
+	prepare := flag.Bool("prepare", false, "install and fetch what is needed, start nothing; without names, all that tests need")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *longest)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -59,6 +61,13 @@ func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, ou
 	if err != nil {
 		return err
 	}
+	var lines <-chan string
+	if !prepareOnly {
+		// Also what hangs while it is prepared or started ends with the input.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		lines = read(in, cancel)
+	}
 	for _, r := range recipes {
 		if err := r.prepare(ctx); err != nil {
 			return fmt.Errorf("preparing %s: %w", r.name, err)
@@ -67,11 +76,11 @@ func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, ou
 	if prepareOnly {
 		return nil
 	}
-	folder, err := newFolder()
+	folder, err := runfolder.New(os.TempDir(), "millrace-services-")
 	if err != nil {
 		return err
 	}
-	defer folder.remove()
+	defer func() { err = errors.Join(err, folder.Remove()) }()
 
 	servers := map[string]*server{}
 	defer func() {
@@ -80,7 +89,7 @@ func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, ou
 		}
 	}()
 	for _, r := range recipes {
-		s, line, err := r.build(ctx, folder.path)
+		s, line, err := r.build(ctx, folder.Path)
 		if err != nil {
 			return fmt.Errorf("setting up %s: %w", r.name, err)
 		}
@@ -91,26 +100,28 @@ func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, ou
 		fmt.Fprintln(out, line)
 	}
 	fmt.Fprintln(out, "ready")
-	return serve(ctx, servers, in, out)
+	return serve(ctx, servers, lines, out)
 }
 
-// serve obeys commands until the input ends or ctx does.
-func serve(ctx context.Context, servers map[string]*server, in io.Reader, out io.Writer) error {
+// read passes the lines of the input on, and says when it ends.
+func read(in io.Reader, ended func()) <-chan string {
 	lines := make(chan string)
 	go func() {
-		defer close(lines)
+		defer ended()
 		for sc := bufio.NewScanner(in); sc.Scan(); {
 			lines <- sc.Text()
 		}
 	}()
+	return lines
+}
+
+// serve obeys commands until ctx ends.
+func serve(ctx context.Context, servers map[string]*server, lines <-chan string, out io.Writer) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case line, open := <-lines:
-			if !open {
-				return nil
-			}
+		case line := <-lines:
 			if err := obey(ctx, servers, strings.Fields(line)); err != nil {
 				fmt.Fprintln(out, "error:", err)
 			} else {
@@ -138,6 +149,9 @@ func obey(ctx context.Context, servers map[string]*server, words []string) error
 }
 
 func choose(names []string, prepareOnly bool) ([]recipe, error) {
+	if len(names) == 0 && prepareOnly {
+		return slices.Concat(catalog, onRequest, programs), nil
+	}
 	if len(names) == 0 {
 		return catalog, nil
 	}

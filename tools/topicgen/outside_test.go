@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/tools/npm"
 )
 
 // others is the folder with what other people wrote and the generated files are
@@ -33,38 +34,8 @@ func others(t *testing.T) string {
 }
 
 var installed = sync.OnceValues(func() (string, error) {
-	lock, err := os.ReadFile("npm/package-lock.json")
-	if err != nil {
-		return "", err
-	}
-	cache, err := filepath.Abs(filepath.Join(root, ".cache"))
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, fmt.Sprintf("topicgen-%x", sha256.Sum256(lock))[:21])
-	if _, err := os.Stat(dir); err == nil {
-		return filepath.Join(dir, "node_modules"), nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	work, err := os.MkdirTemp(cache, "fetch-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work)
-	if err := os.CopyFS(work, os.DirFS("npm")); err != nil {
-		return "", err
-	}
-	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = work
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("installing packages with npm: %w: %s", err, out)
-	}
-	if err := os.Rename(work, dir); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "node_modules"), nil
+	dir, err := npm.Install(context.Background(), "topicgen", os.DirFS("npm"))
+	return filepath.Join(dir, "node_modules"), err
 })
 
 func TestTheDocumentIsAsyncAPI(t *testing.T) {

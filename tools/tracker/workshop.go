@@ -1,27 +1,27 @@
 package main
 
 import (
-	"crypto/sha256"
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+
+	"github.com/millrace/millrace/tools/npm"
 )
 
 // sources are what of web/tracker is needed to build and check it.
 var sources = []string{"build.mjs", "eslint.config.js", "package.json", "package-lock.json", "tsconfig.json", "src", "test"}
 
 // workshop is a copy of the sources beside the packages they are built with. The
-// packages stay in .cache, out of the tree that Go's commands walk.
+// packages stay in the user's cache, out of the tree that Go's commands walk.
 type workshop struct{ dir string }
 
 // openWorkshop makes a workshop for the repository at root; the packages are
 // installed once for each lock file.
 func openWorkshop(root string) (*workshop, error) {
-	packages, err := install(root)
+	packages, err := npm.Install(context.Background(), "tracker", os.DirFS(filepath.Join(root, home)))
 	if err != nil {
 		return nil, err
 	}
@@ -55,45 +55,6 @@ func (w *workshop) run(name string, args ...string) error {
 // tool runs a program of one of the packages.
 func (w *workshop) tool(name string, args ...string) error {
 	return w.run("node", slices.Insert(args, 0, filepath.Join("..", "node_modules", name))...)
-}
-
-// install returns a folder of .cache that holds node_modules.
-func install(root string) (string, error) {
-	lock, err := os.ReadFile(filepath.Join(root, home, "package-lock.json"))
-	if err != nil {
-		return "", err
-	}
-	cache, err := filepath.Abs(filepath.Join(root, ".cache"))
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, fmt.Sprintf("tracker-%x", sha256.Sum256(lock))[:20])
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	work, err := os.MkdirTemp(cache, "fetch-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work)
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		if err := copyTo(filepath.Join(work, name), filepath.Join(root, home, name)); err != nil {
-			return "", err
-		}
-	}
-	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = work
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("installing packages with npm: %w: %s", err, out)
-	}
-	// Whoever was first wins: the folders are the same.
-	if err := os.Rename(work, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	return dir, nil
 }
 
 // copyTo copies a file or a folder.

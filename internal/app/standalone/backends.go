@@ -95,7 +95,7 @@ func (b *backends) startClickHouse(ctx context.Context, f *folder, log *slog.Log
 
 // fetch installs the library where later starts find it.
 func fetch(ctx context.Context, notify func(string)) (string, error) {
-	dir, err := chlibrary.UserFolder()
+	dir, err := chlibrary.Folder()
 	if err != nil {
 		return "", err
 	}

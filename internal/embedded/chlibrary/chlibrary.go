@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/millrace/millrace/internal/config"
 )
 
 const (
@@ -23,8 +25,6 @@ const (
 	// EngineVersion is what a person calls it; `SELECT version()` says it whole, which is
 	// not the package's.
 	EngineVersion = "26.7"
-	// Folder is where a repository keeps it, below its root; ignored by git.
-	Folder = ".cache/clickhouse"
 	// downloadMB and unpackedMB are rough sizes, for progress lines.
 	downloadMB, unpackedMB = 170, 570
 )
@@ -54,8 +54,7 @@ func Package(goos, goarch string) (string, error) {
 
 // Find returns the path of the library. A setting is binding: it is a library
 // file, or a folder that npm installed into. Without one these are searched: the
-// program's own folder, Folder in the working directory and in each one above,
-// and the user's cache folder.
+// program's own folder, and Folder.
 func Find(setting string) (string, error) {
 	if setting != "" {
 		return fromSetting(setting)
@@ -89,29 +88,17 @@ func searched() []string {
 	if exe, err := os.Executable(); err == nil {
 		dirs = append(dirs, filepath.Dir(exe))
 	}
-	if dir, err := os.Getwd(); err == nil {
-		for {
-			dirs = append(dirs, filepath.Join(dir, filepath.FromSlash(Folder)))
-			parent := filepath.Dir(dir)
-			if parent == dir {
-				break
-			}
-			dir = parent
-		}
-	}
-	if dir, err := UserFolder(); err == nil {
+	if dir, err := Folder(); err == nil {
 		dirs = append(dirs, dir)
 	}
 	return dirs
 }
 
-// UserFolder is where a program outside a repository keeps the library.
-func UserFolder() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("finding the user's cache folder: %w", err)
-	}
-	return filepath.Join(dir, "millrace", "clickhouse"), nil
+// Folder is where the library of this version is kept for all checkouts and programs
+// of this user.
+func Folder() (string, error) {
+	dir, err := config.CacheDir()
+	return filepath.Join(dir, "clickhouse-"+Version), err
 }
 
 // in returns the library in a folder: directly, or where npm puts it.

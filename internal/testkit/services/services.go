@@ -1,9 +1,10 @@
 // Package services gives tests real servers: Apache Kafka, PostgreSQL, Redis and
 // Kubernetes' API server, started by tools/services.
 //
-// One server of a kind is shared by all tests of a test binary and ends with it;
-// each test gets a topic prefix, or a database, of its own. A test that stops
-// servers takes one for itself with Own. A server that cannot be had fails the
+// One server of a kind is shared by all tests: by those of a whole run, where the run
+// has started one and says so in the environment, else by those of a test binary, with
+// which it ends. Each test gets a topic prefix, or a database, of its own. A test that
+// stops servers takes one for itself with Own. A server that cannot be had fails the
 // test; under -short the tests that ask are left out.
 package services
 
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -33,6 +35,14 @@ const (
 	KindRedis    Kind = "redis"
 	// KindKubernetes is Kubernetes' API server without controllers; for Own.
 	KindKubernetes Kind = "kubernetes"
+)
+
+// AddressEnv begins the names of the variables with the servers of a run: what follows
+// is a line of tools/services, such as KAFKA_BROKERS=127.0.0.1:9092. ProgramEnv is the
+// path of tools/services as a program.
+const (
+	AddressEnv = "MILLRACE_TEST_"
+	ProgramEnv = "MILLRACE_TEST_SERVICES"
 )
 
 // startTimeout allows for a fresh machine, on which packages are installed and
@@ -103,7 +113,11 @@ func launch(kind Kind) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{kind: kind, log: &testkit.Log{}}
-	s.cmd = exec.CommandContext(context.Background(), "go", "run", "./tools/services", string(kind))
+	command := []string{"go", "run", "./tools/services"}
+	if built := os.Getenv(ProgramEnv); built != "" { //nolint:forbidigo // whoever runs the tests has built it
+		command = []string{built}
+	}
+	s.cmd = exec.CommandContext(context.Background(), command[0], append(command[1:], string(kind))...)
 	s.cmd.Dir = root
 	s.cmd.Stderr = s.log
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
@@ -117,6 +131,7 @@ func launch(kind Kind) (*Server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("running tools/services: %w", err)
 	}
+	// The tool ends with its input, also while it installs something.
 	giveUp := time.AfterFunc(startTimeout, func() { s.stdin.Close() })
 	defer giveUp.Stop()
 	for {

@@ -52,7 +52,11 @@ func start() (config *rest.Config, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command("go", "run", "./tools/services", "kubernetes")
+	command := []string{"go", "run", "./tools/services", "kubernetes"}
+	if built := os.Getenv("MILLRACE_TEST_SERVICES"); built != "" {
+		command = []string{built, "kubernetes"}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

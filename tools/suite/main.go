@@ -1,0 +1,144 @@
+// Command suite runs the tests in their tiers, as `make test` and `make test-full` do.
+//
+//	go run ./tools/suite            what must pass before a merge
+//	go run ./tools/suite -full      the quiet tier: race detector everywhere, strict bounds, large numbers
+//	go run ./tools/suite -only processes   the stages whose names contain that
+//
+// It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
+// and Redis for all of them, and hands both to the tests by their environment. Every
+// stage runs, whatever the ones before it found.
+//
+// It promises that what it says last is true and short: which tests failed, and which
+// failed and passed when they were run once more (FLAKY), each with the file that keeps
+// what it printed. The events of go test -json of every stage stay in .cache/tests. It
+// exits with 1 unless each test passed, the second time if not the first.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// Results is where the last run is kept, from the root of the module.
+const results = ".cache/tests"
+
+var errRed = errors.New("not every test passed")
+
+func main() {
+	full := flag.Bool("full", false, "race detector everywhere, then strict bounds and large numbers, three times")
+	only := flag.String("only", "", "run the stages whose names contain this")
+	gotestsum := flag.String("gotestsum", "gotestsum", "path of gotestsum")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *gotestsum, *full, *only, os.Stdout); err != nil {
+		if !errors.Is(err, errRed) {
+			fmt.Fprintln(os.Stderr, "suite:", err)
+		}
+		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
+	}
+}
+
+// run runs the stages and says in the end what they found.
+func run(ctx context.Context, gotestsum string, full bool, only string, out io.Writer) error {
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(root, filepath.FromSlash(results))
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	stages, err := plan(ctx, root, full)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	shared, err := openShared(ctx, root, full)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "== programs built and servers started in %s\n", rounded(time.Since(began)))
+	var all []outcome
+	for i := range stages {
+		s := &stages[i]
+		if strings.Contains(s.name, only) && ctx.Err() == nil {
+			found, err := s.run(ctx, root, folder, gotestsum, shared, out)
+			if err != nil {
+				err = errors.Join(err, shared.Close())
+				return err
+			}
+			all = append(all, found)
+		}
+	}
+	if err := errors.Join(ctx.Err(), shared.Close()); err != nil {
+		return err
+	}
+	return conclude(all, folder, out)
+}
+
+// run runs the packages of a stage and reads what they told.
+func (s *stage) run(ctx context.Context, root, folder, gotestsum string, shared *shared, out io.Writer) (outcome, error) {
+	fmt.Fprintf(out, "== %s: %s\n", s.name, s.about)
+	began := time.Now()
+	events := filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")+".json")
+	cmd := exec.CommandContext(ctx, gotestsum, s.args(events)...)
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.dir))
+	cmd.Env = append(append(cmd.Environ(), shared.env(s.raced)...), s.env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	failed := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](failed); failed != nil && !ended {
+		return outcome{}, fmt.Errorf("running gotestsum: %w", failed)
+	}
+	found, err := readOutcome(events)
+	if err != nil {
+		return outcome{}, err
+	}
+	found.stage, found.red = s.name, failed != nil
+	if !s.rerun { // then it was no second chance that passed
+		found.failed, found.flaky = append(found.failed, found.flaky...), nil
+	}
+	fmt.Fprintf(out, "== %s: %d tests in %d packages, %s\n", s.name, found.tests, found.packages, rounded(time.Since(began)))
+	return found, nil
+}
+
+// conclude tells what failed, keeps what it printed, and is errRed unless all passed.
+func conclude(all []outcome, folder string, out io.Writer) error {
+	var red bool
+	for _, o := range all {
+		for _, t := range o.flaky {
+			fmt.Fprintf(out, "FLAKY\t%s\t%s\n", t, t.keep(folder))
+		}
+	}
+	for _, o := range all {
+		red = red || o.red
+		for _, t := range o.failed {
+			fmt.Fprintf(out, "FAIL\t%s\t%s\n", t, t.keep(folder))
+		}
+		if o.red && len(o.failed) == 0 {
+			fmt.Fprintf(out, "FAIL\t%s, of which no test failed: see above\n", o.stage)
+		}
+	}
+	if red {
+		return errRed
+	}
+	return nil
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Second) }

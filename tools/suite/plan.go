@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// stage is one run of go test over some packages of one module.
+type stage struct {
+	name, about string
+	dir         string   // of the module, from the root
+	packages    []string // as patterns
+	raced       bool
+	serial      bool // one package at a time
+	rerun       bool // what failed, once
+	count       int
+	timeout     time.Duration // of a package
+	env         []string
+}
+
+// most is how many failed tests are run once more: where more fail, they have a cause
+// that is no chance.
+const most = 3
+
+// args are gotestsum's, and behind "--" those of go test.
+func (s *stage) args(events string) []string {
+	args := []string{"--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events}
+	if s.rerun {
+		args = append(args, "--rerun-fails=1", "--rerun-fails-max-failures="+strconv.Itoa(most))
+	}
+	args = append(args, "--packages", strings.Join(s.packages, " "), "--",
+		"-vet=off", "-shuffle=on", "-count="+strconv.Itoa(s.count), "-timeout", s.timeout.String())
+	if s.serial {
+		args = append(args, "-p=1")
+	}
+	if s.raced {
+		// What a test builds itself has no cgo, as everything else.
+		args = append(args, "-race", "-exec", "env CGO_ENABLED=0")
+	}
+	return args
+}
+
+// processes are the folders of tests whose subject runs as processes, and those to
+// which the race detector adds nothing but time. Each one takes the machine for itself.
+// Whatever is not below one of them runs in process.
+var processes = []string{
+	"tests/browser", "tests/bulk", "tests/connections", "tests/control", "tests/deployed", "tests/e2e", "tests/fault",
+	"tests/integration", "tests/limits", "tests/operate", "tests/privacy", "tests/quota", "tests/rangemodel", "tests/watching",
+	"cmd/millrace", "internal/app/standalone", "tools/release", "tools/services",
+}
+
+// module is a module of its own, which ./... does not reach.
+type module struct {
+	dir   string
+	raced bool // one whose code is ours and runs goroutines
+}
+
+var modules = []module{
+	{"sdk/go", true}, {"sdk/topics/go", true}, {"tests/alerts", false}, {"tests/chart", false},
+}
+
+// plan returns the stages. Those of the full run are made of the same packages.
+func plan(ctx context.Context, root string, full bool) ([]stage, error) {
+	here, err := list(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	inside := slices.DeleteFunc(slices.Clone(here), isProcess)
+	outside := slices.DeleteFunc(here, func(p string) bool { return !isProcess(p) })
+	stages := []stage{
+		{
+			name: "in process", about: "race detector, packages side by side",
+			packages: inside, raced: true, timeout: 5 * time.Minute,
+		},
+		{
+			name: "processes", about: "one package at a time, as fast as production; what fails is run once more",
+			packages: outside, serial: true, rerun: true, timeout: 10 * time.Minute,
+		},
+	}
+	for _, m := range modules {
+		stages = append(stages, stage{
+			name: "module " + m.dir, about: "a module of its own", dir: m.dir,
+			packages: []string{"./..."}, raced: m.raced, timeout: 10 * time.Minute,
+		})
+	}
+	for i := range stages {
+		stages[i].count = 1
+		if stages[i].raced {
+			stages[i].env = append(stages[i].env, "CGO_ENABLED=1")
+		}
+	}
+	if full {
+		stages = quiet(stages)
+	}
+	return stages, nil
+}
+
+// quiet makes the full run's stages of the everyday ones: the processes with the race
+// detector besides, and everything three times with the bounds that users were promised.
+func quiet(everyday []stage) []stage {
+	const times = 3
+	var stages []stage
+	for _, s := range everyday {
+		if s.serial {
+			raced := s
+			raced.name, raced.about = s.name+" raced", "race detector, bounds that fit it"
+			raced.raced, raced.rerun, raced.timeout = true, false, time.Hour
+			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", "MILLRACE_TEST_SLACK=10")
+			stages = append(stages, raced)
+			s.about = "strict bounds and large numbers, three times"
+			s.env = append(slices.Clone(s.env), "MILLRACE_TEST_SLACK=1")
+		}
+		s.count, s.rerun, s.timeout = times, false, s.timeout*times*2
+		stages = append(stages, s)
+	}
+	return stages
+}
+
+func isProcess(pkg string) bool {
+	return slices.ContainsFunc(processes, func(folder string) bool {
+		return pkg == modulePath+folder || strings.HasPrefix(pkg, modulePath+folder+"/")
+	})
+}
+
+const modulePath = "github.com/millrace/millrace/"
+
+// list returns the packages of the module that have tests.
+func list(ctx context.Context, root string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing packages: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/millrace/millrace/internal/testkit/programs"
+	"github.com/millrace/millrace/internal/testkit/runfolder"
+	"github.com/millrace/millrace/internal/testkit/services"
+)
+
+// longest bounds the servers of a run, should nobody end them.
+const longest = "12h"
+
+// shared is what the tests of all stages use: programs, servers, and a folder for what
+// they write.
+type shared struct {
+	scratch      *runfolder.Folder
+	plain, raced string // folders of programs; raced is empty unless somebody needs it
+	servers      []string
+	tool         string // tools/services
+
+	stdin io.WriteCloser
+	cmd   *exec.Cmd
+}
+
+// openShared builds the programs and starts the servers. The caller closes it.
+func openShared(ctx context.Context, root string, raced bool) (*shared, error) {
+	s := &shared{}
+	var err error
+	if s.scratch, err = openScratch(); err != nil {
+		return nil, err
+	}
+	err = s.build(ctx, root, raced)
+	if err == nil {
+		err = s.start(ctx, root)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *shared) build(ctx context.Context, root string, raced bool) (err error) {
+	if s.plain, err = programs.Build(ctx, root, false); err != nil {
+		return err
+	}
+	if raced {
+		if s.raced, err = programs.Build(ctx, root, true); err != nil {
+			return err
+		}
+	}
+	// Beside the programs under test, and not one of them.
+	s.tool = filepath.Join(s.plain, "tools", "services")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", s.tool, "./tools/services")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building tools/services: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// start starts the servers and returns when all of them serve.
+func (s *shared) start(ctx context.Context, root string) (err error) {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.tool, "-max", longest)
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+s.scratch.Path)
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("running tools/services: %w", err)
+	}
+	s.cmd = cmd
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if lines.Text() == "ready" {
+			return nil
+		}
+		s.servers = append(s.servers, services.AddressEnv+lines.Text())
+	}
+	return errors.New("tools/services ended before its servers were ready")
+}
+
+// env tells tests where everything is.
+func (s *shared) env(raced bool) []string {
+	folder := s.plain
+	if raced && s.raced != "" {
+		folder = s.raced
+	}
+	return append([]string{
+		"TMPDIR=" + s.scratch.Path, programs.FolderEnv + "=" + folder, services.ProgramEnv + "=" + s.tool,
+	}, s.servers...)
+}
+
+// Close ends the servers and removes the programs and all that was written.
+func (s *shared) Close() error {
+	var err error
+	if s.cmd != nil {
+		err = errors.Join(s.stdin.Close(), s.cmd.Wait())
+	}
+	for _, dir := range []string{s.plain, s.raced} {
+		if dir != "" {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return errors.Join(err, s.scratch.Remove())
+}
