@@ -20,9 +20,9 @@ const (
 	probeTime    = time.Second // for that
 )
 
-// newBreaker returns the breaker of a Runner. It counts whether the server answers:
-// an exception is an answer, but for that of one which is going down. A caller that went away and a queue of our own say
-// nothing about the server, and are not counted at all.
+// newBreaker returns the breaker of a Runner. It counts whether the server answers: an
+// exception is an answer, but for that of one which is going down. A caller that went
+// away and a queue of our own say nothing about the server, and are not counted at all.
 func newBreaker() *gobreaker.CircuitBreaker[*analytics.Table] {
 	return gobreaker.NewCircuitBreaker[*analytics.Table](gobreaker.Settings{
 		Name: "clickhouse-reads", Timeout: breakerPause,
