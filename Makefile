@@ -17,6 +17,9 @@ SEEDS   ?= 50
 REAL_SEEDS ?= 5
 MINUTES ?= 5
 ROWS    ?= 100000000
+ONLY    ?=
+PACKAGES ?=
+TIMES   ?= 1
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
@@ -64,8 +67,8 @@ services: ## Start real Kafka, PostgreSQL and Redis on loopback until Ctrl-C
 	@go run ./tools/services
 
 .PHONY: test
-test: prepare ## Run every test, also against real Kafka, PostgreSQL and Redis
-	@go run ./tools/suite -gotestsum $(GOTESTSUM)
+test: prepare ## Run every test, also against real Kafka, PostgreSQL and Redis (ONLY=tier, PACKAGES=…,…, TIMES=…)
+	@go run ./tools/suite -gotestsum $(GOTESTSUM) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES)
 
 .PHONY: test-full
 test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times

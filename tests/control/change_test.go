@@ -1,18 +1,13 @@
 package control_test
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/website"
-	"github.com/millrace/millrace/tests/harness"
 )
 
 func TestChangeIsKnownEverywhereAtOnce(t *testing.T) {
@@ -96,39 +91,25 @@ func rotatedClientID(t *testing.T, s *stage) {
 	s.expectOf(t, s.edges(), "the new client id", "", "?website_id="+is.ClientID, http.StatusOK, since, 2*atOnce)
 }
 
-// publishedWebsite asks the query host alone: it lists websites.
+// publishedWebsite asks the query host alone, without a credential: what everybody may
+// ask is its matter.
 func publishedWebsite(t *testing.T, s *stage) {
 	w := s.site(t, s.organizationID)
-	_, secret := s.key(t, s.organizationID)
-	for _, public := range []bool{true, false} {
-		if _, err := s.sites().Publish(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: w.ID}, public, operator); err != nil {
+	query, hosts := "?website_id="+w.ID, []*host{s.query()}
+	s.expectOf(t, hosts, "a website, before it is published", "", query, http.StatusUnauthorized, time.Now(), patient)
+	for _, step := range []struct {
+		what   string
+		public bool
+		want   int
+	}{
+		{"a published website", true, http.StatusOK},
+		{"a website that is public no more", false, http.StatusUnauthorized},
+	} {
+		if _, err := s.sites().Publish(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: w.ID}, step.public, operator); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, atOnce, func() error { return s.lists(t.Context(), secret, w.ID, public) })
+		s.expectOf(t, hosts, step.what, "", query, step.want, time.Now(), atOnce)
 	}
-}
-
-// lists returns an error unless the query host lists a website as public, or not.
-func (s *stage) lists(ctx context.Context, key, websiteID string, public bool) error {
-	a, err := harness.Get(ctx, s.query().base+"/v1/query/websites", key)
-	if err != nil {
-		return err
-	}
-	var list struct {
-		Websites []struct {
-			ID       string `json:"id"`
-			IsPublic bool   `json:"isPublic"`
-		} `json:"websites"`
-	}
-	if err := json.Unmarshal(a.Body, &list); err != nil || a.Status != http.StatusOK {
-		return fmt.Errorf("the list of websites: %d %s, %w", a.Status, a.Body, err)
-	}
-	for _, w := range list.Websites {
-		if w.ID == websiteID && w.IsPublic == public {
-			return nil
-		}
-	}
-	return fmt.Errorf("website %s is not listed with isPublic %t: %s", websiteID, public, a.Body)
 }
 
 func deletedOrganization(t *testing.T, s *stage) {

@@ -33,7 +33,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ownBinaries, err = programs.Build(context.Background(), root, Raced)
+	ownBinaries, err = programs.Build(context.Background(), root, "", Raced)
 	return ownBinaries, err
 })
 

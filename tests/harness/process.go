@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/embedded/chserver"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -67,6 +68,10 @@ func newProcess(tb testing.TB, path string, args []string, settings map[string]s
 	tb.Cleanup(func() {
 		if p.cmd != nil {
 			p.Stop(tb)
+		}
+		// It starts the embedded server again and goes on, so that no answer may show it.
+		if p.log.Contains(chserver.DiedMessage) {
+			tb.Errorf("under %s the embedded ClickHouse died", p.name)
 		}
 	})
 	return p

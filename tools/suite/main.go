@@ -3,6 +3,7 @@
 //	go run ./tools/suite            what must pass before a merge
 //	go run ./tools/suite -full      the quiet tier: race detector everywhere, strict bounds, large numbers
 //	go run ./tools/suite -only processes   the stages whose names contain that
+//	go run ./tools/suite -packages tests/e2e,tests/fault -times 10   some packages, ten times, none run again
 //
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
 // and Redis for all of them, and hands both to the tests by their environment. Every
@@ -36,14 +37,25 @@ const results = ".cache/tests"
 
 var errRed = errors.New("not every test passed")
 
+// choice is what somebody wants to be run.
+type choice struct {
+	full     bool
+	only     string // part of the names of stages
+	packages string // parts of the names of packages of the module, with commas between
+	times    int    // of each test; above 1 nothing is run again
+}
+
 func main() {
-	full := flag.Bool("full", false, "race detector everywhere, then strict bounds and large numbers, three times")
-	only := flag.String("only", "", "run the stages whose names contain this")
+	var c choice
+	flag.BoolVar(&c.full, "full", false, "race detector everywhere, then strict bounds and large numbers, three times")
+	flag.StringVar(&c.only, "only", "", "run the stages whose names contain this")
+	flag.StringVar(&c.packages, "packages", "", "run the packages whose paths contain one of these, with commas between")
+	flag.IntVar(&c.times, "times", 1, "run each test so often; above 1 nothing is run again")
 	gotestsum := flag.String("gotestsum", "gotestsum", "path of gotestsum")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *gotestsum, *full, *only, os.Stdout); err != nil {
+	if err := run(ctx, *gotestsum, c, os.Stdout); err != nil {
 		if !errors.Is(err, errRed) {
 			fmt.Fprintln(os.Stderr, "suite:", err)
 		}
@@ -52,7 +64,7 @@ func main() {
 }
 
 // run runs the stages and says in the end what they found.
-func run(ctx context.Context, gotestsum string, full bool, only string, out io.Writer) error {
+func run(ctx context.Context, gotestsum string, c choice, out io.Writer) error {
 	root, err := testkit.ModuleRoot()
 	if err != nil {
 		return err
@@ -64,12 +76,15 @@ func run(ctx context.Context, gotestsum string, full bool, only string, out io.W
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	stages, err := plan(ctx, root, full)
+	stages, err := plan(ctx, root, c.full)
 	if err != nil {
 		return err
 	}
+	if stages, err = c.of(stages); err != nil {
+		return err
+	}
 	began := time.Now()
-	shared, err := openShared(ctx, root, full)
+	shared, err := openShared(ctx, root, c.full)
 	if err != nil {
 		return err
 	}
@@ -77,7 +92,7 @@ func run(ctx context.Context, gotestsum string, full bool, only string, out io.W
 	var all []outcome
 	for i := range stages {
 		s := &stages[i]
-		if strings.Contains(s.name, only) && ctx.Err() == nil {
+		if ctx.Err() == nil {
 			found, err := s.run(ctx, root, folder, gotestsum, shared, out)
 			if err != nil {
 				err = errors.Join(err, shared.Close())
@@ -127,7 +142,7 @@ func conclude(all []outcome, folder string, out io.Writer) error {
 		}
 	}
 	for _, o := range all {
-		red = red || o.red
+		red = red || o.red || len(o.failed) > 0
 		for _, t := range o.failed {
 			fmt.Fprintf(out, "FAIL\t%s\t%s\n", t, t.keep(folder))
 		}

@@ -81,6 +81,11 @@ type history struct {
 	ends    []string
 	printed []string
 	current strings.Builder
+
+	// Of a package only: how many tests failed in the run that goes on, and whether one
+	// of its runs failed without any: it did not build, fell, hung, or its TestMain failed.
+	failing int
+	outside bool
 }
 
 func judge(events io.Reader) (outcome, error) {
@@ -112,6 +117,14 @@ func judge(events io.Reader) (outcome, error) {
 				of(name{e.Package, test}).current.WriteString(e.Output)
 			}
 		case "pass", "fail", "skip":
+			if e.Action == "fail" {
+				p := of(name{e.Package, ""})
+				p.outside = p.outside || (e.Test == "" && p.failing == 0)
+				p.failing++
+			}
+			if e.Test == "" {
+				h.failing = 0
+			}
 			h.ends = append(h.ends, e.Action)
 			h.printed = append(h.printed, h.current.String())
 			h.current.Reset()
@@ -129,7 +142,8 @@ func parent(test string) string {
 
 // settle sorts out who failed: once and for all, or only the first time. Of a package
 // that hung or fell the package itself is told: which of its tests never ended, and
-// which ran at that moment, stands in what it printed.
+// which ran at that moment, stands in what it printed. No second run makes up for that:
+// what failed there is not what is run again.
 func settle(all map[name]*history) outcome {
 	var o outcome
 	worse := map[name]bool{} // has one below it that failed
@@ -149,11 +163,11 @@ func settle(all map[name]*history) outcome {
 		case parent(n.test) == "":
 			o.tests++
 		}
-		if !slices.Contains(h.ends, "fail") || worse[n] {
+		if !slices.Contains(h.ends, "fail") || (worse[n] && !h.outside) {
 			continue
 		}
 		t := tested{n.pkg, n.test, h.printed}
-		if len(h.ends) > 0 && h.ends[len(h.ends)-1] == "pass" {
+		if h.ends[len(h.ends)-1] == "pass" && !h.outside {
 			o.flaky = append(o.flaky, t)
 		} else {
 			o.failed = append(o.failed, t)

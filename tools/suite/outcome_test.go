@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +54,13 @@ func TestWhatFailedIsToldFromWhatFailedOnce(t *testing.T) {
 		},
 		"one that hung, with its package": {events("run p TestA", "run p TestB", "pass p TestB", "fail p"), []string{"p"}, nil},
 		"a package that does not build":   {events("output p  no such thing", "fail p"), []string{"p"}, nil},
-		"a test that is left out":         {events("skip p TestA", "pass p"), nil, nil},
+		"a package whose TestMain failed, and passed when run once more": {
+			events("pass p TestA", "fail p", "pass p TestA", "pass p"), []string{"p"}, nil,
+		},
+		"a package whose TestMain failed after one of its tests had, in another run": {
+			events("fail p TestA", "fail p", "pass p TestA", "fail p", "pass p TestA", "pass p"), []string{"p"}, []string{"p\tTestA"},
+		},
+		"a test that is left out": {events("skip p TestA", "pass p"), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +113,9 @@ func TestARedRunEndsWithTheNamesOfWhatFailed(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if err := conclude([]outcome{{failed: got.failed}}, t.TempDir(), io.Discard); !errors.Is(err, errRed) {
+		t.Errorf("where go test's exit says that all is well, the error is %v", err)
+	}
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "FAIL\tp\tTestA\t") || !strings.HasPrefix(lines[1], "FAIL\tprocesses") {
 		t.Errorf("the last lines are %q", lines)
 	}
@@ -139,5 +150,41 @@ func TestEveryTestIsInOneTier(t *testing.T) {
 		if _, err := os.Stat("../../" + folder); err != nil {
 			t.Errorf("the processes tier lists what is not there: %v", err)
 		}
+	}
+}
+
+// What is promised has to be asserted somewhere as it was promised: once with nothing
+// beside it, by each package.
+func TestTheFullRunAssertsEveryPromiseAsItWasGiven(t *testing.T) {
+	t.Parallel()
+	stages, err := plan(t.Context(), "../..", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stages {
+		raced := strings.HasSuffix(s.name, " raced")
+		if strict := slices.Contains(s.env, "MILLRACE_TEST_SLACK=1"); strict == raced || s.rerun || (strict && !s.serial) {
+			t.Errorf("%s: strict %v, run again %v, one package at a time %v", s.name, strict, s.rerun, s.serial)
+		}
+	}
+}
+
+func TestSomePackagesCanBeChosen(t *testing.T) {
+	t.Parallel()
+	stages, err := plan(t.Context(), "../..", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := choice{packages: "tests/e2e,internal/event", times: 3}.of(stages)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%d stages, %v", len(got), err)
+	}
+	for i, want := range []string{modulePath + "internal/event", modulePath + "tests/e2e"} {
+		if s := got[i]; !slices.Contains(s.packages, want) || len(s.packages) > 3 || s.count != 3 || s.rerun {
+			t.Errorf("stage %q has %v, %d times, run again %v", s.name, s.packages, s.count, s.rerun)
+		}
+	}
+	if got, err := (choice{only: "processes", packages: "internal/event"}).of(stages); err == nil {
+		t.Errorf("nothing to run is %v and no error", got)
 	}
 }

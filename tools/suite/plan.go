@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // stage is one run of go test over some packages of one module.
@@ -101,7 +103,8 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 }
 
 // quiet makes the full run's stages of the everyday ones: the processes with the race
-// detector besides, and everything three times with the bounds that users were promised.
+// detector besides, and everything three times, one package at a time, with the bounds
+// that users were promised.
 func quiet(everyday []stage) []stage {
 	const times = 3
 	var stages []stage
@@ -110,15 +113,41 @@ func quiet(everyday []stage) []stage {
 			raced := s
 			raced.name, raced.about = s.name+" raced", "race detector, bounds that fit it"
 			raced.raced, raced.rerun, raced.timeout = true, false, time.Hour
-			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", "MILLRACE_TEST_SLACK=10")
+			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", testkit.SlackEnv+"=10")
 			stages = append(stages, raced)
-			s.about = "strict bounds and large numbers, three times"
-			s.env = append(slices.Clone(s.env), "MILLRACE_TEST_SLACK=1")
 		}
+		s.about, s.serial = "one package at a time, strict bounds and large numbers, three times", true
+		s.env = append(slices.Clone(s.env), testkit.SlackEnv+"=1")
 		s.count, s.rerun, s.timeout = times, false, s.timeout*times*2
 		stages = append(stages, s)
 	}
 	return stages
+}
+
+// of returns those of the stages, with those of their packages, that were chosen.
+func (c choice) of(stages []stage) ([]stage, error) {
+	var chosen []stage
+	for _, s := range stages {
+		if !strings.Contains(s.name, c.only) {
+			continue
+		}
+		if c.packages != "" {
+			s.packages = slices.DeleteFunc(slices.Clone(s.packages), func(pkg string) bool {
+				return !slices.ContainsFunc(strings.Split(c.packages, ","), func(part string) bool { return strings.Contains(pkg, part) })
+			})
+		}
+		if len(s.packages) == 0 {
+			continue
+		}
+		if c.times > 1 {
+			s.count, s.timeout, s.rerun = s.count*c.times, s.timeout*time.Duration(c.times), false
+		}
+		chosen = append(chosen, s)
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no stage has %q in its name and packages with %q in theirs", c.only, c.packages)
+	}
+	return chosen, nil
 }
 
 func isProcess(pkg string) bool {

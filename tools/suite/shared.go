@@ -48,11 +48,11 @@ func openShared(ctx context.Context, root string, raced bool) (*shared, error) {
 }
 
 func (s *shared) build(ctx context.Context, root string, raced bool) (err error) {
-	if s.plain, err = programs.Build(ctx, root, false); err != nil {
+	if s.plain, err = programs.Build(ctx, root, s.scratch.Path, false); err != nil {
 		return err
 	}
 	if raced {
-		if s.raced, err = programs.Build(ctx, root, true); err != nil {
+		if s.raced, err = programs.Build(ctx, root, s.scratch.Path, true); err != nil {
 			return err
 		}
 	}
@@ -102,16 +102,11 @@ func (s *shared) env(raced bool) []string {
 	}, s.servers...)
 }
 
-// Close ends the servers and removes the programs and all that was written.
+// Close ends the servers and removes the programs with all else that was written.
 func (s *shared) Close() error {
 	var err error
 	if s.cmd != nil {
 		err = errors.Join(s.stdin.Close(), s.cmd.Wait())
-	}
-	for _, dir := range []string{s.plain, s.raced} {
-		if dir != "" {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
 	}
 	return errors.Join(err, s.scratch.Remove())
 }

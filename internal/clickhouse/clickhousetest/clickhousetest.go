@@ -8,7 +8,7 @@
 // The server starts with the first test that asks for a database, serves all
 // tests of the binary, and is gone when they end. Should it die meanwhile, for which
 // no test has a reason, the binary fails, whatever its tests say. Where the server is
-// not installed a test fails with what to run; only under -short is it left out.
+// not installed a test fails with what to run. Under -short it is left out.
 package clickhousetest
 
 import (
@@ -47,14 +47,14 @@ var shared struct {
 	err    error
 }
 
-// Main runs the tests of a binary and stops the server that they started. The
-// binary fails when the server died under them. It never returns.
+// Main runs the tests of a binary and stops the server that they started. It panics
+// when the server died under them, because whoever runs failed tests again leaves a panic
+// as it is. Otherwise it never returns.
 func Main(m interface{ Run() int }) {
 	chserver.RunIfChild()
 	code := m.Run()
 	if err := stop(); err != nil {
-		fmt.Fprintf(os.Stderr, "FAIL: the server of %s: %v\n", filepath.Base(os.Args[0]), err)
-		code = max(code, 1)
+		panic(fmt.Sprintf("the server of %s: %v", filepath.Base(os.Args[0]), err))
 	}
 	os.Exit(code)
 }
@@ -76,10 +76,11 @@ func Database(tb testing.TB) config.ClickHouse {
 // Server returns the server that the tests of this binary share.
 func Server(tb testing.TB) *chserver.Server {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs ClickHouse, which -short leaves out")
+	}
 	shared.once.Do(start)
 	switch {
-	case errors.Is(shared.err, chlibrary.ErrMissing) && testing.Short():
-		tb.Skip("the ClickHouse library is not installed; run make clickhouse")
 	case errors.Is(shared.err, chlibrary.ErrMissing):
 		tb.Fatal("the ClickHouse library is not installed; run make clickhouse")
 	case shared.err != nil:
@@ -109,7 +110,7 @@ func serverIn(dir string) chserver.Config {
 // settings of the former. Nobody has a password.
 func Users(tb testing.TB, grants map[string][]string) config.ClickHouse {
 	tb.Helper()
-	Server(tb) // leaves out, or fails, without the library
+	Server(tb) // leaves out under -short, or fails without the library
 	cfg := serverIn(tb.TempDir())
 	cfg.Users = grants
 	server, err := chserver.Start(tb.Context(), cfg)

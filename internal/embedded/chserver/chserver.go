@@ -40,6 +40,10 @@ const (
 	maxFailures = 5
 )
 
+// DiedMessage is in what is logged of each death, for who watches the log of a program
+// that embeds the server.
+const DiedMessage = "embedded ClickHouse died"
+
 // Config says which server to run, and where.
 type Config struct {
 	// Listen and HTTPListen are loopback addresses, host:port; port 0 takes a
@@ -233,7 +237,7 @@ func (s *Server) supervise(ctx context.Context, c *child) {
 		reason := c.lastWords()
 		_, log := epitaph(c.log.written())
 		s.note(reason, log)
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse died; starting it again",
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, DiedMessage+"; starting it again",
 			slog.String("reason", reason), slog.String("log", log), slog.Int("deaths", soon))
 		if !pause(ctx, min(backOff(soon), longestPause)) {
 			return

@@ -27,9 +27,10 @@ const FolderEnv = "MILLRACE_TEST_PROGRAMS"
 // linkTimeout bounds the wait for somebody else who builds the programs.
 const linkTimeout = 15 * time.Minute
 
-// Build returns a new folder with the programs of the module at root, with the race
-// detector or without. The caller removes it.
-func Build(ctx context.Context, root string, race bool) (dir string, err error) {
+// Build returns a new folder below parent, or where temporary files lie if that is empty,
+// with the programs of the module at root, with the race detector or without. The caller
+// removes it.
+func Build(ctx context.Context, root, parent string, race bool) (dir string, err error) {
 	cache, err := config.CacheDir()
 	if err != nil {
 		return "", err
@@ -53,10 +54,10 @@ func Build(ctx context.Context, root string, race bool) (dir string, err error) 
 	if err := Into(ctx, root, kept, race); err != nil {
 		return "", err
 	}
-	if dir, err = os.MkdirTemp("", "millrace-bin-"); err != nil {
+	if dir, err = os.MkdirTemp(parent, "millrace-bin-"); err != nil {
 		return "", err
 	}
-	return dir, copyAll(dir, kept)
+	return dir, copyAll(dir, kept, filepath.Join(root, "cmd"))
 }
 
 // Into brings the programs in a folder up to date. flags are of go build.
@@ -78,8 +79,9 @@ func Into(ctx context.Context, root, dir string, race bool, flags ...string) err
 	return nil
 }
 
-func copyAll(to, from string) error {
-	entries, err := os.ReadDir(from)
+// copyAll copies the programs whose sources there are: others are of other times.
+func copyAll(to, from, sources string) error {
+	entries, err := os.ReadDir(sources)
 	for _, e := range entries {
 		err = errors.Join(err, copyFile(filepath.Join(to, e.Name()), filepath.Join(from, e.Name())))
 	}
