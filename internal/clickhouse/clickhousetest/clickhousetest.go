@@ -54,7 +54,7 @@ func Main(m interface{ Run() int }) {
 	chserver.RunIfChild()
 	code := m.Run()
 	if err := stop(); err != nil {
-		panic(fmt.Sprintf("the server of %s: %v", filepath.Base(os.Args[0]), err))
+		panic(fmt.Sprintf("the server of %s: %v", filepath.Base(os.Args[0]), err)) //nolint:forbidigo // see above
 	}
 	os.Exit(code)
 }
