@@ -103,10 +103,11 @@ func (r *refuser) next(packet []byte) (proto.Error, bool) {
 func TestASinkWaitsOutAServerThatIsGoingDown(t *testing.T) {
 	t.Parallel()
 	going := []proto.Error{proto.ErrAborted, proto.ErrAborted, proto.ErrTooManySimultaneousQueries, proto.ErrMemoryLimitExceeded, proto.ErrNetworkError, proto.ErrTimeoutExceeded}
+	migrated := migrated(t) // which the checks only read
 	for _, word := range []string{"getSetting(", "system.settings", "schema_migrations", "system.columns", "system.databases"} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
-			cfg, r := refused(t, migrated(t), word, going...)
+			cfg, r := refused(t, migrated, word, going...)
 			log := testkit.NewLog(t, "log")
 			if err := lifecycle.AwaitServers(t.Context(), log.Logger(), new(lifecycle.Readiness), Awaited(cfg, CheckExactness)); err != nil {
 				t.Errorf("the wait ends with %v", err)
@@ -123,10 +124,11 @@ func TestASinkWaitsOutAServerThatIsGoingDown(t *testing.T) {
 
 func TestASettingThatTheProfileForbidsEndsASink(t *testing.T) {
 	t.Parallel()
+	migrated := migrated(t)
 	for _, code := range []proto.Error{proto.ErrReadonly, proto.ErrSettingConstraintViolation, proto.ErrUnknownSetting} {
 		t.Run(strconv.Itoa(int(code)), func(t *testing.T) {
 			t.Parallel()
-			cfg, _ := refused(t, migrated(t), "getSetting(", code)
+			cfg, _ := refused(t, migrated, "getSetting(", code)
 			err := lifecycle.AwaitServers(t.Context(), testkit.NewLog(t, "log").Logger(), new(lifecycle.Readiness), Awaited(cfg, CheckExactness))
 			if !errors.Is(err, ErrInexact) || !strings.Contains(err.Error(), "user default may not set insert_deduplication_token to \"a token\"") {
 				t.Errorf("the wait ends with %v, want ErrInexact with the user and the setting", err)

@@ -79,6 +79,7 @@ func checkInexact(t *testing.T, err error, want string) {
 // embedded server has one user, so the session plays the profile.
 func TestSettingsThatAUserMayNotChangeAreNamed(t *testing.T) {
 	t.Parallel()
+	cfg := migrated(t) // only the sessions differ
 	for _, tc := range []struct{ name, session, want string }{
 		{"other values that may be changed", "SET async_insert = 1, insert_deduplicate = 0, deduplicate_insert = 'disable'", ""},
 		{"readonly, but for settings", "SET readonly = 2", ""},
@@ -86,7 +87,6 @@ func TestSettingsThatAUserMayNotChangeAreNamed(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := migrated(t)
 			c, err := Dial(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -79,9 +79,9 @@ func TestEveryFieldOfTheWebHasAColumn(t *testing.T) {
 			e.Web.Set(record.WebNumber(n), float64(n+1))
 		}
 	})
+	cfg := migrated(t)
 	for table, topic := range map[*Table]string{&Events: record.TopicEvents, &Errors: record.TopicErrors, &Vitals: record.TopicVitals} {
-		cfg := migrated(t)
-		insertTo(t, cfg, topic, "1", e)
+		insertTo(t, cfg, topic, table.Name, e)
 		for n := range record.NumWebTexts {
 			for _, c := range table.Columns {
 				if c.Name == webTexts[n].name {

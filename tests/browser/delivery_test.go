@@ -14,8 +14,10 @@ import (
 )
 
 func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
+	t.Parallel()
 	for name, refusal := range map[string]int{"no answer": 0, "503": 503, "429": 429, "408": 408, "425": 425} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			host := newRecorder(t)
 			refused := 0
 			host.answers(func(request) (int, string) {
@@ -44,6 +46,7 @@ func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 }
 
 func TestWhatIsRefusedForGoodIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	host.answers(func(r request) (int, string) {
 		if r.path == "/track" {
@@ -68,6 +71,7 @@ func TestWhatIsRefusedForGoodIsNotSentAgain(t *testing.T) {
 }
 
 func TestOneBadEventDoesNotTakeOthersWithIt(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	host.answers(func(r request) (int, string) {
 		for _, e := range r.items {
@@ -96,6 +100,7 @@ func TestOneBadEventDoesNotTakeOthersWithIt(t *testing.T) {
 }
 
 func TestARetryAfterIsObeyed(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	var refused time.Time
 	host.answers(func(request) (int, string) {
@@ -123,6 +128,7 @@ func TestARetryAfterIsObeyed(t *testing.T) {
 
 // While the host is away a visitor goes from page to page, and closes the last one.
 func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	host.answers(func(request) (int, string) { return 0, "" })
 	shop := newSite(t, host.tag(`data-initial-retry-delay="60000"`))
@@ -176,6 +182,7 @@ func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
 }
 
 func TestLargeEventsAreSplitAndArriveWhenThePageIsLeft(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-batch-timeout="60000" data-batch-size="100"`))
 	v := newVisitor(t)
@@ -199,6 +206,7 @@ func TestLargeEventsAreSplitAndArriveWhenThePageIsLeft(t *testing.T) {
 }
 
 func TestAPageWhoseStorageIsBlockedIsCountedAllTheSame(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	v := newVisitor(t)
@@ -221,6 +229,7 @@ func TestAPageWhoseStorageIsBlockedIsCountedAllTheSame(t *testing.T) {
 }
 
 func TestTwoTagsOfOneWebsiteCountOnce(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	tag := host.tag("")
 	shop := newSite(t, tag+tag+strings.Replace(tag, "web_1", "web_2", 1))

@@ -23,6 +23,7 @@ func only(e item, fields ...string) item {
 }
 
 func TestLinksToElsewhereAreToldHoweverTheyAreFollowed(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-outgoing-links`))
 	v := newVisitor(t)
@@ -56,6 +57,7 @@ func TestLinksToElsewhereAreToldHoweverTheyAreFollowed(t *testing.T) {
 }
 
 func TestEventsOfThePagesOwnMaking(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	early := `<script>window.millrace = window.millrace || {q: []}; millrace.q.push(["track", "early", {n: 1}])</script>`
 	shop := newSite(t, early+strings.Replace(host.tag(`data-track-attributes`), "tracker.js", "tracker.js?globals=compat,other.x,also$", 1))
@@ -105,6 +107,7 @@ func TestEventsOfThePagesOwnMaking(t *testing.T) {
 }
 
 func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-errors`))
 	v := newVisitor(t)
@@ -139,6 +142,7 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 }
 
 func TestAPageSendsFiftyDifferentErrorsAtMost(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-errors`))
 	v := newVisitor(t)
@@ -150,6 +154,7 @@ func TestAPageSendsFiftyDifferentErrorsAtMost(t *testing.T) {
 }
 
 func TestVitalsAndEngagementAreMeasuredByTheSecondFile(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-web-vitals data-track-engagement`))
 	v := newVisitor(t)
@@ -202,6 +207,7 @@ func TestVitalsAndEngagementAreMeasuredByTheSecondFile(t *testing.T) {
 }
 
 func TestWhoSignsInIsToldOnceAndStaysWithEveryEvent(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-anonymize-visitor-ids="auto"`))
 	v := newVisitor(t)
@@ -235,6 +241,7 @@ func TestWhoSignsInIsToldOnceAndStaysWithEveryEvent(t *testing.T) {
 }
 
 func TestAVisitorIsHandedOverByAnotherSiteOfTheOwner(t *testing.T) {
+	t.Parallel()
 	const anon, session = "anon_11111111-2222-4333-8444-555555555555", "sess_11111111-2222-4333-8444-666666666666"
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))

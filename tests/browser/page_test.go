@@ -25,6 +25,7 @@ func wantID(t *testing.T, e item, field, prefix string) {
 }
 
 func TestAPageViewTellsWhichPageAndWhoSeesIt(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	v := newVisitor(t)
@@ -66,6 +67,7 @@ func TestAPageViewTellsWhichPageAndWhoSeesIt(t *testing.T) {
 }
 
 func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	v := newVisitor(t)
@@ -95,6 +97,7 @@ func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
 }
 
 func TestThePagesOfAnApplicationAreViewsAndEachIsLeft(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-mask-patterns='["/users/*"]' data-skip-patterns="/admin/**"`))
 	v := newVisitor(t)
@@ -137,6 +140,7 @@ func TestThePagesOfAnApplicationAreViewsAndEachIsLeft(t *testing.T) {
 }
 
 func TestRoutesBehindAHashArePagesWhereAskedFor(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-hash-changes`))
 	v := newVisitor(t)
@@ -151,6 +155,7 @@ func TestRoutesBehindAHashArePagesWhereAskedFor(t *testing.T) {
 }
 
 func TestAPageFromTheBrowsersCacheIsAViewAgain(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	v := newVisitor(t)
@@ -176,6 +181,7 @@ func TestAPageFromTheBrowsersCacheIsAViewAgain(t *testing.T) {
 }
 
 func TestAnExitTellsTimeDepthAndInteractions(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	// A strict policy hides the origin of what is sent while a page is left by
@@ -203,6 +209,7 @@ func TestAnExitTellsTimeDepthAndInteractions(t *testing.T) {
 }
 
 func TestEachStretchOfTimeOnAPageIsToldOnce(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	v := newVisitor(t)

@@ -30,6 +30,7 @@ func (v *visitor) stored() string {
 }
 
 func TestNothingIsSentOrStoredAfterAnOptOut(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, strings.Replace(host.tag(`data-track-errors data-track-web-vitals`), "tracker.js", "tracker.js?globals=compat", 1))
 	v := newVisitor(t)
@@ -63,6 +64,7 @@ func TestNothingIsSentOrStoredAfterAnOptOut(t *testing.T) {
 }
 
 func TestAnOptOutFromAnotherTrackerIsRespectedUnderItsName(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, strings.Replace(host.tag(""), "tracker.js", "tracker.js?globals=compat", 1))
 	v := newVisitor(t)
@@ -76,6 +78,7 @@ func TestAnOptOutFromAnotherTrackerIsRespectedUnderItsName(t *testing.T) {
 }
 
 func TestSwitchesAndSignals(t *testing.T) {
+	t.Parallel()
 	const dnt, gpc = `Object.defineProperty(navigator, "doNotTrack", {value: "1"})`, `Object.defineProperty(navigator, "globalPrivacyControl", {value: true})`
 	for name, tc := range map[string]struct {
 		attributes, signal string
@@ -91,6 +94,7 @@ func TestSwitchesAndSignals(t *testing.T) {
 		"no signal":                       {`data-respect-dnt data-respect-gpc`, ``, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			host := newRecorder(t)
 			shop := newSite(t, host.tag(tc.attributes))
 			v := newVisitor(t)
@@ -113,6 +117,7 @@ func TestSwitchesAndSignals(t *testing.T) {
 }
 
 func TestTheSecondFileIsRefusedWhenItIsNotTheOneItShouldBe(t *testing.T) {
+	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-web-vitals`))
 	host.spoil()

@@ -15,7 +15,16 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) { harness.MainBeside(browsing{m}, 4) }
+
+// browsing ends the browser after the tests.
+type browsing struct{ m *testing.M }
+
+// Run runs the tests.
+func (b browsing) Run() int {
+	defer endChromium()
+	return b.m.Run()
+}
 
 // visitorAddr is the public address under which a proxy presents the visitor.
 const visitorAddr = "91.198.174.192" // in the Netherlands
@@ -48,6 +57,7 @@ func query(ctx context.Context, s *harness.System, types ...string) (map[string]
 }
 
 func TestAPageWithThePrintedTagShowsUpInQueries(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out under -short: runs programs against real servers")
 	}

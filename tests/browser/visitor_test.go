@@ -2,6 +2,9 @@ package browser
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,22 +18,15 @@ import (
 // within is how long anything may take on a machine that is busy with other tests.
 const within = 60 * time.Second
 
-// visitor is somebody with a browser of their own, and the tab they look at.
-type visitor struct {
-	t     *testing.T
-	tab   context.Context //nolint:containedctx // chromedp keeps the tab there
-	other context.Context //nolint:containedctx // a tab that stays empty
-}
+// endChromium ends the browser, once there is one.
+var endChromium = func() {}
 
-// newVisitor starts a browser, which ends with the test.
-func newVisitor(t *testing.T) *visitor {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("left out under -short: needs Chromium")
-	}
+// chromium is the one browser that all visitors share: to start one takes longer than
+// most of the tests.
+var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := testkit.Program("chromium")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, // the profile is chromedp's own, which it removes once nobody writes there any more
@@ -38,23 +34,42 @@ func newVisitor(t *testing.T) *visitor {
 		chromedp.Flag("disable-features", "Translate,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable"),
 		chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1200, 800),
 	)
-	allocator, release := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	t.Cleanup(release)
-	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithLogf(t.Logf))
-	t.Cleanup(cancel)
+	allocator, release := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithLogf(func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "Chromium: "+format+"\n", args...)
+	}))
+	endChromium = func() { cancel(); release() }
+	// Its first tab stays empty: a browser whose last tab is closed ends.
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("starting Chromium: %v", err)
+		return nil, fmt.Errorf("starting Chromium: %w", err)
 	}
-	v := &visitor{t: t, tab: ctx}
-	v.do(chromedp.EmulateViewport(1200, 800))
-	// A browser whose last tab is closed ends, so there is another.
-	other, cancel := chromedp.NewContext(ctx)
+	return ctx, nil
+})
+
+// visitor is somebody whose cookies, storage and cache nobody else has, and the tab
+// they look at.
+type visitor struct {
+	t   *testing.T
+	tab context.Context //nolint:containedctx // chromedp keeps the tab there
+}
+
+// newVisitor opens a window, which closes with the test.
+func newVisitor(t *testing.T) *visitor {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out under -short: needs Chromium")
+	}
+	browser, err := chromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	v.other = other
-	if err := chromedp.Do(other); err != nil {
-		t.Fatalf("opening another tab: %v", err)
+	if err := chromedp.Do(tab); err != nil {
+		t.Fatalf("opening a window: %v", err)
 	}
-	v.do(command(page.BringToFront, cdp.Empty{}))
+	v := &visitor{t: t, tab: tab}
+	v.do(chromedp.EmulateViewport(1200, 800), command(page.BringToFront, cdp.Empty{}))
 	return v
 }
 

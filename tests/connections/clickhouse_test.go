@@ -10,6 +10,7 @@ import (
 )
 
 func TestClickHouseIsReachedOverTLS(t *testing.T) {
+	t.Parallel()
 	folder := certs.Temp(t).Folder() // the engine of the tests has no port for TLS
 	cfg := clickhousetest.Database(t)
 	cfg.Addr = []string{folder.Decrypt(t, cfg.Addr[0], true)}

@@ -12,6 +12,7 @@ import (
 const wrongPassword = "not-the-password"
 
 func TestKafkaIsReachedInEveryWay(t *testing.T) {
+	t.Parallel()
 	k := services.Own(t, services.KindKafkaTLS).SecuredKafka(t)
 	password := written(t, "alice-secret")
 	ways := map[string]config.Kafka{"in the clear": k.Plain, "encrypted": k.Encrypted, "with a client certificate": k.Mutual}

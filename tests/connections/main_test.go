@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) { harness.MainBeside(m, 4) }
 
 // soon is when a start has told what does not fit: before anybody has looked away.
 const soon = 15 * time.Second

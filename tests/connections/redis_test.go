@@ -12,6 +12,7 @@ import (
 )
 
 func TestRedisIsReachedOverTLS(t *testing.T) {
+	t.Parallel()
 	folder, at := services.Own(t, services.KindRedisTLS).Secured(t)
 	u, err := url.Parse(at[0])
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestPostgreSQLIsReachedOverTLS(t *testing.T) {
+	t.Parallel()
 	folder, at := services.Own(t, services.KindPostgresTLS).Secured(t)
 	u, err := url.Parse(at[0])
 	if err != nil {

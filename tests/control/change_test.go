@@ -8,19 +8,19 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/tests/harness"
 )
 
+// TestChangeIsKnownEverywhereAtOnce holds with an embedded broker and SQLite;
+// TestChangesSurviveWhateverIsAway has the real servers.
 func TestChangeIsKnownEverywhereAtOnce(t *testing.T) {
-	for name, backends := range map[string]func(*testing.T) backends{"embedded": embedded, "real": realServers} {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t, backends(t))
-			for name, test := range map[string]func(*testing.T, *stage){
-				"revoked key": revokedKey, "rotated key": rotatedKey, "new key": newKey,
-				"client id": rotatedClientID, "published website": publishedWebsite, "organization": deletedOrganization,
-			} {
-				t.Run(name, func(t *testing.T) { test(t, s) })
-			}
-		})
+	harness.Beside(t)
+	s := newStage(t, embedded(t))
+	for name, test := range map[string]func(*testing.T, *stage){
+		"revoked key": revokedKey, "rotated key": rotatedKey, "new key": newKey,
+		"client id": rotatedClientID, "published website": publishedWebsite, "organization": deletedOrganization,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
 }
 

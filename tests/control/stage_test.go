@@ -32,7 +32,8 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// Four systems at a time: they wait, each for something that is away.
+func TestMain(m *testing.M) { harness.MainBeside(m, 4) }
 
 const (
 	patient = time.Minute // for what has no limit of its own
@@ -66,14 +67,41 @@ func embedded(t *testing.T) backends {
 	return backends{kafka: cfg, storeURL: "sqlite:" + filepath.Join(testkit.ShortDir(t), "meta.db")}
 }
 
-// realServers are Apache Kafka, PostgreSQL and Redis of the test's own.
-func realServers(t *testing.T) backends {
+// realServers are Apache Kafka, PostgreSQL and Redis. Those that the steps take away are
+// the test's own.
+func realServers(t *testing.T, steps []step) backends {
 	t.Helper()
-	b := backends{
-		kafkaServer: services.Own(t, services.KindKafka), storeServer: services.Own(t, services.KindPostgres),
-		redisServer: services.Own(t, services.KindRedis),
+	var b backends
+	var kinds []services.Kind
+	var to []**services.Server
+	for _, step := range steps {
+		switch step.name {
+		case kafkaAway.name:
+			kinds, to = append(kinds, services.KindKafka), append(to, &b.kafkaServer)
+		case storeAway.name:
+			kinds, to = append(kinds, services.KindPostgres), append(to, &b.storeServer)
+		case redisAway.name:
+			kinds, to = append(kinds, services.KindRedis), append(to, &b.redisServer)
+		}
 	}
-	b.kafka, b.storeURL, b.redisURL = b.kafkaServer.Kafka(), b.storeServer.Database(t), b.redisServer.Redis(t)
+	for i, server := range services.OwnAll(t, kinds...) {
+		*to[i] = server
+	}
+	if b.kafkaServer != nil {
+		b.kafka = b.kafkaServer.Kafka()
+	} else {
+		b.kafka = services.Kafka(t)
+	}
+	if b.storeServer != nil {
+		b.storeURL = b.storeServer.Database(t)
+	} else {
+		b.storeURL = services.Postgres(t)
+	}
+	if b.redisServer != nil {
+		b.redisURL = b.redisServer.Redis(t)
+	} else {
+		b.redisURL = services.Redis(t)
+	}
 	return b
 }
 
@@ -131,6 +159,7 @@ func newStage(t *testing.T, b backends) *stage {
 		"KAFKA_BROKERS": b.kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": b.kafka.TopicPrefix,
 		"KAFKA_PARTITIONS": strconv.Itoa(b.kafka.Partitions), "KAFKA_REPLICATION": strconv.Itoa(b.kafka.Replication),
 		"STORE_URL": b.storeURL, "REDIS_URL": b.redisURL, "REDIS_TIMEOUT": "5s",
+		"SINK_GROUP":      b.kafka.TopicPrefix + "sink",
 		"CLICKHOUSE_ADDR": analytics.Addr[0], "CLICKHOUSE_DATABASE": analytics.Database,
 		// A cache that is told of changes relies on it for long, and Kafka may stand still
 		// for some seconds.
@@ -141,17 +170,16 @@ func newStage(t *testing.T, b backends) *stage {
 	for i, role := range []harness.Role{harness.Edge, harness.Edge, harness.Query} {
 		s.hosts = append(s.hosts, newHost(t, fmt.Sprintf("%s %d", role, i), role, settings))
 	}
-	sink := harness.NewProcess(t, string(harness.Sink), nil, settings)
-	sink.Launch(t)
+	processes := []*harness.Process{harness.NewProcess(t, string(harness.Sink), nil, settings)}
 	for _, h := range s.hosts {
-		h.WaitReady(t)
+		processes = append(processes, h.Process)
 	}
-	sink.WaitReady(t)
+	harness.StartAll(t, processes...)
 	s.awaitFollowing(t)
 	return s
 }
 
-// newHost launches one of the three processes.
+// newHost describes one of the three processes.
 func newHost(t *testing.T, name string, role harness.Role, settings map[string]string) *host {
 	t.Helper()
 	base := testkit.FreeAddr(t)
@@ -166,7 +194,6 @@ func newHost(t *testing.T, name string, role harness.Role, settings map[string]s
 		h.body = `{"name":"signup"}`
 	}
 	h.Process = harness.NewProcess(t, string(role), nil, settings)
-	h.Launch(t)
 	return h
 }
 

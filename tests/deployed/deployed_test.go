@@ -22,11 +22,13 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) { harness.MainBeside(m, 2) }
 
 func TestWhatTheChartRendersTakesAnEventAndAnswersForIt(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
-	deploy(t, "production", plain(t))
+	manifests := rendering(t, "production")
+	deploy(t, manifests, newCluster(t, services.Own(t, services.KindKubernetes)), plain(t))
 }
 
 func leaveOutWhenShort(t *testing.T) {
@@ -36,12 +38,11 @@ func leaveOutWhenShort(t *testing.T) {
 	}
 }
 
-// deploy runs what the chart renders for a file of values, sends an event, and waits
-// until it is counted. It returns the settings of the daemons.
-func deploy(t *testing.T, values string, here machine) (daemons map[string]map[string]string) {
+// deploy runs what the chart renders, sends an event, and waits until it is counted. It
+// returns the settings of the daemons.
+func deploy(t *testing.T, manifests func() []object, kube *cluster, here machine) (daemons map[string]map[string]string) {
 	t.Helper()
-	objects := rendered(t, values)
-	kube := newCluster(t)
+	objects := manifests()
 	kube.apply(t, objects)
 	for _, job := range jobs(objects) {
 		run(t, kube, job, job.settings(t, objects, here))

@@ -15,8 +15,11 @@ import (
 // else runs, against servers that let nobody in without TLS and a password, and some of
 // them nobody without a certificate.
 func TestEverythingIsEncryptedOnItsWay(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
-	for program, settings := range deploy(t, "external", secured(t)) {
+	manifests := rendering(t, "external")
+	own := services.OwnAll(t, services.KindKafkaTLS, services.KindPostgresTLS, services.KindRedisTLS, services.KindKubernetes)
+	for program, settings := range deploy(t, manifests, newCluster(t, own[3]), secured(t, own[0], own[1], own[2])) {
 		for name, want := range map[string]string{
 			"KAFKA_TLS_ENABLED": "true", "CLICKHOUSE_TLS_ENABLED": "true", "STORE_TLS_ENABLED": "true", "REDIS_TLS_ENABLED": "true",
 			"KAFKA_SASL_MECHANISM": "scram-sha-512",
@@ -29,11 +32,11 @@ func TestEverythingIsEncryptedOnItsWay(t *testing.T) {
 }
 
 // secured returns what the manifests need to reach servers that encrypt.
-func secured(t *testing.T) machine {
+func secured(t *testing.T, kafkaServer, store, limits *services.Server) machine {
 	t.Helper()
-	kafka := services.Own(t, services.KindKafkaTLS).SecuredKafka(t)
-	postgres, postgresAt := services.Own(t, services.KindPostgresTLS).Secured(t)
-	redis, redisAt := services.Own(t, services.KindRedisTLS).Secured(t)
+	kafka := kafkaServer.SecuredKafka(t)
+	postgres, postgresAt := store.Secured(t)
+	redis, redisAt := limits.Secured(t)
 	clickhouse, own := clickhousetest.Database(t), certs.Temp(t).Folder()
 	clickhouse.Addr = []string{own.Decrypt(t, clickhouse.Addr[0], false)} // the engine of the tests has no port for TLS
 	here := machine{

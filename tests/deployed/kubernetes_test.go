@@ -25,9 +25,9 @@ type cluster struct {
 	client                *http.Client
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, server *services.Server) *cluster {
 	t.Helper()
-	u, err := url.Parse(services.Own(t, services.KindKubernetes).Address())
+	u, err := url.Parse(server.Address())
 	if err != nil {
 		t.Fatal(err)
 	}

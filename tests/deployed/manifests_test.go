@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -77,8 +78,12 @@ type machine struct {
 	files map[string]map[string]string
 }
 
-// rendered returns the manifests of the chart for a file of values.
-func rendered(t *testing.T, values string) []object {
+// linking is held by who runs the program that renders: the next one finds it linked.
+var linking sync.Mutex
+
+// rendering begins to render the chart for a file of values, which takes a while where
+// the program is still to be built. What it returns waits for the manifests.
+func rendering(t *testing.T, values string) (manifests func() []object) {
 	t.Helper()
 	root, err := testkit.ModuleRoot()
 	if err != nil {
@@ -86,14 +91,27 @@ func rendered(t *testing.T, values string) []object {
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./render", values)
 	cmd.Dir = filepath.Join(root, "tests", "chart")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("rendering %s: %v\n%s", values, err, &said)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	ended := make(chan error, 1)
+	go func() {
+		linking.Lock()
+		defer linking.Unlock()
+		ended <- cmd.Run()
+	}()
+	return func() []object {
+		t.Helper()
+		if err := <-ended; err != nil {
+			t.Fatalf("rendering %s: %v\n%s", values, err, &said)
+		}
+		return decoded(t, &out)
 	}
+}
+
+func decoded(t *testing.T, manifests io.Reader) []object {
+	t.Helper()
 	var all []object
-	for docs := yaml.NewDecoder(bytes.NewReader(out)); ; {
+	for docs := yaml.NewDecoder(manifests); ; {
 		var node yaml.Node
 		if err := docs.Decode(&node); errors.Is(err, io.EOF) {
 			return all

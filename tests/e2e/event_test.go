@@ -13,7 +13,7 @@ import (
 var visible = testkit.Promised(3 * time.Second)
 
 func TestAnEventIsQueriedBackWithinThreeSecondsAndCountsOnce(t *testing.T) {
-	inBothModesAlone(t, func(t *testing.T, s *harness.System) {
+	inBothModesInTime(t, func(t *testing.T, s *harness.System) {
 		at := time.Now().UnixMilli()
 		event := func(id string) string {
 			return fmt.Sprintf(`{"name":"screen_view","eventId":%q,"path":"/","timestamp":%d}`, id, at)
@@ -27,12 +27,8 @@ func TestAnEventIsQueriedBackWithinThreeSecondsAndCountsOnce(t *testing.T) {
 		s.MustTrack(t, event("second"))
 		testkit.Eventually(t, visible, func() error { return s.Counts(t.Context(), 2) })
 
-		for _, p := range s.Processes() {
-			p.Stop(t)
-		}
-		for _, p := range s.Processes() {
-			p.Start(t)
-		}
+		harness.StopAll(t, s.Processes()...)
+		harness.StartAll(t, s.Processes()...)
 		if err := s.Counts(t.Context(), 2); err != nil {
 			t.Errorf("after a restart: %v", err)
 		}

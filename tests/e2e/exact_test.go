@@ -50,9 +50,7 @@ func TestEventsAreQueriedBackExactlyWhenEdgeAndSinkAreKilledMeanwhile(t *testing
 			for _, p := range victims {
 				p.Kill(t)
 			}
-			for _, p := range victims {
-				p.Start(t)
-			}
+			harness.StartAll(t, victims...)
 		}
 		if err := <-sent; err != nil {
 			t.Fatal(err)

@@ -6,7 +6,8 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// Four tests at a time: they wait for programs and servers to start and to end.
+func TestMain(m *testing.M) { harness.MainBeside(m, 4) }
 
 var modes = []harness.Mode{harness.Standalone, harness.Split}
 
@@ -24,13 +25,16 @@ func inBothModes(t *testing.T, body func(t *testing.T, s *harness.System)) {
 	}
 }
 
-// inBothModesAlone is inBothModes for what holds within a promised time: no other
-// test takes the machine meanwhile.
-func inBothModesAlone(t *testing.T, body func(t *testing.T, s *harness.System)) {
+// inBothModesInTime is inBothModes for what holds within a promised time.
+func inBothModesInTime(t *testing.T, body func(t *testing.T, s *harness.System)) {
 	t.Helper()
 	leaveOutWhenShort(t)
+	harness.Beside(t)
 	for _, mode := range modes {
-		t.Run(string(mode), func(t *testing.T) { body(t, harness.New(t, mode, harness.Options{})) })
+		t.Run(string(mode), func(t *testing.T) {
+			harness.Beside(t)
+			body(t, harness.New(t, mode, harness.Options{}))
+		})
 	}
 }
 

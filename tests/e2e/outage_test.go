@@ -91,9 +91,9 @@ func TestKnownKeysAreServedWhileTheMetadataStoreIsAway(t *testing.T) {
 	})
 }
 
-// It runs alone: what is promised is a time, and what an edge occupies.
 func TestWithoutBrokerEventsAreRefusedInTimeAndMemoryStaysBounded(t *testing.T) {
 	leaveOutWhenShort(t)
+	harness.Beside(t)
 	s := harness.New(t, harness.Split, harness.Options{OwnServers: true, Settings: map[string]string{
 		"INGEST_DEADLINE": deadline.String(), "KAFKA_MAX_BUFFERED_BYTES": "16777216",
 	}})

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // packers compress, under the names of Content-Encoding.
@@ -112,14 +113,18 @@ func TestHostileBodiesAreRefusedAndNothingOfThemIsStored(t *testing.T) {
 	t.Parallel()
 	e := newHost(t).run(t)
 	const million = 1 << 20
+	bomb := 16 << 10 // KiB, eight times what a host takes; whoever packs it does most of the work
+	if testkit.Strict() {
+		bomb *= 8
+	}
 	many := strings.Repeat(pack(t, "gzip", " ", 1<<10), 20_000)
 	for _, tc := range []struct {
 		name, encoding, body string
 		want                 int
 	}{
-		{"gzip bomb", "gzip", pack(t, "gzip", strings.Repeat(" ", 1024), million/8), 413},
-		{"brotli bomb", "br", pack(t, "br", strings.Repeat(" ", 1024), million/8), 413},
-		{"zstd bomb", "zstd", pack(t, "zstd", strings.Repeat(" ", 1024), million/8), 413},
+		{"gzip bomb", "gzip", pack(t, "gzip", strings.Repeat(" ", 1024), bomb), 413},
+		{"brotli bomb", "br", pack(t, "br", strings.Repeat(" ", 1024), bomb), 413},
+		{"zstd bomb", "zstd", pack(t, "zstd", strings.Repeat(" ", 1024), bomb), 413},
 		{"zstd window of 1 GiB", "zstd", wideZstd, 400},
 		{"gzip of many members", "gzip", many, 413},
 		{"gzip in gzip, told once", "gzip", pack(t, "gzip", pack(t, "gzip", `{"name":"a"}`, 1), 1), 400},

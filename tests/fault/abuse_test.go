@@ -87,7 +87,7 @@ func TestWhoAbusesAnEdgeIsRefusedAndNobodyElseNotices(t *testing.T) {
 		x := s.newTarget(nil)
 		request := x.request(x.fixture.SecondWebsiteID, "v")
 		x.warm(request)
-		base := x.steady(long(10*time.Second), request)
+		base := x.steady(brief(10*time.Second), request)
 		t.Logf("without abuse: %s", base)
 		for i, a := range attacks(t) {
 			ctx, stop := context.WithCancel(t.Context())
@@ -98,11 +98,7 @@ func TestWhoAbusesAnEdgeIsRefusedAndNobodyElseNotices(t *testing.T) {
 			if a.flood {
 				others = x.requestOf(x.fixture.ForeignKey, x.fixture.ForeignWebsiteID, fmt.Sprint("v", i))
 			}
-			each := 10 * time.Second
-			if !thorough() {
-				each = 1500 * time.Millisecond
-			}
-			during := x.steady(each, others)
+			during := x.steady(brief(10*time.Second), others)
 			stop()
 			attacking.Wait()
 			now, _ := peakBytes(x.cmd.Process.Pid, true)

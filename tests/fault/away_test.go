@@ -52,7 +52,7 @@ func (x *target) steady(d time.Duration, request func([]byte, int) []byte) *tall
 // Redis answers nothing, on connections that stay open: edges decide by themselves,
 // as fast as ever, and admit no more than each the whole limit.
 func TestARedisThatAnswersNothingSlowsNobodyDown(t *testing.T) {
-	tr := trial{fault: "F17 Redis black hole", point: "60 s", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
+	tr := trial{fault: "F17 Redis black hole", point: "60 s", on: kfakeOnly, few: 1, alone: exacting(), once: true, body: func(t *testing.T, s *stage) {
 		at, err := url.Parse(services.Redis(t))
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestARedisThatAnswersNothingSlowsNobodyDown(t *testing.T) {
 func TestWhileTheStoreIsAwayTheKnownAreServedAndNobodyIsTurnedDown(t *testing.T) {
 	for _, kind := range []faultproxy.Kind{faultproxy.Refuse, faultproxy.BlackHole} {
 		t.Run(kind.String(), func(t *testing.T) {
-			tr := trial{fault: "F18 metadata store away", point: kind.String(), on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
+			tr := trial{fault: "F18 metadata store away", point: kind.String(), on: kfakeOnly, few: 1, alone: exacting(), once: true, body: func(t *testing.T, s *stage) {
 				direct := services.Postgres(t)
 				at, err := url.Parse(direct)
 				if err != nil {

@@ -16,13 +16,14 @@ const crashFault = "F4 sink killed"
 
 // A sink that is killed anywhere leaves nothing missing and nothing doubled.
 func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
 	for _, at := range append([]sink.Point{midStream}, sink.Points...) {
 		t.Run(string(at), func(t *testing.T) {
 			on := realToo()
 			if at == sink.PointInserted {
 				on = bothBrokers
 			}
-			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, each: 1, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, each: 1, waits: at == sink.PointRevoking, body: func(_ *testing.T, s *stage) {
 				s.crash(at, locks{})
 				s.judge()
 			}}

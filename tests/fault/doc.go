@@ -12,6 +12,16 @@
 // sink, and talk to ClickHouse through a faultproxy. Brokers are kfake, or real
 // Apache Kafka where the test's name says so.
 //
+// The ClickHouse behind the proxies belongs to this test binary alone: it starts with
+// the first trial and ends with the last, and no other package's tests reach it. The
+// trials share it, each with a database and a proxy of its own; one that kills a server
+// has its own. Should the shared one die in the middle of a trial, which none has a
+// reason for, it is started again and trials may well end as they should; the binary
+// ends with a panic all the same, which nobody runs again (package clickhousetest).
+//
+// A few trials run beside each other, and beside them a few of those that mostly wait.
+// Those that measure the machine, or count what the server counts for all, run alone.
+//
 //	go test ./tests/fault                                  a few seeds of each
 //	go test ./tests/fault -seeds 50 -report fault.md       many, and a report
 //	go test ./tests/fault -run 'TestX/kfake' -seed 17      one again

@@ -166,6 +166,7 @@ var produceFaults = []struct {
 // Whatever a broker does to a publication, what was acknowledged is in the log, a
 // refusal comes in time, and sending it again doubles nothing.
 func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	for _, fault := range produceFaults {
 		t.Run(fault.name, func(t *testing.T) {
 			tr := trial{fault: "F2 produce fails", point: fault.name, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {

@@ -44,6 +44,7 @@ var lockTests = []struct {
 			s.send(s.different(200))
 			s.store(left) // so that each partition has a committed offset
 			s.send(s.different(900))
+			s.settings.Sink.Session = 4 * time.Second // the group waits for the dead one so long
 			s.spawnSink(order{Deed: doKill, At: sink.PointInserted, Nth: 2, Locks: left}).killed()
 			s.store(left)
 		},
@@ -81,6 +82,7 @@ var lockTests = []struct {
 }
 
 func TestEachLockAloneStopsItsFaultAndNothingElseDoes(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
 	for _, l := range lockTests {
 		t.Run(l.lock, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,10 +28,35 @@ var (
 func TestMain(m *testing.M) {
 	runIfChild()
 	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		flag.Set("test.parallel", "4") // runs wait more than they work
-	}
+	makeRoom()
 	clickhousetest.Main(reporting{m})
+}
+
+// room is where trials run: so many at a time, and beside them some of those that
+// mostly wait for time to pass, which begin at once and not when all others are done.
+var room struct{ busy, waiting chan struct{} }
+
+func makeRoom() {
+	busy, waiting := 3, 3 // trials wait more than they work
+	f := flag.Lookup("test.parallel")
+	if f.Value.String() != f.DefValue {
+		fmt.Sscan(f.Value.String(), &busy)
+	}
+	room.busy, room.waiting = make(chan struct{}, busy), make(chan struct{}, waiting)
+	if thorough() {
+		room.waiting = room.busy // hundreds of one kind
+	}
+	flag.Set("test.parallel", "1000") // whoever is parallel waits for room instead
+}
+
+// enter waits for room; leave makes it again.
+func enter(waits bool) (leave func()) {
+	into := room.busy
+	if waits {
+		into = room.waiting
+	}
+	into <- struct{}{}
+	return func() { <-into }
 }
 
 // reporting writes the report after the tests.
@@ -52,6 +78,10 @@ func (r reporting) Run() int {
 
 // thorough reports whether many seeds were asked for.
 func thorough() bool { return *seedsFlag > 0 }
+
+// exacting reports whether what takes time is measured, or bounded as users were
+// promised it.
+func exacting() bool { return thorough() || testkit.Strict() }
 
 func leaveOutWhenShort(t *testing.T) {
 	t.Helper()
@@ -77,6 +107,7 @@ type trial struct {
 	few   int // seeds on kfake of a plain test run
 	each  int // one of how many seeds asked for; 0 is one of ten
 	alone bool
+	waits bool                          // mostly for sessions and outages to end
 	kafka func(testing.TB) config.Kafka // makes the real brokers; nil for those that all share
 	once  bool                          // its schedule is always the same: one seed is all
 	body  func(*testing.T, *stage)
@@ -112,6 +143,8 @@ func (tr *trial) run(t *testing.T) {
 	if !tr.alone {
 		t.Parallel()
 	}
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, b := range []struct {
 		name  string
 		kind  brokers
@@ -120,30 +153,43 @@ func (tr *trial) run(t *testing.T) {
 		{"kfake", kfakeOnly, tr.seeds()},
 		{"kafka", kafkaOnly, max(1, *realSeedsFlag)},
 	} {
-		if tr.on&b.kind == 0 {
-			continue
+		if tr.on&b.kind != 0 {
+			tr.start(&all, func() {
+				t.Run(b.name, func(t *testing.T) { tr.runSeeds(t, b.name, tr.brokers(b.kind), b.seeds) })
+			})
 		}
-		t.Run(b.name, func(t *testing.T) {
-			for i := range b.seeds {
-				seed := uint64(i + 1)
-				if *seedFlag != 0 {
-					if i > 0 {
-						break
-					}
-					seed = *seedFlag
-				}
-				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-					if !tr.alone {
-						t.Parallel()
-					}
-					var s *stage
-					t.Cleanup(func() { outcomes.add(tr, b.name, s, t.Failed()) })
-					s = newStage(t, seed, tr.brokers(b.kind))
-					tr.body(t, s)
-				})
-			}
+	}
+}
+
+func (tr *trial) runSeeds(t *testing.T, on string, brokers func(testing.TB) config.Kafka, seeds int) {
+	t.Helper()
+	first := uint64(1)
+	if *seedFlag != 0 {
+		first, seeds = *seedFlag, min(1, seeds)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for i := range uint64(seeds) {
+		seed := first + i
+		tr.start(&all, func() {
+			defer enter(tr.waits)() // before the test begins, so that its time is its own
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				var s *stage
+				t.Cleanup(func() { outcomes.add(tr, on, s, t.Failed()) })
+				s = newStage(t, seed, brokers)
+				tr.body(t, s)
+			})
 		})
 	}
+}
+
+// start runs f beside others, or at once where the trial is alone.
+func (tr *trial) start(all *sync.WaitGroup, f func()) {
+	if tr.alone {
+		f()
+		return
+	}
+	all.Go(f)
 }
 
 // realToo is kfake, and real Kafka too where many seeds were asked for, or promises are

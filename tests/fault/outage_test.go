@@ -84,6 +84,7 @@ const ignored = "SELECT toInt64(ifNull((SELECT value FROM system.events WHERE ev
 
 // Whatever the network does to inserts and their answers, the table is exact.
 func TestANetworkThatFailsInEveryWayChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, r := range []faultproxy.Rule{
 		{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: 3000, Times: 4},
 		{Kind: faultproxy.CutRequest, Match: intoLedger, Times: 3},
@@ -196,8 +197,11 @@ const fullOutage = 10 * time.Minute
 // ClickHouse is away while events keep coming: the sink keeps its partitions,
 // holds no more than its budget, and writes nothing off.
 func TestWhileClickHouseIsAwayTheSinkKeepsItsPartitionsAndItsBudget(t *testing.T) {
-	tr := trial{fault: "F8 ClickHouse away", point: "under load", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+	tr := trial{fault: "F8 ClickHouse away", point: "under load", on: kfakeOnly, few: 1, waits: true, body: func(t *testing.T, s *stage) {
 		away, rate := 5*time.Second, 100
+		if !exacting() {
+			away, rate = 2*time.Second, 250 // as many events
+		}
 		if s.seed == 1 && thorough() {
 			away = *outageFlag
 		}
@@ -285,6 +289,7 @@ var refusals = []struct {
 // What the server refuses for now is sent again until it is taken; nothing is
 // written off, nothing is doubled by what a refused insert had done already.
 func TestWhatTheServerRefusesForNowIsStoredOnceItCan(t *testing.T) {
+	t.Parallel()
 	for _, r := range refusals {
 		t.Run(r.point, func(t *testing.T) {
 			tr := trial{fault: "F9 server refuses", point: r.point, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
@@ -351,12 +356,16 @@ var errNotYet = errors.New("not yet")
 
 // load sends events at a steady rate until it is ended.
 func (s *stage) load(perTick int) (end func()) {
+	every := 20 * time.Millisecond
+	if !exacting() {
+		every = 100 * time.Millisecond
+	}
 	stop := make(chan struct{})
 	// Of its own, so that the test's schedule stays that of its seed.
 	m := maker{rng: rand.New(rand.NewPCG(s.seed, 5)), prefix: "l"}
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(20 * time.Millisecond)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			if err := s.publish(s.t.Context(), m.events(perTick)); err != nil {

@@ -26,6 +26,7 @@ const (
 // Offsets that somebody sets back by hand, under the same epoch: the ledger says
 // how the ranges were cut, so the server knows their tokens.
 func TestOffsetsThatAreSetBackByHandChangeNothing(t *testing.T) {
+	t.Parallel()
 	for _, age := range []struct {
 		name   string
 		millis int64
@@ -56,6 +57,7 @@ func TestOffsetsThatAreSetBackByHandChangeNothing(t *testing.T) {
 // A replay on purpose, under a new epoch, stores everything again: FINAL is as it
 // was, the days are listed as dirty, and a rebuild makes the rollups exact.
 func TestAReplayListsItsDaysAndARebuildMakesThemExact(t *testing.T) {
+	t.Parallel()
 	for _, age := range []struct {
 		name   string
 		millis int64

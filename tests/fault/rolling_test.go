@@ -205,6 +205,7 @@ func (f *fleet) smooth() {
 // With instance ids no partition moves; without, each sink that stays gives up
 // partitions at most once for each one that is restarted, when that comes back.
 func TestARollingRestartOfEdgesAndSinksIsHardlyNoticed(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		point string
 		named bool

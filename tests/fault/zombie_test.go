@@ -24,13 +24,14 @@ const (
 // A sink that is stopped while another one takes over, and then goes on, changes
 // nothing.
 func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, at := range sink.Points {
 		t.Run(string(at), func(t *testing.T) {
 			on := realToo()
 			if at == sink.PointRecorded {
 				on = bothBrokers
 			}
-			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, each: 5, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, each: 5, waits: at == sink.PointRevoking, body: func(_ *testing.T, s *stage) {
 				s.zombie(at, locks{})
 				s.judge()
 			}}
@@ -103,9 +104,10 @@ func (s *stage) members(n int) {
 // in: what the worker then commits would count, although somebody else owns the
 // partition.
 func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, at := range sink.Points {
 		t.Run(string(at), func(t *testing.T) {
-			tr := trial{fault: rejoinFault, point: string(at), on: kfakeOnly, few: 1, each: 5, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: rejoinFault, point: string(at), on: kfakeOnly, few: 1, each: 5, waits: true, body: func(_ *testing.T, s *stage) {
 				s.rejoin(at, locks{})
 				s.judge()
 			}}
@@ -223,6 +225,7 @@ func (s *stage) evict(member string) {
 func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
+	defer enter(true)()
 	// A machine that is too busy for the schedule gets other tries; that it works out
 	// once is enough.
 	const tries = 10
@@ -243,6 +246,7 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
+	defer enter(false)()
 	// Ranges that are cut anew may happen to be the same, so there is more than one try.
 	const tries = 10
 	for seed := range uint64(tries) {

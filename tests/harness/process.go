@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -77,6 +78,32 @@ func newProcess(tb testing.TB, path string, args []string, settings map[string]s
 	return p
 }
 
+// StartAll starts daemons together and returns when all are ready. When the test ends
+// they are asked to end together too, because each one waits a while for what is on its
+// way to it.
+func StartAll(tb testing.TB, all ...*Process) {
+	tb.Helper()
+	tb.Cleanup(func() { StopAll(tb, all...) })
+	for _, p := range all {
+		p.Launch(tb)
+	}
+	for _, p := range all {
+		p.WaitReady(tb)
+	}
+}
+
+// StopAll asks those that run to end, together, and expects each to end well.
+func StopAll(tb testing.TB, all ...*Process) {
+	tb.Helper()
+	var wg sync.WaitGroup
+	for _, p := range all {
+		if p.cmd != nil {
+			wg.Go(func() { p.Stop(tb) })
+		}
+	}
+	wg.Wait()
+}
+
 // Start starts the daemon and returns when it is ready to serve.
 func (p *Process) Start(tb testing.TB) {
 	tb.Helper()
@@ -136,9 +163,11 @@ func (p *Process) Kill(tb testing.TB) {
 	}
 }
 
-// Stop asks the daemon to end and expects it to end well.
+// Stop asks the daemon to end and expects it to end well. Connections that no test uses
+// are let go before, or it would wait whether a request is on its way on them.
 func (p *Process) Stop(tb testing.TB) {
 	tb.Helper()
+	Client.CloseIdleConnections()
 	if err := p.end(syscall.SIGTERM); err != nil {
 		tb.Errorf("stopping %s: %v\n%s", p.name, err, p.log)
 	}

@@ -95,9 +95,6 @@ func (r *Release) launch(tb testing.TB, s *System) {
 	tb.Helper()
 	for _, role := range []Role{Edge, Sink, Query} {
 		s.processes[role] = r.Process(tb, s, string(role))
-		s.processes[role].Launch(tb)
 	}
-	for _, p := range s.Processes() {
-		p.WaitReady(tb)
-	}
+	StartAll(tb, s.Processes()...)
 }

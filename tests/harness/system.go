@@ -1,8 +1,10 @@
 package harness
 
 import (
+	"flag"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,14 +28,42 @@ const (
 )
 
 // Main runs the tests of a binary that uses this package. It never returns.
-func Main(m *testing.M) { clickhousetest.Main(cleaning{m}) }
+func Main(m interface{ Run() int }) { clickhousetest.Main(cleaning{m: m}) }
 
-type cleaning struct{ m *testing.M }
+// MainBeside is Main for tests that wait for processes more than they work: as many
+// parallel ones as it says run at the same time, however few cores there are, unless
+// somebody says -parallel.
+func MainBeside(m interface{ Run() int }, tests int) { clickhousetest.Main(cleaning{m, tests}) }
+
+type cleaning struct {
+	m      interface{ Run() int }
+	beside int // tests; 0 for as many as there are cores
+}
 
 // Run runs the tests and removes what all of them shared.
 func (c cleaning) Run() int {
 	defer removeBinaries()
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == parallel })
+	if c.beside > runtime.GOMAXPROCS(0) && !said {
+		if err := flag.Set(parallel, strconv.Itoa(c.beside)); err != nil {
+			panic(err) //nolint:forbidigo // only without a flag that every test binary has
+		}
+	}
 	return c.m.Run()
+}
+
+// parallel is the flag of every test binary for how many tests run at a time.
+const parallel = "test.parallel"
+
+// Beside has a test of what is promised in seconds run beside others, except where the
+// bounds are asserted as users were given them: there it has the machine for itself.
+func Beside(t *testing.T) {
+	t.Helper()
+	if !testkit.Strict() {
+		t.Parallel()
+	}
 }
 
 // Role is a part of the product that can be ended and started on its own. In
@@ -142,8 +172,8 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 func (s *System) startSplit(tb testing.TB, opts Options) {
 	tb.Helper()
 	if opts.OwnServers {
-		s.KafkaServer = services.Own(tb, services.KindKafka)
-		s.StoreServer = services.Own(tb, services.KindPostgres)
+		own := services.OwnAll(tb, services.KindKafka, services.KindPostgres)
+		s.KafkaServer, s.StoreServer = own[0], own[1]
 		s.Kafka, s.StoreURL = s.KafkaServer.Kafka(), s.StoreServer.Database(tb)
 	} else {
 		s.Kafka, s.StoreURL = services.Kafka(tb), services.Postgres(tb)

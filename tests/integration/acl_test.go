@@ -65,6 +65,7 @@ func (s session) commit(ctx context.Context, group, topic string) error {
 
 // TestATapperReadsWhatItMayAndNothingElse asks Apache Kafka's own authorizer.
 func TestATapperReadsWhatItMayAndNothingElse(t *testing.T) {
+	t.Parallel()
 	server := services.Own(t, services.KindKafkaACL)
 	admin, alice := server.KafkaUser("admin"), server.KafkaUser("alice")
 	admin.Partitions = 1

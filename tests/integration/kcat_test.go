@@ -16,6 +16,7 @@ import (
 // kcat is another implementation of the client, written by other people: it must
 // see what we say is there, and choose the partitions that we choose.
 func TestKcatReadsTheTopicAndChoosesTheSamePartitions(t *testing.T) {
+	t.Parallel()
 	cfg := services.Kafka(t)
 	if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 		t.Fatal(err)

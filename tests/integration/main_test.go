@@ -22,7 +22,7 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) { harness.MainBeside(m, 4) }
 
 // atBothBrokers runs a body against kfake and against real Kafka, with topics.
 func atBothBrokers(t *testing.T, body func(t *testing.T, cfg config.Kafka)) {
@@ -35,6 +35,7 @@ func atBothBrokers(t *testing.T, body func(t *testing.T, cfg config.Kafka)) {
 		{"Apache Kafka", func(t *testing.T) config.Kafka { t.Helper(); return services.Kafka(t) }},
 	} {
 		t.Run(broker.name, func(t *testing.T) {
+			t.Parallel()
 			cfg := broker.get(t)
 			if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 				t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 )
 
 func TestEveryRecordKeepsThePublishedContract(t *testing.T) {
+	t.Parallel()
 	atBothBrokers(t, func(t *testing.T, cfg config.Kafka) {
 		old := time.Now().Add(-100 * 24 * time.Hour).UnixMilli()
 		ahead := strconv.FormatInt(time.Now().Add(24*time.Hour).UnixMilli(), 10)
@@ -52,6 +53,7 @@ func TestEveryRecordKeepsThePublishedContract(t *testing.T) {
 }
 
 func TestARecordSaysWhatATapperReliesOn(t *testing.T) {
+	t.Parallel()
 	atBothBrokers(t, func(t *testing.T, cfg config.Kafka) {
 		newEdge(t, cfg).accept(t, websiteID(1), `{"name":"signup","eventId":"e-1","properties":{"plan":"pro"}}`, 1)
 		r := readAll(t, cfg, 1, record.TopicEvents)[0]
@@ -84,6 +86,7 @@ func TestARecordSaysWhatATapperReliesOn(t *testing.T) {
 func hexOf(h record.Hash) string { return hex.EncodeToString(h[:]) }
 
 func TestAWebsitesPartitionIsTheOneThatTheJavaClientChooses(t *testing.T) {
+	t.Parallel()
 	atBothBrokers(t, func(t *testing.T, cfg config.Kafka) {
 		const websites = 64
 		e := newEdge(t, cfg)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheSinkStoresEveryEventOnceHoweverOftenItIsOnTheTopic(t *testing.T) {
+	t.Parallel()
 	atBothBrokers(t, func(t *testing.T, cfg config.Kafka) {
 		const events, batch, websites = 3000, 100, 7
 		e := newEdge(t, cfg)

@@ -47,6 +47,7 @@ func examples(t *testing.T, path string) []example {
 }
 
 func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out under -short: needs kcat and runs standalone")
 	}
@@ -60,16 +61,32 @@ func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
 	}
 	s.MustTrack(t, `{"name":"signup","eventId":"e-0","properties":{"plan":"pro"}}`) // a copy
 	here := strings.NewReplacer("127.0.0.1:9092", s.Kafka.Brokers[0], "127.0.0.1:8123", s.ClickHouseHTTP)
-	for i, e := range found {
-		t.Run(fmt.Sprintf("%d %s", i+1, e.language), func(t *testing.T) {
-			try := func() error { return e.run(t, s, here.Replace(e.text)) }
-			if e.eventually {
-				testkit.Eventually(t, 2*time.Minute, try)
-			} else if err := try(); err != nil {
-				t.Fatalf("%v\n%s", err, e.text)
-			}
-		})
+	play := func(t *testing.T, e example) {
+		t.Helper()
+		try := func() error { return e.run(t, s, here.Replace(e.text)) }
+		if e.eventually {
+			testkit.Eventually(t, 2*time.Minute, try)
+		} else if err := try(); err != nil {
+			t.Fatalf("%v\n%s", err, e.text)
+		}
 	}
+	name := func(i int) string { return fmt.Sprintf("%d %s", i+1, found[i].language) }
+	for i, e := range found {
+		if e.language != "sql" {
+			t.Run(name(i), func(t *testing.T) {
+				t.Parallel()
+				play(t, e)
+			})
+		}
+	}
+	t.Run("statements", func(t *testing.T) { // which go on where the ones before have ended
+		t.Parallel()
+		for i, e := range found {
+			if e.language == "sql" {
+				t.Run(name(i), func(t *testing.T) { play(t, e) })
+			}
+		}
+	})
 }
 
 // run executes the example. Reading commands must print something.

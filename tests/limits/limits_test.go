@@ -75,11 +75,8 @@ func deploy(t *testing.T, redis string) *deployment {
 			"STORE_URL": url, "REDIS_URL": redis, "REDIS_TIMEOUT": "5s", "LIMITS_WINDOW": "1h",
 			"INGEST_LISTEN": listen, "QUERY_LISTEN": listen, "LOG_FORMAT": "text",
 		}))
-		d.processes[i].Launch(t)
 	}
-	for _, p := range d.processes {
-		p.WaitReady(t)
-	}
+	harness.StartAll(t, d.processes...)
 	return d
 }
 

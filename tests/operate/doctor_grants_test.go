@@ -80,10 +80,9 @@ func TestTheDoctorNamesWhatTheClickHouseUserMayNotDo(t *testing.T) {
 	delete(s.settings, "ADMIN_LISTEN") // each process has one of its own
 	var daemons []*harness.Process
 	for _, name := range []string{"ingest-edge", "sink", "query"} {
-		p := harness.NewProcess(t, name, nil, s.settings)
-		p.Start(t)
-		daemons = append(daemons, p)
+		daemons = append(daemons, harness.NewProcess(t, name, nil, s.settings))
 	}
+	harness.StartAll(t, daemons...)
 	(&closedSite{site: s}).works(t)
 	for _, p := range daemons {
 		if strings.Contains(p.Log(), "ACCESS_DENIED") {

@@ -21,7 +21,7 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) { harness.MainBeside(m, 6) }
 
 func leaveOutWhenShort(t *testing.T) {
 	t.Helper()

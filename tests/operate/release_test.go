@@ -72,18 +72,23 @@ func versionAfter(t *testing.T) *harness.Release {
 // while this one works, lets both work, ends this one, and goes back. Clients send all
 // the time, and see nothing of it.
 func TestAnUpgradeGoesOnBesideTheVersionBefore(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
 	this, after := harness.Current(t), versionAfter(t)
 	old := harness.New(t, harness.Split, harness.Options{})
 	c := newClient(t)
 	c.send(old)
 	c.gets(2)
+	var early []*harness.Process // which wait on the schema before
 	for _, daemon := range []harness.Role{harness.Edge, harness.Sink, harness.Query} {
-		p := after.Process(t, old, string(daemon)) // waits on the schema before
+		p := after.Process(t, old, string(daemon))
 		p.Launch(t)
-		says(t, p, "millrace migrate")
-		p.Stop(t)
+		early = append(early, p)
 	}
+	for _, p := range early {
+		says(t, p, "millrace migrate")
+	}
+	harness.StopAll(t, early...)
 
 	backup := read(t, old.StoreURL, "websites")
 	migrated := migrateAtOnce(t, old, after, this, after)
@@ -105,13 +110,13 @@ func TestAnUpgradeGoesOnBesideTheVersionBefore(t *testing.T) {
 	usesANewWebsite(t, next)
 	c.pause(old, next)
 	c.send(next)
-	end(t, old)
+	harness.StopAll(t, old.Processes()...)
 	c.gets(2)
 	c.pause(next)
 
-	start(t, old)
+	harness.StartAll(t, old.Processes()...)
 	c.send(old)
-	end(t, next)
+	harness.StopAll(t, next.Processes()...)
 	c.gets(2)
 	usesANewWebsite(t, old)
 	c.pause(old)
@@ -180,19 +185,4 @@ func waits(t *testing.T, storeURL, table string) error {
 		err = fmt.Errorf("nobody waits for %s", table)
 	}
 	return err
-}
-
-// end stops a system's daemons, start starts them again.
-func end(t *testing.T, s *harness.System) {
-	t.Helper()
-	for _, p := range s.Processes() {
-		p.Stop(t)
-	}
-}
-
-func start(t *testing.T, s *harness.System) {
-	t.Helper()
-	for _, p := range s.Processes() {
-		p.Start(t)
-	}
 }

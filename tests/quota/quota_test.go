@@ -77,7 +77,6 @@ func newStage(t *testing.T) *stage {
 		ingest, query := testkit.FreeAddr(t), testkit.FreeAddr(t)
 		settings["INGEST_LISTEN"], settings["QUERY_LISTEN"] = ingest, query
 		p := harness.NewProcess(t, string(role), nil, settings)
-		p.Launch(t)
 		all = append(all, p)
 		if role == harness.Edge {
 			s.edges = append(s.edges, "http://"+ingest+"/track")
@@ -86,9 +85,7 @@ func newStage(t *testing.T) *stage {
 			s.queries = append(s.queries, p)
 		}
 	}
-	for _, p := range all {
-		p.WaitReady(t)
-	}
+	harness.StartAll(t, all...)
 	return s
 }
 

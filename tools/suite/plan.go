@@ -53,7 +53,7 @@ func (s *stage) args(events string) []string {
 var processes = []string{
 	"tests/browser", "tests/bulk", "tests/connections", "tests/control", "tests/deployed", "tests/e2e", "tests/fault",
 	"tests/integration", "tests/limits", "tests/operate", "tests/privacy", "tests/quota", "tests/rangemodel", "tests/watching",
-	"cmd/millrace", "internal/app/standalone", "tools/release", "tools/services",
+	"cmd/millrace", "internal/app/standalone", "tools/docgen", "tools/release", "tools/services", "tools/thirdparty",
 }
 
 // module is a module of its own, which ./... does not reach.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // at reads a time of 2026 in UTC.
@@ -109,23 +110,39 @@ func TestMeasuresOfAHandMadeSet(t *testing.T) {
 func TestEveryTypeAgreesWithTheOracleOnTheHandMadeSet(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, smallSet())
-	for _, zone := range []string{"", "Europe/Berlin", "Asia/Kolkata", "America/Los_Angeles", "Australia/Lord_Howe", "Pacific/Kiritimati"} {
-		for i := range eventTypes {
-			if len(eventTypes[i].Requires) > 0 || slices.ContainsFunc(eventTypes[i].Options, func(o analytics.Option) bool { return o.Required }) {
+	for i := range eventTypes {
+		typ := &eventTypes[i]
+		if len(typ.Requires) > 0 || slices.ContainsFunc(typ.Options, func(o analytics.Option) bool { return o.Required }) {
+			continue
+		}
+		for _, organization := range []bool{false, true} {
+			if organization && typ.Subjects&analytics.Organization == 0 {
 				continue
 			}
-			for _, organization := range []bool{false, true} {
-				if organization && eventTypes[i].Subjects&analytics.Organization == 0 {
-					continue
-				}
+			for _, zone := range handZones(typ, i, organization) {
 				env, q := subject(organization)
 				env.TimeZone, env.Now = zone, at("03-30 20:00:00")
-				q.Type = eventTypes[i].Name
+				q.Type = typ.Name
 				preset(&q, "last_7d", env.Now, zone)
 				s.check(t, `{"parameters":["`+q.Type+`"],"preset":"last_7d"}`, env, q)
 			}
 		}
 	}
+}
+
+// handZones are those in which the type of a number is asked. Days begin with those of
+// the tables that count ahead, or within them, which are different statements; in which
+// zone they do are other values of the same, but for what is cut into days. The quiet
+// tier asks in all.
+func handZones(typ *analytics.Type, number int, organization bool) []string {
+	others := []string{"Europe/Berlin", "Asia/Kolkata", "America/Los_Angeles", "Australia/Lord_Howe", "Pacific/Kiritimati"}
+	if !testkit.Strict() && (organization || !typ.Series) {
+		if organization {
+			number++
+		}
+		others = others[number%len(others):][:1]
+	}
+	return append([]string{""}, others...)
 }
 
 // eventTypes are the types that are answered from events, which the oracle knows.

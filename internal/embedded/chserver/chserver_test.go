@@ -294,8 +294,14 @@ func fill(t *testing.T, addr string) {
 
 func count(t *testing.T, addr string) uint64 {
 	t.Helper()
+	return number(t, addr, "SELECT count() AS n FROM x")
+}
+
+// number is the n that a query answers.
+func number(t *testing.T, addr, query string) uint64 {
+	t.Helper()
 	var n proto.ColUInt64
-	do(t, addr, ch.Query{Body: "SELECT count() AS n FROM x", Result: proto.Results{{Name: "n", Data: &n}}})
+	do(t, addr, ch.Query{Body: query, Result: proto.Results{{Name: "n", Data: &n}}})
 	return n[0]
 }
 

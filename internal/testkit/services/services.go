@@ -64,17 +64,40 @@ type Server struct {
 // Own starts a server for this test alone.
 func Own(tb testing.TB, kind Kind) *Server {
 	tb.Helper()
-	leaveOutWhenShort(tb, kind)
-	s, err := launch(kind)
-	if err != nil {
+	return OwnAll(tb, kind)[0]
+}
+
+// OwnAll is Own for servers of several kinds, which it starts, and ends, at the same time.
+func OwnAll(tb testing.TB, kinds ...Kind) []*Server {
+	tb.Helper()
+	for _, kind := range kinds {
+		leaveOutWhenShort(tb, kind)
+	}
+	servers, errs := make([]*Server, len(kinds)), make([]error, len(kinds))
+	together(kinds, func(i int) { servers[i], errs[i] = launch(kinds[i]) })
+	tb.Cleanup(func() {
+		together(kinds, func(i int) {
+			if servers[i] == nil {
+				return
+			}
+			if err := servers[i].close(); err != nil {
+				tb.Errorf("ending %s: %v", kinds[i], err)
+			}
+		})
+	})
+	if err := errors.Join(errs...); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := s.close(); err != nil {
-			tb.Errorf("ending %s: %v", kind, err)
-		}
-	})
-	return s
+	return servers
+}
+
+// together does something for each server.
+func together(kinds []Kind, do func(i int)) {
+	var wg sync.WaitGroup
+	for i := range kinds {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
 }
 
 // Stop asks the server to end and returns when it has.
