@@ -111,12 +111,16 @@ func (s seen) stamp(now time.Time) stamp {
 	return stamp{s.Number, oldest}
 }
 
-// read asks for a version. It counts from the time before it was asked for: what
-// arrives meanwhile may or may not be in it.
+// read asks for a version, unless somebody has read it since the caller looked. It
+// counts from the time before it was asked for: what arrives meanwhile may or may not be
+// in it.
 func (v *versions) read(ctx context.Context, key versionKey, s *Statement) (seen, error) {
+	now := time.Now()
+	if known, ok := v.known(key); ok && now.Sub(known.read) < fresh {
+		return known, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	now := time.Now()
 	version, err := v.of.Of(ctx, s.Subject, s.Range, s.Tables)
 	if err != nil {
 		return seen{}, fmt.Errorf("reading the version of the data: %w", err)
