@@ -37,14 +37,16 @@ func TestMain(m *testing.M) {
 var room struct{ busy, waiting chan struct{} }
 
 func makeRoom() {
-	busy, waiting := 3, 3 // trials wait more than they work
+	room.busy, room.waiting = make(chan struct{}, 3), make(chan struct{}, 3) // trials wait more than they work
+	n := 4
 	f := flag.Lookup("test.parallel")
-	if f.Value.String() != f.DefValue {
-		fmt.Sscan(f.Value.String(), &busy)
+	asked := f.Value.String() != f.DefValue
+	if asked {
+		fmt.Sscan(f.Value.String(), &n)
 	}
-	room.busy, room.waiting = make(chan struct{}, busy), make(chan struct{}, waiting)
-	if thorough() {
-		room.waiting = room.busy // hundreds of one kind
+	if asked || thorough() { // hundreds of one kind
+		room.busy = make(chan struct{}, n)
+		room.waiting = room.busy
 	}
 	flag.Set("test.parallel", "1000") // whoever is parallel waits for room instead
 }
