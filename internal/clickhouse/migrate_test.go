@@ -18,11 +18,7 @@ import (
 
 func migrated(t *testing.T) config.ClickHouse {
 	t.Helper()
-	cfg := clickhousetest.Database(t)
-	if err := Migrate(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return clickhousetest.Migrated(t, Migrate)
 }
 
 func run(t *testing.T, cfg config.ClickHouse, sql string) {
@@ -49,6 +45,31 @@ func TestMigrateInSeveralProcessesAtOnce(t *testing.T) {
 	}
 	if err := CheckSchema(t.Context(), cfg); err != nil {
 		t.Error(err)
+	}
+}
+
+// What nearly all tests take for a migrated database is a copy of one.
+func TestACopyOfAMigratedDatabaseIsOne(t *testing.T) {
+	t.Parallel()
+	made, copied := clickhousetest.Database(t), migrated(t)
+	if err := Migrate(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{
+		"replaceAll(create_table_query, database, 'the database')|system.tables WHERE database = currentDatabase()",
+		"concat(table, '.', name, ' ', type, ' ', default_kind, default_expression)|system.columns WHERE database = currentDatabase()",
+		"concat(toString(version), ' ', checksum)|schema_migrations FINAL",
+	} {
+		value, from, _ := strings.Cut(what, "|")
+		want, got := column(t, made, value, from), column(t, copied, value, from)
+		if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+			t.Errorf("%s: %d values, migrated and copied (-want +got):\n%s", from, len(got), diff)
+		}
+	}
+	for check, err := range map[string]error{"schema": CheckSchema(t.Context(), copied), "exactness": CheckExactness(t.Context(), copied), "migrating it": Migrate(t.Context(), copied)} {
+		if err != nil {
+			t.Errorf("%s: %v", check, err)
+		}
 	}
 }
 

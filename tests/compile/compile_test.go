@@ -63,10 +63,7 @@ var hostile = []string{"it's", `\`, `\'; DROP TABLE events; --`, "{owner:String}
 
 func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	t.Parallel()
-	cfg := clickhousetest.Database(t)
-	if err := clickhouse.Migrate(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
 	log := slog.New(slog.DiscardHandler)
 	app, err := queryapi.New(queryapi.Config{}, queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}})
 	if err != nil {

@@ -12,12 +12,9 @@ import (
 func TestClickHouseIsReachedOverTLS(t *testing.T) {
 	t.Parallel()
 	folder := certs.Temp(t).Folder() // the engine of the tests has no port for TLS
-	cfg := clickhousetest.Database(t)
+	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
 	cfg.Addr = []string{folder.Decrypt(t, cfg.Addr[0], true)}
 	cfg.TLS = proving(folder)
-	if err := clickhouse.Migrate(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
 	if err := clickhouse.CheckExactness(t.Context(), cfg); err != nil {
 		t.Error(err)
 	}

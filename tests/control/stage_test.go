@@ -140,11 +140,8 @@ func newStage(t *testing.T, b backends) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.db.Close() })
-	analytics := clickhousetest.Database(t)
+	analytics := clickhousetest.Migrated(t, clickhouse.Migrate)
 	if err := s.db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := clickhouse.Migrate(t.Context(), analytics); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := kafka.EnsureTopics(t.Context(), b.kafka); err != nil {

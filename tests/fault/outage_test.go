@@ -65,10 +65,7 @@ func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
 // block that is inserted twice: the base table and the rollups each count.
 func (s *stage) ignoredBy() int {
 	s.t.Helper()
-	other := clickhousetest.Database(s.t)
-	if err := clickhouse.Migrate(s.t.Context(), other); err != nil {
-		s.t.Fatal(err)
-	}
+	other := clickhousetest.Migrated(s.t, clickhouse.Migrate)
 	before := 0
 	for range 2 {
 		before = s.number(ignored)

@@ -64,7 +64,7 @@ func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *
 	t.Helper()
 	s := &stage{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), began: time.Now(),
-		clickhouse: clickhousetest.Database(t), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
+		clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
 	}
 	s.maker = maker{rng: s.rng, prefix: "e"}
 	t.Cleanup(func() {
@@ -80,8 +80,6 @@ func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *
 	} else {
 		s.fake, s.settings.Kafka = kafkatest.Cluster(t, kfake.GroupMinSessionTimeout(session))
 	}
-	// The server that all stages share may be slow to answer one more.
-	testkit.Eventually(t, patience, func() error { return clickhouse.Migrate(t.Context(), s.clickhouse) })
 	if _, err := kafka.EnsureTopics(t.Context(), s.settings.Kafka); err != nil {
 		t.Fatal(err)
 	}

@@ -25,12 +25,9 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 		tb.Fatal("an in-process system takes no options")
 	}
 	_, s.Kafka = kafkatest.Cluster(tb)
-	s.ClickHouse = clickhousetest.Database(tb)
+	s.ClickHouse = clickhousetest.Migrated(tb, clickhouse.Migrate)
 	s.StoreURL = "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
 	s.Fixture = Seed(tb, s.StoreURL)
-	if err := clickhouse.Migrate(tb.Context(), s.ClickHouse); err != nil {
-		tb.Fatal(err)
-	}
 	if _, err := kafka.EnsureTopics(tb.Context(), s.Kafka); err != nil {
 		tb.Fatal(err)
 	}

@@ -54,10 +54,7 @@ func deploy(t *testing.T, redis string) *deployment {
 	}
 	t.Cleanup(func() { db.Close() })
 	d.store = db
-	database := clickhousetest.Database(t)
-	if err := clickhouse.Migrate(t.Context(), database); err != nil {
-		t.Fatal(err)
-	}
+	database := clickhousetest.Migrated(t, clickhouse.Migrate)
 	if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}

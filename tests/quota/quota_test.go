@@ -53,11 +53,8 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	analytics := clickhousetest.Database(t)
+	analytics := clickhousetest.Migrated(t, clickhouse.Migrate)
 	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := clickhouse.Migrate(t.Context(), analytics); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := kafka.EnsureTopics(t.Context(), broker); err != nil {

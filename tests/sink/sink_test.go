@@ -45,13 +45,10 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{clickhouse: clickhousetest.Database(t), sink: config.Default().Sink}
+	s := &stage{clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), sink: config.Default().Sink}
 	_, s.kafka = kafkatest.Cluster(t)
 	s.sink.MaxRows, s.sink.MaxWait = 700, 20*time.Millisecond
 	s.sink.Session, s.sink.Rebalance, s.sink.InsertTimeout = 6*time.Second, 20*time.Second, 8*time.Second
-	if err := clickhouse.Migrate(t.Context(), s.clickhouse); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := kafka.EnsureTopics(t.Context(), s.kafka); err != nil {
 		t.Fatal(err)
 	}

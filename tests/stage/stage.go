@@ -43,12 +43,9 @@ type Stage struct {
 // New returns a stage with tables and topics, and nothing in them.
 func New(t *testing.T) *Stage {
 	t.Helper()
-	s := &Stage{ClickHouse: clickhousetest.Database(t), Sink: config.Default().Sink}
+	s := &Stage{ClickHouse: clickhousetest.Migrated(t, clickhouse.Migrate), Sink: config.Default().Sink}
 	_, s.Kafka = kafkatest.Cluster(t)
 	s.Sink.MaxRows, s.Sink.MaxWait = 10, 10*time.Millisecond
-	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := kafka.EnsureTopics(t.Context(), s.Kafka); err != nil {
 		t.Fatal(err)
 	}

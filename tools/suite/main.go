@@ -46,6 +46,9 @@ type choice struct {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == runLinked {
+		os.Exit(mainLinked(os.Args[2:]))
+	}
 	var c choice
 	flag.BoolVar(&c.full, "full", false, "race detector everywhere, then strict bounds and large numbers, three times")
 	flag.StringVar(&c.only, "only", "", "run the stages whose names contain this")
@@ -112,7 +115,19 @@ func (s *stage) run(ctx context.Context, root, folder, gotestsum string, shared 
 	fmt.Fprintf(out, "== %s: %s\n", s.name, s.about)
 	began := time.Now()
 	events := filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")+".json")
-	cmd := exec.CommandContext(ctx, gotestsum, s.args(events)...)
+	var built []string
+	if s.linked {
+		tests, err := s.link(ctx, root, shared.scratch.Path)
+		defer os.RemoveAll(tests.folder)
+		if err == nil {
+			built, err = tests.command()
+		}
+		if err != nil {
+			return outcome{}, err
+		}
+		fmt.Fprintf(out, "== %s: built in %s\n", s.name, rounded(time.Since(began)))
+	}
+	cmd := exec.CommandContext(ctx, gotestsum, s.args(events, built)...)
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.dir))
 	cmd.Env = append(append(cmd.Environ(), shared.env(s.raced)...), s.env...)
 	cmd.Stdout, cmd.Stderr = out, out

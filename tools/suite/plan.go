@@ -19,6 +19,7 @@ type stage struct {
 	packages    []string // as patterns
 	raced       bool
 	serial      bool // one package at a time
+	linked      bool // all built before the first one runs
 	rerun       bool // what failed, once
 	count       int
 	timeout     time.Duration // of a package
@@ -29,11 +30,15 @@ type stage struct {
 // that is no chance.
 const most = 3
 
-// args are gotestsum's, and behind "--" those of go test.
-func (s *stage) args(events string) []string {
+// args are gotestsum's, and behind "--" those of go test, or the command that takes its
+// place where the tests are built already.
+func (s *stage) args(events string, built []string) []string {
 	args := []string{"--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events}
 	if s.rerun {
 		args = append(args, "--rerun-fails=1", "--rerun-fails-max-failures="+strconv.Itoa(most))
+	}
+	if s.linked {
+		return slices.Concat(args, []string{"--raw-command", "--"}, built, s.packages)
 	}
 	args = append(args, "--packages", strings.Join(s.packages, " "), "--",
 		"-vet=off", "-shuffle=on", "-count="+strconv.Itoa(s.count), "-timeout", s.timeout.String())
@@ -81,7 +86,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 		},
 		{
 			name: "processes", about: "one package at a time, as fast as production; what fails is run once more",
-			packages: outside, serial: true, rerun: true, timeout: 10 * time.Minute,
+			packages: outside, serial: true, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}
 	for _, m := range modules {

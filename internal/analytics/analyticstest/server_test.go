@@ -36,10 +36,7 @@ type server struct {
 // newServer stores the events as the sink does, one block per month.
 func newServer(t *testing.T, events []analyticstest.Event) *server {
 	t.Helper()
-	cfg := clickhousetest.Database(t)
-	if err := clickhouse.Migrate(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
+	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
 	inserter := clickhouse.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
 	for i, e := range inserts(events) {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
 	"github.com/oklog/ulid/v2"
 
 	"github.com/millrace/millrace/internal/config"
@@ -35,8 +36,9 @@ import (
 const envLibrary = "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"
 
 const (
-	dropTimeout = 3 * time.Minute
+	patience    = 3 * time.Minute
 	retryEvery  = 100 * time.Millisecond
+	dialTimeout = 30 * time.Second
 )
 
 // shared is the server of this test binary.
@@ -63,15 +65,88 @@ func Main(m interface{ Run() int }) {
 // database is dropped when the test ends.
 func Database(tb testing.TB) config.ClickHouse {
 	tb.Helper()
-	addr := Server(tb).Addr()
-	name := "test_" + strings.ToLower(ulid.Make().String())
-	exec(tb, addr, "CREATE DATABASE IF NOT EXISTS "+name)
-	tb.Cleanup(func() { exec(tb, addr, "DROP DATABASE IF EXISTS "+name+" SYNC") })
-
-	cfg := config.Default().ClickHouse
-	cfg.Addr, cfg.Database = []string{addr}, name
+	cfg := named(Server(tb).Addr())
+	exec(tb, cfg.Addr[0], "CREATE DATABASE IF NOT EXISTS "+cfg.Database)
+	tb.Cleanup(func() { drop(tb, cfg) })
 	return cfg
 }
+
+// Migrated makes a database on which migrate was run, and returns the settings to reach
+// it. The database is dropped when the test ends. Only the first call migrates; all
+// others make the tables and views that came of it, in half the time. Whoever tests
+// migrations takes a Database.
+func Migrated(tb testing.TB, migrate func(context.Context, config.ClickHouse) error) config.ClickHouse {
+	tb.Helper()
+	addr := Server(tb).Addr()
+	template.once.Do(func() { template.statements, template.err = makeTemplate(tb, migrate) })
+	if template.err != nil {
+		tb.Fatal(template.err)
+	}
+	cfg := named(addr)
+	tb.Cleanup(func() { drop(tb, cfg) })
+	// An attempt that was cut off may have left a part.
+	statements := []string{dropping(cfg), "CREATE DATABASE " + cfg.Database}
+	for _, s := range template.statements {
+		statements = append(statements, strings.ReplaceAll(s, templateName, cfg.Database))
+	}
+	exec(tb, addr, append(statements, "INSERT INTO "+cfg.Database+applied+" SELECT * FROM "+templateName+applied)...)
+	return cfg
+}
+
+const (
+	templateName = "migrated_template" // in no statement but as the name of the database
+	applied      = ".schema_migrations"
+)
+
+// template is what migrated databases are made of.
+var template struct {
+	once       sync.Once
+	statements []string // in an order in which they can be run
+	err        error
+}
+
+// makeTemplate migrates a database, which stays, and returns what makes its tables.
+func makeTemplate(tb testing.TB, migrate func(context.Context, config.ClickHouse) error) ([]string, error) {
+	// The template outlives the test that happens to be first.
+	ctx, cfg := context.WithoutCancel(tb.Context()), named(Server(tb).Addr())
+	cfg.Database = templateName
+	if err := migrate(ctx, cfg); err != nil {
+		return nil, fmt.Errorf("migrating the template: %w", err)
+	}
+	client, err := dial(ctx, cfg.Addr[0])
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var statement proto.ColStr
+	var all []string
+	err = client.Do(ctx, ch.Query{
+		Body: "SELECT create_table_query AS s FROM system.tables WHERE database = '" + templateName + "'" +
+			" ORDER BY engine = 'MaterializedView', name",
+		Result: proto.Results{{Name: "s", Data: &statement}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range statement.Rows() {
+				all = append(all, statement.Row(i))
+			}
+			return nil
+		},
+	})
+	return all, err
+}
+
+// named returns the settings to reach a database that is not there yet.
+func named(addr string) config.ClickHouse {
+	cfg := config.Default().ClickHouse
+	cfg.Addr, cfg.Database = []string{addr}, "test_"+strings.ToLower(ulid.Make().String())
+	return cfg
+}
+
+func drop(tb testing.TB, cfg config.ClickHouse) {
+	tb.Helper()
+	exec(tb, cfg.Addr[0], dropping(cfg))
+}
+
+func dropping(cfg config.ClickHouse) string { return "DROP DATABASE IF EXISTS " + cfg.Database + " SYNC" }
 
 // Server returns the server that the tests of this binary share.
 func Server(tb testing.TB) *chserver.Server {
@@ -138,31 +213,41 @@ func stop() error {
 	return errors.Join(err, os.RemoveAll(shared.dir))
 }
 
-// exec runs one statement outside of any database. It waits for a server that is
-// just starting again: that it died is told by Main, not by the test that meets it.
-func exec(tb testing.TB, addr, statement string) {
+// exec runs statements outside of any database, from the first one again should one
+// fail. It waits for a server that is just starting again: that it died is told by Main,
+// not by the test that meets it.
+func exec(tb testing.TB, addr string, statements ...string) {
 	tb.Helper()
 	// A test's own context has ended when its cleanup runs.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), dropTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
 	defer cancel()
 	for {
-		err := run(ctx, addr, statement)
+		err := run(ctx, addr, statements...)
 		if err == nil {
 			return
 		}
 		select {
 		case <-time.After(retryEvery):
 		case <-ctx.Done():
-			tb.Fatalf("running %q: %v", statement, err)
+			tb.Fatal(err)
 		}
 	}
 }
 
-func run(ctx context.Context, addr, statement string) error {
-	client, err := ch.Dial(ctx, ch.Options{Address: addr, ClientName: "clickhousetest"})
+func run(ctx context.Context, addr string, statements ...string) error {
+	client, err := dial(ctx, addr)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	return client.Do(ctx, ch.Query{Body: statement})
+	for _, statement := range statements {
+		if err := client.Do(ctx, ch.Query{Body: statement}); err != nil {
+			return fmt.Errorf("running %q: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+func dial(ctx context.Context, addr string) (*ch.Client, error) {
+	return ch.Dial(ctx, ch.Options{Address: addr, ClientName: "clickhousetest", DialTimeout: dialTimeout})
 }
