@@ -20,6 +20,8 @@ ROWS    ?= 100000000
 ONLY    ?=
 PACKAGES ?=
 TIMES   ?= 1
+# A command for the time in which tests wait more than they compute.
+BESIDE  ?=
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
@@ -68,7 +70,7 @@ services: ## Start real Kafka, PostgreSQL and Redis on loopback until Ctrl-C
 
 .PHONY: test
 test: prepare ## Run every test, also against real Kafka, PostgreSQL and Redis (ONLY=tier, PACKAGES=…,…, TIMES=…)
-	@go run ./tools/suite -gotestsum $(GOTESTSUM) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES)
+	@go run ./tools/suite -gotestsum $(GOTESTSUM) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES) -beside '$(BESIDE)'
 
 .PHONY: test-full
 test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times
@@ -168,7 +170,11 @@ archtest: ## Check who imports whom
 	@go test -count=1 ./internal/archtest
 
 .PHONY: ci
-ci: fmt-check lint generate-check-rest secrets test ## Everything that must pass before a merge
+ci: BESIDE := $(MAKE) --no-print-directory checks
+ci: test ## Everything that must pass before a merge: the tests, and the checks while they wait
+
+.PHONY: checks
+checks: fmt-check lint generate-check-rest secrets ## What needs no test: format, linter, what is generated, secrets
 
 .PHONY: clean
 clean: ## Remove what was built here; ./data and the cache of the user stay

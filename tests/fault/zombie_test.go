@@ -47,7 +47,7 @@ func (s *stage) zombie(at sink.Point, without locks) {
 	if at == sink.PointRevoking {
 		defer s.keepsMembers()()
 	}
-	s.send(s.events(900))
+	s.send(s.events(backlog()))
 	first := s.spawnSink(order{Deed: doStop, At: at, Nth: 1 + s.rng.IntN(2), Locks: without})
 	var other *local
 	if at == sink.PointRevoking {
@@ -122,7 +122,7 @@ func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 // then the worker goes on.
 func (s *stage) rejoin(at sink.Point, without locks) {
 	s.t.Helper()
-	s.send(s.events(900))
+	s.send(s.events(backlog()))
 	stall := newHold(at, 1+s.rng.IntN(2))
 	defer stall.release()
 	first := s.startSink(without.testing(stall.reached))

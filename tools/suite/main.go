@@ -43,6 +43,7 @@ type choice struct {
 	only     string // part of the names of stages
 	packages string // parts of the names of packages of the module, with commas between
 	times    int    // of each test; above 1 nothing is run again
+	beside   string // command that runs beside the stage named by besides
 }
 
 func main() {
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&c.only, "only", "", "run the stages whose names contain this")
 	flag.StringVar(&c.packages, "packages", "", "run the packages whose paths contain one of these, with commas between")
 	flag.IntVar(&c.times, "times", 1, "run each test so often; above 1 nothing is run again")
+	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at the lowest priority beside the stage of processes, and be red if it fails")
 	gotestsum := flag.String("gotestsum", "gotestsum", "path of gotestsum")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -92,32 +94,65 @@ func run(ctx context.Context, gotestsum string, c choice, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "== programs built and servers started in %s\n", rounded(time.Since(began)))
-	var all []outcome
-	for i := range stages {
-		s := &stages[i]
-		if ctx.Err() == nil {
-			found, err := s.run(ctx, root, folder, gotestsum, shared, out)
-			if err != nil {
-				err = errors.Join(err, shared.Close())
-				return err
-			}
-			all = append(all, found)
-		}
-	}
-	if err := errors.Join(ctx.Err(), shared.Close()); err != nil {
+	all, err := runAll(ctx, stages, c.beside, surroundings{root: root, folder: folder, gotestsum: gotestsum, shared: shared}, out)
+	if err := errors.Join(err, ctx.Err(), shared.Close()); err != nil {
 		return err
 	}
 	return conclude(all, folder, out)
 }
 
+// surroundings are what every stage is run in.
+type surroundings struct {
+	root, folder string // of the module, and of the results
+	gotestsum    string
+	shared       *shared
+}
+
+// runAll runs one stage after the other, and a command beside one of them: that of
+// processes, or the last one where that was not chosen.
+func runAll(ctx context.Context, stages []stage, command string, in surroundings, out io.Writer) ([]outcome, error) {
+	ctx, cancel := context.WithCancel(ctx) // ends the command where a stage can not be run
+	defer cancel()
+	var all []outcome
+	var other *beside
+	for i := range stages {
+		s := &stages[i]
+		if ctx.Err() != nil {
+			break
+		}
+		if other == nil && (s.name == besides || i == len(stages)-1) {
+			var err error
+			if other, err = startBeside(ctx, in.root, command); err != nil {
+				return nil, err
+			}
+		}
+		found, err := s.run(ctx, in, out)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found)
+	}
+	if found, ran := other.wait(out); ran {
+		all = append(all, found)
+	}
+	return all, nil
+}
+
 // run runs the packages of a stage and reads what they told.
-func (s *stage) run(ctx context.Context, root, folder, gotestsum string, shared *shared, out io.Writer) (outcome, error) {
-	fmt.Fprintf(out, "== %s: %s\n", s.name, s.about)
+func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcome, error) {
+	about := s.about
+	if s.rerun {
+		about += "; what fails is run once more"
+	}
+	if s.count > 1 {
+		about += fmt.Sprintf("; %d times", s.count)
+	}
+	fmt.Fprintf(out, "== %s: %s\n", s.name, about)
 	began := time.Now()
-	events := filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")+".json")
+	events := filepath.Join(in.folder, strings.ReplaceAll(s.name, " ", "-")+".json")
 	var built []string
 	if s.linked {
-		tests, err := s.link(ctx, root, shared.scratch.Path)
+		tests, err := s.link(ctx, in.root, in.shared.scratch.Path)
 		defer os.RemoveAll(tests.folder)
 		if err == nil {
 			built, err = tests.command()
@@ -127,9 +162,9 @@ func (s *stage) run(ctx context.Context, root, folder, gotestsum string, shared 
 		}
 		fmt.Fprintf(out, "== %s: built in %s\n", s.name, rounded(time.Since(began)))
 	}
-	cmd := exec.CommandContext(ctx, gotestsum, s.args(events, built)...)
-	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.dir))
-	cmd.Env = append(append(cmd.Environ(), shared.env(s.raced)...), s.env...)
+	cmd := exec.CommandContext(ctx, in.gotestsum, s.args(events, built)...)
+	cmd.Dir = filepath.Join(in.root, filepath.FromSlash(s.dir))
+	cmd.Env = append(append(cmd.Environ(), in.shared.env(s.raced)...), s.env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	failed := cmd.Run()
@@ -162,7 +197,7 @@ func conclude(all []outcome, folder string, out io.Writer) error {
 			fmt.Fprintf(out, "FAIL\t%s\t%s\n", t, t.keep(folder))
 		}
 		if o.red && len(o.failed) == 0 {
-			fmt.Fprintf(out, "FAIL\t%s, of which no test failed: see above\n", o.stage)
+			fmt.Fprintf(out, "FAIL\t%s, and no test of it: see above\n", o.stage)
 		}
 	}
 	if red {

@@ -85,7 +85,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 			packages: inside, raced: true, timeout: 5 * time.Minute,
 		},
 		{
-			name: "processes", about: "one package at a time, as fast as production; what fails is run once more",
+			name: "processes", about: "one package at a time, as fast as production",
 			packages: outside, serial: true, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}
@@ -121,7 +121,7 @@ func quiet(everyday []stage) []stage {
 			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", testkit.SlackEnv+"=10")
 			stages = append(stages, raced)
 		}
-		s.about, s.serial = "one package at a time, strict bounds and large numbers, three times", true
+		s.about, s.serial = "one package at a time, strict bounds and large numbers", true
 		s.env = append(slices.Clone(s.env), testkit.SlackEnv+"=1")
 		s.count, s.rerun, s.timeout = times, false, s.timeout*times*2
 		stages = append(stages, s)
@@ -150,7 +150,7 @@ func (c choice) of(stages []stage) ([]stage, error) {
 		chosen = append(chosen, s)
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no stage has %q in its name and packages with %q in theirs", c.only, c.packages)
+		return nil, fmt.Errorf("ONLY=%q and PACKAGES=%q leave nothing to run", c.only, c.packages)
 	}
 	return chosen, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // richSet is a random set whose events have every field that can be filtered by,
@@ -85,21 +86,21 @@ func TestEveryOperatorOfEveryFieldAgreesWithTheOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 11))
 	s := newServer(t, richSet(r, 1500))
 	conditions := analyticstest.NewConditions(s.events)
-	questions := 12
-	if testing.Short() {
-		questions = 3
+	questions := 1
+	if testkit.Strict() {
+		questions = 2
 	}
 	for _, name := range filteredTypes {
 		typ := analytics.Lookup(name)
-		for _, field := range typ.Filters {
+		for k, field := range typ.Filters {
 			// One question has many comparisons of the field: what any of them, and what
 			// none of the others keeps.
-			for i := range max(1, questions/len(filteredTypes)) {
+			for i := range questions {
 				var some []analyticstest.Condition
 				for range 3 {
 					some = append(some, conditions.Random(r, []string{field}, 1))
 				}
-				s.withFilter(t, name, i%2 == 1, analyticstest.Any(some[0], analyticstest.All(some[1], analyticstest.Not(some[2]))))
+				s.withFilter(t, name, (i+k)%2 == 1, analyticstest.Any(some[0], analyticstest.All(some[1], analyticstest.Not(some[2]))))
 				if t.Failed() {
 					return
 				}
@@ -110,9 +111,9 @@ func TestEveryOperatorOfEveryFieldAgreesWithTheOracle(t *testing.T) {
 
 func TestNestedFiltersAgreeWithTheOracle(t *testing.T) {
 	t.Parallel()
-	questions := 120
-	if testing.Short() {
-		questions = 30
+	questions := 60
+	if testkit.Strict() {
+		questions = 120
 	}
 	r := rand.New(rand.NewPCG(50, 8))
 	s := newServer(t, richSet(r, 1500))
