@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -13,8 +14,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // runLinked is the word that makes this program run test binaries that were built before,
@@ -28,6 +33,7 @@ const hangs = time.Minute
 type linked struct {
 	root, folder string
 	test2json    string
+	serial       bool          // no two packages at a time
 	timeout      time.Duration // of a package
 	count        int
 }
@@ -36,7 +42,7 @@ type linked struct {
 // go test -p 1 builds each one before its run, so that the disk reads what the linker
 // needs one by one, and nobody uses the other processor.
 func (s *stage) link(ctx context.Context, root, folder string) (linked, error) {
-	l := linked{root: root, folder: filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")), timeout: s.timeout, count: s.count}
+	l := linked{root: root, folder: filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")), serial: s.serial, timeout: s.timeout, count: s.count}
 	if err := os.MkdirAll(l.folder, 0o755); err != nil {
 		return l, err
 	}
@@ -66,8 +72,10 @@ func (l linked) command() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{self, runLinked, "-root", l.root, "-folder", l.folder, "-test2json", l.test2json,
-		"-timeout", l.timeout.String(), "-count", strconv.Itoa(l.count)}, nil
+	return []string{
+		self, runLinked, "-root", l.root, "-folder", l.folder, "-test2json", l.test2json,
+		"-serial=" + strconv.FormatBool(l.serial), "-timeout", l.timeout.String(), "-count", strconv.Itoa(l.count),
+	}, nil
 }
 
 // mainLinked is main behind that word. It exits with 1 if a package failed, in
@@ -78,25 +86,84 @@ func mainLinked(args []string) int {
 	flags.StringVar(&l.root, "root", "", "the module's folder")
 	flags.StringVar(&l.folder, "folder", "", "the folder of the binaries")
 	flags.StringVar(&l.test2json, "test2json", "", "path of the program of that name")
+	flags.BoolVar(&l.serial, "serial", false, "run no two packages at a time")
 	flags.DurationVar(&l.timeout, "timeout", 0, "of each package")
 	flags.IntVar(&l.count, "count", 1, "run each test so often")
 	_ = flags.Parse(args) // which exits
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	packages, pattern := wanted(flags.Args())
-	failed := 0
-	for _, pkg := range packages {
+	if !l.runAll(ctx, flags.Args(), os.Stdout) {
+		return 1
+	}
+	return 0
+}
+
+// atOnce is how many packages run at a time, of those that may.
+const atOnce = 2
+
+// runAll runs what the arguments name, and reports whether all of it passed.
+func (l linked) runAll(ctx context.Context, args []string, events io.Writer) bool {
+	packages, pattern := wanted(args)
+	var failed atomic.Bool
+	whole := &lines{to: events}
+	run := func(pkg string) {
 		if ctx.Err() != nil {
-			return 1
+			failed.Store(true)
+			return
 		}
-		if err := l.run(ctx, pkg, pattern, os.Stdout); err != nil {
-			failed = 1
+		if err := l.run(ctx, pkg, pattern, whole); err != nil {
+			failed.Store(true)
 			if _, told := errors.AsType[*exec.ExitError](err); !told {
 				fmt.Fprintf(os.Stderr, "%s: %v\n", pkg, err)
 			}
 		}
 	}
-	return failed
+	var together errgroup.Group
+	together.SetLimit(atOnce)
+	if l.serial {
+		together.SetLimit(1)
+	}
+	for _, pkg := range packages {
+		if !isAlone(pkg) {
+			together.Go(func() error { run(pkg); return nil })
+		}
+	}
+	_ = together.Wait()
+	for _, pkg := range packages {
+		if isAlone(pkg) {
+			run(pkg)
+		}
+	}
+	return !failed.Load()
+}
+
+// lines is where several writers write lines, each of which stays whole.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// line is one of the writers.
+type line struct {
+	*lines
+
+	part []byte
+}
+
+// Write writes the lines that are whole, and keeps the rest.
+func (l *line) Write(p []byte) (int, error) {
+	l.part = append(l.part, p...)
+	end := bytes.LastIndexByte(l.part, '\n') + 1
+	if end == 0 {
+		return len(p), nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.to.Write(l.part[:end]); err != nil {
+		return 0, err
+	}
+	l.part = append(l.part[:0], l.part[end:]...)
+	return len(p), nil
 }
 
 // wanted returns the packages to run, and the flag that chooses a test. Gotestsum puts
@@ -111,7 +178,7 @@ func wanted(args []string) (packages []string, pattern string) {
 }
 
 // run runs the tests of a package and writes their events.
-func (l linked) run(ctx context.Context, pkg, pattern string, events io.Writer) error {
+func (l linked) run(ctx context.Context, pkg, pattern string, events *lines) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout+hangs)
 	defer cancel()
 	args := []string{
@@ -125,7 +192,7 @@ func (l linked) run(ctx context.Context, pkg, pattern string, events io.Writer) 
 	cmd.Dir = filepath.Join(l.root, filepath.FromSlash(strings.TrimPrefix(pkg, modulePath)))
 	// What a test builds itself has no cgo, also where the race detector needed it.
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
-	cmd.Stdout, cmd.Stderr = events, os.Stderr
+	cmd.Stdout, cmd.Stderr = &line{lines: events}, os.Stderr
 	// Test2json takes no notice of an interrupt, the tests do.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -34,24 +33,16 @@ func aModule(t *testing.T) (root string) {
 	return root
 }
 
-// told runs the command that link returns as gotestsum does, and returns what its events
-// come to.
+// told runs what link has built, and returns what its events come to.
 func told(t *testing.T, l linked, args ...string) (found outcome, failed bool) {
 	t.Helper()
-	packages, pattern := wanted(args)
 	var events bytes.Buffer
-	for _, pkg := range packages {
-		err := l.run(t.Context(), pkg, pattern, &events)
-		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-			t.Fatal(err)
-		}
-		failed = failed || err != nil
-	}
+	passed := l.runAll(t.Context(), args, &events)
 	found, err := judge(&events)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found, failed
+	return found, !passed
 }
 
 func TestTestsThatAreBuiltBeforeTellWhatGoTestWould(t *testing.T) {
@@ -96,5 +87,23 @@ func TestTestsThatDoNotBuildAreNamed(t *testing.T) {
 	s := stage{name: "x", packages: []string{modulePath + "bad"}}
 	if _, err := s.link(t.Context(), root, t.TempDir()); err == nil || !bytes.Contains([]byte(err.Error()), []byte("undefined: nothing")) {
 		t.Errorf("link() = %v", err)
+	}
+}
+
+func TestLinesOfSeveralWritersStayWhole(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	whole := &lines{to: &out}
+	a, b := &line{lines: whole}, &line{lines: whole}
+	for _, w := range []struct {
+		to   *line
+		text string
+	}{{a, "one "}, {b, "two\nthree"}, {a, "line\nand"}, {b, "\n"}, {a, " more\n"}} {
+		if n, err := w.to.Write([]byte(w.text)); n != len(w.text) || err != nil {
+			t.Errorf("Write(%q) = %d, %v", w.text, n, err)
+		}
+	}
+	if diff := cmp.Diff("two\none line\nthree\nand more\n", out.String()); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
 	}
 }

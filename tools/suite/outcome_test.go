@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,6 +153,33 @@ func TestEveryTestIsInOneTier(t *testing.T) {
 		if _, err := os.Stat("../../" + folder); err != nil {
 			t.Errorf("the processes tier lists what is not there: %v", err)
 		}
+	}
+}
+
+// Whose clock runs against a promise has no other package beside it.
+func TestPackagesThatAssertPromisesRunAlone(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, folder := range processes {
+		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if bytes.Contains(text, []byte("testkit."+"Promised(")) {
+				found++
+				if !slices.Contains(alone, folder) {
+					t.Errorf("%s asserts a promise, and %s does not run alone", path, folder)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if found < len(alone) {
+		t.Errorf("%d files assert promises, of %d packages that run alone", found, len(alone))
 	}
 }
 

@@ -53,13 +53,18 @@ func (s *stage) args(events string, built []string) []string {
 }
 
 // processes are the folders of tests whose subject runs as processes, and those to
-// which the race detector adds nothing but time. Each one takes the machine for itself.
-// Whatever is not below one of them runs in process.
+// which the race detector adds nothing but time. Whatever is not below one of them runs
+// in process. The longest come first, so that the last one has nothing to wait for.
 var processes = []string{
-	"tests/browser", "tests/bulk", "tests/connections", "tests/control", "tests/deployed", "tests/e2e", "tests/fault",
-	"tests/integration", "tests/limits", "tests/operate", "tests/privacy", "tests/quota", "tests/rangemodel", "tests/watching",
-	"cmd/millrace", "internal/app/standalone", "tools/docgen", "tools/release", "tools/services", "tools/thirdparty",
+	"tests/privacy", "tests/operate", "tests/rangemodel", "tests/browser", "cmd/millrace", "tests/deployed",
+	"tests/integration", "tools/release", "internal/app/standalone", "tools/docgen", "tests/watching", "tests/connections",
+	"tests/bulk", "tools/services", "tools/thirdparty",
+	"tests/fault", "tests/e2e", "tests/control", "tests/quota", "tests/limits",
 }
+
+// alone are those of them that take the machine for themselves, because they assert what
+// users are promised in seconds. The others mostly wait, and run side by side.
+var alone = []string{"tests/fault", "tests/e2e", "tests/control", "tests/quota", "tests/limits"}
 
 // module is a module of its own, which ./... does not reach.
 type module struct {
@@ -79,14 +84,15 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 	}
 	inside := slices.DeleteFunc(slices.Clone(here), isProcess)
 	outside := slices.DeleteFunc(here, func(p string) bool { return !isProcess(p) })
+	slices.SortStableFunc(outside, func(a, b string) int { return rank(processes, a) - rank(processes, b) })
 	stages := []stage{
 		{
 			name: "in process", about: "race detector, packages side by side",
 			packages: inside, raced: true, timeout: 5 * time.Minute,
 		},
 		{
-			name: "processes", about: "one package at a time, as fast as production",
-			packages: outside, serial: true, linked: true, rerun: true, timeout: 10 * time.Minute,
+			name: besides, about: "as fast as production; one package at a time where promises are asserted, two elsewhere",
+			packages: outside, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}
 	for _, m := range modules {
@@ -114,10 +120,10 @@ func quiet(everyday []stage) []stage {
 	const times = 3
 	var stages []stage
 	for _, s := range everyday {
-		if s.serial {
+		if s.linked {
 			raced := s
-			raced.name, raced.about = s.name+" raced", "race detector, bounds that fit it"
-			raced.raced, raced.rerun, raced.timeout = true, false, time.Hour
+			raced.name, raced.about = s.name+" raced", "race detector, one package at a time, bounds that fit it"
+			raced.raced, raced.serial, raced.rerun, raced.timeout = true, true, false, time.Hour
 			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", testkit.SlackEnv+"=10")
 			stages = append(stages, raced)
 		}
@@ -155,10 +161,20 @@ func (c choice) of(stages []stage) ([]stage, error) {
 	return chosen, nil
 }
 
-func isProcess(pkg string) bool {
-	return slices.ContainsFunc(processes, func(folder string) bool {
+func isProcess(pkg string) bool { return rank(processes, pkg) < len(processes) }
+
+func isAlone(pkg string) bool { return rank(alone, pkg) < len(alone) }
+
+// rank returns the place of the folder that a package is in or below; behind all others
+// for none.
+func rank(folders []string, pkg string) int {
+	i := slices.IndexFunc(folders, func(folder string) bool {
 		return pkg == modulePath+folder || strings.HasPrefix(pkg, modulePath+folder+"/")
 	})
+	if i < 0 {
+		return len(folders)
+	}
+	return i
 }
 
 const modulePath = "github.com/millrace/millrace/"

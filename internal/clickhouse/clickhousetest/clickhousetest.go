@@ -146,7 +146,9 @@ func drop(tb testing.TB, cfg config.ClickHouse) {
 	exec(tb, cfg.Addr[0], dropping(cfg))
 }
 
-func dropping(cfg config.ClickHouse) string { return "DROP DATABASE IF EXISTS " + cfg.Database + " SYNC" }
+func dropping(cfg config.ClickHouse) string {
+	return "DROP DATABASE IF EXISTS " + cfg.Database + " SYNC"
+}
 
 // Server returns the server that the tests of this binary share.
 func Server(tb testing.TB) *chserver.Server {
