@@ -57,7 +57,7 @@ func (s *stage) args(events string, built []string) []string {
 // in process. The longest come first, so that the last one has nothing to wait for.
 var processes = []string{
 	"tests/privacy", "tests/operate", "tests/rangemodel", "tests/browser", "cmd/millrace", "tests/deployed",
-	"tests/integration", "tools/release", "internal/app/standalone", "tools/docgen", "tests/watching", "tests/connections",
+	"tests/integration", "internal/analytics/analyticstest", "tools/release", "internal/app/standalone", "tools/docgen", "tests/watching", "tests/connections",
 	"tests/bulk", "tools/services", "tools/thirdparty",
 	"tests/fault", "tests/e2e", "tests/control", "tests/quota", "tests/limits",
 }
