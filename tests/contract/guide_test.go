@@ -59,7 +59,7 @@ var example = regexp.MustCompile("(?s)```sh\n(.*?)```\n(?:\n```(json|text)\n(.*?
 // other. The first one says what the others expect; one that defines a function is for
 // all that follow.
 func TestTheExamplesOfTheGuidesDoWhatTheySay(t *testing.T) {
-	t.Parallel() // what its parts send, they find one after the other
+	t.Parallel()
 	if _, err := testkit.Program("jq"); err != nil { // that the examples use beside curl
 		t.Fatal(err)
 	}
