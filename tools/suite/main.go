@@ -157,8 +157,9 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 		if err == nil {
 			built, err = tests.command()
 		}
-		if err != nil {
-			return outcome{}, err
+		if err != nil { // which is no reason to say nothing of the other stages
+			fmt.Fprintf(out, "== %s: %v\n", s.name, err)
+			return outcome{stage: s.name, red: true}, ctx.Err()
 		}
 		fmt.Fprintf(out, "== %s: built in %s\n", s.name, rounded(time.Since(began)))
 	}
