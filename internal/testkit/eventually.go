@@ -6,9 +6,17 @@ import (
 	"time"
 )
 
-// pollInterval is how often a condition is looked at. It bounds only how late a
-// test goes on, never whether it passes.
+// pollInterval is how long after a look at a condition comes the next one, at least. It
+// bounds only how late a test goes on, never whether it passes.
 const pollInterval = 10 * time.Millisecond
+
+// A look that takes a while is a question to a server, which others want too: so the
+// pause after it is some times as long, up to longestPause. A dozen tests that wait would
+// otherwise keep the machine from what they wait for.
+const (
+	pausePerLook = 4
+	longestPause = 200 * time.Millisecond
+)
 
 // Eventually waits until cond returns nil, and ends the test with cond's last
 // error when that takes longer than within. The time is a limit, not a delay:
@@ -37,20 +45,21 @@ func WaitFor(within time.Duration, cond func() error) error {
 func waitFor(interval, within time.Duration, cond func() error) error {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
 	for {
+		looked := time.Now()
 		err := cond()
 		if err == nil {
 			return nil
 		}
+		pause := time.NewTimer(max(interval, min(pausePerLook*time.Since(looked), longestPause)))
 		select {
 		case <-deadline.C: // the look may be an old one, where the machine has stood still
+			pause.Stop()
 			if err = cond(); err == nil {
 				return nil
 			}
 			return fmt.Errorf("after %s: %w", within, err)
-		case <-tick.C:
+		case <-pause.C:
 		}
 	}
 }

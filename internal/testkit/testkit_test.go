@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -63,5 +64,23 @@ func TestLogKeepsTheLastLines(t *testing.T) {
 	}
 	if !l.Contains("first") {
 		t.Error("Contains() is false for a line that was written")
+	}
+}
+
+func TestWhoWaitsLeavesTheMachineToWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	errNotYet := errors.New("not yet")
+	for took, want := range map[time.Duration]int{0: 100, 20 * time.Millisecond: 10, 300 * time.Millisecond: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			looks := 0
+			_ = WaitFor(time.Second-time.Nanosecond, func() error {
+				looks++
+				time.Sleep(took)
+				return errNotYet
+			})
+			if looks--; looks != want { // the last one comes after the time
+				t.Errorf("a condition that takes %s is looked at %d times a second, want %d", took, looks, want)
+			}
+		})
 	}
 }
