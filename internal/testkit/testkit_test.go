@@ -75,7 +75,7 @@ func TestWhoWaitsLeavesTheMachineToWhatItWaitsFor(t *testing.T) {
 			looks := 0
 			_ = WaitFor(time.Second-time.Nanosecond, func() error {
 				looks++
-				time.Sleep(took)
+				<-time.After(took)
 				return errNotYet
 			})
 			if looks--; looks != want { // the last one comes after the time
