@@ -20,7 +20,7 @@ ROWS    ?= 100000000
 ONLY    ?=
 PACKAGES ?=
 TIMES   ?= 1
-# A command for the time in which tests wait more than they compute.
+# A command that runs beside the tests of processes, at the lowest priority.
 BESIDE  ?=
 
 GOLANGCI_VERSION := v2.15.0

@@ -38,7 +38,7 @@ func (s *stage) crash(at sink.Point, without locks) {
 	s.t.Helper()
 	n := backlog()
 	if at == midStream {
-		n = 900 // the inserts have to be long enough
+		n = fullBacklog // the inserts have to be long enough
 	}
 	s.send(s.events(n))
 	end := s.load(5) // there is always something for the next victim to come to

@@ -62,13 +62,15 @@ const (
 	importer = "web_0"
 )
 
-// backlog is how many events a sink comes to: ranges of about full size, several to each
-// partition where many seeds were asked for.
+// fullBacklog makes each partition's first range about as large as ranges become.
+const fullBacklog = 900
+
+// backlog is how many events a sink comes to; fewer in an everyday run, where they do.
 func backlog() int {
 	if exacting() {
-		return 900
+		return fullBacklog
 	}
-	return 600
+	return fullBacklog * 2 / 3
 }
 
 // maker makes events. It is for one goroutine.

@@ -43,7 +43,7 @@ func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
 		each := s.ignoredBy()
 		before := s.number(ignored)
 		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
-		s.send(s.events(900))
+		s.send(s.events(fullBacklog))
 		one := s.startSink(sink.Testing{})
 		s.drained()
 		n := s.proxy.Strikes()
@@ -150,7 +150,7 @@ func (s *stage) ownServer() (dir string) {
 func TestAServerThatIsKilledInTheMiddleOfAnInsertLosesNothing(t *testing.T) {
 	tr := trial{fault: "F7 ClickHouse killed", point: "mid-insert", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
 		dir := s.ownServer()
-		s.send(s.events(900))
+		s.send(s.events(fullBacklog))
 		killed := make(chan time.Time, 1)
 		s.proxy.SetFunc(faultproxy.Rule{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(1000 + s.rng.IntN(5000)), Times: 1}, func() {
 			killServer(s, dir)
@@ -163,7 +163,7 @@ func TestAServerThatIsKilledInTheMiddleOfAnInsertLosesNothing(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatal("no insert came")
 		}
-		s.send(s.events(900))
+		s.send(s.events(fullBacklog))
 		s.drained()
 		s.took = time.Since(at)
 		one.stop()

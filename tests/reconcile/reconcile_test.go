@@ -319,10 +319,14 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 	s.CaughtUp(t)
 	books := clickhouse.NewBooks(s.ClickHouse)
 	t.Cleanup(func() { books.Close() })
+	batches := 16
+	if testkit.Strict() {
+		batches = 40
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range 16 {
+		for i := range batches {
 			s.Produce(t, several(20+i*10, 30+i*10)...)
 		}
 	}()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// beside is a command that runs while tests mostly wait. Nobody of them feels it: it
-// takes what is left of the processors.
+// beside is a command that runs while tests do: it takes what they leave of the
+// processors.
 type beside struct {
 	command string
 	began   time.Time
@@ -21,8 +21,9 @@ type beside struct {
 	err     error
 }
 
-// besides is the stage of tests that wait more than they compute.
-const besides = "processes"
+// stageOfProcesses is the stage that a command runs beside: its tests leave more of the
+// processors than others.
+const stageOfProcesses = "processes"
 
 // lowest is the priority that gives way to all others.
 const lowest = "19"
@@ -35,9 +36,7 @@ func startBeside(ctx context.Context, root, command string) (*beside, error) {
 	b := &beside{command: command, began: time.Now(), done: make(chan struct{})}
 	cmd := exec.CommandContext(ctx, "nice", "-n", lowest, "sh", "-c", command)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, &b.printed, &b.printed
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = time.Minute
+	endsAsGroup(cmd, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("running %s: %w", command, err)
 	}
@@ -56,6 +55,14 @@ func (b *beside) wait(out io.Writer) (outcome, bool) {
 		return outcome{}, false
 	}
 	<-b.done
-	fmt.Fprintf(out, "== beside %s: %s, %s\n%s", besides, b.command, rounded(b.took), b.printed.Bytes())
+	fmt.Fprintf(out, "== beside the tests: %s, %s\n%s", b.command, rounded(b.took), b.printed.Bytes())
 	return outcome{stage: b.command, red: b.err != nil}, true
+}
+
+// endsAsGroup has the end of a command's context send a signal to it and to all that it
+// started, and not wait for them longer than a minute.
+func endsAsGroup(cmd *exec.Cmd, signal syscall.Signal) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, signal) }
+	cmd.WaitDelay = time.Minute
 }

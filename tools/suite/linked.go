@@ -194,8 +194,6 @@ func (l linked) run(ctx context.Context, pkg, pattern string, events *lines) err
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	cmd.Stdout, cmd.Stderr = &line{lines: events}, os.Stderr
 	// Test2json takes no notice of an interrupt, the tests do.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-	cmd.WaitDelay = hangs
+	endsAsGroup(cmd, syscall.SIGINT)
 	return cmd.Run()
 }

@@ -6,8 +6,10 @@
 //	go run ./tools/suite -packages tests/e2e,tests/fault -times 10   some packages, ten times, none run again
 //
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
-// and Redis for all of them, and hands both to the tests by their environment. Every
-// stage runs, whatever the ones before it found.
+// and Redis for all of them, and hands both to the tests by their environment. The tests
+// of processes are built before the first one runs. With -beside a command, such as the
+// checks, runs beside them at the lowest priority. Every stage runs, whatever the ones
+// before it found.
 //
 // It promises that what it says last is true and short: which tests failed, and which
 // failed and passed when they were run once more (FLAKY), each with the file that keeps
@@ -43,7 +45,7 @@ type choice struct {
 	only     string // part of the names of stages
 	packages string // parts of the names of packages of the module, with commas between
 	times    int    // of each test; above 1 nothing is run again
-	beside   string // command that runs beside the stage named by besides
+	beside   string // command that runs beside the stage named by stageOfProcesses
 }
 
 func main() {
@@ -120,7 +122,7 @@ func runAll(ctx context.Context, stages []stage, command string, in surroundings
 		if ctx.Err() != nil {
 			break
 		}
-		if other == nil && (s.name == besides || i == len(stages)-1) {
+		if other == nil && (s.name == stageOfProcesses || i == len(stages)-1) {
 			var err error
 			if other, err = startBeside(ctx, in.root, command); err != nil {
 				return nil, err

@@ -63,7 +63,7 @@ var processes = []string{
 }
 
 // alone are those of them that take the machine for themselves, because they assert what
-// users are promised in seconds. The others mostly wait, and run side by side.
+// users are promised in seconds. The others run side by side.
 var alone = []string{"tests/fault", "tests/e2e", "tests/control", "tests/quota", "tests/limits"}
 
 // module is a module of its own, which ./... does not reach.
@@ -91,7 +91,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 			packages: inside, raced: true, timeout: 5 * time.Minute,
 		},
 		{
-			name: besides, about: "as fast as production; one package at a time where promises are asserted, two elsewhere",
+			name: stageOfProcesses, about: "as fast as production; one package at a time where promises are asserted, two elsewhere",
 			packages: outside, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}
