@@ -90,7 +90,7 @@ func TestAnInsertIsOnePartOfEachView(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	i := newInserter(t, cfg, "")
-	const n = 101_000 // above the server's threshold of 100 000
+	n := manyKeys(t, cfg, i)
 	events := make([]*record.Event, n)
 	for k := range events {
 		events[k] = anEvent(strconv.Itoa(k), func(e *record.Event) {

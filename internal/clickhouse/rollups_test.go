@@ -9,6 +9,7 @@ import (
 	"time"
 	_ "time/tzdata" // the zones of a machine without any
 
+	"github.com/ClickHouse/ch-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/config"
@@ -35,13 +36,32 @@ func TestARetryDoublesNeitherBaseNorRollups(t *testing.T) {
 	}
 }
 
+// manyKeys returns more keys than a view groups in one piece by default, and than fit
+// into a block by default. The server's own defaults, of 65,409 rows and of 100,000 keys,
+// take seconds to exceed: the inserter gets a connection whose defaults are a hundredth.
+func manyKeys(t *testing.T, cfg config.ClickHouse, i *Inserter) int {
+	t.Helper()
+	c, err := ch.Dial(t.Context(), ch.Options{
+		Address: cfg.Addr[0], Database: cfg.Database, Compression: ch.CompressionLZ4, ReadTimeout: ch.NoTimeout,
+		Settings: []ch.Setting{
+			ch.SettingInt("group_by_two_level_threshold", 1000), ch.SettingInt("group_by_two_level_threshold_bytes", 500_000),
+			ch.SettingInt("max_block_size", 650), ch.SettingInt("max_insert_block_size", 650), ch.SettingInt("min_insert_block_size_rows", 650),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.idle = append(i.idle, idleConn{c, cfg.Addr[0], time.Now()})
+	return 1010
+}
+
 // A view groups many keys in several passes, whose results must not arrive as
 // several blocks in an order of their own: each would have a token of its own.
 func TestARetryOfManyKeysDoublesNothing(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	i := newInserter(t, cfg, "")
-	const n = 101_000 // above the server's threshold of 100 000
+	n := manyKeys(t, cfg, i)
 	events := make([]*record.Event, n)
 	for k := range events {
 		events[k] = anEvent(strconv.Itoa(k), func(e *record.Event) {

@@ -17,7 +17,7 @@ type watch struct {
 	reset bool // the test sets offsets back itself
 }
 
-const watchEvery = 20 * time.Millisecond
+const watchEvery = 50 * time.Millisecond
 
 func startWatch(t *testing.T, s *stage) *watch {
 	t.Helper()

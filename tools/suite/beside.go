@@ -25,8 +25,9 @@ type beside struct {
 // processors than others.
 const stageOfProcesses = "processes"
 
-// lowest is the priority that gives way to all others.
-const lowest = "19"
+// lower is the priority of what runs beside tests: it gives way to them, and still goes on
+// beside a program that never does.
+const lower = "10"
 
 // startBeside starts a command of a shell in the module's folder; nothing for "".
 func startBeside(ctx context.Context, root, command string) (*beside, error) {
@@ -34,7 +35,7 @@ func startBeside(ctx context.Context, root, command string) (*beside, error) {
 		return nil, nil
 	}
 	b := &beside{command: command, began: time.Now(), done: make(chan struct{})}
-	cmd := exec.CommandContext(ctx, "nice", "-n", lowest, "sh", "-c", command)
+	cmd := exec.CommandContext(ctx, "nice", "-n", lower, "sh", "-c", command)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, &b.printed, &b.printed
 	endsAsGroup(cmd, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
@@ -57,6 +58,52 @@ func (b *beside) wait(out io.Writer) (outcome, bool) {
 	<-b.done
 	fmt.Fprintf(out, "== beside the tests: %s, %s\n%s", b.command, rounded(b.took), b.printed.Bytes())
 	return outcome{stage: b.command, red: b.err != nil}, true
+}
+
+// aside are stages that run one after the other beside another, and what they print, which
+// is told when they have ended.
+type aside struct {
+	printed bytes.Buffer
+	done    chan struct{}
+	found   []outcome
+	err     error
+}
+
+// startAside starts the stages.
+func startAside(ctx context.Context, stages []stage, in surroundings) *aside {
+	a := &aside{done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		for i := range stages {
+			if ctx.Err() != nil {
+				return
+			}
+			found, err := stages[i].run(ctx, in, &a.printed)
+			if err != nil {
+				a.err = err
+				return
+			}
+			a.found = append(a.found, found)
+		}
+	}()
+	return a
+}
+
+// end waits for the end of the stages.
+func (a *aside) end() {
+	if a != nil {
+		<-a.done
+	}
+}
+
+// wait waits for the end of the stages and tells what they printed.
+func (a *aside) wait(out io.Writer) ([]outcome, error) {
+	if a == nil {
+		return nil, nil
+	}
+	a.end()
+	_, _ = out.Write(a.printed.Bytes())
+	return a.found, a.err
 }
 
 // endsAsGroup has the end of a command's context send a signal to it and to all that it

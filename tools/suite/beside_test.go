@@ -17,7 +17,7 @@ func TestWhatRunsBesideTheTestsIsToldAndJudged(t *testing.T) {
 		}
 		var out bytes.Buffer
 		found, ran := b.wait(&out)
-		if !ran || found.red != red || !strings.Contains(out.String(), "said\n") || (!red && !strings.Contains(out.String(), "\n19\n")) {
+		if !ran || found.red != red || !strings.Contains(out.String(), "said\n") || (!red && !strings.Contains(out.String(), "\n10\n")) {
 			t.Errorf("%s: ran %v, %+v, %q", command, ran, found, out.String())
 		}
 		out.Reset()

@@ -7,9 +7,9 @@
 //
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
 // and Redis for all of them, and hands both to the tests by their environment. The tests
-// of processes are built before the first one runs. With -beside a command, such as the
-// checks, runs beside them at the lowest priority. Every stage runs, whatever the ones
-// before it found.
+// of processes are built before the first one runs. Beside them, at a lower priority, run
+// the tests of the other modules and the command of -beside, such as the checks. Every
+// stage runs, whatever the ones before it found.
 //
 // It promises that what it says last is true and short: which tests failed, and which
 // failed and passed when they were run once more (FLAKY), each with the file that keeps
@@ -27,6 +27,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -57,7 +58,7 @@ func main() {
 	flag.StringVar(&c.only, "only", "", "run the stages whose names contain this")
 	flag.StringVar(&c.packages, "packages", "", "run the packages whose paths contain one of these, with commas between")
 	flag.IntVar(&c.times, "times", 1, "run each test so often; above 1 nothing is run again")
-	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at the lowest priority beside the stage of processes, and be red if it fails")
+	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at a lower priority beside the stage of processes, and be red if it fails")
 	gotestsum := flag.String("gotestsum", "gotestsum", "path of gotestsum")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -110,17 +111,22 @@ type surroundings struct {
 	shared       *shared
 }
 
-// runAll runs one stage after the other, and a command beside one of them: that of
-// processes, or the last one where that was not chosen.
+// runAll runs one stage after the other. Beside that of processes, or the last one where
+// that was not chosen, runs a command, and beside the former those stages that may.
 func runAll(ctx context.Context, stages []stage, command string, in surroundings, out io.Writer) ([]outcome, error) {
-	ctx, cancel := context.WithCancel(ctx) // ends the command where a stage can not be run
-	defer cancel()
+	ctx, cancel := context.WithCancel(ctx) // ends what runs beside where a stage can not be run
 	var all []outcome
 	var other *beside
+	var more *aside
+	defer func() { cancel(); more.end() }()
+	stages, later := together(stages)
 	for i := range stages {
 		s := &stages[i]
 		if ctx.Err() != nil {
 			break
+		}
+		if s.name == stageOfProcesses {
+			more = startAside(ctx, later, in)
 		}
 		if other == nil && (s.name == stageOfProcesses || i == len(stages)-1) {
 			var err error
@@ -134,10 +140,28 @@ func runAll(ctx context.Context, stages []stage, command string, in surroundings
 		}
 		all = append(all, found)
 	}
+	found, err := more.wait(out)
+	all = append(all, found...)
 	if found, ran := other.wait(out); ran {
 		all = append(all, found)
 	}
-	return all, nil
+	return all, err
+}
+
+// together splits stages into those that run one after the other, and those that run
+// beside the one of processes: none without that.
+func together(stages []stage) (first, later []stage) {
+	if !slices.ContainsFunc(stages, func(s stage) bool { return s.name == stageOfProcesses }) {
+		return stages, nil
+	}
+	for i := range stages {
+		if stages[i].aside {
+			later = append(later, stages[i])
+		} else {
+			first = append(first, stages[i])
+		}
+	}
+	return first, later
 }
 
 // run runs the packages of a stage and reads what they told.
@@ -165,7 +189,11 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 		}
 		fmt.Fprintf(out, "== %s: built in %s\n", s.name, rounded(time.Since(began)))
 	}
-	cmd := exec.CommandContext(ctx, in.gotestsum, s.args(events, built)...)
+	command := append([]string{in.gotestsum}, s.args(events, built)...)
+	if s.aside {
+		command = append([]string{"nice", "-n", lower}, command...)
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = filepath.Join(in.root, filepath.FromSlash(s.dir))
 	cmd.Env = append(append(cmd.Environ(), in.shared.env(s.raced)...), s.env...)
 	cmd.Stdout, cmd.Stderr = out, out

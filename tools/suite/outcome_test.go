@@ -199,6 +199,31 @@ func TestTheFullRunAssertsEveryPromiseAsItWasGiven(t *testing.T) {
 	}
 }
 
+// Modules run beside the processes where both were asked for, and in a full run never.
+func TestModulesRunBesideTheProcesses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		choice
+		first, later int
+	}{
+		{choice{times: 1}, 2, len(modules)},
+		{choice{times: 1, only: "module"}, len(modules), 0},
+		{choice{times: 1, only: "processes"}, 1, 0},
+		{choice{times: 1, full: true}, 3 + len(modules), 0},
+	} {
+		stages, err := plan(t.Context(), "../..", tc.full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stages, err = tc.of(stages); err != nil {
+			t.Fatal(err)
+		}
+		if first, later := together(stages); len(first) != tc.first || len(later) != tc.later {
+			t.Errorf("%+v: %d stages one after the other and %d beside, want %d and %d", tc.choice, len(first), len(later), tc.first, tc.later)
+		}
+	}
+}
+
 func TestSomePackagesCanBeChosen(t *testing.T) {
 	t.Parallel()
 	stages, err := plan(t.Context(), "../..", false)
