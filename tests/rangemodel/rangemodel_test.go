@@ -8,21 +8,32 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 var more = flag.Int("more-faults", 0, "explore with so many more faults; each makes the space about ten times larger")
+
+// size tells in which runs a world is explored.
+type size int
+
+const (
+	small size = iota
+	large      // seconds and hundreds of megabytes: not under -short
+	huge       // twice that: in the quiet tier
+)
 
 // worlds are explored to their end.
 var worlds = map[string]struct {
 	config Config
 	least  int // states, so that a mistake that closes off most of the space is seen
-	long   bool
+	size
 }{
-	"two partitions of two records, one fault":      {Config{Records: [2]uint8{2, 2}, Faults: 1}, 2_300_000, true},
-	"a resend and three faults":                     {Config{Records: [2]uint8{3, 0}, Faults: 3}, 1_200_000, true},
-	"two months and two faults":                     {Config{Records: [2]uint8{0, 3}, Faults: 2}, 100_000, false},
-	"two partitions of a record each and one fault": {Config{Records: [2]uint8{1, 1}, Faults: 1}, 100_000, false},
-	"nothing goes wrong":                            {Config{Records: [2]uint8{3, 3}}, 100, false},
+	"two partitions of two records, one fault":      {Config{Records: [2]uint8{2, 2}, Faults: 1}, 2_300_000, huge},
+	"a resend and three faults":                     {Config{Records: [2]uint8{3, 0}, Faults: 3}, 1_200_000, large},
+	"two months and two faults":                     {Config{Records: [2]uint8{0, 3}, Faults: 2}, 100_000, small},
+	"two partitions of a record each and one fault": {Config{Records: [2]uint8{1, 1}, Faults: 1}, 100_000, small},
+	"nothing goes wrong":                            {Config{Records: [2]uint8{3, 3}}, 100, small},
 }
 
 func TestTheProtocolHoldsInEveryState(t *testing.T) {
@@ -30,7 +41,7 @@ func TestTheProtocolHoldsInEveryState(t *testing.T) {
 	for name, w := range worlds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if w.long && testing.Short() {
+			if (w.size >= large && testing.Short()) || (w.size == huge && !testkit.Strict()) {
 				t.Skip("takes seconds and hundreds of megabytes")
 			}
 			w.config.Faults += *more

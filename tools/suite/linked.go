@@ -123,17 +123,18 @@ func (l linked) runAll(ctx context.Context, args []string, events io.Writer) boo
 	if l.serial {
 		together.SetLimit(1)
 	}
+	// First those that leave something of the processors to what runs beside the stage.
+	for _, pkg := range packages {
+		if isAlone(pkg) {
+			run(pkg)
+		}
+	}
 	for _, pkg := range packages {
 		if !isAlone(pkg) {
 			together.Go(func() error { run(pkg); return nil })
 		}
 	}
 	_ = together.Wait()
-	for _, pkg := range packages {
-		if isAlone(pkg) {
-			run(pkg)
-		}
-	}
 	return !failed.Load()
 }
 

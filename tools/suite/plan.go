@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,9 @@ func (s *stage) args(events string, built []string) []string {
 		"-vet=off", "-shuffle=on", "-count="+strconv.Itoa(s.count), "-timeout", s.timeout.String())
 	if s.serial {
 		args = append(args, "-p=1")
+	} else {
+		// One more than there are processors: while a package waits, another computes.
+		args = append(args, "-p="+strconv.Itoa(runtime.NumCPU()+1))
 	}
 	if s.raced {
 		// What a test builds itself has no cgo, as everything else.
@@ -92,7 +96,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 			packages: inside, raced: true, timeout: 5 * time.Minute,
 		},
 		{
-			name: stageOfProcesses, about: "as fast as production; one package at a time where promises are asserted, two elsewhere",
+			name: stageOfProcesses, about: "as fast as production; one package at a time where promises are asserted, then two",
 			packages: outside, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}
