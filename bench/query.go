@@ -96,7 +96,7 @@ func measureQueries(ctx context.Context, s settings) (f *queryFigures, err error
 	}
 	for _, part := range []struct {
 		name string
-		do   func(context.Context, *asker, *ch.Client) error
+		do   func(context.Context, *asker, *clickhouse.Client) error
 	}{{"D1", f.overview}, {"Q1", f.eachType}, {"Q2", f.dashboard}, {"Q3", f.history}, {"E", f.underIngest}} {
 		if len(f.measures) > 0 && !slices.Contains(f.measures, part.name) {
 			continue
@@ -114,7 +114,7 @@ func (f *queryFigures) gate(g gate) {
 }
 
 // countRows counts the rows that are there.
-func (f *queryFigures) countRows(ctx context.Context, a *asker, conn *ch.Client) error {
+func (f *queryFigures) countRows(ctx context.Context, a *asker, conn *clickhouse.Client) error {
 	var rows, recent proto.ColUInt64
 	return conn.Do(ctx, ch.Query{
 		Body: "SELECT count() AS n, countIf(owner_id = {owner:String} AND event_date >= {from:Date} AND event_date < {until:Date}) AS recent FROM events",
@@ -132,7 +132,7 @@ func (f *queryFigures) countRows(ctx context.Context, a *asker, conn *ch.Client)
 }
 
 // overview is D1: three parameters of the largest website, fresh and from the cache.
-func (f *queryFigures) overview(ctx context.Context, a *asker, _ *ch.Client) error {
+func (f *queryFigures) overview(ctx context.Context, a *asker, _ *clickhouse.Client) error {
 	body := a.body(overview...)
 	took, err := alternate(6*f.run, 40, func() error { _, err := a.ask(ctx, body, true); return err })
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *queryFigures) overview(ctx context.Context, a *asker, _ *ch.Client) err
 }
 
 // eachType is Q1: every type alone, against its statement on a bare connection.
-func (f *queryFigures) eachType(ctx context.Context, a *asker, conn *ch.Client) error {
+func (f *queryFigures) eachType(ctx context.Context, a *asker, conn *clickhouse.Client) error {
 	names, err := a.types(ctx)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (f *queryFigures) eachType(ctx context.Context, a *asker, conn *ch.Client) 
 }
 
 // dashboard is Q2: a request of twelve parameters against the slowest of them.
-func (f *queryFigures) dashboard(ctx context.Context, a *asker, _ *ch.Client) error {
+func (f *queryFigures) dashboard(ctx context.Context, a *asker, _ *clickhouse.Client) error {
 	bodies := []string{a.body(load.Dashboard...)}
 	for _, name := range load.Dashboard {
 		bodies = append(bodies, a.body(name))
@@ -218,7 +218,7 @@ const monthDatabase = "month_kept"
 
 // history is Q3: the statements of the overview where twelve months are kept, and
 // where those of the range are alone. Parts are shared and not copied.
-func (f *queryFigures) history(ctx context.Context, a *asker, conn *ch.Client) (err error) {
+func (f *queryFigures) history(ctx context.Context, a *asker, conn *clickhouse.Client) (err error) {
 	cfg := a.stack.clickhouse
 	cfg.Database = monthDatabase
 	drop := func() error {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/millrace/millrace/internal/clickhouse"
 )
 
 // asker asks the query host about one website.
@@ -115,7 +117,7 @@ var quoted = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 
 // run runs the statement on a bare connection, reads all of its result, and returns
 // how many rows the server read.
-func (q *compiled) run(ctx context.Context, c *ch.Client) (read uint64, err error) {
+func (q *compiled) run(ctx context.Context, c *clickhouse.Client) (read uint64, err error) {
 	params := make([]proto.Parameter, 0, len(q.Params))
 	for name, text := range q.Params {
 		params = append(params, proto.Parameter{Key: name, Value: "'" + quoted.Replace(text) + "'"})

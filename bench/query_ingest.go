@@ -13,6 +13,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
+	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/load"
 	"github.com/millrace/millrace/internal/traffic"
 )
@@ -28,7 +29,7 @@ const (
 
 // underIngest is E1 and E2: at half of the rate of events that the product holds, how
 // long it takes until an acknowledged event is seen, and what dashboards take.
-func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *ch.Client) error {
+func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *clickhouse.Client) error {
 	peak, err := f.peak(ctx, a, conn)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (f *queryFigures) drive(ctx context.Context, a *asker, run uint64, rate flo
 
 // peak sends more than can be taken and returns how much is stored a second, from the
 // first quarter of the time on.
-func (f *queryFigures) peak(ctx context.Context, a *asker, conn *ch.Client) (float64, error) {
+func (f *queryFigures) peak(ctx context.Context, a *asker, conn *clickhouse.Client) (float64, error) {
 	done := make(chan error, 1)
 	var report *load.Report
 	go func() {
@@ -116,7 +117,7 @@ func (f *queryFigures) peak(ctx context.Context, a *asker, conn *ch.Client) (flo
 }
 
 // storedRows counts the rows of the tables that events go to.
-func storedRows(ctx context.Context, conn *ch.Client) (n uint64, err error) {
+func storedRows(ctx context.Context, conn *clickhouse.Client) (n uint64, err error) {
 	var rows proto.ColUInt64
 	err = conn.Do(ctx, ch.Query{
 		Body:   "SELECT sum(rows) AS n FROM system.parts WHERE active AND database = currentDatabase() AND table IN ('events', 'vitals', 'errors')",
@@ -132,7 +133,7 @@ func storedRows(ctx context.Context, conn *ch.Client) (n uint64, err error) {
 }
 
 // drained waits until nothing more is stored.
-func (f *queryFigures) drained(ctx context.Context, conn *ch.Client) error {
+func (f *queryFigures) drained(ctx context.Context, conn *clickhouse.Client) error {
 	const (
 		still = 4 * time.Second
 		most  = 3 * time.Minute

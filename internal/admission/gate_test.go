@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,24 @@ const mib = 1 << 20
 
 func newGate(tb testing.TB, memory int64, outside func() int64) *Gate {
 	tb.Helper()
-	return New(Config{Host: "test", Memory: memory, QueueTime: time.Second}, Deps{Metrics: prometheus.NewRegistry(), Outside: outside})
+	g := New(Config{Host: "test", Memory: memory, QueueTime: time.Second}, Deps{Metrics: prometheus.NewRegistry(), Outside: outside})
+	for !apart(g) {
+		g.seed = maphash.MakeSeed()
+	}
+	return g
+}
+
+// apart reports whether none of the callers of the tests share an account.
+func apart(g *Gate) bool {
+	taken := map[*account]bool{}
+	for _, name := range []string{"hot", "second", "third", "other", "newcomer", "acme", "else", "new", "a", "b", "c", "website", "organization"} {
+		a := g.of(&g.owners, name)
+		if taken[a] {
+			return false
+		}
+		taken[a] = true
+	}
+	return true
 }
 
 // take opens a claim and takes n bytes.

@@ -108,7 +108,7 @@ func (b *block) Reset() {
 // insert sends the block into a table; known says that the server had its token
 // already. The web's columns are left out where no row has any: the table has
 // their defaults then.
-func (b *block) insert(ctx context.Context, c *ch.Client, into, token string, quorum int) (known bool, err error) {
+func (b *block) insert(ctx context.Context, c *Client, into, token string, quorum int) (known bool, err error) {
 	input := b.input[:len(b.columns)]
 	if b.webRows > 0 {
 		b.padWeb()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
@@ -22,11 +23,40 @@ const (
 	authenticationFailed = 516
 )
 
+// Client is a connection, for one statement at a time.
+type Client struct{ *ch.Client }
+
+// cancelTime is how long a server has to note that a statement is called off.
+const cancelTime = 2 * time.Second
+
+// Do runs a statement and returns soon after ctx has ended, whatever the server does.
+// The library waits for the server's next packet before it says that the statement is
+// called off. One that hangs sends none, and neither does one that never got the statement,
+// because ctx ended before it was sent: then the connection is closed.
+func (c *Client) Do(ctx context.Context, q ch.Query) error {
+	done := make(chan struct{})
+	defer close(done)
+	var closed atomic.Bool
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-done:
+		case <-time.After(cancelTime):
+			closed.Store(true)
+			_ = c.Close() // nobody waits for what it says
+		}
+	})()
+	err := c.Client.Do(ctx, q)
+	if err != nil && closed.Load() {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
 // Dial connects to one of the servers of cfg: native protocol, LZ4, the database
 // selected. It tries every address once, those that failed a moment ago last, each
 // for the time of clickhouse.dial_timeout at most. A read waits as long as its
 // context allows: an insert may be silent for longer than any fixed packet timeout.
-func Dial(ctx context.Context, cfg config.ClickHouse) (*ch.Client, error) {
+func Dial(ctx context.Context, cfg config.ClickHouse) (*Client, error) {
 	c, _, err := dialAny(ctx, cfg)
 	return c, err
 }
@@ -47,7 +77,7 @@ func Ping(ctx context.Context, cfg config.ClickHouse) error {
 var errNoAddress = errors.New("no address is set (clickhouse.addr)")
 
 // dialAny is Dial that tells the address.
-func dialAny(ctx context.Context, cfg config.ClickHouse) (*ch.Client, string, error) {
+func dialAny(ctx context.Context, cfg config.ClickHouse) (*Client, string, error) {
 	order := reachable.order(cfg)
 	if len(order) == 0 {
 		return nil, "", errNoAddress
@@ -70,7 +100,7 @@ func dialAny(ctx context.Context, cfg config.ClickHouse) (*ch.Client, string, er
 
 // dialOne connects to one address, the first of so many that are still to be tried:
 // of the time that is left the others get their share.
-func dialOne(ctx context.Context, cfg config.ClickHouse, addr string, toTry int) (*ch.Client, error) {
+func dialOne(ctx context.Context, cfg config.ClickHouse, addr string, toTry int) (*Client, error) {
 	within := cfg.DialTimeout
 	if deadline, ok := ctx.Deadline(); ok && toTry > 1 {
 		within = min(within, time.Until(deadline)/time.Duration(toTry))
@@ -90,7 +120,7 @@ func dialOne(ctx context.Context, cfg config.ClickHouse, addr string, toTry int)
 	if err != nil {
 		return nil, notAdmitted(cfg, err)
 	}
-	return c, nil
+	return &Client{c}, nil
 }
 
 // dialer encrypts connections where the settings say so.

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ClickHouse/ch-go"
-
 	"github.com/millrace/millrace/internal/config"
 )
 
@@ -27,7 +25,7 @@ type conns struct {
 }
 
 type idleConn struct {
-	client *ch.Client
+	client *Client
 	addr   string
 	since  time.Time
 }
@@ -38,7 +36,7 @@ func newConns(cfg config.ClickHouse) *conns { return &conns{cfg: cfg} }
 
 // use runs f on a connection. After an error the connection is closed, whatever
 // the error is: what else would arrive on it is unknown.
-func (p *conns) use(ctx context.Context, f func(*ch.Client) error) error {
+func (p *conns) use(ctx context.Context, f func(*Client) error) error {
 	c, addr, err := p.take(ctx)
 	if err != nil {
 		return err
@@ -53,7 +51,7 @@ func (p *conns) use(ctx context.Context, f func(*ch.Client) error) error {
 
 // Ping reports whether a server answers.
 func (p *conns) Ping(ctx context.Context) error {
-	return p.use(ctx, func(c *ch.Client) error {
+	return p.use(ctx, func(c *Client) error {
 		if err := c.Ping(ctx); err != nil {
 			return fmt.Errorf("pinging ClickHouse: %w", err)
 		}
@@ -76,7 +74,7 @@ func (p *conns) Close() error {
 
 // take returns a connection that was used a moment ago, or a new one. One to another
 // address than the process uses now is closed.
-func (p *conns) take(ctx context.Context) (*ch.Client, string, error) {
+func (p *conns) take(ctx context.Context) (*Client, string, error) {
 	order := reachable.order(p.cfg)
 	p.mu.Lock()
 	if p.closed {
@@ -96,7 +94,7 @@ func (p *conns) take(ctx context.Context) (*ch.Client, string, error) {
 	return dialAny(ctx, p.cfg)
 }
 
-func (p *conns) give(c *ch.Client, addr string) {
+func (p *conns) give(c *Client, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || c.IsClosed() {

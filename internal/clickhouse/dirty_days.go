@@ -150,7 +150,7 @@ func (d *DirtyDays) refresh(ctx context.Context) (*dirtyList, error) {
 // state names the parts of the table, of which every insert and every merge makes
 // new ones.
 func (d *DirtyDays) state(ctx context.Context) (state string, err error) {
-	err = d.use(ctx, func(c *ch.Client) error {
+	err = d.use(ctx, func(c *Client) error {
 		found, err := texts(ctx, c, "SELECT arrayStringConcat(arraySort(groupArray(concat(name, ' ', toString(modification_time)))), ', ')\n"+
 			"FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+RollupDirty.Name+"'")
 		if err != nil {
@@ -171,7 +171,7 @@ func (d *DirtyDays) read(ctx context.Context, state string) (*dirtyList, error) 
 	var days proto.ColArr[proto.Date]
 	var raw proto.ColDate
 	days.Data = &dates{&raw}
-	err := d.use(ctx, func(c *ch.Client) error {
+	err := d.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body:     "SELECT CAST(owner_id, 'String') AS owner, arraySort(groupArray(event_date)) AS all " + dirtyDays + " GROUP BY owner",
 			Settings: modest,
@@ -216,7 +216,7 @@ func (d *DirtyDays) organization(ctx context.Context, list *dirtyList, id string
 // owners are those that an organization has had events of.
 func (d *DirtyDays) owners(ctx context.Context, organizationID string) (all []string, err error) {
 	var owners proto.ColStr
-	err = d.use(ctx, func(c *ch.Client) error {
+	err = d.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body:       "SELECT DISTINCT CAST(owner_id, 'String') AS owner FROM usage_1d WHERE organization_id = {organization:String}",
 			Parameters: []proto.Parameter{textParameter("organization", organizationID)},

@@ -180,7 +180,7 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 		if where == "" {
 			continue
 		}
-		if err := e.use(ctx, func(c *ch.Client) error {
+		if err := e.use(ctx, func(c *Client) error {
 			return c.Do(ctx, ch.Query{
 				Body: "ALTER TABLE " + t.Name + " DELETE WHERE " + where,
 				// On every replica.
@@ -230,7 +230,7 @@ func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) err
 // website, before it is deleted: quotas and bills are about what was sent. The
 // token keeps a second try from counting it again.
 func (e *Eraser) keepUsage(ctx context.Context, websiteID string) error {
-	if err := e.use(ctx, func(c *ch.Client) error {
+	if err := e.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "INSERT INTO usage_1d (organization_id, day, owner_id, events)\n" +
 				"SELECT organization, date, organization, n FROM (\n" +

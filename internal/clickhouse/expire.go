@@ -61,7 +61,7 @@ func expirable() (tables []*Table, days []string) {
 // Clock implements retention.Tables.
 func (e *Expirer) Clock(ctx context.Context) (now time.Time, err error) {
 	var millis proto.ColInt64
-	if err := e.use(ctx, func(c *ch.Client) error {
+	if err := e.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{Body: "SELECT toUnixTimestamp64Milli(now64(3)) AS now", Result: proto.Results{{Name: "now", Data: &millis}}})
 	}); err != nil {
 		return now, fmt.Errorf("asking ClickHouse for the time: %w", err)

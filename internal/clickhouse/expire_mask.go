@@ -37,7 +37,7 @@ func (e *Expirer) mask(ctx context.Context, x *expired) error {
 
 // alter runs a statement and returns when every replica has done what it says.
 func (e *Expirer) alter(ctx context.Context, sql string) error {
-	return e.use(ctx, func(c *ch.Client) error {
+	return e.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{Body: sql, Settings: []ch.Setting{
 			{Key: "lightweight_deletes_sync", Value: "2", Important: true},
 			{Key: "mutations_sync", Value: "2", Important: true},
@@ -71,7 +71,7 @@ type place struct{ table, partition string }
 // masked returns the partitions with masked rows whose turn it is on a day.
 func (e *Expirer) masked(ctx context.Context, day time.Time) (all []place, err error) {
 	var tables, partitions proto.ColStr
-	err = e.use(ctx, func(c *ch.Client) error {
+	err = e.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT DISTINCT table, partition_id FROM system.parts\n" +
 				"WHERE active AND database = currentDatabase() AND has_lightweight_delete\n" +

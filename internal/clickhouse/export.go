@@ -24,8 +24,6 @@ const (
 	exportThreads = 2
 	// exportMemory is what one may use on the server.
 	exportMemory = 2 << 30
-	// cancelTime is how long the server has to note that an export is called off.
-	cancelTime = 2 * time.Second
 )
 
 // Exporter reads rows for exports. It implements export.Source. Connections are
@@ -43,12 +41,7 @@ func (x *Exporter) Close() error { return x.conns.Close() }
 // the rows.
 func (x *Exporter) Read(ctx context.Context, q *export.Query, each func(*export.Block) error) error {
 	var refused error // by each
-	err := x.conns.use(ctx, func(c *ch.Client) error {
-		// A server that hangs does not note that it is called off.
-		spare := context.AfterFunc(ctx, func() {
-			time.AfterFunc(cancelTime, func() { c.Close() })
-		})
-		defer spare()
+	err := x.conns.use(ctx, func(c *Client) error {
 		r := newExportResult(q)
 		err := c.Do(ctx, ch.Query{
 			Body: exportSQL(q), Parameters: exportParameters(q), Settings: exportSettings(ctx), Result: r.results,

@@ -77,7 +77,7 @@ var forbidden = []proto.Error{
 
 // checkSettings sends every setting as an insert does and asks what became of
 // it: a profile may forbid to change it, or hold it where it is.
-func checkSettings(ctx context.Context, c *ch.Client, user string) error {
+func checkSettings(ctx context.Context, c *Client, user string) error {
 	for _, s := range tokenSettings("a token") {
 		known, err := texts(ctx, c, "SELECT toString(count()) FROM system.settings WHERE name = '"+s.Key+"'")
 		if err != nil {
@@ -214,7 +214,7 @@ func (t stored) needs() []need {
 
 // checkServers reports whether a retry always reaches a server that knows the
 // tokens of the first attempt.
-func checkServers(ctx context.Context, c *ch.Client, cfg config.ClickHouse, tables map[string]stored) error {
+func checkServers(ctx context.Context, c *Client, cfg config.ClickHouse, tables map[string]stored) error {
 	replicated := tables[Events.Name].replicated()
 	if err := CheckServers(ctx, cfg); err != nil || cfg.Cluster == "" {
 		return err
@@ -236,7 +236,7 @@ func checkServers(ctx context.Context, c *ch.Client, cfg config.ClickHouse, tabl
 // tables that an insert of records writes to.
 func (i *Inserter) TokenWindow(ctx context.Context) (int, error) {
 	least := 0
-	err := i.use(ctx, func(c *ch.Client) error {
+	err := i.use(ctx, func(c *Client) error {
 		tables, err := readStored(ctx, c)
 		if err != nil {
 			return err
@@ -271,7 +271,7 @@ func (i *Inserter) PartPressure(ctx context.Context) (int, error) {
 		names = append(names, Views[j].To)
 	}
 	var parts []string
-	err := i.use(ctx, func(c *ch.Client) (err error) {
+	err := i.use(ctx, func(c *Client) (err error) {
 		parts, err = texts(ctx, c, "SELECT toString(max(n)) FROM (SELECT count() AS n FROM system.parts\n"+
 			"WHERE database = currentDatabase() AND active AND table IN ('"+strings.Join(names, "', '")+"')\n"+
 			"GROUP BY table, partition_id)")

@@ -83,7 +83,7 @@ func (h *Health) look(ctx context.Context) {
 func (h *Health) read(ctx context.Context) (readings []reading, err error) {
 	var names, labels proto.ColStr
 	var values proto.ColFloat64
-	err = h.use(ctx, func(c *ch.Client) error {
+	err = h.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: healthStatement,
 			Result: proto.Results{

@@ -54,7 +54,7 @@ func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error
 		return err
 	}
 	var known bool
-	if err := i.use(ctx, func(c *ch.Client) (err error) {
+	if err := i.use(ctx, func(c *Client) (err error) {
 		known, err = native.insert(ctx, c, i.target(native), token, i.quorum)
 		return err
 	}); err != nil {
@@ -82,7 +82,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 	if err != nil || native.rows == 0 {
 		return err
 	}
-	if err := i.use(ctx, func(c *ch.Client) error {
+	if err := i.use(ctx, func(c *Client) error {
 		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target(native))+" ENGINE = Null"); err != nil {
 			return fmt.Errorf("cloning %s: %w", i.target(native), err)
 		}

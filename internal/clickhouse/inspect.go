@@ -53,7 +53,7 @@ func Inspect(ctx context.Context, cfg config.ClickHouse) (s Server, err error) {
 	return s, err
 }
 
-func disks(ctx context.Context, c *ch.Client) ([]Disk, error) {
+func disks(ctx context.Context, c *Client) ([]Disk, error) {
 	rows, err := texts(ctx, c, "SELECT concat(toString(unreserved_space), ' ', toString(total_space), ' ', name) FROM system.disks ORDER BY name")
 	if err != nil {
 		return nil, err

@@ -183,13 +183,13 @@ func instant(unixMillis int64) proto.ColInput {
 }
 
 func (l *Ledger) insert(ctx context.Context, table, token string, in proto.Input) error {
-	return l.use(ctx, func(c *ch.Client) error {
+	return l.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{Body: in.Into(table), Input: in, Settings: insertSettings(ctx, 1, token, l.quorum)})
 	})
 }
 
 func (l *Ledger) read(ctx context.Context, table string, q ch.Query) error {
-	return l.use(ctx, func(c *ch.Client) error {
+	return l.use(ctx, func(c *Client) error {
 		if l.cluster {
 			if err := exec(ctx, c, "SYSTEM SYNC REPLICA "+table+" LIGHTWEIGHT"); err != nil {
 				return fmt.Errorf("waiting for the replica of %s: %w", table, err)

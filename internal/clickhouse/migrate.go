@@ -156,7 +156,7 @@ func checkDatabase(ctx context.Context, cfg config.ClickHouse) error {
 }
 
 // dialDefault connects to the database that is always there.
-func dialDefault(ctx context.Context, cfg config.ClickHouse) (*ch.Client, error) {
+func dialDefault(ctx context.Context, cfg config.ClickHouse) (*Client, error) {
 	return Dial(ctx, withoutDatabase(cfg))
 }
 
@@ -180,7 +180,7 @@ func createDatabase(ctx context.Context, cfg config.ClickHouse) error {
 	return nil
 }
 
-func apply(ctx context.Context, c *ch.Client, m migration, cluster string) error {
+func apply(ctx context.Context, c *Client, m migration, cluster string) error {
 	todo, err := m.statementsFor(cluster)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func apply(ctx context.Context, c *ch.Client, m migration, cluster string) error
 }
 
 // applied returns the checksum of every recorded migration.
-func applied(ctx context.Context, c *ch.Client) (map[uint32]string, error) {
+func applied(ctx context.Context, c *Client) (map[uint32]string, error) {
 	var version proto.ColUInt32
 	var sum proto.ColStr
 	have := map[uint32]string{}
@@ -227,7 +227,7 @@ func applied(ctx context.Context, c *ch.Client) (map[uint32]string, error) {
 
 // checkTable compares names and types of the columns; columns that this build
 // does not know are left alone, for a newer one may have added them.
-func checkTable(ctx context.Context, c *ch.Client, t *Table) error {
+func checkTable(ctx context.Context, c *Client, t *Table) error {
 	var name, typ proto.ColStr
 	have := map[string]string{}
 	err := c.Do(ctx, ch.Query{
@@ -308,7 +308,7 @@ func statements(text string) []string {
 	return all
 }
 
-func exec(ctx context.Context, c *ch.Client, sql string) error {
+func exec(ctx context.Context, c *Client, sql string) error {
 	return c.Do(ctx, ch.Query{Body: sql})
 }
 

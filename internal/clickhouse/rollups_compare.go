@@ -67,7 +67,7 @@ func (b *Books) differing(ctx context.Context, q ch.Query, where string) ([]sink
 // compare runs a statement over the base and the rollups.
 func (b *Books) compare(ctx context.Context, q ch.Query) error {
 	q.Settings = append(q.Settings, modest...)
-	return b.use(ctx, func(c *ch.Client) error {
+	return b.use(ctx, func(c *Client) error {
 		if b.cluster {
 			for _, table := range comparedTables() {
 				if err := exec(ctx, c, "SYSTEM SYNC REPLICA "+table+" LIGHTWEIGHT"); err != nil {

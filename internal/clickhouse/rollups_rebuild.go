@@ -19,7 +19,7 @@ const rebuildID = "millrace-rebuild-"
 // whoever sent it is gone.
 func (b *Books) Rebuilding(ctx context.Context) (bool, error) {
 	var n proto.ColUInt64
-	err := b.use(ctx, func(c *ch.Client) error {
+	err := b.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body:   "SELECT count() AS n FROM system.processes WHERE startsWith(query_id, '" + rebuildID + "') AND current_database = currentDatabase()",
 			Result: proto.Results{{Name: "n", Data: &n}},
@@ -51,7 +51,7 @@ func (b *Books) Rebuild(ctx context.Context, days []sink.Touched) error {
 }
 
 func (b *Books) rebuild(ctx context.Context, sql string, settings ...ch.Setting) error {
-	return b.use(ctx, func(c *ch.Client) error {
+	return b.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{Body: sql, QueryID: rebuildID + uuid.NewString(), Settings: append(settings, modest...)})
 	})
 }

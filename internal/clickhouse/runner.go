@@ -140,7 +140,7 @@ func (r *Runner) once(ctx context.Context, s *analytics.Statement) (*analytics.T
 		return nil, errors.Join(errBusy, ctx.Err())
 	}
 	out := newCollector(s.Columns)
-	err := r.conns.use(ctx, func(c *ch.Client) error {
+	err := r.conns.use(ctx, func(c *Client) error {
 		var in proto.Results
 		return c.Do(ctx, ch.Query{
 			Body: s.SQL, Parameters: parameters(s.Params), Settings: r.settingsFor(ctx),

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ClickHouse/ch-go"
-
 	"github.com/millrace/millrace/internal/config"
 )
 
@@ -89,7 +87,7 @@ func whereTo(ctx context.Context, cfg config.ClickHouse, addr string) (destinati
 	return destinationOf(ctx, c, cfg.Database, addr)
 }
 
-func destinationOf(ctx context.Context, c *ch.Client, database, addr string) (destination, error) {
+func destinationOf(ctx context.Context, c *Client, database, addr string) (destination, error) {
 	server, err := texts(ctx, c, "SELECT toString(serverUUID())")
 	if err != nil {
 		return destination{}, err

@@ -32,7 +32,7 @@ func (t stored) number(name string) int {
 // readStored returns the tables of the current database, and those of others
 // that views fill, by name; the names of the latter stand behind their
 // database's.
-func readStored(ctx context.Context, c *ch.Client) (map[string]stored, error) {
+func readStored(ctx context.Context, c *Client) (map[string]stored, error) {
 	defaults, err := texts(ctx, c, "SELECT concat(name, '=', value) FROM system.merge_tree_settings WHERE name LIKE '%deduplication_window%' OR name LIKE 'fsync_%'")
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func targetOf(statement, id, here string) string {
 }
 
 // texts returns the only column, of type String, of a statement's rows.
-func texts(ctx context.Context, c *ch.Client, sql string, settings ...ch.Setting) ([]string, error) {
+func texts(ctx context.Context, c *Client, sql string, settings ...ch.Setting) ([]string, error) {
 	var col proto.ColStr
 	var all []string
 	if err := c.Do(ctx, ch.Query{

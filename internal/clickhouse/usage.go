@@ -42,7 +42,7 @@ func (u *Usage) Used(ctx context.Context, month quota.Month) (map[string]int64, 
 	var organizations proto.ColStr
 	var events proto.ColUInt64
 	used := map[string]int64{}
-	err := u.use(ctx, func(c *ch.Client) error {
+	err := u.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT CAST(organization_id, 'String') AS organization, sum(events) AS n FROM usage_1d\n" +
 				"WHERE " + inMonth + " GROUP BY organization",
@@ -68,7 +68,7 @@ func (u *Usage) Cells(ctx context.Context, organizationID, ownerID string, month
 	var days proto.ColDate
 	var events proto.ColUInt64
 	var cells []quota.Cell
-	err := u.use(ctx, func(c *ch.Client) error {
+	err := u.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT CAST(owner_id, 'String') AS owner, day, sum(events) AS n FROM usage_1d\n" +
 				"WHERE organization_id = {organization:String} AND ({owner:String} = '' OR owner_id = {owner:String}) AND " + inMonth +

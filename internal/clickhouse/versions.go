@@ -98,7 +98,7 @@ func (v *Versions) Of(ctx context.Context, subject analytics.Subject, rng analyt
 		}
 		return nil
 	}
-	if err := v.use(ctx, func(c *ch.Client) error { return c.Do(ctx, q) }); err != nil {
+	if err := v.use(ctx, func(c *Client) error { return c.Do(ctx, q) }); err != nil {
 		return analytics.Version{}, fmt.Errorf("reading the state of %v: %w", tables, err)
 	}
 	return versionOf(rows), nil

@@ -21,7 +21,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 	t.Cleanup(func() { conns.Close() })
 	do := func(sql string) {
 		t.Helper()
-		if err := conns.use(t.Context(), func(c *ch.Client) error { return c.Do(t.Context(), ch.Query{Body: sql}) }); err != nil {
+		if err := conns.use(t.Context(), func(c *Client) error { return c.Do(t.Context(), ch.Query{Body: sql}) }); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/ch-go"
-
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/testkit"
@@ -13,9 +11,9 @@ import (
 
 // DialClickHouse connects to a server that is up, however long a busy machine keeps it
 // from answering. The caller closes the connection.
-func DialClickHouse(tb testing.TB, cfg config.ClickHouse) *ch.Client {
+func DialClickHouse(tb testing.TB, cfg config.ClickHouse) *clickhouse.Client {
 	tb.Helper()
-	var client *ch.Client
+	var client *clickhouse.Client
 	testkit.Eventually(tb, time.Minute, func() (err error) {
 		client, err = clickhouse.Dial(tb.Context(), cfg)
 		return err
