@@ -26,30 +26,41 @@ const (
 // Client is a connection, for one statement at a time.
 type Client struct{ *ch.Client }
 
-// cancelTime is how long a server has to note that a statement is called off.
+// cancelTime is how long a server has to note that it is no longer waited for.
 const cancelTime = 2 * time.Second
 
 // Do runs a statement and returns soon after ctx has ended, whatever the server does.
-// The library waits for the server's next packet before it says that the statement is
-// called off. One that hangs sends none, and neither does one that never got the statement,
-// because ctx ended before it was sent: then the connection is closed.
 func (c *Client) Do(ctx context.Context, q ch.Query) error {
+	return c.until(ctx, func() error { return c.Client.Do(ctx, q) })
+}
+
+// Ping asks for a sign of life and returns soon after ctx has ended, with one or without.
+func (c *Client) Ping(ctx context.Context) error {
+	return c.until(ctx, func() error { return c.Client.Ping(ctx) })
+}
+
+// until runs f, which waits for a server's packets, and closes the connection when f goes
+// on after ctx has ended. The library notes that only between two packets: a server that
+// hangs sends none, and neither does one that never got the statement, because ctx ended
+// before it was sent.
+func (c *Client) until(ctx context.Context, f func() error) error {
 	done := make(chan struct{})
 	defer close(done)
-	var closed atomic.Bool
+	var settled atomic.Bool // by f or by the end of ctx, whichever is first
 	defer context.AfterFunc(ctx, func() {
 		select {
 		case <-done:
 		case <-time.After(cancelTime):
-			closed.Store(true)
-			_ = c.Close() // nobody waits for what it says
+			if settled.CompareAndSwap(false, true) {
+				_ = c.Close() // nobody waits for what it says
+			}
 		}
 	})()
-	err := c.Client.Do(ctx, q)
-	if err != nil && closed.Load() {
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	err := f()
+	if settled.CompareAndSwap(false, true) {
+		return err
 	}
-	return err
+	return errors.Join(ctx.Err(), err)
 }
 
 // Dial connects to one of the servers of cfg: native protocol, LZ4, the database

@@ -3,95 +3,61 @@ package clickhouse
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
-// deaf passes connections on to a server, and no more of what clients send once asked to:
-// the server then sends nothing either, as one that hangs. It tells of what it swallowed.
-func deaf(t *testing.T, cfg config.ClickHouse) (through config.ClickHouse, now *atomic.Bool, swallowed chan struct{}) {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := cfg.Addr[0]
-	now, swallowed = new(atomic.Bool), make(chan struct{}, 1)
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			all.Go(func() { _, _ = io.Copy(client, server); client.Close() })
-			all.Go(func() {
-				defer server.Close()
-				for buf := make([]byte, 1<<16); ; {
-					n, err := client.Read(buf)
-					if err != nil {
-						return
-					}
-					if now.Load() {
-						select {
-						case swallowed <- struct{}{}:
-						default:
-						}
-						continue
-					}
-					if _, err := server.Write(buf[:n]); err != nil {
-						return
-					}
-				}
-			})
-		}
-	})
-	t.Cleanup(func() { l.Close(); all.Wait() })
-	cfg.Addr = []string{l.Addr().String()}
-	return cfg, now, swallowed
-}
-
-// A daemon that is told to stop ends, also when that comes just before a statement is
-// sent: then no packet comes that would wake who waits for one.
-func TestAStatementThatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
+// A daemon that is told to stop ends, also while it waits for a packet that never comes:
+// of a server that hangs, or that was sent nothing because the stop came just before.
+func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 	t.Parallel()
-	cfg, silent, swallowed := deaf(t, migrated(t))
-	c, err := Dial(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Do(t.Context(), ch.Query{Body: "SYSTEM FLUSH LOGS"}); err != nil {
-		t.Fatal(err)
-	}
-	silent.Store(true)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- c.Do(ctx, ch.Query{Body: "SYSTEM FLUSH LOGS"}) }()
-	<-swallowed
-	cancel()
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("it ended with %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("it has not ended after a minute")
-	}
-	if !c.IsClosed() {
-		t.Error("the connection is open, though what would come on it is unknown")
+	migrated := migrated(t)
+	for name, of := range map[string]struct {
+		sent string // of it, which the server does not get
+		ask  func(context.Context, *Client) error
+	}{
+		"statement": {"FLUSH LOGS", func(ctx context.Context, c *Client) error { return c.Do(ctx, ch.Query{Body: "SYSTEM FLUSH LOGS"}) }},
+		"ping":      {string([]byte{byte(proto.ClientCodePing)}), func(ctx context.Context, c *Client) error { return c.Ping(ctx) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, r := refused(t, migrated, of.sent)
+			c, err := Dial(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if err := of.ask(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			r.answer(silence)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- of.ask(ctx, c) }()
+			testkit.Eventually(t, time.Minute, func() error {
+				if r.met() == 0 {
+					return errors.New("nothing was sent")
+				}
+				return nil
+			})
+			cancel()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("it ended with %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it has not ended after a minute")
+			}
+			if !c.IsClosed() {
+				t.Error("the connection is open, though what would come on it is unknown")
+			}
+		})
 	}
 }

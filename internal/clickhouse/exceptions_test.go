@@ -18,8 +18,8 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
-// refuser stands before a server and answers statements that have a word in them
-// itself, with the exceptions that are left to it; then the server does.
+// refuser stands before a server and answers what has a word in it itself, with the
+// exceptions that are left to it; then the server does.
 type refuser struct {
 	net.Listener
 	server string
@@ -29,6 +29,9 @@ type refuser struct {
 	left []proto.Error
 	said int
 }
+
+// silence is the exception of a server that hangs: none, for ever.
+const silence proto.Error = -1
 
 // refused returns the settings of cfg by way of a refuser.
 func refused(t *testing.T, cfg config.ClickHouse, word string, codes ...proto.Error) (config.ClickHouse, *refuser) {
@@ -73,7 +76,9 @@ func (r *refuser) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		if code, ok := r.next(packets[:n]); ok {
+		if code, ok := r.next(packets[:n]); code == silence {
+			continue
+		} else if ok {
 			var b proto.Buffer
 			proto.ServerCodeException.Encode(&b)
 			(&proto.Exception{Code: code, Name: "DB::Exception", Message: "DB::Exception: made up"}).EncodeAware(&b, proto.Version)
@@ -96,6 +101,20 @@ func (r *refuser) next(packet []byte) (proto.Error, bool) {
 	r.left = r.left[1:]
 	r.said++
 	return code, true
+}
+
+// answer gives it more exceptions.
+func (r *refuser) answer(codes ...proto.Error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = append(r.left, codes...)
+}
+
+// met returns how many it has answered.
+func (r *refuser) met() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said
 }
 
 // What a server that is going down answers is no statement about a profile: a sink

@@ -38,7 +38,7 @@ func TestARetryDoublesNeitherBaseNorRollups(t *testing.T) {
 
 // manyKeys returns more keys than a view groups in one piece by default, and than fit
 // into a block by default. The server's own defaults, of 65,409 rows and of 100,000 keys,
-// take seconds to exceed: the inserter gets a connection whose defaults are a hundredth.
+// take seconds to exceed: the inserter gets a connection whose defaults are lower.
 func manyKeys(t *testing.T, cfg config.ClickHouse, i *Inserter) int {
 	t.Helper()
 	c, err := ch.Dial(t.Context(), ch.Options{

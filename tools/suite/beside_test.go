@@ -3,22 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
 )
 
-func TestWhatRunsBesideTheTestsIsToldAndJudged(t *testing.T) {
+func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
 	t.Parallel()
 	for command, red := range map[string]bool{"echo said; nice": false, "echo said >&2; exit 3": true} {
-		b, err := startBeside(t.Context(), t.TempDir(), command)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var out bytes.Buffer
-		found, ran := b.wait(&out)
-		if !ran || found.red != red || !strings.Contains(out.String(), "said\n") || (!red && !strings.Contains(out.String(), "\n10\n")) {
-			t.Errorf("%s: ran %v, %+v, %q", command, ran, found, out.String())
+		found, err := runCommand(t.Context(), t.TempDir(), command, &out)
+		if err != nil || found.red != red || !strings.Contains(out.String(), "said\n") || (!red && !strings.Contains(out.String(), "\n10\n")) {
+			t.Errorf("%s: %v, %+v, %q", command, err, found, out.String())
 		}
 		out.Reset()
 		err = conclude([]outcome{{stage: "a stage"}, found}, t.TempDir(), &out)
@@ -26,20 +24,33 @@ func TestWhatRunsBesideTheTestsIsToldAndJudged(t *testing.T) {
 			t.Errorf("%s: conclude() = %v, %q", command, err, out.String())
 		}
 	}
-	if b, err := startBeside(t.Context(), t.TempDir(), ""); b != nil || err != nil {
-		t.Errorf("no command is %v, %v", b, err)
-	}
 }
 
-func TestWhatRunsBesideTheTestsEndsWithThem(t *testing.T) {
+func TestACommandBesideTheTestsEndsWithThem(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	b, err := startBeside(ctx, t.TempDir(), "sleep 600 & wait")
-	if err != nil {
-		t.Fatal(err)
+	began := time.Now()
+	if found, err := runCommand(ctx, t.TempDir(), "sleep 600 & wait", io.Discard); err != nil || !found.red || time.Since(began) > time.Minute {
+		t.Errorf("%+v, %v after %s", found, err, time.Since(began))
 	}
-	if found, _ := b.wait(new(bytes.Buffer)); !found.red || b.took > time.Minute {
-		t.Errorf("%+v after %s", found, b.took)
+}
+
+// What runs beside prints nothing into what the tests print, and is judged with them.
+func TestWhatRunsBesideIsToldWhenItHasEnded(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("no stage")
+	var out bytes.Buffer
+	b := startBeside(t.Context(), func(_ context.Context, own io.Writer) ([]outcome, error) {
+		_, _ = own.Write([]byte("theirs\n"))
+		return []outcome{{stage: "a stage", red: true}}, failed
+	})
+	<-b.done
+	if out.Len() > 0 {
+		t.Errorf("told before it was asked for: %q", out.String())
+	}
+	found, err := b.wait(&out)
+	if len(found) != 1 || !found[0].red || !errors.Is(err, failed) || out.String() != "theirs\n" {
+		t.Errorf("found %+v, %v, told %q", found, err, out.String())
 	}
 }

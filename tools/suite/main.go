@@ -111,51 +111,64 @@ type surroundings struct {
 	shared       *shared
 }
 
-// runAll runs one stage after the other. Beside that of processes, or the last one where
-// that was not chosen, runs a command, and beside the former those stages that may.
+// runAll runs one stage after the other. Beside that of processes run the stages that may;
+// beside it, or the last one where it was not chosen, runs a command.
 func runAll(ctx context.Context, stages []stage, command string, in surroundings, out io.Writer) ([]outcome, error) {
+	first, later := apart(stages)
 	ctx, cancel := context.WithCancel(ctx) // ends what runs beside where a stage can not be run
-	var all []outcome
-	var other *beside
-	var more *aside
-	defer func() { cancel(); more.end() }()
-	stages, later := together(stages)
-	for i := range stages {
-		s := &stages[i]
-		if ctx.Err() != nil {
-			break
+	var others []*beside
+	defer func() {
+		cancel()
+		for _, b := range others {
+			<-b.done
 		}
-		if s.name == stageOfProcesses {
-			more = startAside(ctx, later, in)
+	}()
+	all, err := inTurn(ctx, first, func(i int) {
+		processes := first[i].name == stageOfProcesses
+		if processes {
+			others = append(others, startBeside(ctx, func(ctx context.Context, out io.Writer) ([]outcome, error) {
+				return inTurn(ctx, later, func(int) {}, in, out)
+			}))
 		}
-		if other == nil && (s.name == stageOfProcesses || i == len(stages)-1) {
-			var err error
-			if other, err = startBeside(ctx, in.root, command); err != nil {
-				return nil, err
-			}
+		if command != "" && (processes || (i == len(first)-1 && len(others) == 0)) {
+			others = append(others, startBeside(ctx, func(ctx context.Context, out io.Writer) ([]outcome, error) {
+				found, err := runCommand(ctx, in.root, command, out)
+				return []outcome{found}, err
+			}))
 		}
-		found, err := s.run(ctx, in, out)
+	}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, b := range others {
+		found, err := b.wait(out)
+		all, errs = append(all, found...), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+// inTurn runs one stage after the other until ctx ends, each after a call of before.
+func inTurn(ctx context.Context, stages []stage, before func(i int), in surroundings, out io.Writer) (all []outcome, err error) {
+	for i := 0; i < len(stages) && ctx.Err() == nil; i++ {
+		before(i)
+		found, err := stages[i].run(ctx, in, out)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found)
 	}
-	found, err := more.wait(out)
-	all = append(all, found...)
-	if found, ran := other.wait(out); ran {
-		all = append(all, found)
-	}
-	return all, err
+	return all, nil
 }
 
-// together splits stages into those that run one after the other, and those that run
-// beside the one of processes: none without that.
-func together(stages []stage) (first, later []stage) {
+// apart splits stages into those that run one after the other, and those that run beside
+// the one of processes: none without that.
+func apart(stages []stage) (first, later []stage) {
 	if !slices.ContainsFunc(stages, func(s stage) bool { return s.name == stageOfProcesses }) {
 		return stages, nil
 	}
 	for i := range stages {
-		if stages[i].aside {
+		if stages[i].beside {
 			later = append(later, stages[i])
 		} else {
 			first = append(first, stages[i])
@@ -190,8 +203,8 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 		fmt.Fprintf(out, "== %s: built in %s\n", s.name, rounded(time.Since(began)))
 	}
 	command := append([]string{in.gotestsum}, s.args(events, built)...)
-	if s.aside {
-		command = append([]string{"nice", "-n", lower}, command...)
+	if s.beside {
+		command = slices.Concat(giveWay, command)
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = filepath.Join(in.root, filepath.FromSlash(s.dir))

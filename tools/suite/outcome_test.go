@@ -218,7 +218,7 @@ func TestModulesRunBesideTheProcesses(t *testing.T) {
 		if stages, err = tc.of(stages); err != nil {
 			t.Fatal(err)
 		}
-		if first, later := together(stages); len(first) != tc.first || len(later) != tc.later {
+		if first, later := apart(stages); len(first) != tc.first || len(later) != tc.later {
 			t.Errorf("%+v: %d stages one after the other and %d beside, want %d and %d", tc.choice, len(first), len(later), tc.first, tc.later)
 		}
 	}

@@ -22,7 +22,7 @@ type stage struct {
 	serial      bool // one package at a time
 	linked      bool // all built before the first one runs
 	rerun       bool // what failed, once
-	aside       bool // runs beside the stage of processes, at a low priority
+	beside      bool // runs beside the stage of processes, at a lower priority
 	count       int
 	timeout     time.Duration // of a package
 	env         []string
@@ -103,7 +103,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 	for _, m := range modules {
 		stages = append(stages, stage{
 			name: "module " + m.dir, about: "a module of its own", dir: m.dir,
-			packages: []string{"./..."}, raced: m.raced, aside: true, timeout: 10 * time.Minute,
+			packages: []string{"./..."}, raced: m.raced, beside: true, timeout: 10 * time.Minute,
 		})
 	}
 	for i := range stages {
@@ -132,7 +132,7 @@ func quiet(everyday []stage) []stage {
 			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", testkit.SlackEnv+"=10")
 			stages = append(stages, raced)
 		}
-		s.about, s.serial, s.aside = "one package at a time, strict bounds and large numbers", true, false
+		s.about, s.serial, s.beside = "one package at a time, strict bounds and large numbers", true, false
 		s.env = append(slices.Clone(s.env), testkit.SlackEnv+"=1")
 		s.count, s.rerun, s.timeout = times, false, s.timeout*times*2
 		stages = append(stages, s)
