@@ -73,8 +73,8 @@ test: prepare ## Run every test, also against real Kafka, PostgreSQL and Redis (
 	@go run ./tools/suite -gotestsum $(GOTESTSUM) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES) -beside '$(BESIDE)'
 
 .PHONY: test-full
-test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times
-	@go run ./tools/suite -gotestsum $(GOTESTSUM) -full
+test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times (ONLY=…, PACKAGES=…)
+	@go run ./tools/suite -gotestsum $(GOTESTSUM) -full -only '$(ONLY)' -packages '$(PACKAGES)'
 
 .PHONY: test-chart
 test-chart: prepare ## Render the Helm chart, check what it renders, and install, upgrade and remove it in a real API server
