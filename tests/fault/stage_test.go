@@ -97,7 +97,9 @@ func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *
 	if !exacting() { // an insert into ten tables costs the server a tenth of a second, however small
 		k.MaxWait = 200 * time.Millisecond
 	}
-	k.Session, k.Rebalance, k.InsertTimeout = session, 6*time.Second, 2500*time.Millisecond
+	// Far more than an insert takes, as in production: on a busy machine those of all trials
+	// would end unfinished, be sent again together, and so keep it busy.
+	k.Session, k.Rebalance, k.InsertTimeout = session, 25*time.Second, 10*time.Second
 	k.DrainBudget = 10 * time.Second
 	k.Lanes = []string{"live"}
 

@@ -122,6 +122,8 @@ func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 // then the worker goes on.
 func (s *stage) rejoin(at sink.Point, without locks) {
 	s.t.Helper()
+	// The group waits so long for a member that does not come, which this one does not.
+	s.settings.Sink.Rebalance, s.settings.Sink.InsertTimeout = 6*time.Second, 2500*time.Millisecond
 	s.send(s.events(backlog()))
 	stall := newHold(at, 1+s.rng.IntN(2))
 	defer stall.release()
