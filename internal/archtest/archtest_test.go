@@ -1,7 +1,9 @@
 package archtest
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -254,5 +256,48 @@ func TestAListOfModulesThatDiffersSaysHow(t *testing.T) {
 		if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.says)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
+	}
+}
+
+// required returns the versions of the modules that a module's go.mod names.
+func required(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	cmd.Dir = filepath.Join(root, dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, r := range file.Require {
+		versions[r.Path] = r.Version
+	}
+	return versions
+}
+
+// What several modules import would be compiled once for each version of it, which is
+// most of what the tests cost on a new machine.
+func TestTheModulesOfTestsShareTheVersionsOfWhatTheyImport(t *testing.T) {
+	t.Parallel()
+	versions, shared := required(t, "."), 0
+	for _, dir := range []string{"tests/alerts", "tests/chart"} {
+		for module, version := range required(t, dir) {
+			other, known := versions[module]
+			if known && other != version {
+				t.Errorf("%s requires %s %s, and another module %s: run go get %[2]s@VERSION and go mod tidy in one of them", dir, module, version, other)
+			} else if known {
+				shared++
+			}
+			versions[module] = version
+		}
+	}
+	if shared == 0 {
+		t.Error("nothing is shared; the test shows nothing")
 	}
 }

@@ -2,7 +2,7 @@
 //
 //	go run ./tools/suite            what must pass before a merge
 //	go run ./tools/suite -full      the quiet tier: race detector everywhere, strict bounds, large numbers
-//	go run ./tools/suite -only processes   the stages whose names contain that
+//	go run ./tools/suite -only processes   the stage of that name, or those whose names contain it
 //	go run ./tools/suite -packages tests/e2e,tests/fault -times 10   some packages, ten times, none run again
 //
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
@@ -43,7 +43,7 @@ var errRed = errors.New("not every test passed")
 // choice is what somebody wants to be run.
 type choice struct {
 	full     bool
-	only     string // part of the names of stages
+	only     string // name of a stage, or else part of the names of several
 	packages string // parts of the names of packages of the module, with commas between
 	times    int    // of each test; above 1 nothing is run again
 	beside   string // command that runs beside the stage named by stageOfProcesses
@@ -55,7 +55,7 @@ func main() {
 	}
 	var c choice
 	flag.BoolVar(&c.full, "full", false, "race detector everywhere, then strict bounds and large numbers, three times")
-	flag.StringVar(&c.only, "only", "", "run the stages whose names contain this")
+	flag.StringVar(&c.only, "only", "", "run the stage of this name, or else those whose names contain it")
 	flag.StringVar(&c.packages, "packages", "", "run the packages whose paths contain one of these, with commas between")
 	flag.IntVar(&c.times, "times", 1, "run each test so often; above 1 nothing is run again")
 	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at a lower priority beside the stage of processes, and be red if it fails")

@@ -210,6 +210,8 @@ func TestModulesRunBesideTheProcesses(t *testing.T) {
 		{choice{times: 1, only: "module"}, len(modules), 0},
 		{choice{times: 1, only: "processes"}, 1, 0},
 		{choice{times: 1, full: true}, 3 + len(modules), 0},
+		{choice{times: 1, full: true, only: "processes"}, 1, 0},
+		{choice{times: 1, full: true, only: "process"}, 3, 0},
 	} {
 		stages, err := plan(t.Context(), "../..", tc.full)
 		if err != nil {

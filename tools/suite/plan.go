@@ -143,8 +143,9 @@ func quiet(everyday []stage) []stage {
 // of returns those of the stages, with those of their packages, that were chosen.
 func (c choice) of(stages []stage) ([]stage, error) {
 	var chosen []stage
+	named := slices.ContainsFunc(stages, func(s stage) bool { return s.name == c.only })
 	for _, s := range stages {
-		if !strings.Contains(s.name, c.only) {
+		if named && s.name != c.only || !strings.Contains(s.name, c.only) {
 			continue
 		}
 		if c.packages != "" {
