@@ -17,7 +17,9 @@ const (
 
 // queue is what Run remembers between two looks.
 type queue struct {
-	rate    float64 // requests a second that were finished lately
+	rate    float64       // requests a second that were finished lately
+	held    int64         // requests that were at work at the last look
+	stuck   time.Duration // for which some were there, and none was finished
 	crowded bool
 	told    time.Time // when the log was told that it is crowded
 }
@@ -40,25 +42,33 @@ func (g *Gate) Run(ctx context.Context) error {
 }
 
 // look estimates the queue time and sets how much may be let in.
-func (g *Gate) look(now time.Time, passed time.Duration) {
+func (g *Gate) look(at time.Time, passed time.Duration) {
 	if g.target <= 0 || passed <= 0 {
 		return
 	}
 	q := &g.queue
-	lately := float64(g.done.Swap(0)) / passed.Seconds()
-	turned := g.turned.Swap(0)
+	done, turned, now := g.done.Swap(0), g.turned.Swap(0), g.requests()
+	lately := float64(done) / passed.Seconds()
 	q.rate += smoothing * (lately - q.rate)
-	// The faster of both, so that a first burst after a rest is not taken for a
-	// queue.
-	rate := max(lately, q.rate)
-	held := g.requests()
+	// The faster of both, and only what was here at the last look too, so that a burst
+	// after a rest is not taken for a queue: of one that began just before this look
+	// nothing can be finished yet.
+	rate, held := max(lately, q.rate), min(now, q.held)
+	q.held = now
 	wait := waitOf(held, rate)
+	if q.stuck += passed; done > 0 || held == 0 {
+		q.stuck = 0
+	} else {
+		// What was finished before says nothing about how fast work goes now, and
+		// nobody has waited longer than this.
+		wait = min(wait, 2*q.stuck)
+	}
 	g.metrics.observe(wait, held)
 	switch {
 	case wait > g.target && !q.crowded:
 		q.crowded = true
-		if now.Sub(q.told) > tellEvery {
-			q.told = now
+		if at.Sub(q.told) > tellEvery {
+			q.told = at
 			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, new ones are refused",
 				slog.Duration("wait", wait), slog.Int64("requests", held))
 		}

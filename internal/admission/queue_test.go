@@ -65,6 +65,38 @@ func TestNobodyIsRefusedWhileTheServiceKeepsUp(t *testing.T) {
 	})
 }
 
+// A look comes ten times a second, and this one just after the burst has begun.
+func TestABurstJustBeforeALookIsNoQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, rate: rate}
+		s.pass(5*time.Second+90*time.Millisecond, 0)
+		s.pass(10*time.Millisecond, 20_000)
+		s.pass(5*time.Second, 500)
+		if s.refused > 0 || s.longest > time.Second {
+			t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
+		}
+	})
+}
+
+// The first requests of an edge wait for its connections.
+func TestAServiceThatBeginsLateIsNoQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g}
+		s.pass(400*time.Millisecond, 500)
+		s.rate = rate
+		s.pass(5*time.Second, 500)
+		if s.refused > 0 || s.longest > time.Second {
+			t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
+		}
+	})
+}
+
 func TestUnderThreefoldLoadWhatIsLetInIsDoneAboutTheTarget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
