@@ -259,11 +259,10 @@ func TestAListOfModulesThatDiffersSaysHow(t *testing.T) {
 	}
 }
 
-// required returns the versions of the modules that a module's go.mod names.
-func required(t *testing.T, dir string) map[string]string {
+// required returns the versions of the modules that the go.mod at path names.
+func required(t *testing.T, path string) map[string]string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
-	cmd.Dir = filepath.Join(root, dir)
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", path)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -285,12 +284,16 @@ func required(t *testing.T, dir string) map[string]string {
 // most of what the tests cost on a new machine.
 func TestTheModulesOfTestsShareTheVersionsOfWhatTheyImport(t *testing.T) {
 	t.Parallel()
-	versions, shared := required(t, "."), 0
-	for _, dir := range []string{"tests/alerts", "tests/chart"} {
-		for module, version := range required(t, dir) {
+	files, err := filepath.Glob(filepath.Join(root, "tests", "*", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, shared := required(t, filepath.Join(root, "go.mod")), 0
+	for _, file := range files {
+		for module, version := range required(t, file) {
 			other, known := versions[module]
 			if known && other != version {
-				t.Errorf("%s requires %s %s, and another module %s: run go get %[2]s@VERSION and go mod tidy in one of them", dir, module, version, other)
+				t.Errorf("%s requires %s %s, and another module %s: run go get %[2]s@VERSION and go mod tidy in one of them", file, module, version, other)
 			} else if known {
 				shared++
 			}
