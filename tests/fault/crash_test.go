@@ -116,7 +116,7 @@ func (s *stage) progress() {
 	s.t.Helper()
 	before := s.total()
 	testkit.Eventually(s.t, patience, func() error {
-		if s.lag(s.t.Context()) == nil || s.total() > before {
+		if _, err := s.lag(s.t.Context()); err == nil || s.total() > before {
 			return nil
 		}
 		return errNoProgress

@@ -34,7 +34,11 @@ func TestMain(m *testing.M) {
 
 // room is where trials run: so many at a time, and beside them some of those that
 // mostly wait for time to pass, which begin at once and not when all others are done.
-var room struct{ busy, waiting chan struct{} }
+// Whoever is inside holds quiet for reading.
+var room struct {
+	busy, waiting chan struct{}
+	quiet         sync.RWMutex
+}
 
 func makeRoom() {
 	room.busy, room.waiting = make(chan struct{}, 3), make(chan struct{}, 3) // trials wait more than they work
@@ -58,7 +62,22 @@ func enter(waits bool) (leave func()) {
 		into = room.waiting
 	}
 	into <- struct{}{}
-	return func() { <-into }
+	room.quiet.RLock()
+	return func() {
+		room.quiet.RUnlock()
+		<-into
+	}
+}
+
+// quietly runs f, which is a part of a trial, when no other trial runs: for a rate that
+// is promised of a server that nobody else uses. Trials that are under way end before,
+// and none begins.
+func quietly(f func()) {
+	room.quiet.RUnlock()
+	defer room.quiet.RLock()
+	room.quiet.Lock()
+	defer room.quiet.Unlock()
+	f()
 }
 
 // reporting writes the report after the tests.

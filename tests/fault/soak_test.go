@@ -86,7 +86,7 @@ func (s *soak) peak() float64 {
 	case <-s.t.Context().Done():
 	}
 	end()
-	testkit.Eventually(s.t, 5*patience, func() error { return s.lag(s.t.Context()) })
+	s.drained()
 	return float64(s.sent.unique()) / time.Since(begin).Seconds()
 }
 
@@ -139,7 +139,7 @@ func TestSoak(t *testing.T) {
 		s.forget()
 	}
 	end()
-	testkit.Eventually(t, 10*patience, func() error { return s.lag(t.Context()) }) // of the last fault's backlog
+	s.drained() // of the last fault's backlog
 	wrong := s.exact()
 	wrong = append(wrong, s.samples.growing()...)
 	for _, w := range wrong {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ import (
 )
 
 const (
-	// patience is how long anything may take on a busy machine.
+	// patience is how long anything may take on a busy machine; a lag, to fall at all.
 	patience = 3 * time.Minute
 	// session is the shortest that groups allow: a dead member is found so soon.
 	session = time.Second
@@ -160,32 +161,47 @@ func (s *stage) ends(ctx context.Context) (map[int32]int64, error) {
 	return got, nil
 }
 
-// lag returns an error unless everything in the given partitions, or in all, is
-// committed.
-func (s *stage) lag(ctx context.Context, only ...int32) error {
+// lag returns how many records of the given partitions, or of all, are not committed,
+// and an error that names one of them unless there are none.
+func (s *stage) lag(ctx context.Context, only ...int32) (int64, error) {
 	ends, err := s.ends(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	committed, err := s.committed(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	lag := int64(0)
 	for p, end := range ends {
 		if len(only) > 0 && !slices.Contains(only, p) {
 			continue
 		}
 		if at := max(0, committed[p].At); at < end {
-			return fmt.Errorf("partition %d is committed up to %d of %d: %s", p, at, end, committed[p].Metadata)
+			lag += end - at
+			err = fmt.Errorf("partition %d is committed up to %d of %d: %s", p, at, end, committed[p].Metadata)
 		}
 	}
-	return nil
+	return lag, err
 }
 
-// drained waits until everything that was produced is stored and committed.
+// drained waits until everything that was produced is stored and committed: as long as
+// the lag falls. How long that takes in all is a matter of how much there was, and of
+// how many trials share the server.
 func (s *stage) drained(only ...int32) {
 	s.t.Helper()
-	testkit.Eventually(s.t, patience, func() error { return s.lag(s.t.Context(), only...) })
+	least, fell := int64(math.MaxInt64), time.Now()
+	testkit.Eventually(s.t, time.Hour, func() error {
+		lag, err := s.lag(s.t.Context(), only...)
+		switch {
+		case err == nil:
+		case lag > 0 && lag < least:
+			least, fell = lag, time.Now()
+		case time.Since(fell) > patience:
+			s.t.Fatalf("the lag has not fallen for %s: %v", patience, err)
+		}
+		return err
+	})
 }
 
 // pattern makes the name of a test one that -run picks it by.
