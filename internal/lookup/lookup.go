@@ -75,8 +75,24 @@ type Cache[K Key, V any] struct {
 	reliance atomic.Pointer[reliance]
 
 	// mu keeps an answer that was dropped while it was read from being kept.
-	mu    sync.Mutex
-	drops uint64 // calls of Drop
+	mu       sync.Mutex
+	underWay map[K]*underWay[V]
+}
+
+// underWay is what happens to a key while it is read.
+type underWay[V any] struct {
+	reads int
+	drops []func(V) bool // what is current after each; nil: nothing that is being read
+}
+
+// current reports whether an answer that was read meanwhile is.
+func (u *underWay[V]) current(a *answer[V]) bool {
+	for _, is := range u.drops {
+		if is == nil || a.absent != nil || !is(a.value) {
+			return false
+		}
+	}
+	return true
 }
 
 // reliance is how far answers may be relied on.
@@ -110,7 +126,7 @@ func New[K Key, V any](cfg Config, load func(context.Context, K) (V, error), not
 	c := &Cache[K, V]{
 		cfg: cfg, load: load, notFound: notFound,
 		seed: maphash.MakeSeed(), metrics: newMetrics(reg, cfg.Name),
-		slots: make(chan struct{}, cfg.MaxLoads),
+		slots: make(chan struct{}, cfg.MaxLoads), underWay: map[K]*underWay[V]{},
 	}
 	c.reliance.Store(&reliance{})
 	var err error
@@ -201,15 +217,17 @@ func (c *Cache[K, V]) life(a *answer[V], now time.Time) time.Duration {
 }
 
 // Drop forgets what is known about k. An answer being read meanwhile is given to
-// those who wait for it and is not kept.
+// those who wait for it and is not kept. What is read of other keys is.
 func (c *Cache[K, V]) Drop(k K) { c.DropUnless(k, nil) }
 
-// DropUnless is Drop, but leaves a value for which current is true: it was read
-// after the change. A nil current is true of none.
+// DropUnless is Drop, but leaves a value for which current is true, also one that is
+// being read: it was read after the change. A nil current is true of none.
 func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.drops++
+	if u := c.underWay[k]; u != nil {
+		u.drops = append(u.drops, current)
+	}
 	c.flights.Forget(flightName(k))
 	// An entry that was just made may still be on its way in: an old answer would be
 	// seen for a moment once it arrives, and a current one be taken for none.

@@ -258,6 +258,56 @@ func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 	})
 }
 
+type cache = *lookup.Cache[string, string]
+
+// Where much changes, something else always does while a thing is read.
+func TestDropLeavesWhatIsBeingReadOfOtherKeysAndWhatIsCurrent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		drop func(context.Context, cache)
+		kept bool
+	}{
+		"another key":          {func(_ context.Context, c cache) { c.Drop("other") }, true},
+		"unless it is current": {func(_ context.Context, c cache) { c.DropUnless("k", is("v1")) }, true},
+		"unless it is another": {func(_ context.Context, c cache) { c.DropUnless("k", is("v2")) }, false},
+		"twice":                {func(_ context.Context, c cache) { c.DropUnless("k", is("v1")); c.DropUnless("k", is("v2")) }, false},
+		"in any case":          {func(_ context.Context, c cache) { c.Drop("k") }, false},
+		"between two reads": {func(ctx context.Context, c cache) {
+			c.DropUnless("k", is("v1"))
+			go func() { _, _ = c.Get(ctx, "k", time.Now()) }()
+			synctest.Wait()
+			c.DropUnless("k", is("v2"))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				s := &source{value: "v1"}
+				c := lookup.New(lookup.Config{Fresh: fresh}, func(ctx context.Context, k string) (string, error) {
+					v, err := s.load(ctx, k)
+					<-release
+					return v, err
+				}, notFound, nil)
+				defer c.Close()
+				go func() { _, _ = c.Get(t.Context(), "k", time.Now()) }()
+				synctest.Wait()
+				tc.drop(t.Context(), c)
+				close(release)
+				synctest.Wait()
+				s.set("v2", nil)
+				want := "v2"
+				if tc.kept {
+					want = "v1"
+				}
+				expect(t, c, "afterwards", want)
+			})
+		})
+	}
+}
+
+func is(want string) func(string) bool { return func(v string) bool { return v == want } }
+
 func TestStringKeyMayBeReusedAfterTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

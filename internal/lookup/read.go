@@ -79,7 +79,8 @@ func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
 		}
 		defer leave()
 	}
-	drops := c.dropped()
+	u := c.begin(k)
+	defer c.end(k, u)
 	start := time.Now()
 	v, err := c.breaker.Execute(func() (V, error) {
 		c.metrics.loads.Inc()
@@ -95,7 +96,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
 		e.noteFailure(time.Now())
 		return v, err
 	}
-	c.keep(k, e, &answer[V]{value: v, absent: err, readAt: start}, drops)
+	c.keep(k, e, &answer[V]{value: v, absent: err, readAt: start}, u)
 	return v, err
 }
 
@@ -114,18 +115,36 @@ func (c *Cache[K, V]) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-func (c *Cache[K, V]) dropped() uint64 {
+// begin notes that k is read, until end.
+func (c *Cache[K, V]) begin(k K) *underWay[V] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.drops
+	u := c.underWay[k]
+	if u == nil || len(u.drops) > 0 { // a read that begins after a drop sees the change
+		if u != nil {
+			u.drops = append(u.drops, nil) // nobody would tell of the next one
+		}
+		u = &underWay[V]{}
+		c.underWay[k] = u
+	}
+	u.reads++
+	return u
 }
 
-// keep replaces the answer of a known entry, or makes an entry; neither when
-// something was dropped since the count of drops was taken.
-func (c *Cache[K, V]) keep(k K, e *entry[K, V], a *answer[V], drops uint64) {
+func (c *Cache[K, V]) end(k K, u *underWay[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.drops != drops {
+	if u.reads--; u.reads == 0 && c.underWay[k] == u {
+		delete(c.underWay, k)
+	}
+}
+
+// keep replaces the answer of a known entry, or makes an entry; neither when k was
+// dropped meanwhile and the answer is not current.
+func (c *Cache[K, V]) keep(k K, e *entry[K, V], a *answer[V], u *underWay[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !u.current(a) {
 		return
 	}
 	if e != nil {
