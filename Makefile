@@ -29,6 +29,8 @@ GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 # Modules of their own, which ./... does not reach.
 MODULES := sdk/go sdk/topics/go tests/chart tests/alerts
+# Names what go.sum lists: whether everything that tests import was fetched.
+MODULES_FETCHED = $(MILLRACE_CACHE)/modules/$(shell cat go.sum $(wildcard $(MODULES:%=%/go.sum)) | sha256sum | cut -c1-16)
 COMMANDS := ingest-edge sink query millrace
 # Programs are linked without a C library; only the race detector needs cgo. Without
 # the paths of this machine, all checkouts share what the compiler has cached.
@@ -59,9 +61,20 @@ release: clickhouse ## Make archives, images, chart, SBOM and checksums of VERSI
 clickhouse: ## Fetch the embedded ClickHouse, unless it is there
 	@go run ./tools/clickhouse
 
+# At once: some wait for the network while others compile.
 .PHONY: prepare
-prepare: clickhouse $(GOLANGCI) $(GOTESTSUM) ## Fetch, install and build all that checks and tests need, unless it is there
+prepare: ## Fetch, install and build all that checks and tests need, unless it is there
+	@$(MAKE) --no-print-directory -j5 prepared
+
+.PHONY: prepared
+prepared: clickhouse prepare-packages prepare-services $(MODULES_FETCHED) $(GOTESTSUM) $(GOLANGCI)
+
+.PHONY: prepare-packages
+prepare-packages:
 	@go run ./tools/npm/fetch
+
+.PHONY: prepare-services
+prepare-services:
 	@go run ./tools/services -prepare
 
 .PHONY: services
@@ -187,6 +200,10 @@ $(GOLANGCI):
 $(GOTESTSUM):
 	@echo 'building gotestsum $(GOTESTSUM_VERSION)'
 	@$(call install,gotest.tools/gotestsum@$(GOTESTSUM_VERSION),gotestsum)
+
+$(MODULES_FETCHED):
+	@go list -deps -test ./... >/dev/null && for m in $(MODULES); do go list -C $$m -deps -test ./... >/dev/null; done
+	@mkdir -p $(@D) && touch $@
 
 # $(call install,MODULE@VERSION,PROGRAM) builds a program beside its target and then puts
 # it there, so that several who build it at once do no harm.

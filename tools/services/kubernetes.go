@@ -64,7 +64,7 @@ func prepareKubernetes(ctx context.Context) error {
 	}
 	fmt.Fprintln(os.Stderr, "services: building Kubernetes' API server, once; this takes minutes")
 	// What it says of itself, by which charts decide whether they suit it.
-	says := "-X k8s.io/component-base/version.gitVersion=" + version
+	says := "-s -w -X k8s.io/component-base/version.gitVersion=" + version
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", says, "-o", binary+".part", ".")
 	cmd.Dir = source
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -34,6 +34,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
@@ -68,10 +70,8 @@ func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, ou
 		ctx, cancel = context.WithCancel(ctx)
 		lines = read(in, cancel)
 	}
-	for _, r := range recipes {
-		if err := r.prepare(ctx); err != nil {
-			return fmt.Errorf("preparing %s: %w", r.name, err)
-		}
+	if err := prepareAll(ctx, recipes); err != nil {
+		return err
 	}
 	if prepareOnly {
 		return nil
@@ -101,6 +101,21 @@ func run(ctx context.Context, names []string, prepareOnly bool, in io.Reader, ou
 	}
 	fmt.Fprintln(out, "ready")
 	return serve(ctx, servers, lines, out)
+}
+
+// prepareAll prepares all of them at once: some wait for the network while others
+// compile.
+func prepareAll(ctx context.Context, recipes []recipe) error {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, r := range recipes {
+		all.Go(func() error {
+			if err := r.prepare(ctx); err != nil {
+				return fmt.Errorf("preparing %s: %w", r.name, err)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
 }
 
 // read passes the lines of the input on, and says when it ends.
