@@ -267,8 +267,10 @@ func required(t *testing.T, path string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type module struct{ Path, Version string }
 	var file struct {
-		Require []struct{ Path, Version string }
+		Require []module
+		Replace []struct{ Old, New module }
 	}
 	if err := json.Unmarshal(out, &file); err != nil {
 		t.Fatal(err)
@@ -276,6 +278,11 @@ func required(t *testing.T, path string) map[string]string {
 	versions := map[string]string{}
 	for _, r := range file.Require {
 		versions[r.Path] = r.Version
+	}
+	for _, r := range file.Replace {
+		if _, there := versions[r.Old.Path]; there {
+			versions[r.Old.Path] = r.New.Version
+		}
 	}
 	return versions
 }
@@ -288,6 +295,7 @@ func TestTheModulesOfTestsShareTheVersionsOfWhatTheyImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, filepath.Join(root, "tools", "kubeapi", "go.mod"))
 	versions, shared := required(t, filepath.Join(root, "go.mod")), 0
 	for _, file := range files {
 		for module, version := range required(t, file) {
