@@ -167,7 +167,7 @@ func TestAChartFromAnotherVolumeIsRefusedByTheAPIServer(t *testing.T) {
 	upgrade := action.NewUpgrade(s.helm)
 	upgrade.Namespace, upgrade.Timeout = s.name, hookTimeout
 	values["sink"] = map[string]any{"persistence": map[string]any{"enabled": true}}
-	if _, err := upgrade.RunWithContext(t.Context(), rendering.Release, version(t, "1.0.0"), values); err == nil || !strings.Contains(err.Error(), "updates to statefulset spec") {
+	if _, err := upgrade.RunWithContext(t.Context(), rendering.Release, version(t, "1.0.0"), values); err == nil || !strings.Contains(err.Error(), `"millrace-sink" is invalid: spec`) {
 		t.Errorf("a volume was added to a StatefulSet: %v; what else is not seen here?", err)
 	}
 }
