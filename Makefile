@@ -30,7 +30,7 @@ GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 # Modules of their own, which ./... does not reach.
 MODULES := sdk/go sdk/topics/go tests/chart tests/alerts
 # Names what go.sum lists: whether everything that tests import was fetched.
-MODULES_FETCHED = $(MILLRACE_CACHE)/modules/$(shell cat go.sum $(wildcard $(MODULES:%=%/go.sum)) | sha256sum | cut -c1-16)
+MODULES_FETCHED = $(MILLRACE_CACHE)/modules/$(shell cat go.sum $(wildcard $(MODULES:%=%/go.sum)) | cksum | cut -d' ' -f1)
 COMMANDS := ingest-edge sink query millrace
 # Programs are linked without a C library; only the race detector needs cgo. Without
 # the paths of this machine, all checkouts share what the compiler has cached.

@@ -50,9 +50,9 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 	done, turned, now := g.done.Swap(0), g.turned.Swap(0), g.requests()
 	lately := float64(done) / passed.Seconds()
 	q.rate += smoothing * (lately - q.rate)
-	// The faster of both, and only what was here at the last look too, so that a burst
-	// after a rest is not taken for a queue: of one that began just before this look
-	// nothing can be finished yet.
+	// The faster of both: lately alone falls behind while work comes in bursts, and the
+	// average after a rest. Only what was here at the last look too: of what came since
+	// then, perhaps just now, nothing can be finished yet.
 	rate, held := max(lately, q.rate), min(now, q.held)
 	q.held = now
 	wait := waitOf(held, rate)

@@ -51,50 +51,39 @@ const (
 
 func TestNobodyIsRefusedWhileTheServiceKeepsUp(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, huge, nil)
-		go g.Run(t.Context())
-		s := &service{g: g, rate: rate}
-		s.pass(5*time.Second, 900)
-		s.pass(5*time.Second, 0)
-		s.pass(300*time.Millisecond, 2000) // a burst after a rest, which is worked off in time
-		s.pass(5*time.Second, 500)
-		if s.refused > 0 || s.longest > time.Second {
-			t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
-		}
-	})
-}
-
-// A look comes ten times a second, and this one just after the burst has begun.
-func TestABurstJustBeforeALookIsNoQueue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, huge, nil)
-		go g.Run(t.Context())
-		s := &service{g: g, rate: rate}
-		s.pass(5*time.Second+90*time.Millisecond, 0)
-		s.pass(10*time.Millisecond, 20_000)
-		s.pass(5*time.Second, 500)
-		if s.refused > 0 || s.longest > time.Second {
-			t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
-		}
-	})
-}
-
-// The first requests of an edge wait for its connections.
-func TestAServiceThatBeginsLateIsNoQueue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, huge, nil)
-		go g.Run(t.Context())
-		s := &service{g: g}
-		s.pass(400*time.Millisecond, 500)
-		s.rate = rate
-		s.pass(5*time.Second, 500)
-		if s.refused > 0 || s.longest > time.Second {
-			t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
-		}
-	})
+	for name, load := range map[string]func(*service){
+		"at nine tenths": func(s *service) { s.pass(5*time.Second, 900) },
+		"a burst after a rest, which is worked off in time": func(s *service) {
+			s.pass(5*time.Second, 900)
+			s.pass(5*time.Second, 0)
+			s.pass(300*time.Millisecond, 2000)
+		},
+		// A look comes ten times a second, and this one just after the burst has begun.
+		"a burst just before a look": func(s *service) {
+			s.pass(5*time.Second+90*time.Millisecond, 0)
+			s.pass(10*time.Millisecond, 20_000)
+		},
+		// The first requests of an edge wait for its connections.
+		"a service that begins late": func(s *service) {
+			s.rate = 0
+			s.pass(400*time.Millisecond, 500)
+			s.rate = rate
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t, huge, nil)
+				go g.Run(t.Context())
+				s := &service{g: g, rate: rate}
+				load(s)
+				s.pass(5*time.Second, 500)
+				if s.refused > 0 || s.longest > time.Second {
+					t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
+				}
+			})
+		})
+	}
 }
 
 func TestUnderThreefoldLoadWhatIsLetInIsDoneAboutTheTarget(t *testing.T) {

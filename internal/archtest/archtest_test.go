@@ -291,11 +291,14 @@ func required(t *testing.T, path string) map[string]string {
 // most of what the tests cost on a new machine.
 func TestTheModulesOfTestsShareTheVersionsOfWhatTheyImport(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(root, "tests", "*", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, folder := range []string{"tests", "tools"} {
+		found, err := filepath.Glob(filepath.Join(root, folder, "*", "go.mod"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("the modules of %s are %v, error %v", folder, found, err)
+		}
+		files = append(files, found...)
 	}
-	files = append(files, filepath.Join(root, "tools", "kubeapi", "go.mod"))
 	versions, shared := required(t, filepath.Join(root, "go.mod")), 0
 	for _, file := range files {
 		for module, version := range required(t, file) {

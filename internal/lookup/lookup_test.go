@@ -224,16 +224,23 @@ func TestCallerWhoLeavesDoesNotSpoilTheReadOfOthers(t *testing.T) {
 	})
 }
 
+type cache = *lookup.Cache[string, string]
+
+// slow is a cache whose reads have their value at once, and tell it after release.
+func slow(s *source) (c cache, release func()) {
+	released := make(chan struct{})
+	return lookup.New(lookup.Config{Fresh: fresh}, func(ctx context.Context, k string) (string, error) {
+		v, err := s.load(ctx, k)
+		<-released
+		return v, err
+	}, notFound, nil), func() { close(released) }
+}
+
 func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
 		s := &source{value: "v1"}
-		c := lookup.New(lookup.Config{Fresh: fresh}, func(ctx context.Context, k string) (string, error) {
-			v, err := s.load(ctx, k)
-			<-release
-			return v, err
-		}, notFound, nil)
+		c, release := slow(s)
 		defer c.Close()
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _ = c.Get(t.Context(), "k", time.Now()) }) // has read v1, and is slow to tell
@@ -248,7 +255,7 @@ func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 		synctest.Wait()
 		s.set("v3", nil)
 		c.Drop("k")
-		close(release)
+		release()
 		wg.Wait()
 		synctest.Wait()
 		expect(t, c, "after Drop during two reads", "v3")
@@ -257,8 +264,6 @@ func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 		expect(t, c, "after Drop", "v4")
 	})
 }
-
-type cache = *lookup.Cache[string, string]
 
 // Where much changes, something else always does while a thing is read.
 func TestDropLeavesWhatIsBeingReadOfOtherKeysAndWhatIsCurrent(t *testing.T) {
@@ -282,18 +287,13 @@ func TestDropLeavesWhatIsBeingReadOfOtherKeysAndWhatIsCurrent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
 				s := &source{value: "v1"}
-				c := lookup.New(lookup.Config{Fresh: fresh}, func(ctx context.Context, k string) (string, error) {
-					v, err := s.load(ctx, k)
-					<-release
-					return v, err
-				}, notFound, nil)
+				c, release := slow(s)
 				defer c.Close()
 				go func() { _, _ = c.Get(t.Context(), "k", time.Now()) }()
 				synctest.Wait()
 				tc.drop(t.Context(), c)
-				close(release)
+				release()
 				synctest.Wait()
 				s.set("v2", nil)
 				want := "v2"

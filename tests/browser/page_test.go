@@ -73,7 +73,7 @@ func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
 	v := newVisitor(t)
 	v.open(shop.url + "/?utm_source=news")
 	eventually(t, 1, func() []item { return host.pages("screen_view") })
-	v.click("#inside")
+	v.follow("#inside")
 	views := eventually(t, 2, func() []item { return host.pages("screen_view") })
 	for _, field := range []string{"anonymousId", "sessionId", "utm_source", "sessionStartTime"} {
 		if views[0][field] != views[1][field] || views[1][field] == nil {

@@ -79,7 +79,7 @@ func TestAPageWithThePrintedTagShowsUpInQueries(t *testing.T) {
 
 	v := newVisitor(t)
 	v.open(news + "/today")
-	v.click("#read")
+	v.follow("#read")
 	v.wait()
 	v.run(`history.pushState({}, "", "/checkout"); document.title = "Checkout"`)
 	v.run(`millrace.track("purchase", {total: 42}); millrace.identify("customer 7", {plan: "pro"})`)

@@ -118,9 +118,21 @@ func (v *visitor) atStart(script string) {
 	v.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
-// click clicks an element, middle does with the middle button.
+// click clicks an element that leads nowhere.
 func (v *visitor) click(selector string) { v.t.Helper(); v.do(chromedp.Click(chromedp.CSS(selector))) }
 
+// follow clicks a link and waits for the page that it leads to: whatever is asked of a
+// tab before is asked of the page that is just being left.
+func (v *visitor) follow(selector string) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.tab, within)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+		v.t.Fatalf("following %s: %v", selector, err)
+	}
+}
+
+// middle clicks an element with the middle button.
 func (v *visitor) middle(selector string) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.tab, within)
