@@ -33,7 +33,8 @@ type release struct {
 	platforms []string
 	images    []string
 	glibcBase string
-	// buildFlags keep paths of this machine out of the programs.
+	// buildFlags keep paths of this machine out of the programs; with or without make, they
+	// are the same.
 	buildFlags []string
 	parts      []thirdparty.Part
 }
@@ -54,7 +55,7 @@ var steps = []step{
 }
 
 func main() {
-	r := &release{root: ".", buildFlags: []string{"-trimpath"}}
+	r := &release{root: ".", buildFlags: []string{"-trimpath", "-gcflags=all=-dwarf=false"}}
 	flag.StringVar(&r.version, "version", "", "version to release, such as v1.2.3 (required)")
 	flag.StringVar(&r.out, "out", "dist", "folder to write, which is emptied first")
 	flag.StringVar(&r.glibcBase, "glibc-base", "", "base of the standalone image; empty means that of deploy/docker/Dockerfile")

@@ -65,8 +65,8 @@ func prepareKubernetes(ctx context.Context) error {
 	fmt.Fprintln(os.Stderr, "services: building Kubernetes' API server, once; this takes minutes")
 	// What it says of itself, by which charts decide whether they suit it.
 	says := "-s -w -X k8s.io/component-base/version.gitVersion=" + version
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", says, "-o", binary+".part", ".")
-	cmd.Dir = source
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", says, "-o", binary+".part", ".")
+	cmd.Dir, cmd.Env = source, append(cmd.Environ(), testkit.Unoptimized)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the API server: %w: %s", err, tail(out))
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // events writes what go test -json would, of lines "ACTION PACKAGE TEST OUTPUT".
@@ -223,6 +225,19 @@ func TestModulesRunBesideTheProcesses(t *testing.T) {
 		if first, later := apart(stages); len(first) != tc.first || len(later) != tc.later {
 			t.Errorf("%+v: %d stages one after the other and %d beside, want %d and %d", tc.choice, len(first), len(later), tc.first, tc.later)
 		}
+	}
+}
+
+// Else the linter has Kubernetes' modules compiled once more, which takes a minute.
+func TestTheLinterSharesWhatTheTestsCompile(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(testkit.Unoptimized, "=")
+	if want := fmt.Sprintf("UNOPTIMIZED := %s='%s'\n", name, value); !strings.Contains(string(makefile), want) {
+		t.Errorf("the Makefile has no line %q", want)
 	}
 }
 

@@ -74,11 +74,13 @@ var alone = []string{"tests/fault", "tests/e2e", "tests/control", "tests/quota",
 // module is a module of its own, which ./... does not reach.
 type module struct {
 	dir   string
-	raced bool // one whose code is ours and runs goroutines
+	raced bool     // one whose code is ours and runs goroutines
+	env   []string // besides
 }
 
 var modules = []module{
-	{"sdk/go", true}, {"sdk/topics/go", true}, {"tests/alerts", false}, {"tests/chart", false},
+	{dir: "sdk/go", raced: true}, {dir: "sdk/topics/go", raced: true}, {dir: "tests/alerts"},
+	{dir: "tests/chart", env: []string{testkit.Unoptimized}},
 }
 
 // plan returns the stages. Those of the full run are made of the same packages.
@@ -103,7 +105,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 	for _, m := range modules {
 		stages = append(stages, stage{
 			name: "module " + m.dir, about: "a module of its own", dir: m.dir,
-			packages: []string{"./..."}, raced: m.raced, beside: true, timeout: 10 * time.Minute,
+			packages: []string{"./..."}, raced: m.raced, beside: true, timeout: 10 * time.Minute, env: slices.Clone(m.env),
 		})
 	}
 	for i := range stages {
