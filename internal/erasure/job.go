@@ -29,8 +29,8 @@ type Store interface {
 	SaveErasure(ctx context.Context, e *Erasure, now time.Time) error
 	// CreateErasure is that of Book.
 	CreateErasure(ctx context.Context, e *Erasure, by audit.By) error
-	// DeletedWebsites returns up to limit websites that were deleted at or before a
-	// time, and that no erasure is about.
+	// DeletedWebsites returns up to limit websites, without their settings, that were
+	// deleted at or before a time, and that no erasure is about.
 	DeletedWebsites(ctx context.Context, by time.Time, limit int) ([]*website.Website, error)
 	// PruneSalts destroys the salts of the UTC days before that of first.
 	PruneSalts(ctx context.Context, first time.Time) error

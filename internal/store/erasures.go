@@ -201,23 +201,20 @@ func (s *Store) erasures(ctx context.Context, doing string, selected func(*bun.S
 	return all, nil
 }
 
-// DeletedWebsites returns up to limit websites that were deleted at or before a
-// time, and that no erasure is about.
+// DeletedWebsites returns up to limit websites, without their settings, that were deleted
+// at or before a time, and that no erasure is about.
 func (s *Store) DeletedWebsites(ctx context.Context, by time.Time, limit int) ([]*website.Website, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []websiteRow
-	if err := s.read.NewSelect().Model(&rows).Where("w.deleted_at <= ?", at(by)).
+	if err := s.read.NewSelect().Model(&rows).ExcludeColumn(settingColumns...).Where("w.deleted_at <= ?", at(by)).
 		Where("NOT EXISTS (SELECT 1 FROM erasures AS e WHERE e.owner_id = w.id AND e.kind = 'website')").
 		Order("w.deleted_at").Limit(int64(limit)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing websites that were deleted by %s: %w", by.UTC().Format(time.RFC3339), err)
 	}
 	all := make([]*website.Website, len(rows))
 	for i := range rows {
-		var err error
-		if all[i], err = rows[i].website(); err != nil {
-			return nil, err
-		}
+		all[i] = rows[i].brief()
 	}
 	return all, nil
 }

@@ -50,5 +50,11 @@ func TestABriefListHasWebsitesWhoseSettingsCannotBeRead(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("listed are %v, want %v", got, want)
 		}
+		// Nor do they keep the erasure of what was deleted waiting.
+		s.order(t, "UPDATE websites SET deleted_at = created_at")
+		gone, err := s.DeletedWebsites(t.Context(), now, len(want)+1)
+		if err != nil || len(gone) != len(want) {
+			t.Errorf("deleted are %d, error %v, want %v", len(gone), err, want)
+		}
 	})
 }

@@ -2,14 +2,9 @@ package harness
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
-	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
@@ -17,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/id"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/store/storetest"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -83,9 +79,7 @@ func Seed(tb testing.TB, url string) *Fixture {
 			tb.Fatalf("seeding the metadata store: %v", err)
 		}
 	}
-	if err := corrupt(ctx, url, f.CorruptWebsiteID); err != nil {
-		tb.Fatalf("corrupting a row of the metadata store: %v", err)
-	}
+	storetest.Corrupt(tb, url, f.CorruptWebsiteID)
 	return f
 }
 
@@ -238,28 +232,4 @@ func wrongChecksum(secret string) string {
 		last = "1"
 	}
 	return secret[:len(secret)-1] + last
-}
-
-// corrupt makes a website's row unreadable, in a way that the tables' checks let
-// through: a list of origins whose element is no text.
-func corrupt(ctx context.Context, url, websiteID string) error {
-	driver, dsn := "pgx", url
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		driver, dsn = "sqlite", path
-	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	// The id is our own and has no quotes; the two dialects disagree about
-	// placeholders.
-	res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE websites SET allowed_origins = '[{}]' WHERE id = '%s'", websiteID))
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("%d rows changed, want 1: %w", n, err)
-	}
-	return nil
 }

@@ -79,7 +79,9 @@ type module struct {
 }
 
 var modules = []module{
-	{dir: "sdk/go", raced: true}, {dir: "sdk/topics/go", raced: true}, {dir: "tests/alerts"},
+	{dir: "sdk/go", raced: true},
+	{dir: "sdk/topics/go", raced: true},
+	{dir: "tests/alerts"},
 	{dir: "tests/chart", env: []string{testkit.Unoptimized}},
 }
 

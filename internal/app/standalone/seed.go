@@ -78,11 +78,11 @@ func resume(ctx context.Context, tx *store.Store, prefix, organizationID string,
 }
 
 // knownWebsite returns the named website where it is the organization's, else
-// the organization's first, else a new one.
+// the organization's first, else a new one. Settings that cannot be read hold up nobody.
 func knownWebsite(ctx context.Context, tx *store.Store, organizationID, id string) (string, error) {
 	for _, f := range []website.Filter{
-		{OrganizationID: organizationID, ID: id, Limit: 1},
-		{OrganizationID: organizationID, Limit: 1},
+		{OrganizationID: organizationID, ID: id, Limit: 1, Brief: true},
+		{OrganizationID: organizationID, Limit: 1, Brief: true},
 	} {
 		found, err := tx.ListWebsites(ctx, f)
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/millrace/millrace/internal/store/storetest"
 )
 
-func openStore(t *testing.T) *store.Store {
+func openStore(t *testing.T, url string) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
+	db, err := store.Open(t.Context(), url, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func seeded(t *testing.T, db *store.Store, known devEnv) (devEnv, []string) {
 
 func TestTheFirstStartMakesWhoeverSendsAndQueries(t *testing.T) {
 	t.Parallel()
-	db := openStore(t)
+	db := openStore(t, storetest.SQLite(t))
 	env, notes := seeded(t, db, devEnv{})
 	if len(notes) != 0 {
 		t.Errorf("it notes %q", notes)
@@ -116,7 +116,7 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := openStore(t)
+			db := openStore(t, storetest.SQLite(t))
 			first, _ := seeded(t, db, devEnv{})
 			known := first
 			tt.lose(t, db, &known)
@@ -135,5 +135,18 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 				t.Errorf("(-first start +second):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAWebsiteWhoseSettingsCannotBeReadHoldsUpNoStart(t *testing.T) {
+	t.Parallel()
+	url := storetest.SQLite(t)
+	db := openStore(t, url)
+	first, _ := seeded(t, db, devEnv{})
+	storetest.Corrupt(t, url, first.WebsiteID)
+	for name, known := range map[string]devEnv{"known": first, "not known": {OrganizationID: first.OrganizationID}} {
+		if again, _ := seeded(t, db, known); again.WebsiteID != first.WebsiteID {
+			t.Errorf("where it is %s, the website is %q, want %q", name, again.WebsiteID, first.WebsiteID)
+		}
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
-	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/control"
@@ -52,15 +50,7 @@ func (f *Fixture) count(from string) int {
 
 func (f *Fixture) database() *sql.DB {
 	f.tb.Helper()
-	driver, dsn := "pgx", f.URL
-	if path, ok := strings.CutPrefix(f.URL, "sqlite:"); ok {
-		driver, dsn = "sqlite", path+"?_pragma=busy_timeout(4000)"
-	}
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	return db
+	return open(f.tb, f.URL)
 }
 
 var journalTests = map[string]func(*testing.T, *Fixture){
