@@ -13,7 +13,7 @@ import (
 
 // A row of which something cannot be read must not take the others along where nobody
 // asks for that.
-func TestABriefListHasWebsitesWhoseSettingsCannotBeRead(t *testing.T) {
+func TestWebsitesWhoseSettingsCannotBeReadAreListedAndErased(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *Store) {
 		t.Helper()
