@@ -11,7 +11,8 @@
 //     have arrived can be worked on.
 //   - share: the caller holds more than the others have left. A website may hold
 //     as much as is free, and so never more than half; an organization four times
-//     as much as is free. Whoever holds nothing is not judged by it.
+//     as much as is free. Of bodies that still arrive an address may hold half of
+//     what they may take. Whoever holds nothing is not judged by it.
 //   - queue: what was let in waits too long. The wait is the requests at work
 //     divided by those that were finished lately (Little's law), so it is the same
 //     whether Kafka or the processor is slow, and one large request is no queue.

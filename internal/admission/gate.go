@@ -166,6 +166,10 @@ func (g *Gate) judge(c *Claim, n, before int64) Reason {
 	freeBytes := room - bytesOf(before)
 	limit := g.limit.Load()
 	freeRequests := limit - requestsOf(before)
+	forShares := freeBytes
+	if c.kind == Body { // or one caller could have all that bodies may take
+		forShares = min(freeBytes, g.memory/2-g.bodies.Load())
+	}
 	if c.holdsLittle(limit) {
 		freeRequests += limit // who made the queue should not keep the others out
 	}
@@ -174,8 +178,8 @@ func (g *Gate) judge(c *Claim, n, before int64) Reason {
 		return Queue
 	case n > freeBytes-g.reserved(n), c.kind == Body && g.bodies.Load()+n > g.memory/2:
 		return Memory
-	case beyond(c.owner, n, siteShare*freeBytes, siteShare*freeRequests),
-		beyond(c.group, n, groupShare*freeBytes, groupShare*freeRequests):
+	case beyond(c.owner, n, siteShare*forShares, siteShare*freeRequests),
+		beyond(c.group, n, groupShare*forShares, groupShare*freeRequests):
 		return Share
 	}
 	return admitted

@@ -193,6 +193,34 @@ func TestAWebsiteHoldsNoMoreThanIsFreeAndAnOrganizationFourTimesThat(t *testing.
 	}
 }
 
+func TestAnAddressHoldsNoMoreThanHalfOfWhatBodiesMayTake(t *testing.T) {
+	t.Parallel()
+	const n = 32 << 10
+	g := newGate(t, 100*n, nil)
+	fill := func(owner string) (got int) {
+		for {
+			if _, err := take(g, Body, owner, "", n); err != nil {
+				return got
+			}
+			got++
+		}
+	}
+	for _, step := range []struct {
+		owner string
+		want  int
+	}{{"hot", 25}, {"second", 13}, {"third", 6}} { // of the 50, of the 25 and of the 12 that are left
+		if got := fill(step.owner); got != step.want {
+			t.Errorf("%s got %d bodies of the 50 that all may have, want %d", step.owner, got, step.want)
+		}
+	}
+	if why, _ := refused(t, g); why != Share {
+		t.Errorf("they were refused for %s", why)
+	}
+	if _, err := take(g, Body, "newcomer", "", n); err != nil {
+		t.Errorf("who holds nothing was refused: %v", err)
+	}
+}
+
 func TestALargeClaimWaitsForMemoryAndASmallOneDoesNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -81,6 +81,12 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	conn, _ := rc.Conn().(*guardedConn)
 	conn.bodyBegins()
 	defer conn.bodyEnds()
+	if length < 0 || length > prefetchBytes {
+		// The deadline is for what is done with the request. How long it may take to
+		// arrive is the connection's matter, and longer.
+		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Idle + r.kit.cfg.Deadline))
+		defer func() { r.ctx.until(time.Now().Add(r.kit.cfg.Deadline)) }()
+	}
 	// The memory follows what has arrived, not what was announced.
 	for size := min(most, firstBytes); ; size = min(most, growth*size) {
 		if err := r.claim(rc, size); err != nil {
@@ -170,13 +176,13 @@ func (r *request) claim(rc *fasthttp.RequestCtx, size int) error {
 	return r.claimed.Await(r.ctx, int64(size)-r.claimed.Bytes())
 }
 
-// openClaim begins the claim, in the name of the caller's address: a body is read
+// openClaim begins the claim, in the name of the caller's address, a /64 of IPv6: a body is read
 // before anybody is recognised.
 func (r *request) openClaim(rc *fasthttp.RequestCtx) {
 	if r.claims {
 		return
 	}
-	who := r.kit.cfg.Proxies.resolve(rc).As16()
+	who := siteOfAddr(r.kit.cfg.Proxies.resolve(rc)).As16()
 	r.claimed, r.claims = r.kit.cfg.Admission.Open(admission.Body, string(who[:]), ""), true
 }
 

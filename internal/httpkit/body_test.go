@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
@@ -214,7 +215,7 @@ func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
 	k := kitOf(app)
 	gate := k.cfg.Admission
 	others := gate.Open(admission.Body, "", "")
-	if err := others.Take(defaultBodyMemory/2 - 100_000); err != nil {
+	if err := others.Take(defaultBodyMemory/2 - 200_000); err != nil {
 		t.Fatal(err)
 	}
 	held := gate.Used()
@@ -222,7 +223,7 @@ func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
 		strings.Repeat("a", minBytes-1):              200, // not counted
 		strings.Repeat("a", keepBytes-1):             200,
 		strings.Repeat("a", 90_000):                  200,
-		strings.Repeat("a", 110_000):                 503,
+		strings.Repeat("a", 150_000):                 503,
 		string(bytes.Repeat([]byte{'a'}, 2_000_000)): 503,
 	} {
 		if resp := do(t, app, "POST", "/size", nil, body); resp.status != want {
@@ -231,6 +232,21 @@ func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
 	}
 	if left := gate.Used() - held; left != 0 {
 		t.Errorf("requests left %d bytes claimed", left)
+	}
+}
+
+func TestA64OfIPv6IsOneAddressForTheMemoryOfBodies(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Proxies: Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}})
+	site := netip.MustParseAddr("2001:db8::").As16()
+	held := kitOf(app).cfg.Admission.Open(admission.Body, string(site[:]), "")
+	if err := held.Take(defaultBodyMemory / 4); err != nil { // all that one address may have
+		t.Fatal(err)
+	}
+	for from, want := range map[string]int{"2001:db8::1": 503, "2001:db8:0:0:ffff::": 503, "2001:db8:0:1::1": 200, "192.0.2.1": 200} {
+		if got := do(t, app, "POST", "/echo", map[string]string{"X-Forwarded-For": from}, strings.Repeat("a", 2*minBytes)); got.status != want {
+			t.Errorf("a body from %s: %d, want %d", from, got.status, want)
+		}
 	}
 }
 

@@ -64,7 +64,11 @@ func siteOf(c net.Conn) netip.Addr {
 	if !ok {
 		return netip.Addr{}
 	}
-	addr := plain(tcp.AddrPort().Addr())
+	return siteOfAddr(plain(tcp.AddrPort().Addr()))
+}
+
+// siteOfAddr returns the address that stands for all those which one caller has.
+func siteOfAddr(addr netip.Addr) netip.Addr {
 	if addr.Is6() {
 		if site, err := addr.Prefix(ipv6Site); err == nil {
 			return site.Addr()

@@ -173,6 +173,40 @@ func keepRate(t *testing.T, soon time.Duration) error {
 	return nil
 }
 
+// The deadline is for what is done with a request, not for how it arrives: a body that
+// took longer than that would otherwise be read, and then refused whatever it is.
+func TestTheDeadlineBeginsOnceTheBodyIsThere(t *testing.T) {
+	t.Parallel()
+	const deadline, part = 100 * time.Millisecond, 20_000
+	app := newApp(t, Config{Deadline: deadline})
+	ends := make(chan [2]time.Time, 1) // the deadline, and when the body was there at the latest
+	app.Post("/slow", func(c *fiber.Ctx) error {
+		if _, err := Body(c); err != nil {
+			return err
+		}
+		now := time.Now()
+		end, _ := c.UserContext().Deadline()
+		ends <- [2]time.Time{end, now}
+		return nil
+	})
+	conn := dial(t, serve(t, app), "127.0.0.1")
+	if _, err := fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 2*part, strings.Repeat("a", part)); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(2 * deadline) // nothing can be seen of a request that waits
+	sent := time.Now()
+	if _, err := io.WriteString(conn, strings.Repeat("a", part)); err != nil {
+		t.Fatal(err)
+	}
+	if got := hear(t, conn); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := <-ends; got[0].Before(sent.Add(deadline)) || got[0].After(got[1].Add(deadline)) {
+		t.Errorf("the deadline is %s after the last of the body was sent, and %s after it was there, want %s",
+			got[0].Sub(sent), got[0].Sub(got[1]), deadline)
+	}
+}
+
 func TestAConnectionThatAsksNothingIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"new", "used"} {

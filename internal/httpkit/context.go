@@ -31,7 +31,21 @@ func newRequestContext(deadline time.Time, givenID []byte) *requestContext {
 }
 
 // Deadline returns the time at which the request is given up.
-func (c *requestContext) Deadline() (time.Time, bool) { return c.deadline, true }
+func (c *requestContext) Deadline() (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deadline, true
+}
+
+// until moves the deadline, unless it has passed already.
+func (c *requestContext) until(deadline time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = deadline
+	if c.timer != nil && c.err == nil {
+		c.timer.Reset(time.Until(deadline))
+	}
+}
 
 // Done returns a channel that is closed at the deadline and after the handler.
 func (c *requestContext) Done() <-chan struct{} {

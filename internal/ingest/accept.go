@@ -47,8 +47,8 @@ type Quota interface {
 	Check(ctx context.Context, organizationID string, now time.Time) error
 }
 
-// Deps are the parts an Acceptor needs; all but Quota, Limits, Gate, Enrich, Tally and Now are
-// required.
+// Deps are the parts an Acceptor needs; all but Quota, Limits, Gate, Enrich, Tally, Now and
+// Deadline are required.
 type Deps struct {
 	Access    Access
 	Quota     Quota // nil refuses nobody
@@ -60,6 +60,9 @@ type Deps struct {
 	Enrich    *enrich.Enricher   // nil finds out nothing
 	Tally     *tally.Tally       // nil tells tenants nothing
 	Now       func() time.Time   // nil means time.Now
+	// Deadline is how long one request waits for acknowledgements, however many
+	// publications it takes; 0 leaves it to the Publisher, which knows of one each.
+	Deadline time.Duration
 }
 
 // Acceptor takes events in. It is safe for concurrent use.

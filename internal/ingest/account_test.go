@@ -279,20 +279,24 @@ func TestARequestWithoutItsBodyCountsForItsWebsite(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		req  Request
+		why  fault.Code
 		told map[string]int
 	}{
-		"a client id in the query": {request("", "client-1", "ignored"), map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
-		"a key":                    {request("limited", "", ""), map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
-		"a key and a website":      {request("global", "web_2", ""), map[string]int{"org_1/web_2 PAYLOAD_TOO_LARGE": 1}},
-		"nobody that is known":     {request("", "unknown", ""), map[string]int{}},
+		"a client id in the query": {request("", "client-1", "ignored"), fault.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
+		"a key":                    {request("limited", "", ""), fault.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
+		"a key and a website":      {request("global", "web_2", ""), fault.PayloadTooLarge, map[string]int{"org_1/web_2 PAYLOAD_TOO_LARGE": 1}},
+		"nobody that is known":     {request("", "unknown", ""), fault.PayloadTooLarge, map[string]int{}},
+		"a body that is too slow":  {request("limited", "", ""), fault.DeadlineExceeded, map[string]int{"org_1/web_1 DEADLINE_EXCEEDED": 1}},
+		"an unknown encoding":      {request("limited", "", ""), fault.Validation, map[string]int{"org_1/web_1 VALIDATION_ERROR": 1}},
+		"a body without room":      {request("limited", "", ""), fault.ServiceUnavailable, map[string]int{"org_1/web_1 SERVICE_UNAVAILABLE": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var c crowd
 			a, reg, told := c.counted(t)
-			a.Refuse(t.Context(), tc.req, fault.New(fault.PayloadTooLarge))
+			a.Refuse(t.Context(), tc.req, fault.New(tc.why))
 			received, ended := funnelOf(t, reg)
-			if diff := cmp.Diff(map[string]int{"PAYLOAD_TOO_LARGE": 1}, ended); received != 1 || diff != "" {
+			if diff := cmp.Diff(map[string]int{string(tc.why): 1}, ended); received != 1 || diff != "" {
 				t.Errorf("received %d, outcomes (-want +got):\n%s", received, diff)
 			}
 			if diff := cmp.Diff(tc.told, told()); diff != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/fault"
@@ -33,13 +34,19 @@ type scale struct {
 	alive   int64 // at most
 	claimed int64
 	windows []int
+	until   []time.Time // deadlines of the contexts; zero for none
+	from    int         // the window that fails first
 	err     error
 }
 
-func (s *scale) Publish(_ context.Context, recs []record.Record) error {
+func (s *scale) Publish(ctx context.Context, recs []record.Record) error {
 	s.alive = max(s.alive, alive())
 	s.claimed = s.gate.Used()
-	s.windows = append(s.windows, len(recs))
+	end, _ := ctx.Deadline()
+	s.windows, s.until = append(s.windows, len(recs)), append(s.until, end)
+	if len(s.windows) <= s.from {
+		return nil
+	}
 	return s.err
 }
 
@@ -127,6 +134,23 @@ func TestAWindowThatIsNotConfirmedEndsTheRequest(t *testing.T) {
 	_, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 3*window)))
 	if !fault.Is(err, fault.DeliveryUnavailable) || len(s.windows) != 1 || gate.Used() != 0 {
 		t.Errorf("%v after %d windows, %d bytes are claimed", err, len(s.windows), gate.Used())
+	}
+}
+
+func TestAllWindowsOfARequestShareItsDeadline(t *testing.T) {
+	t.Parallel()
+	s := &scale{from: 2, err: fault.Wrap(fault.DeliveryUnavailable, errors.New("no"))}
+	a, gate := gated(&world{}, s, 512<<20)
+	s.gate, a.deps.Deadline = gate, time.Hour
+	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !fault.Is(err, fault.DeliveryUnavailable) {
+		t.Error(err)
+	}
+	if len(s.until) != 3 || s.until[0].IsZero() || s.until[0] != s.until[1] || s.until[0] != s.until[2] {
+		t.Errorf("the windows' deadlines are %v, want three times the same", s.until)
+	}
+	// Two windows are stored, one may be, and the last was never sent.
+	if n := testutil.ToFloat64(a.metrics.unconfirmed); n != 3*window {
+		t.Errorf("%v events may be stored, want %d", n, 3*window)
 	}
 }
 

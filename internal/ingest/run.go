@@ -219,6 +219,11 @@ func (r *run) salt(ctx context.Context) ([]byte, error) {
 
 // publish is step 9.
 func (r *run) publish(ctx context.Context) error {
+	if r.built < len(r.events) && r.deps.Deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.deps.Deadline)
+		defer cancel()
+	}
 	for {
 		if err := r.send(ctx); err != nil || r.built == len(r.events) {
 			return err
@@ -239,7 +244,7 @@ func (r *run) send(ctx context.Context) error {
 	}
 	r.records.Abandon()
 	r.unsure = true
-	r.metrics.unconfirmed.Add(float64(len(records)))
+	r.metrics.unconfirmed.Add(float64(r.taken)) // those of earlier windows are stored
 	if fault.Is(err, fault.DeliveryUnavailable) {
 		return err
 	}

@@ -35,6 +35,7 @@ const (
 var (
 	errBufferFull = errors.New("the producer's buffer is full")
 	errNoAck      = errors.New("not acknowledged within the deadline")
+	errTooLate    = errors.New("the deadline had passed before anything was sent")
 )
 
 // ProducerDeps are the parts a Producer needs; all but WithoutIdempotence are required.
@@ -135,6 +136,11 @@ func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 	end := start.Add(p.deadline)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
 		end = d
+	}
+	if !end.After(start) { // nobody waits any more, and what is sent now would be sent again
+		p.buffered.Add(-size)
+		p.metrics.timedOut.Inc()
+		return unavailable(errTooLate)
 	}
 	b := p.batches.Get().(*batch) // the pool holds nothing else
 	b.size = size

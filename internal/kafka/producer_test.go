@@ -265,6 +265,24 @@ func TestCancellationDoesNotEndTheWait(t *testing.T) {
 	}
 }
 
+func TestAPublicationWhoseTimeIsOverIsNotSent(t *testing.T) {
+	t.Parallel()
+	c, cfg := eventsCluster(t)
+	p := newProducer(t, cfg)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Millisecond))
+	defer cancel()
+	wantUnavailable(t, p.Publish(ctx, recordsOf(10, "web_1")))
+	if n := p.buffered.Load(); n != 0 {
+		t.Errorf("%d bytes are buffered", n)
+	}
+	if err := p.Publish(t.Context(), recordsOf(10, "web_1")); err != nil {
+		t.Fatal(err)
+	}
+	if n := stored(c); n != 1 {
+		t.Errorf("%d records are stored, want the one that came in time", n)
+	}
+}
+
 func TestMemoryIsBoundedWhileBrokersAreAway(t *testing.T) {
 	t.Parallel()
 	c, cfg := eventsCluster(t)

@@ -25,7 +25,7 @@ var refusals = [...]fault.Code{
 	fault.Internal, // stands for those that are not listed
 	fault.Validation, fault.WebsiteMissingOrganization, fault.AuthRequired, fault.QuotaExceeded, fault.Forbidden, fault.AccessDenied,
 	fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.WebsiteNotFound, fault.PayloadTooLarge, fault.RateLimited,
-	fault.BillingUnavailable, fault.ServiceUnavailable, fault.DeliveryUnavailable,
+	fault.BillingUnavailable, fault.ServiceUnavailable, fault.DeliveryUnavailable, fault.DeadlineExceeded,
 }
 
 const numOutcomes = int(firstRefusal) + len(refusals)

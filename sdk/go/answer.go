@@ -91,25 +91,36 @@ func (a *answer) refuse(status int, header http.Header, s *said) {
 	}
 }
 
-// name notes the events that a refusal names.
+// name notes the events that a refusal names. What it says of no event of a batch, such
+// as of the only one, becomes part of the error.
 func (a *answer) name(s *said) {
+	var ofAll []string
 	for _, e := range s.Errors {
+		text := e.Message
+		if text == "" {
+			text = e.Field
+		}
 		n, ok := e.Index.(float64)
-		if !ok || n < 0 || n >= MaxBatchSize {
+		switch {
+		case !ok:
+			if text != "" {
+				ofAll = append(ofAll, text)
+			}
+			continue
+		case n < 0 || n >= MaxBatchSize:
 			continue
 		}
 		i := int(n)
 		if a.named == nil {
 			a.named = map[int]string{}
 		}
-		text := e.Message
-		if text == "" {
-			text = e.Field
-		}
 		if before := a.named[i]; before != "" {
 			text = before + "; " + text
 		}
 		a.named[i] = text
+	}
+	if len(ofAll) > 0 {
+		a.Error += ": " + strings.Join(ofAll, "; ")
 	}
 }
 

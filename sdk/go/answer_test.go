@@ -18,7 +18,7 @@ func TestARefusalIsReadWhole(t *testing.T) {
 	a := readAnswer(429, header, []byte(`{"success":false,"status":"error","error":"E","message":"M","code":"RATE_LIMITED","retryable":true,`+
 		`"requestId":"req_body","why":"W","fix":"F","retryAfter":9,"errors":[{"index":2,"field":"name","code":"too_long","message":"x"},`+
 		`{"index":2,"field":"path","message":""},{"field":"body","message":"no index"},{"index":-1},{"index":0,"message":"y"}]}`), now)
-	want := Result{Error: "E", Code: "RATE_LIMITED", Why: "W", Fix: "F", RequestID: "req_header", Retryable: true, StatusCode: 429, wait: 3 * time.Second}
+	want := Result{Error: "E: no index", Code: "RATE_LIMITED", Why: "W", Fix: "F", RequestID: "req_header", Retryable: true, StatusCode: 429, wait: 3 * time.Second}
 	if a.Result != want {
 		t.Errorf("\n got %+v\nwant %+v", a.Result, want)
 	}
@@ -41,6 +41,7 @@ func TestWhatARefusalLeavesOutIsFilledIn(t *testing.T) {
 		{"members of other types", `{"error":7,"code":"C","retryable":"yes","errors":{}}`, 408, "C HTTP 408 Request Timeout true"},
 		{"not retryable though 5xx", `{"code":"C","error":"E","retryable":false}`, 500, "C E false"},
 		{"retryable though 4xx", `{"code":"C","error":"E","retryable":true}`, 409, "C E true"},
+		{"what is wrong with the only event", `{"error":"E","code":"C","errors":[{"field":"traits","message":"M"},{"field":"name"},{}]}`, 400, "C E: M; name false"},
 		{"an array", `[1]`, 400, "HTTP_ERROR HTTP 400 Bad Request false"},
 		{"half a body", `{"code":"C"`, 400, "HTTP_ERROR HTTP 400 Bad Request false"},
 	} {

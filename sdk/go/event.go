@@ -25,7 +25,7 @@ const (
 // Anonymize says how the host stores the id of a visitor.
 type Anonymize string
 
-// The values of Event.AnonymizeVisitorIDs. AnonymizeUnset leaves it to the
+// The values of AnonymizeVisitorIDs. AnonymizeUnset leaves it to the
 // website's setting.
 const (
 	AnonymizeUnset Anonymize = ""
@@ -69,8 +69,32 @@ type Identity struct {
 	// Traits are what is known about the person, under the limits of properties.
 	// null takes a trait away.
 	Traits map[string]any
+	// AnonymizeVisitorIDs says how AnonymousID is stored. Where it is not that of the
+	// visitor's events, they are not found by this person.
+	AnonymizeVisitorIDs Anonymize
 	// WebsiteID stands above the client's own.
 	WebsiteID string
+}
+
+// check returns what is wrong with the choice, or "".
+func (a Anonymize) check() string {
+	switch a {
+	case AnonymizeUnset, AnonymizeTrue, AnonymizeFalse, AnonymizeAuto:
+		return ""
+	default:
+		return fmt.Sprintf("anonymizeVisitorIds %q is none of true, false and auto", string(a))
+	}
+}
+
+// put writes the choice: true and false are no strings on the wire.
+func (a Anonymize) put(o *object) {
+	const name = "anonymizeVisitorIds"
+	switch a {
+	case AnonymizeTrue, AnonymizeFalse:
+		o.raw(name, string(a))
+	default:
+		o.text(name, string(a))
+	}
 }
 
 // field is a text with its limits.
@@ -112,12 +136,7 @@ func (e *Event) check() string {
 	default:
 		return fmt.Sprintf("type %q is not custom", e.Type)
 	}
-	switch e.AnonymizeVisitorIDs {
-	case AnonymizeUnset, AnonymizeTrue, AnonymizeFalse, AnonymizeAuto:
-	default:
-		return fmt.Sprintf("anonymizeVisitorIds %q is none of true, false and auto", string(e.AnonymizeVisitorIDs))
-	}
-	return ""
+	return e.AnonymizeVisitorIDs.check()
 }
 
 // encode returns the event as the host takes it, or what is wrong with it.
@@ -133,12 +152,7 @@ func (e *Event) encode() (body []byte, wrong string) {
 	o.text("anonymousId", e.AnonymousID)
 	o.text("profileId", e.ProfileID)
 	o.text("sessionId", e.SessionID)
-	switch e.AnonymizeVisitorIDs {
-	case AnonymizeTrue, AnonymizeFalse:
-		o.raw("anonymizeVisitorIds", string(e.AnonymizeVisitorIDs))
-	default:
-		o.text("anonymizeVisitorIds", string(e.AnonymizeVisitorIDs))
-	}
+	e.AnonymizeVisitorIDs.put(o)
 	o.text("namespace", e.Namespace)
 	o.text("source", e.Source)
 	o.text("websiteId", e.WebsiteID)
@@ -159,9 +173,13 @@ func (i *Identity) encode() (body []byte, wrong string) {
 			return nil, wrong
 		}
 	}
+	if wrong := i.AnonymizeVisitorIDs.check(); wrong != "" {
+		return nil, wrong
+	}
 	o := newObject(i.ProfileID)
 	o.text("profileId", i.ProfileID)
 	o.text("anonymousId", i.AnonymousID)
+	i.AnonymizeVisitorIDs.put(o)
 	o.text("websiteId", i.WebsiteID)
 	if wrong := o.values("traits", i.Traits); wrong != "" {
 		return nil, wrong

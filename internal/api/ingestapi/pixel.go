@@ -48,7 +48,9 @@ func (h *handlers) takePixel(c *fiber.Ctx) *fault.Error {
 	query := c.Context().QueryArgs()
 	in, ok := pixelTypes[string(query.Peek("type"))]
 	if !ok {
-		return fault.Invalid("type", string(event.RuleInvalidValue), event.UnknownType)
+		f := fault.Invalid("type", string(event.RuleInvalidValue), event.UnknownType)
+		h.intake.Refuse(c.UserContext(), h.request(c, ingest.PixelPage, nil), f)
+		return f
 	}
 	_, err := h.intake.Accept(c.UserContext(), h.request(c, in, pixelBody(in.Form, query)))
 	return fault.Of(err)

@@ -1,12 +1,71 @@
 package ingestapi
 
 import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/ingest"
 )
+
+// register is an Intake that keeps what it was asked.
+type register struct {
+	accepted []ingest.Request
+	refused  []error
+}
+
+func (r *register) Accept(_ context.Context, req ingest.Request) (ingest.Result, error) {
+	r.accepted = append(r.accepted, req)
+	return ingest.Result{Count: 1}, nil
+}
+
+func (r *register) Refuse(_ context.Context, _ ingest.Request, why error) {
+	r.refused = append(r.refused, why)
+}
+
+func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		query string
+		route *ingest.Route // nil for refused
+	}{
+		{"name=x", ingest.PixelPage},
+		{"type=track&name=x", ingest.PixelPage},
+		{"type=outgoing_link&href=https://x.example/", ingest.PixelPage},
+		{"type=web_vitals&metricName=LCP", ingest.PixelVital},
+		{"type=error&message=x", ingest.PixelError},
+		{"type=pageview&name=x", nil},
+	} {
+		t.Run(tc.query, func(t *testing.T) {
+			t.Parallel()
+			to := &register{}
+			app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Intake: to})
+			resp, err := app.Test(httptest.NewRequest(http.MethodGet, "/px.jpg?client_id=web_1&"+tc.query, http.NoBody))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "image/gif" {
+				t.Errorf("the answer is %d, %s", resp.StatusCode, kind)
+			}
+			switch {
+			case tc.route == nil:
+				if len(to.accepted) > 0 || len(to.refused) != 1 || !fault.Is(to.refused[0], fault.Validation) {
+					t.Errorf("%d were accepted, refused for %v, want one refusal", len(to.accepted), to.refused)
+				}
+			case len(to.accepted) != 1 || to.accepted[0].Route != tc.route || len(to.refused) > 0:
+				t.Errorf("%d were accepted, %d refused, want one on %s", len(to.accepted), len(to.refused), tc.route.Name)
+			}
+		})
+	}
+}
 
 func TestAQueryBecomesAnEvent(t *testing.T) {
 	t.Parallel()

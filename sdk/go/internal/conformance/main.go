@@ -86,8 +86,8 @@ func (p *player) play(ctx context.Context, r request) (any, error) {
 			}
 			return p.client.Batch(ctx, events)
 		})
-	case "identify": // the names differ in case alone
-		return with(r.Value, func(i millrace.Identity) any { return p.client.Identify(ctx, i) })
+	case "identify":
+		return with(r.Value, func(i identity) any { return p.client.Identify(ctx, i.identity()) })
 	case "flush":
 		return p.client.Flush(ctx), nil
 	case "close":
@@ -183,13 +183,35 @@ func (e *event) event() millrace.Event {
 		Type: e.Type, Name: e.Name, Properties: e.Properties, EventID: e.EventID, Path: e.Path, AnonymousID: e.AnonymousID,
 		ProfileID: e.ProfileID, SessionID: e.SessionID, Namespace: e.Namespace, Source: e.Source, WebsiteID: e.WebsiteID,
 	}
-	if e.AnonymizeVisitorIDs != nil {
-		to.AnonymizeVisitorIDs = millrace.Anonymize(fmt.Sprint(e.AnonymizeVisitorIDs))
-	}
+	to.AnonymizeVisitorIDs = anonymize(e.AnonymizeVisitorIDs)
 	if e.Timestamp != nil {
 		to.Timestamp = time.UnixMilli(*e.Timestamp)
 	}
 	return to
+}
+
+// identity is an identity as the wire names its members.
+type identity struct {
+	ProfileID           string         `json:"profileId"`
+	AnonymousID         string         `json:"anonymousId"`
+	Traits              map[string]any `json:"traits"`
+	AnonymizeVisitorIDs any            `json:"anonymizeVisitorIds"`
+	WebsiteID           string         `json:"websiteId"`
+}
+
+func (i *identity) identity() millrace.Identity {
+	return millrace.Identity{
+		ProfileID: i.ProfileID, AnonymousID: i.AnonymousID, Traits: i.Traits,
+		AnonymizeVisitorIDs: anonymize(i.AnonymizeVisitorIDs), WebsiteID: i.WebsiteID,
+	}
+}
+
+// anonymize returns a choice that JSON has as true, false, a text, or not at all.
+func anonymize(v any) millrace.Anonymize {
+	if v == nil {
+		return millrace.AnonymizeUnset
+	}
+	return millrace.Anonymize(fmt.Sprint(v))
 }
 
 // with reads a value and does something with it.
