@@ -22,7 +22,8 @@ type Config struct {
 	// BodyLimit is the largest body in bytes, before and after decompression;
 	// 0 means event.MaxBodyBytes.
 	BodyLimit int
-	// Deadline ends the context of a request; 0 means 30 s.
+	// Deadline ends the context of a request, so long after its header, or after its
+	// body where that did not come with the header; 0 means 30 s.
 	Deadline time.Duration
 	// MaxInFlight is how many requests are served at the same time; one more is
 	// answered 503. 0 means 16384.

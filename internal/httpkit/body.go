@@ -176,8 +176,8 @@ func (r *request) claim(rc *fasthttp.RequestCtx, size int) error {
 	return r.claimed.Await(r.ctx, int64(size)-r.claimed.Bytes())
 }
 
-// openClaim begins the claim, in the name of the caller's address, a /64 of IPv6: a body is read
-// before anybody is recognised.
+// openClaim begins the claim, in the name of the caller's address (a /64 of IPv6): a
+// body is read before anybody is recognised.
 func (r *request) openClaim(rc *fasthttp.RequestCtx) {
 	if r.claims {
 		return

@@ -37,12 +37,15 @@ func (c *requestContext) Deadline() (time.Time, bool) {
 	return c.deadline, true
 }
 
-// until moves the deadline, unless it has passed already.
+// until moves the deadline, unless the context has ended.
 func (c *requestContext) until(deadline time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
 	c.deadline = deadline
-	if c.timer != nil && c.err == nil {
+	if c.timer != nil {
 		c.timer.Reset(time.Until(deadline))
 	}
 }

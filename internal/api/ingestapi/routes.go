@@ -19,7 +19,7 @@ import (
 
 // Config holds the settings of the host.
 type Config struct {
-	// Deadline is the longest time for one request, from its header on; 0 means
+	// Deadline is the longest time for one request, once its body is there; 0 means
 	// 30 s. The wait for Kafka has a deadline of its own.
 	Deadline time.Duration
 	// MaxInFlight is how many requests are served at the same time; 0 means the
