@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -263,48 +264,67 @@ func TestAWebsiteWithNineTenthsOfTheRequestsDoesNotSlowTheOthersDown(t *testing.
 		x.warm(x.request(hot, "w"))
 		x.warm(x.request(other, "v"))
 		capacity := x.capacity(x.request(hot, "c"), 64, brief(5*time.Second))
-		// The others' requests are one in ten, or all of them are; in turns, of which
-		// the best ones are compared: a machine that stands still for a moment spoils
-		// either.
-		measure := func(prefix string, of func(n int) (website string)) *tally {
-			heard := newTally()
+		// The others' requests are one in ten, or all of them are; in turns.
+		rate := capacity / 4
+		measure := func(prefix string, of func(n int) (website string)) seconds {
+			heard := make(seconds, int(brief(5*time.Second)/time.Second))
+			for i := range heard {
+				heard[i] = newTally()
+			}
 			a, b := x.request(hot, prefix), x.request(other, prefix)
-			l := load{addr: x.addr(), rate: capacity / 4, wires: 256, request: func(buf []byte, n int) []byte {
+			l := load{addr: x.addr(), rate: rate, wires: 256, request: func(buf []byte, n int) []byte {
 				if of(n) == hot {
 					return a(buf, n)
 				}
 				return b(buf, n)
 			}, heard: func(r reply) {
 				if r.n%10 == 0 {
-					heard.heard(r)
+					heard[min(r.n/rate, len(heard)-1)].heard(r)
 				}
 			}}
 			l.run(t.Context(), brief(5*time.Second))
 			return heard
 		}
-		var alike, beside *tally
+		var alike, beside seconds
 		for turn := range turns {
-			alike = better(alike, measure(fmt.Sprint("e", turn), func(n int) string { return []string{hot, other}[n/10%2] }))
-			heard := measure(fmt.Sprint("h", turn), func(n int) string {
+			alike = append(alike, measure(fmt.Sprint("e", turn), func(n int) string { return []string{hot, other}[n/10%2] })...)
+			beside = append(beside, measure(fmt.Sprint("h", turn), func(n int) string {
 				if n%10 == 0 {
 					return other
 				}
 				return hot
-			})
-			if n := heard.others(200); n > 0 {
-				t.Errorf("%d requests of the others were refused", n)
-			}
-			beside = better(beside, heard)
+			})...)
 		}
-		t.Logf("at %d/s, load spread: %s; beside the hot website: %s", capacity/4, alike, beside)
-		if base, got := alike.quantile(0.99), beside.quantile(0.99); thorough() && got > base*3/2+time.Millisecond {
+		for _, heard := range beside {
+			if n := heard.others(200); n > 0 {
+				t.Errorf("%d requests of the others were refused: %s", n, heard)
+			}
+			s.verdict.Acked += len(heard.accepted)
+		}
+		base, got := alike.p99(), beside.p99()
+		t.Logf("at %d/s, the others' p99 in most seconds: %s with the load spread (%v), %s beside the hot website (%v)", rate, base, alike, got, beside)
+		if thorough() && got > base*3/2+time.Millisecond {
 			t.Errorf("the others' p99 is %s, want at most 1.5 times %s", got, base)
 		}
-		s.took = beside.quantile(0.99)
-		s.verdict = verdict{partly: true, Acked: len(beside.accepted)}
+		s.took, s.verdict.partly = got, true
 		x.stop()
 	}}
 	tr.run(t)
+}
+
+// seconds is what was heard in each second of a load.
+type seconds []*tally
+
+// p99 is the median of the seconds' p99: what most seconds were like. That of all the
+// requests of five seconds is decided by a single pause of the machine, which may fall
+// on either side: one of 50 ms is a hundredth of that time.
+func (all seconds) p99() time.Duration {
+	each := make([]time.Duration, len(all))
+	for i, heard := range all {
+		each[i] = heard.quantile(0.99)
+	}
+	slices.Sort(each)
+	return each[len(each)/2]
 }
 
 // better is the tally with the lower p99; a may be nil.
