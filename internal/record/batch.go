@@ -137,12 +137,13 @@ func (b *Batch) Add(e *event.Event, to Target, web *Web) {
 		Web:          web,
 		Properties:   e.Properties,
 	}
-	if event.HidesVisitor(e.Anonymize, to.Anonymize) {
+	hashed := event.HidesVisitor(e.Anonymize, to.Anonymize)
+	if hashed {
 		v.AnonymousID = b.hashed(e.AnonymousID)
 	}
 	b.setTime(&v, e)
 	if len(v.ID) == 0 {
-		v.ID, v.IDGenerated = b.idOf(k, &v, e), true
+		v.ID, v.IDGenerated = b.idOf(k, &v, e, hashed), true
 	}
 	b.shared.plain = e.Plain
 	b.add(k, b.topicOf(k, v.TimeMillis), &v)
@@ -171,11 +172,11 @@ func (b *Batch) AddCount(c *Count, to Target) {
 }
 
 // idOf makes the id of an event that came without one. It is valid until the next.
-func (b *Batch) idOf(k *kind, v *Event, e *event.Event) []byte {
+func (b *Batch) idOf(k *kind, v *Event, e *event.Event, hashed bool) []byte {
 	if !k.natural || !e.HasTime {
 		return b.newID()
 	}
-	b.natural = appendNatural(b.natural[:0], v)
+	b.natural = appendNatural(b.natural[:0], v, hashed)
 	return b.natural
 }
 

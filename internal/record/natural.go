@@ -13,11 +13,14 @@ const naturalPrefix = "n_"
 // appendNatural appends the id of an event that is known by what it says:
 // naturalPrefix and the first 32 hexadecimal digits of SHA-256 over the owner, the
 // type, and then key and text of each field that is there, in the order of
-// writing, all length-prefixed. Of the times only the one that the caller gave
-// counts: the others differ from one sending to the next. A field that a later
-// revision adds changes no id of events without it. The room behind dst serves as
-// scratch space.
-func appendNatural(dst []byte, e *Event) []byte {
+// writing, all length-prefixed. Only what the caller said counts, since whatever
+// else is in the event may differ from one sending to the next: of the times the one
+// that the caller gave, no text that is found out, and no hash of the visitor's id,
+// whose salt changes with the day, where a session says whose the event is. (Without
+// one it does count: of many visitors some say the same in the same millisecond.) A
+// field that a later revision adds changes no id of events without it. The room behind
+// dst serves as scratch space.
+func appendNatural(dst []byte, e *Event, hashed bool) []byte {
 	from := len(dst)
 	dst = appendPart(dst, e.Owner)
 	dst = appendPart(dst, e.Type)
@@ -29,10 +32,16 @@ func appendNatural(dst []byte, e *Event) []byte {
 	dst = appendPart(dst, fieldKeys[tsField])
 	dst = appendPrefixed(dst, func(dst []byte) []byte { return strconv.AppendInt(dst, said, 10) })
 	for f := anonymousIDField; f <= sourceField; f++ {
+		if f == anonymousIDField && hashed && len(e.SessionID) > 0 {
+			continue
+		}
 		dst = appendField(dst, f, *e.text(f))
 	}
 	if w := e.Web; w != nil {
 		for t := range w.Texts {
+			if WebText(t).foundOut() {
+				continue
+			}
 			dst = appendField(dst, textField(WebText(t)), w.Texts[t])
 		}
 		for n := range w.Numbers {

@@ -51,6 +51,18 @@ const (
 	NumWebTexts = iota
 )
 
+// foundOut reports whether a text is not what the caller said, in whatever form, but
+// comes from tables that change, or depends on the way by which the request came.
+func (t WebText) foundOut() bool {
+	switch t {
+	case ReferrerHost, ReferrerKind, ReferrerName,
+		Browser, BrowserVersion, OS, OSVersion, Device, Country, Region, City, Bot, BotKind:
+		return true
+	default:
+		return false
+	}
+}
+
 // WebNumber numbers the numbers of Web.
 type WebNumber uint8
 
