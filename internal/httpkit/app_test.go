@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // do plays one request in process.
@@ -148,6 +149,32 @@ func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {
 				t.Errorf("%d log lines, want 1 with the text: %s", n, log.String())
 			}
 		})
+	}
+}
+
+func TestALogSaysNothingOfWhatCouldNotBeRead(t *testing.T) {
+	t.Parallel()
+	log := testkit.NewLog(t, "host")
+	app := New(Config{}, Deps{Log: log.Logger(), Metrics: prometheus.NewRegistry()})
+	addr := serve(t, app)
+	const secret = "mlr_live_secret"
+	for _, text := range []string{
+		"POST /track HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + secret + "\r\nX-Forwarded-For: 203.0.113.77\r\nno header\r\n\r\n",
+		secret + "\r\n\r\n",
+		"GET / HTTP/1.1\r\nX-Api-Key: " + strings.Repeat(secret, 1000) + "\r\n\r\n",
+	} {
+		raw(t, addr, text)
+	}
+	testkit.Eventually(t, time.Minute, func() error {
+		if !log.Contains("kind=\"malformed request\"") {
+			return errors.New("what could not be read is not logged at all")
+		}
+		return nil
+	})
+	for _, told := range []string{secret, "203.0.113.77", "127.0.0.1", "no header"} {
+		if log.Contains(told) {
+			t.Errorf("the log tells %q: %s", told, log.String())
+		}
 	}
 }
 

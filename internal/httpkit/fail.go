@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -182,11 +186,33 @@ func newPanicError(value any) *panicError { return &panicError{value: value, sta
 // Error returns the panic's value and the stack.
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
 
-// Printf takes what fasthttp has to say, which concerns single connections. It
-// also makes the kit reachable from its fiber app: see kitOf.
-func (k *kit) Printf(format string, args ...any) {
-	k.log.LogAttrs(context.Background(), slog.LevelDebug, "connection trouble",
-		slog.String("message", fmt.Sprintf(format, args...)))
+// Printf takes what fasthttp has to say, which concerns single connections: the peer's
+// address and the bytes that could not be read, with whatever key or address they hold.
+// Of all that only the kind of trouble is logged. It also makes the kit reachable from
+// its fiber app: see kitOf.
+func (k *kit) Printf(_ string, args ...any) {
+	trouble := "other"
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			trouble = troubleOf(err)
+		}
+	}
+	k.log.LogAttrs(context.Background(), slog.LevelDebug, "connection trouble", slog.String("kind", trouble))
+}
+
+// troubleOf names what befell a connection, in words of our own.
+func troubleOf(err error) string {
+	small := &fasthttp.ErrSmallBuffer{}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "closed"
+	case errors.As(err, &small):
+		return "headers too large"
+	}
+	return "malformed request"
 }
 
 // kitOf returns the kit of an app made by New, else nil.
