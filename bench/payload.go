@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/telemetry"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/website"
@@ -104,14 +105,14 @@ func (d directory) WebsiteByClientID(ctx context.Context, id string) (*website.W
 	return d.WebsiteByID(ctx, id)
 }
 
-// Salt implements ingest.SaltStore.
+// Salt implements salt.Store.
 func (directory) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
 func (directory) PruneSalts(context.Context, time.Time) error     { return nil }
 
 // parts are what the accept path is made of.
 type parts struct {
 	access *auth.Authenticator
-	salts  *ingest.Salts
+	salts  *salt.Salts
 	tel    *telemetry.Telemetry
 	gate   *admission.Gate
 	enrich *enrich.Enricher
@@ -122,7 +123,7 @@ func newParts() parts {
 	t := telemetry.Discard()
 	return parts{
 		access: auth.New(auth.Config{KeyPrefix: "mlr"}, auth.Deps{Keys: d, Websites: d, Metrics: t.Registry}),
-		salts:  ingest.NewSalts(d, t.Log, nil),
+		salts:  salt.New(d, t.Log, nil),
 		tel:    t,
 		gate:   newGate(t),
 		enrich: must(enrich.New(enrich.Config{}, enrich.Deps{Log: t.Log, Metrics: t.Registry})),

@@ -20,6 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/store"
 )
 
@@ -114,7 +115,7 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	}
 	defer enricher.Close()
 	acceptor := ingest.New(ingest.Deps{
-		Access: access, Salts: ingest.NewSalts(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(), Enrich: enricher,
+		Access: access, Salts: salt.New(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(), Enrich: enricher,
 	})
 	refused := int64(0)
 	for _, file := range files {

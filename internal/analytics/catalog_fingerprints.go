@@ -34,7 +34,7 @@ var errorFingerprints = Type{
 		{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14", Expr: "sessions"},
 		{Name: "path", Type: String, Label: "Page", Description: "Page of the latest one.", Example: "/pricing", Expr: "latest.3"},
 		{Name: "error_type", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError", Expr: "type"},
-		{Name: "filename", Type: String, Label: "File", Description: "Address of the script of the latest one.", Example: "https://example.com/app.js?v=3", Expr: "latest.4"},
+		{Name: "filename", Type: String, Label: "File", Description: "Address of the script of the latest one.", Example: "https://example.com/app.js", Expr: "latest.4"},
 		{Name: "line", Type: Number, Label: "Line", Description: "Its line in the file; 0 when not known.", Example: "17", Expr: "toUInt64(latest.5)"},
 		{Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)", Expr: "latest.6"},
 		{Name: "last_seen", Type: Datetime, Label: "Last", Description: "Its time.", Example: "2026-03-29T11:30:00.000Z", Expr: "latest.1"},

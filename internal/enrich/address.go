@@ -55,14 +55,19 @@ func split(text []byte) address {
 }
 
 func isScheme(text []byte) bool {
-	for i, c := range text {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && (i == 0 || ('0' > c || c > '9') && c != '+' && c != '-' && c != '.') {
+	for _, c := range text {
+		if !isSchemeByte(c) {
 			return false
 		}
 	}
-	return len(text) > 0
+	return len(text) > 0 && isLetter(text[0])
 }
+
+func isSchemeByte(c byte) bool {
+	return isLetter(c) || '0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // hosts maps names as a browser does.
 var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(true))
@@ -119,8 +124,7 @@ func cutPort(host []byte) (name, port []byte) {
 // for its case.
 func isPlainHost(name []byte) bool {
 	for _, c := range name {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && ('0' > c || c > '9') && c != '-' && c != '.' && c != '_' {
+		if !isLetter(c) && ('0' > c || c > '9') && c != '-' && c != '.' && c != '_' {
 			return false
 		}
 	}

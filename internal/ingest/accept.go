@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/tally"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -52,7 +53,7 @@ type Quota interface {
 type Deps struct {
 	Access    Access
 	Quota     Quota // nil refuses nobody
-	Salts     *Salts
+	Salts     *salt.Salts
 	Publisher Publisher
 	Metrics   prometheus.Registerer
 	Limits    *ratelimit.Limiter // nil limits nobody

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -93,6 +94,9 @@ func (w *world) Salt(context.Context, time.Time) ([]byte, error) {
 	return []byte("salt"), w.saltErr
 }
 
+// PruneSalts implements salt.Store.
+func (*world) PruneSalts(context.Context, time.Time) error { return nil }
+
 func (w *world) Publish(_ context.Context, recs []record.Record) error {
 	w.asked = append(w.asked, "publish")
 	if w.publishErr != nil {
@@ -105,7 +109,7 @@ func (w *world) Publish(_ context.Context, recs []record.Record) error {
 func (w *world) acceptor() *Acceptor {
 	now := func() time.Time { return noon }
 	return New(Deps{
-		Access: w, Salts: NewSalts(w, slog.New(slog.DiscardHandler), now), Publisher: w,
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w,
 		Metrics: prometheus.NewRegistry(), Now: now,
 	})
 }
@@ -318,7 +322,7 @@ func TestTheMemoryOfAnUnconfirmedRequestIsNotUsedAgain(t *testing.T) {
 	var k keeper
 	now := func() time.Time { return noon }
 	a := New(Deps{
-		Access: &w, Salts: NewSalts(&w, slog.New(slog.DiscardHandler), now), Publisher: &k,
+		Access: &w, Salts: salt.New(&w, slog.New(slog.DiscardHandler), now), Publisher: &k,
 		Metrics: prometheus.NewRegistry(), Now: now,
 	})
 	for i := range 100 {

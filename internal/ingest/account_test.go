@@ -18,6 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/tally"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -94,7 +95,7 @@ func (c *crowd) counted(t *testing.T) (a *Acceptor, reg *prometheus.Registry, to
 	reg = prometheus.NewRegistry()
 	counts := tally.New(tally.Deps{Publisher: c, Log: slog.New(slog.DiscardHandler), Metrics: reg, Now: now})
 	a = New(Deps{
-		Access: c, Salts: NewSalts(c, slog.New(slog.DiscardHandler), now), Publisher: c, Metrics: reg, Now: now, Tally: counts,
+		Access: c, Salts: salt.New(c, slog.New(slog.DiscardHandler), now), Publisher: c, Metrics: reg, Now: now, Tally: counts,
 		Quota: refusing{"org_2": fault.QuotaExceeded},
 	})
 	return a, reg, func() map[string]int {

@@ -13,12 +13,13 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 )
 
 // limited returns an acceptor that limits.
 func (w *world) limited(p Publisher, limits config.Limits) *Acceptor {
 	return New(Deps{
-		Access: w, Salts: NewSalts(w, slog.New(slog.DiscardHandler), time.Now), Publisher: p, Metrics: prometheus.NewRegistry(),
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), time.Now), Publisher: p, Metrics: prometheus.NewRegistry(),
 		Limits: ratelimit.New(limits, ratelimit.Deps{}), Now: func() time.Time { return noon },
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/salt"
 )
 
 // refusing refuses one organization.
@@ -37,7 +38,7 @@ func TestAQuotaIsLookedAtBehindAccessAndBeforeAnythingIsMade(t *testing.T) {
 	} {
 		w := &world{}
 		a := New(Deps{
-			Access: w, Salts: NewSalts(w, slog.New(slog.DiscardHandler), func() time.Time { return noon }), Publisher: w,
+			Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), func() time.Time { return noon }), Publisher: w,
 			Metrics: prometheus.NewRegistry(), Now: func() time.Time { return noon },
 			Quota: refusing{"org_1": fault.QuotaExceeded, "org_2": fault.BillingUnavailable},
 		})

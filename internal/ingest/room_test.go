@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 )
 
 // gated returns an Acceptor with a gate of its own.
@@ -23,7 +24,7 @@ func gated(w *world, to Publisher, memory int64) (*Acceptor, *admission.Gate) {
 	g := admission.New(admission.Config{Host: "test", Memory: memory}, admission.Deps{Metrics: prometheus.NewRegistry()})
 	now := func() time.Time { return noon }
 	return New(Deps{
-		Access: w, Salts: NewSalts(w, slog.New(slog.DiscardHandler), now), Publisher: to,
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: to,
 		Metrics: prometheus.NewRegistry(), Now: now, Gate: g,
 	}), g
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -113,7 +114,7 @@ func (w *world) enriching(t *testing.T) *Acceptor {
 	t.Cleanup(e.Close)
 	now := func() time.Time { return noon }
 	return New(Deps{
-		Access: w, Salts: NewSalts(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(), Now: now, Enrich: e,
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(), Now: now, Enrich: e,
 	})
 }
 

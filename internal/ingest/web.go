@@ -92,6 +92,7 @@ func (r *run) web(e *event.Event, site *website.Website) (w *record.Web, wanted 
 	}
 	if e.Page != nil {
 		setPage(w, e.Page)
+		r.setScripts(w, site)
 	}
 	if r.visitor.Agent != nil {
 		setVisitor(w, &r.visitor)
@@ -137,6 +138,20 @@ func setPage(w *record.Web, p *event.Page) {
 			return
 		}
 	}
+}
+
+// setScripts takes out of the places of an error what must not be stored: a script
+// within a page is named by the page's own address.
+func (r *run) setScripts(w *record.Web, site *website.Website) {
+	filename, stack := w.Texts[record.Filename], w.Texts[record.Stack]
+	if r.deps.Enrich == nil || len(filename)+len(stack) == 0 {
+		return
+	}
+	rules := r.deps.Enrich.Rules(site)
+	r.scripts = rules.AppendScript(r.scripts[:0], filename)
+	n := len(r.scripts)
+	r.scripts = rules.AppendTrace(r.scripts, stack)
+	w.Texts[record.Filename], w.Texts[record.Stack] = r.scripts[:n:n], r.scripts[n:]
 }
 
 func setCampaign(w *record.Web, c *enrich.Campaign) {

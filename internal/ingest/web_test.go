@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/enrich/enrichtest"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 )
 
 // located returns an acceptor to which 192.0.2.0/25 is in the United States and the
@@ -33,7 +34,7 @@ func (w *world) located(t *testing.T) *Acceptor {
 	t.Cleanup(e.Close)
 	now := func() time.Time { return noon }
 	return New(Deps{
-		Access: w, Salts: NewSalts(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(), Now: now, Enrich: e,
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(), Now: now, Enrich: e,
 	})
 }
 
@@ -115,6 +116,27 @@ func TestPathsAreMaskedWhoeverSendsThem(t *testing.T) {
 		if e := w.decoded(t, 0); string(e.Path) != "/users/*" {
 			t.Errorf("%s: the path is stored as %s", name, e.Path)
 		}
+	}
+}
+
+func TestScriptsOfAnErrorAreStoredWithoutQueriesAndMasked(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	body := `[{"timestamp":1772366400000,"path":"https://example.com/users/17","message":"m","errorType":"TypeError",` +
+		`"filename":"https://example.com/users/17?token=s3cret","stack":"m\n at f (https://example.com/users/17?token=s3cret:3:5)"},` +
+		`{"timestamp":1772366400000,"path":"https://example.com/","message":"m"}]`
+	if _, err := w.located(t).Accept(t.Context(), fromBrowser(Errors, "192.0.2.1", body)); err != nil {
+		t.Fatal(err)
+	}
+	texts := w.decoded(t, 0).Web.Texts
+	if got := string(texts[record.Filename]); got != "https://example.com/users/*" {
+		t.Errorf("the file is stored as %q", got)
+	}
+	if got := string(texts[record.Stack]); got != "m\n at f (https://example.com/users/*:3:5)" {
+		t.Errorf("the stack is stored as %q", got)
+	}
+	if texts := w.decoded(t, 1).Web.Texts; len(texts[record.Filename])+len(texts[record.Stack]) > 0 {
+		t.Errorf("an error without places has %q", texts)
 	}
 }
 

@@ -1,6 +1,11 @@
 package ratelimit
 
-import "net/netip"
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/netip"
+)
 
 // Kind is what a caller is known by.
 type Kind uint8
@@ -23,9 +28,9 @@ type Identity struct {
 	Addr netip.Addr
 }
 
-// name is the identity as it stands in a store that processes share. Ids are made
-// by us and hold no colon.
-func (i Identity) name() string {
+// name is the identity as it stands in a store that processes share, where no client's
+// address can be read: it is hashed with a salt. Ids are made by us and hold no colon.
+func (i Identity) name(salt []byte) string {
 	switch i.Kind {
 	case Key:
 		return "key:" + i.ID
@@ -33,7 +38,11 @@ func (i Identity) name() string {
 		return "user:" + i.ID
 	case Client:
 	}
-	return "client:" + i.ID + ":" + i.Addr.String()
+	mac := hmac.New(sha256.New, salt)
+	addr := i.Addr.As16()
+	mac.Write(addr[:])
+	var sum [sha256.Size]byte
+	return "client:" + i.ID + ":" + hex.EncodeToString(mac.Sum(sum[:0])[:16])
 }
 
 // network returns the address that stands for all those of one caller.

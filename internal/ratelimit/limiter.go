@@ -28,6 +28,10 @@ type Deps struct {
 	// Shared settles requests together with other processes; nil when there are
 	// none.
 	Shared Shared
+	// Salt returns what addresses are hashed with before Shared is told of them, the
+	// same for all processes that share. Required with Shared. While it is empty,
+	// clients are counted by this process alone.
+	Salt func() []byte
 	// LeaseFor is longer than any request takes: after it, Shared takes one for
 	// lost. 0 means a minute.
 	LeaseFor time.Duration

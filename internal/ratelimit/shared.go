@@ -67,6 +67,7 @@ const (
 type sharing struct {
 	with     Shared
 	metrics  *metrics
+	salt     func() []byte
 	leaseFor time.Duration
 	process  string // tells leases of this process from others'
 	leases   atomic.Uint64
@@ -75,7 +76,7 @@ type sharing struct {
 
 func newSharing(deps Deps, m *metrics) *sharing {
 	s := &sharing{
-		with: deps.Shared, metrics: m, leaseFor: deps.LeaseFor,
+		with: deps.Shared, metrics: m, salt: deps.Salt, leaseFor: deps.LeaseFor,
 		process: strconv.FormatUint(rand.Uint64(), 36) + "-", //nolint:gosec // a name, no secret
 	}
 	if s.leaseFor <= 0 {
@@ -123,9 +124,23 @@ func (s *sharing) release(ctx context.Context, who Identity, lease string) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
+	account, ok := s.account(who)
+	if !ok {
+		return
+	}
 	_, _ = s.breaker.Execute(func() (Verdict, error) {
-		return Verdict{}, s.with.Release(ctx, who.name(), lease)
+		return Verdict{}, s.with.Release(ctx, account, lease)
 	})
+}
+
+// account is what others know a caller by; ok is false where there is nothing to hash
+// its address with.
+func (s *sharing) account(who Identity) (name string, ok bool) {
+	if who.Kind != Client {
+		return who.name(nil), true
+	}
+	salt := s.salt()
+	return who.name(salt), len(salt) > 0
 }
 
 // admitShared decides together with other processes. What this process can tell
@@ -139,7 +154,10 @@ func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) 
 	if _, refused := l.admit(r, look); refused != nil {
 		return Lease{}, refused
 	}
-	q := l.question(r)
+	q, ok := l.question(r)
+	if !ok {
+		return l.admitAlone(r)
+	}
 	v, err := l.shared.settle(ctx, q)
 	switch {
 	case err != nil:
@@ -166,10 +184,12 @@ func (l *Limiter) admitAlone(r Request) (Lease, *Refusal) {
 	return lease, refused
 }
 
-// question is the request as others see it. Windows are in the order of a claim.
-func (l *Limiter) question(r Request) Question {
-	q := Question{
-		Account: r.Who.name(), Places: l.placesOf(r.Who),
+// question is the request as others see it, unless they cannot be told who asks.
+// Windows are in the order of a claim.
+func (l *Limiter) question(r Request) (q Question, ok bool) {
+	account, ok := l.shared.account(r.Who)
+	q = Question{
+		Account: account, Places: l.placesOf(r.Who),
 		Windows: append(make([]NamedLimit, 0, 2), NamedLimit{r.Family.String(), l.limit(r)}),
 	}
 	if r.Custom.Requests > 0 {
@@ -179,7 +199,7 @@ func (l *Limiter) question(r Request) Question {
 		q.Lease = l.shared.process + strconv.FormatUint(l.shared.leases.Add(1), 36)
 		q.LeaseFor = l.shared.leaseFor
 	}
-	return q
+	return q, ok
 }
 
 // Run finds out when other processes can be asked again, until ctx ends. Without

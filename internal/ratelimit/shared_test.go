@@ -1,9 +1,11 @@
 package ratelimit_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"regexp"
 	"testing"
 	"testing/synctest"
 
@@ -16,9 +18,13 @@ import (
 var errAway = errors.New("away")
 
 // others are processes that admit everything, or do not answer.
-type others struct{ away bool }
+type others struct {
+	away  bool
+	asked []string // the accounts
+}
 
-func (o *others) Settle(ctx context.Context, _ ratelimit.Question) (ratelimit.Verdict, error) {
+func (o *others) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Verdict, error) {
+	o.asked = append(o.asked, q.Account)
 	return ratelimit.Verdict{Refused: ratelimit.Admitted}, o.Ping(ctx)
 }
 
@@ -31,11 +37,44 @@ func (o *others) Ping(context.Context) error {
 	return nil
 }
 
+func salt() []byte { return bytes.Repeat([]byte{7}, 32) }
+
+func TestOthersAreNotToldAClientsAddress(t *testing.T) {
+	t.Parallel()
+	o, known := &others{}, salt()
+	limiter := func() *ratelimit.Limiter {
+		return ratelimit.New(config.Default().Limits, ratelimit.Deps{
+			Log: slog.New(slog.DiscardHandler), Shared: o, Salt: func() []byte { return known },
+		})
+	}
+	a, b := limiter(), limiter()
+	one, another := byClient("web_1", "203.0.113.77", ratelimit.Query), byClient("web_1", "203.0.113.78", ratelimit.Query)
+	ask(t, a, one, 1)
+	ask(t, b, one, 1)
+	ask(t, a, another, 1)
+	known = bytes.Repeat([]byte{8}, 32)
+	ask(t, a, one, 1)
+	if len(o.asked) != 4 || o.asked[0] != o.asked[1] || o.asked[0] == o.asked[2] || o.asked[0] == o.asked[3] {
+		t.Errorf("the accounts are %q", o.asked)
+	}
+	for _, name := range o.asked {
+		if !regexp.MustCompile(`^client:web_1:[0-9a-f]{32}$`).MatchString(name) {
+			t.Errorf("an account is called %s", name)
+		}
+	}
+	// Without a salt this process counts by itself.
+	known = nil
+	admitted, refused := ask(t, a, another, 1000)
+	if len(o.asked) != 4 || refused == nil || admitted == 0 {
+		t.Errorf("without a salt %d were admitted, the others were asked %q", admitted, o.asked[4:])
+	}
+}
+
 func TestWhatWasAdmittedWithoutOthersIsCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reg, o := prometheus.NewRegistry(), &others{}
-		l := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg, Shared: o})
+		l := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg, Shared: o, Salt: salt})
 		expect := func(shared, local float64) {
 			t.Helper()
 			if up := gauge(t, reg, "millrace_limits_shared"); up != shared {

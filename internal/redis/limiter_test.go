@@ -41,7 +41,7 @@ func run(t *testing.T, shared ratelimit.Shared) process {
 	t.Helper()
 	reg := prometheus.NewRegistry()
 	l := ratelimit.New(config.Default().Limits, ratelimit.Deps{
-		Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: shared,
+		Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: shared, Salt: func() []byte { return make([]byte, 32) },
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)

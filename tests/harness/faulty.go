@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 	"github.com/millrace/millrace/internal/website"
@@ -100,7 +101,7 @@ func document(t *testing.T, host string) *apitest.OpenAPI {
 func faulty(tb testing.TB, deps ingest.Deps) string {
 	tb.Helper()
 	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	deps.Metrics, deps.Salts = reg, ingest.NewSalts(zeroSalt{}, log, nil)
+	deps.Metrics, deps.Salts = reg, salt.New(zeroSalt{}, log, nil)
 	if deps.Access == nil {
 		deps.Access = anybody{}
 	}
@@ -168,7 +169,7 @@ func (noStore) WebsiteByClientID(context.Context, string) (*website.Website, err
 // zeroSalt is a salt for tests.
 type zeroSalt struct{}
 
-// Salt implements ingest.SaltStore.
+// Salt implements salt.Store.
 func (zeroSalt) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
 
 // PruneSalts destroys none: there are none.

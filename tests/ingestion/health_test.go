@@ -23,6 +23,7 @@ import (
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/tally"
 	"github.com/millrace/millrace/internal/website"
 	"github.com/millrace/millrace/tests/stage"
@@ -82,7 +83,7 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	now := func() time.Time { return began } // no hour ends meanwhile
 	counts := tally.New(tally.Deps{Publisher: producer, Log: log, Metrics: registry, Now: now})
 	edge := ingest.New(ingest.Deps{
-		Access: sites, Salts: ingest.NewSalts(sites, log, now), Publisher: producer, Metrics: registry, Enrich: enricher, Tally: counts, Now: now,
+		Access: sites, Salts: salt.New(sites, log, now), Publisher: producer, Metrics: registry, Enrich: enricher, Tally: counts, Now: now,
 	})
 	send := func(key, site, agent, body string, from string) {
 		_, _ = edge.Accept(t.Context(), ingest.Request{ // refused or not

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/testkit/services"
 	"github.com/millrace/millrace/internal/website"
 	"github.com/millrace/millrace/tests/harness"
@@ -81,7 +82,7 @@ func newEdge(t *testing.T, cfg config.Kafka) edge {
 		}
 	})
 	return edge{ingest.New(ingest.Deps{
-		Access: tenants{}, Salts: ingest.NewSalts(tenants{}, log, nil), Publisher: producer, Metrics: reg,
+		Access: tenants{}, Salts: salt.New(tenants{}, log, nil), Publisher: producer, Metrics: reg,
 	})}
 }
 

@@ -20,16 +20,18 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/services"
 	"github.com/millrace/millrace/tests/harness"
 )
 
-// What no log, trace, topic, dead letter or table may hold. The agent is a real
+// What no log, trace, topic, dead letter or table may hold, nor Redis. The agent is a real
 // browser's with a word at its end that no browser has.
 const (
 	probe     = "PrivacyProbe"
@@ -67,16 +69,19 @@ func (c *collector) text() string {
 	return c.spans.String()
 }
 
-// system is the whole product in one process that says as much as it can.
-func system(t *testing.T) (*harness.System, *collector) {
+// system is the whole product in one process that says as much as it can, and counts
+// its callers in a Redis.
+func system(t *testing.T) (s *harness.System, traces *collector, redisURL string) {
 	t.Helper()
+	redisURL = services.Redis(t)
 	c := &collector{}
-	traces := httptest.NewServer(c)
-	t.Cleanup(traces.Close)
+	endpoint := httptest.NewServer(c)
+	t.Cleanup(endpoint.Close)
 	return harness.New(t, harness.Standalone, harness.Options{Settings: map[string]string{
 		"PROXY_TRUSTED": "127.0.0.1,::1", "LOG_LEVEL": "debug", "LOG_ACCESS": "true",
-		"TRACE_ENDPOINT": traces.URL, "TRACE_RATIO": "1", "SINK_TOMBSTONE_AGE": "100ms", "SINK_INSERT_TIMEOUT": "3s",
-	}}), c
+		"TRACE_ENDPOINT": endpoint.URL, "TRACE_RATIO": "1", "SINK_TOMBSTONE_AGE": "100ms", "SINK_INSERT_TIMEOUT": "3s",
+		"REDIS_URL": redisURL,
+	}}), c, redisURL
 }
 
 // bodies are good ones by path, of a visitor with a profile.
@@ -135,8 +140,9 @@ func send(t *testing.T, method, url, key, address, body string, signals ...strin
 
 func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	t.Parallel()
-	s, traces := system(t)
+	s, traces, redisURL := system(t)
 	everyRoute(t, s)
+	counts := inRedis(t, redisURL) // before they expire
 	stored(t, s, "browser-b")
 
 	testkit.Eventually(t, time.Minute, func() error {
@@ -159,6 +165,7 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	}
 	look("the log", s.Process(harness.Edge).Log(), "/track")
 	look("a trace", traces.text(), "/track")
+	look("Redis", counts, "client:"+s.WebsiteID)
 	for _, info := range kafka.Topics {
 		shows := ""
 		if slices.ContainsFunc(ingestapi.Routes, func(r ingestapi.Route) bool { return r.Topic == info.Name }) {
@@ -292,6 +299,30 @@ func topic(t *testing.T, s *harness.System, name string) string {
 	})
 	if err != nil {
 		t.Fatalf("reading %s: %v", name, err)
+	}
+	return all.String()
+}
+
+// inRedis returns everything that is in a database of Redis.
+func inRedis(t *testing.T, url string) string {
+	t.Helper()
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(opts)
+	defer client.Close()
+	var all strings.Builder
+	keys := client.Scan(t.Context(), 0, "", 0).Iterator()
+	for keys.Next(t.Context()) {
+		value, err := client.Dump(t.Context(), keys.Val()).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%s %s ", keys.Val(), value)
+	}
+	if err := keys.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return all.String()
 }

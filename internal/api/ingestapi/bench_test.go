@@ -18,6 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -99,7 +100,7 @@ func BenchmarkTrack(b *testing.B) {
 			log := slog.New(slog.DiscardHandler)
 			app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
 				Log: log, Metrics: prometheus.NewRegistry(), Intake: ingest.New(ingest.Deps{
-					Access: openDoor{}, Salts: ingest.NewSalts(openDoor{}, log, nil), Publisher: openDoor{}, Metrics: prometheus.NewRegistry(),
+					Access: openDoor{}, Salts: salt.New(openDoor{}, log, nil), Publisher: openDoor{}, Metrics: prometheus.NewRegistry(),
 				}),
 			})
 			app.Handler() // builds the routes

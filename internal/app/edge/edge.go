@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/tally"
 	"github.com/millrace/millrace/internal/telemetry"
@@ -70,7 +71,7 @@ func parts(
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
 		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
 	)
-	salts := ingest.NewSalts(db, t.Log, nil)
+	salts := salt.New(db, t.Log, nil)
 	allowed, err := newAllowance(s, t, db)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -7,8 +7,10 @@ package limits
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/config"
@@ -16,6 +18,8 @@ import (
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/redis"
+	"github.com/millrace/millrace/internal/salt"
+	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
@@ -25,19 +29,35 @@ const Apart = "redis.url is empty: each process limits by itself, so that all of
 // overtime is how much longer a lease is than the longest request.
 const overtime = 10 * time.Second
 
+// firstSalt bounds how long a start waits for the salt of addresses.
+const firstSalt = time.Second
+
 // Open returns the limiter of a process and the part that runs it. Alone says that
 // the process holds every host, so that it needs nobody to count with. It opens no
 // connection.
 func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool) (*ratelimit.Limiter, lifecycle.Part, error) {
 	deps := ratelimit.Deps{Log: t.Log, Metrics: t.Registry, LeaseFor: max(s.Query.Deadline, s.Ingest.Deadline) + overtime}
-	closeRedis := func() error { return nil }
-	checkRedis := func(context.Context) error { return nil }
+	closeAll := func() error { return nil }
+	checkRedis, runSalts := func(context.Context) error { return nil }, func(context.Context) error { return nil }
+	knowSalt := func(context.Context) {}
 	if s.Redis.IsSet() {
 		shared, err := redis.Open(s.Redis)
 		if err != nil {
 			return nil, lifecycle.Part{}, err
 		}
-		deps.Shared, closeRedis, checkRedis = shared, shared.Close, shared.Ping
+		db, err := store.New(s.Store)
+		if err != nil {
+			return nil, lifecycle.Part{}, errors.Join(err, shared.Close())
+		}
+		salts := salt.New(db, t.Log, nil)
+		deps.Salt, runSalts = salts.Today, salts.Run
+		knowSalt = func(ctx context.Context) { // so that the first requests are counted together
+			ctx, cancel := context.WithTimeout(ctx, firstSalt)
+			defer cancel()
+			_, _ = salts.At(ctx, time.Now()) // which Run goes on to ask for
+		}
+		deps.Shared, checkRedis = shared, shared.Ping
+		closeAll = func() error { return errors.Join(shared.Close(), db.Close()) }
 	}
 	l := ratelimit.New(s.Limits, deps)
 	apart := !s.Redis.IsSet() && !alone && s.Limits.Enabled
@@ -55,6 +75,7 @@ func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alo
 				return fmt.Errorf("connecting to Redis: %w", err)
 			}
 			l.Probe(ctx)
+			knowSalt(ctx)
 			switch {
 			case apart:
 				t.Log.LogAttrs(ctx, slog.LevelWarn, Apart)
@@ -63,7 +84,12 @@ func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alo
 			}
 			return nil
 		},
-		Run:  l.Run,
-		Stop: func(context.Context) error { return closeRedis() },
+		Run: func(ctx context.Context) error {
+			var salts sync.WaitGroup
+			salts.Go(func() { _ = runSalts(ctx) }) // ends with ctx, and never by itself
+			defer salts.Wait()
+			return l.Run(ctx)
+		},
+		Stop: func(context.Context) error { return closeAll() },
 	}, nil
 }

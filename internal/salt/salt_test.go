@@ -1,4 +1,4 @@
-package ingest
+package salt
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 )
 
-// saltStore notes when it is asked for which day.
-type saltStore struct {
+// fakeStore notes when it is asked for which day.
+type fakeStore struct {
 	mu    sync.Mutex
 	down  bool
 	asked []string
@@ -27,7 +27,7 @@ type saltStore struct {
 	now   func() time.Time
 }
 
-func (s *saltStore) Salt(_ context.Context, day time.Time) ([]byte, error) {
+func (s *fakeStore) Salt(_ context.Context, day time.Time) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, fmt.Sprintf("at %s for %s", s.now().UTC().Format("02 15:04:05"), day.Format("02")))
@@ -37,7 +37,7 @@ func (s *saltStore) Salt(_ context.Context, day time.Time) ([]byte, error) {
 	return []byte(day.Format(time.DateOnly)), nil
 }
 
-func (s *saltStore) PruneSalts(_ context.Context, first time.Time) error {
+func (s *fakeStore) PruneSalts(_ context.Context, first time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -50,18 +50,15 @@ func (s *saltStore) PruneSalts(_ context.Context, first time.Time) error {
 	return nil
 }
 
-// PruneSalts implements SaltStore.
-func (*world) PruneSalts(context.Context, time.Time) error { return nil }
-
-func newSalts(s *saltStore) *Salts {
+func newSalts(s *fakeStore) *Salts {
 	s.now = time.Now
-	return NewSalts(s, slog.New(slog.DiscardHandler), nil)
+	return New(s, slog.New(slog.DiscardHandler), nil)
 }
 
 func TestTomorrowsSaltIsReadHoursBeforeMidnight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // begins on 2000-01-01 at midnight UTC
-		var store saltStore
+		var store fakeStore
 		salts := newSalts(&store)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -81,7 +78,7 @@ func TestTomorrowsSaltIsReadHoursBeforeMidnight(t *testing.T) {
 func TestAStoreThatIsDownOverMidnightIsNotNoticed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var store saltStore
+		var store fakeStore
 		salts := newSalts(&store)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -94,6 +91,12 @@ func TestAStoreThatIsDownOverMidnightIsNotNoticed(t *testing.T) {
 		if salt, err := salts.At(t.Context(), time.Now()); err != nil || string(salt) != "2000-01-02" {
 			t.Errorf("salt of the new day = %q, %v", salt, err)
 		}
+		if salt := salts.Today(); string(salt) != "2000-01-02" {
+			t.Errorf("today's salt = %q", salt)
+		}
+		if salt := newSalts(&fakeStore{}).Today(); salt != nil {
+			t.Errorf("without having asked, today's salt = %q", salt)
+		}
 		cancel()
 		<-done
 	})
@@ -102,7 +105,7 @@ func TestAStoreThatIsDownOverMidnightIsNotNoticed(t *testing.T) {
 func TestYesterdaysSaltIsForgottenMinutesAfterMidnight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var store saltStore
+		var store fakeStore
 		salts := newSalts(&store)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -133,7 +136,7 @@ func TestYesterdaysSaltIsForgottenMinutesAfterMidnight(t *testing.T) {
 func TestAStoreThatWasAwayAtMidnightDestroysTheSaltWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var store saltStore
+		var store fakeStore
 		salts := newSalts(&store)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -151,7 +154,7 @@ func TestAStoreThatWasAwayAtMidnightDestroysTheSaltWhenItIsBack(t *testing.T) {
 			t.Error("the edge itself did not wait for the store to forget it")
 		}
 		down(false)
-		time.Sleep(saltRetry) //nolint:forbidigo // the clock of the bubble
+		time.Sleep(retry) //nolint:forbidigo // the clock of the bubble
 		cancel()
 		<-done
 		if got := store.kept[len(store.kept)-1]; got != "at 02 02:00:00 from 02" && got != "at 02 02:00:30 from 02" {
@@ -162,7 +165,7 @@ func TestAStoreThatWasAwayAtMidnightDestroysTheSaltWhenItIsBack(t *testing.T) {
 
 func TestAnUnknownSaltOfADownStoreIsServiceUnavailable(t *testing.T) {
 	t.Parallel()
-	store := saltStore{down: true}
+	store := fakeStore{down: true}
 	salts := newSalts(&store)
 	_, err := salts.At(t.Context(), time.Now())
 	if f := fault.Of(err); f.Code != fault.ServiceUnavailable || f.RetryAfter != 5*time.Second {
@@ -172,7 +175,7 @@ func TestAnUnknownSaltOfADownStoreIsServiceUnavailable(t *testing.T) {
 
 func TestAMidnightCostsOneRead(t *testing.T) {
 	t.Parallel()
-	var store saltStore
+	var store fakeStore
 	salts := newSalts(&store)
 	at := time.Now()
 	var wg sync.WaitGroup

@@ -1,4 +1,6 @@
-package ingest
+// Package salt keeps the salts with which processes hash what they must not tell of
+// visitors: one for each UTC day, the same for all processes, destroyed after its day.
+package salt
 
 import (
 	"cmp"
@@ -13,9 +15,9 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 )
 
-// SaltStore gives the salt of a UTC day: always the same bytes for one day, made
+// Store gives the salt of a UTC day: always the same bytes for one day, made
 // by whoever asks first.
-type SaltStore interface {
+type Store interface {
 	Salt(ctx context.Context, day time.Time) ([]byte, error)
 	// PruneSalts destroys the salts of the UTC days before that of first.
 	PruneSalts(ctx context.Context, first time.Time) error
@@ -23,17 +25,17 @@ type SaltStore interface {
 
 const (
 	day = 24 * time.Hour
-	// saltAhead is how long before midnight the next day's salt is read: a store
+	// ahead is how long before midnight the next day's salt is read: a store
 	// that is away for less than that is not noticed.
-	saltAhead = 6 * time.Hour
-	// saltRetry is the pause after a failed read ahead or destruction.
-	saltRetry = 30 * time.Second
-	// saltLook is how often the clock is looked at: it may have been set meanwhile.
-	saltLook = time.Hour
-	// saltTimeout bounds one read.
-	saltTimeout = 5 * time.Second
-	// saltRetryAfter is what callers are told while a salt cannot be read.
-	saltRetryAfter = 5 * time.Second
+	ahead = 6 * time.Hour
+	// retry is the pause after a failed read ahead or destruction.
+	retry = 30 * time.Second
+	// look is how often the clock is looked at: it may have been set meanwhile.
+	look = time.Hour
+	// timeout bounds one read.
+	timeout = 5 * time.Second
+	// retryAfter is what callers are told while a salt cannot be read.
+	retryAfter = 5 * time.Second
 )
 
 // Salts keeps the salts of today and, from some hours before midnight, of
@@ -41,24 +43,24 @@ const (
 // store destroy it; every edge does, so one that is up is enough. It is safe for
 // concurrent use.
 type Salts struct {
-	store SaltStore
+	store Store
 	log   *slog.Logger
 	now   func() time.Time
 
-	mu    sync.Mutex                  // held while reading, so that a midnight costs one read
-	known atomic.Pointer[[]datedSalt] // never changed, only replaced; newest day first
+	mu    sync.Mutex              // held while reading, so that a midnight costs one read
+	known atomic.Pointer[[]dated] // never changed, only replaced; newest day first
 }
 
-// keptSalts is yesterday, today and tomorrow: around midnight all are asked for.
-const keptSalts = 3
+// kept is yesterday, today and tomorrow: around midnight all are asked for.
+const kept = 3
 
-type datedSalt struct {
+type dated struct {
 	day  int64 // since 1970
 	salt []byte
 }
 
-// NewSalts returns an empty Salts; now nil means time.Now.
-func NewSalts(store SaltStore, log *slog.Logger, now func() time.Time) *Salts {
+// New returns an empty Salts; now nil means time.Now.
+func New(store Store, log *slog.Logger, now func() time.Time) *Salts {
 	if now == nil {
 		now = time.Now
 	}
@@ -77,15 +79,19 @@ func (s *Salts) At(ctx context.Context, t time.Time) ([]byte, error) {
 	if salt := s.find(n); salt != nil {
 		return salt, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, saltTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	salt, err := s.store.Salt(ctx, t.UTC())
 	if err != nil {
-		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: saltRetryAfter, Err: err}
+		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: retryAfter, Err: err}
 	}
-	s.add(datedSalt{day: n, salt: salt})
+	s.add(dated{day: n, salt: salt})
 	return salt, nil
 }
+
+// Today returns the salt of this UTC day, or nil when it is not known yet: it asks
+// nobody, so that it is for those who can do without one. Run comes to know it.
+func (s *Salts) Today() []byte { return s.find(dayOf(s.now())) }
 
 func (s *Salts) find(n int64) []byte {
 	known := s.known.Load()
@@ -100,13 +106,13 @@ func (s *Salts) find(n int64) []byte {
 	return nil
 }
 
-func (s *Salts) add(d datedSalt) {
-	known := []datedSalt{d}
+func (s *Salts) add(d dated) {
+	known := []dated{d}
 	if old := s.known.Load(); old != nil {
 		known = append(known, *old...)
 	}
-	slices.SortFunc(known, func(a, b datedSalt) int { return cmp.Compare(b.day, a.day) })
-	known = known[:min(len(known), keptSalts)]
+	slices.SortFunc(known, func(a, b dated) int { return cmp.Compare(b.day, a.day) })
+	known = known[:min(len(known), kept)]
 	s.known.Store(&known)
 }
 
@@ -119,14 +125,14 @@ func (s *Salts) forget(first int64) {
 	if old == nil {
 		return
 	}
-	known := slices.DeleteFunc(slices.Clone(*old), func(d datedSalt) bool { return d.day < first })
+	known := slices.DeleteFunc(slices.Clone(*old), func(d dated) bool { return d.day < first })
 	s.known.Store(&known)
 }
 
 // Run reads salts ahead of their day, and destroys them after it, until ctx ends.
 func (s *Salts) Run(ctx context.Context) error {
 	for {
-		timer := time.NewTimer(min(s.readAhead(ctx), s.destroy(ctx), saltLook))
+		timer := time.NewTimer(min(s.readAhead(ctx), s.destroy(ctx), look))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -141,11 +147,11 @@ func (s *Salts) Run(ctx context.Context) error {
 func (s *Salts) destroy(ctx context.Context) time.Duration {
 	first := s.now().UTC().Add(-event.SaltGrace)
 	s.forget(dayOf(first))
-	ctx, cancel := context.WithTimeout(ctx, saltTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := s.store.PruneSalts(ctx, first); err != nil {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "destroying the visitor salts of days that are over", slog.Any("error", err))
-		return saltRetry
+		return retry
 	}
 	return first.Truncate(day).Add(day).Sub(first)
 }
@@ -155,15 +161,15 @@ func (s *Salts) readAhead(ctx context.Context) time.Duration {
 	now := s.now().UTC()
 	if _, err := s.At(ctx, now); err != nil {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "reading today's visitor salt", slog.Any("error", err))
-		return saltRetry
+		return retry
 	}
 	midnight := now.Truncate(day).Add(day)
-	if ahead := midnight.Sub(now) - saltAhead; ahead > 0 {
-		return ahead
+	if wait := midnight.Sub(now) - ahead; wait > 0 {
+		return wait
 	}
 	if _, err := s.At(ctx, midnight); err != nil {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "reading tomorrow's visitor salt", slog.Any("error", err))
-		return saltRetry
+		return retry
 	}
 	return midnight.Sub(now)
 }
