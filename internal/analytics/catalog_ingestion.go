@@ -4,7 +4,7 @@ import "strings"
 
 // What became of events, as perOutcome names it. Every other outcome is the
 // code of a refusal.
-const notRefused = "'accepted', 'bot', 'excluded', 'duplicate', 'dead_letter', 'erased'"
+const notRefused = "'accepted', 'bot', 'excluded', 'declined', 'duplicate', 'dead_letter', 'erased'"
 
 // perOutcome is a row per owner, moment and outcome: what the edges counted,
 // by the minute, and what the sink's ledger says about records that are no rows, by
@@ -67,7 +67,8 @@ var ingestionTypes = []Type{
 				Expr: "toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN (" + notRefused + ")))",
 			},
 			outcomeColumn("bots", "Bots", "bot", "Events of programs that say what they are, which the website does not want.", "41"),
-			outcomeColumn("excluded", "Excluded", "excluded", "Events that the website's settings exclude: addresses, paths, privacy signals.", "7"),
+			outcomeColumn("excluded", "Excluded", "excluded", "Events that the website's settings exclude by address or path.", "7"),
+			outcomeColumn("declined", "Declined", "declined", "Events of browsers that decline by a signal which the website honours.", "5"),
 			outcomeColumn("dead_lettered", "Dead letters", "dead_letter", "Accepted events that could not be stored; an operator has them.", "0"),
 			outcomeColumn("erased", "Erased", "erased", "Accepted events of visitors that were erased before they were stored.", "0"),
 			{
@@ -75,7 +76,7 @@ var ingestionTypes = []Type{
 				Example: "2026-03-29T14:59:00.000Z", Expr: "max(e.at)",
 			},
 		},
-		Filters: []string{"website_id"}, Sorts: []string{"hour", "accepted", "duplicates", "refused", "bots", "excluded", "dead_lettered", "last_seen"},
+		Filters: []string{"website_id"}, Sorts: []string{"hour", "accepted", "duplicates", "refused", "bots", "excluded", "declined", "dead_lettered", "last_seen"},
 		DefaultLimit: MaxLimit, From: perOutcome, GroupBy: "hour, e.website_id", OrderBy: "hour", Desc: true, Tie: "hour, e.website_id",
 	},
 }

@@ -148,7 +148,7 @@ func TestColumnsOfTheTypes(t *testing.T) {
 		"outbound_links":        "href text total_clicks unique_users unique_sessions percentage last_clicked",
 		"outbound_domains":      "domain total_clicks unique_users unique_links percentage",
 		"session_flow":          "from_path to_path name transitions sessions",
-		"ingestion_health":      "hour website_id accepted duplicates refused refusals bots excluded dead_lettered erased last_seen",
+		"ingestion_health":      "hour website_id accepted duplicates refused refusals bots excluded declined dead_lettered erased last_seen",
 		"errors_by_page":        "name errors users",
 		"error_trends":          "date errors users",
 		"error_frequency":       "date count",

@@ -10,7 +10,6 @@ const maxWhole = 1<<53 - 1
 
 // Limits of what browsers send.
 const (
-	MaxPageNameLen = 128
 	MaxUTMLen      = 512
 	MaxClickIDLen  = 512
 	MaxHrefLen     = 2048
@@ -82,7 +81,7 @@ func pageNumber(name string, typ Type, n PageNumber, most int64) Field {
 // Pages is the form of POST / and POST /batch.
 var Pages = newForm("page", (*Decoder).settlePage,
 	Field{Name: "type", Type: Text, Max: MaxWordLen, Cut: true, Words: []string{"track", "outgoing_link"}, Note: "track without it", to: toText(EventType)},
-	Field{Name: "name", Type: Text, Min: 1, Max: MaxPageNameLen, Note: "required unless type is outgoing_link; screen_view, page_exit and outgoing_link, or link_out, have a meaning"},
+	Field{Name: "name", Type: Text, Min: 1, Max: MaxNameLen, Note: "required unless type is outgoing_link; screen_view, page_exit and outgoing_link, or link_out, have a meaning"},
 	Field{Name: "eventId", Type: Text, Required: true, Min: 1, Max: MaxEventIDLen, Note: "required"},
 	Field{Name: "path", Type: Address, Max: MaxPathLen, Note: "a full http or https address; empty counts as absent"},
 	timeField, anonymousIDField, profileIDField, sessionIDField, anonymizeField, websiteIDField, propertiesField,
@@ -135,8 +134,8 @@ var Errors = newForm("error", (*Decoder).settleError,
 	millisField, pageField,
 	Field{Name: "message", Type: Text, Required: true, Min: 1, Max: MaxMessageLen, Cut: true, Note: "required", to: toText(Message)},
 	Field{Name: "filename", Type: Text, Max: MaxFilenameLen, Cut: true, to: toText(Filename)},
-	pageNumber("lineno", Integer, Line, maxWhole),
-	pageNumber("colno", Integer, Column, maxWhole),
+	pageNumber("lineno", Number, Line, maxWhole),
+	pageNumber("colno", Number, Column, maxWhole),
 	Field{Name: "stack", Type: Text, Max: MaxStackLen, Cut: true, to: toText(Stack)},
 	Field{Name: "errorType", Type: Text, Max: MaxNameLen, Cut: true, Note: "Error without it", to: place{in: inName}},
 	anonymousIDField, sessionIDField, eventIDField, anonymizeField, websiteIDField,

@@ -54,7 +54,7 @@ func readAnswer(status int, header http.Header, body []byte, now time.Time) answ
 	}
 	ok := status >= 200 && status < 300
 	switch {
-	case ok && (len(body) == 0 || s.Status == "success"):
+	case status == http.StatusNoContent, ok && s.Status == "success":
 		a.Success, a.Delivery = true, Delivered
 		return a
 	case ok && (!isJSON || s.Code == "" && s.Status == ""):

@@ -170,6 +170,7 @@ func TestMiddlewareChangesAndDropsEvents(t *testing.T) {
 		t.Errorf("%d requests, the caller's properties are %v, seen %v", n, own, seen)
 	}
 	c.ClearMiddleware()
+	c.AddMiddleware(nil)
 	if r := c.Track(t.Context(), Event{Name: "drop"}); r.Delivery != Delivered {
 		t.Errorf("without middleware: %+v", r)
 	}
@@ -321,6 +322,7 @@ func TestAnswersBecomeResults(t *testing.T) {
 		{"proxy", reply{status: 502, body: "<html>"}, Result{Code: CodeHTTP, StatusCode: 502, Retryable: true}},
 		{"too early", reply{status: 425}, Result{Code: CodeHTTP, StatusCode: 425, Retryable: true}},
 		{"elsewhere", reply{status: 301, header: http.Header{"Location": {"https://h"}}}, Result{Code: CodeHTTP, StatusCode: 301}},
+		{"nobody in particular", reply{status: 200}, Result{Code: CodeInvalidResponse, StatusCode: 200, Retryable: true}},
 		{"another host", reply{status: 200, body: "<html>"}, Result{Code: CodeInvalidResponse, StatusCode: 200, Retryable: true}},
 		{"2xx that says no", reply{status: 200, body: `{"status":"error","message":"no"}`}, Result{Code: CodeHTTP, StatusCode: 200}},
 		{"cut off", reply{err: errCut}, Result{Code: CodeNetwork, Retryable: true}},

@@ -86,11 +86,11 @@ func (c *Client) ClearGlobalProperties() {
 	c.global = nil
 }
 
-// AddMiddleware adds middleware behind what there is.
+// AddMiddleware adds middleware behind what there is. A nil one is none.
 func (c *Client) AddMiddleware(m ...Middleware) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.middleware = slices.Concat(c.middleware, m)
+	c.middleware = slices.DeleteFunc(slices.Concat(c.middleware, m), func(m Middleware) bool { return m == nil })
 }
 
 // ClearMiddleware takes all middleware away.

@@ -77,7 +77,7 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	}
 	sites := directory{[]*website.Website{
 		{ID: "web_1", ClientID: "client-1", OrganizationID: "org_1", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.7"}}},
-		{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1"},
+		{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1", Settings: website.Settings{HonorDoNotTrack: true}},
 	}}
 	began := time.Now().UTC()
 	now := func() time.Time { return began } // no hour ends meanwhile
@@ -99,6 +99,10 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	send("", "client-1", crawler, `[{"name":"x"},{"name":"y"},{"name":"z"}]`, somewhere)
 	send("", "client-2", "", `{"name":"x","websiteId":"client-1"}`, somewhere)
 	send("", "unknown", "", `{"name":"x"}`, somewhere)
+	_, _ = edge.Accept(t.Context(), ingest.Request{
+		Route: ingest.Track, Body: []byte(`[{"name":"x"},{"name":"y"}]`), WebsiteID: []byte("client-2"),
+		Signals: website.Signals{DoNotTrack: true}, Addr: netip.MustParseAddr(somewhere), ID: []byte("req"),
+	})
 	s.Produce(t, stage.Event{ID: "3", Received: now(), Broken: true}) // as an edge with a mistake would
 
 	ended, end := context.WithCancel(t.Context())
@@ -117,15 +121,15 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	at, minute := began.Truncate(time.Hour).Format(layout), began.Truncate(time.Minute).Format(layout)
 	web1 := row{
 		"hour": at, "website_id": "web_1", "accepted": 4., "duplicates": 2., "refused": 2., "refusals": row{"VALIDATION_ERROR": 2.},
-		"bots": 3., "excluded": 1., "dead_lettered": 1., "erased": 0., "last_seen": minute,
+		"bots": 3., "excluded": 1., "declined": 0., "dead_lettered": 1., "erased": 0., "last_seen": minute,
 	}
 	web2 := row{
 		"hour": at, "website_id": "web_2", "accepted": 0., "duplicates": 0., "refused": 1., "refusals": row{"ACCESS_DENIED": 1.},
-		"bots": 0., "excluded": 0., "dead_lettered": 0., "erased": 0., "last_seen": minute,
+		"bots": 0., "excluded": 0., "declined": 2., "dead_lettered": 0., "erased": 0., "last_seen": minute,
 	}
 	org := row{
 		"hour": at, "website_id": "org_1", "accepted": 1., "duplicates": 0., "refused": 0., "refusals": row{},
-		"bots": 0., "excluded": 0., "dead_lettered": 0., "erased": 0., "last_seen": minute,
+		"bots": 0., "excluded": 0., "declined": 0., "dead_lettered": 0., "erased": 0., "last_seen": minute,
 	}
 	runner := clickhouse.NewRunner(s.ClickHouse, clickhouse.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)

@@ -3,10 +3,11 @@ SELECT
     e.website_id AS website_id,
     sumIf(e.events, e.outcome = 'accepted') AS accepted,
     sumIf(e.events, e.outcome = 'duplicate') AS duplicates,
-    sumIf(e.events, e.outcome NOT IN ('accepted', 'bot', 'excluded', 'duplicate', 'dead_letter', 'erased')) AS refused,
-    toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN ('accepted', 'bot', 'excluded', 'duplicate', 'dead_letter', 'erased'))) AS refusals,
+    sumIf(e.events, e.outcome NOT IN ('accepted', 'bot', 'excluded', 'declined', 'duplicate', 'dead_letter', 'erased')) AS refused,
+    toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN ('accepted', 'bot', 'excluded', 'declined', 'duplicate', 'dead_letter', 'erased'))) AS refusals,
     sumIf(e.events, e.outcome = 'bot') AS bots,
     sumIf(e.events, e.outcome = 'excluded') AS excluded,
+    sumIf(e.events, e.outcome = 'declined') AS declined,
     sumIf(e.events, e.outcome = 'dead_letter') AS dead_lettered,
     sumIf(e.events, e.outcome = 'erased') AS erased,
     max(e.at) AS last_seen
