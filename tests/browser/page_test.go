@@ -30,14 +30,14 @@ func TestAPageViewTellsWhichPageAndWhoSeesIt(t *testing.T) {
 	shop := newSite(t, host.tag(""))
 	v := newVisitor(t)
 	before := float64(time.Now().UnixMilli())
-	v.open(shop.url + "/start?utm_source=news&utm_campaign=spring&gclid=g1&q=1#top")
+	v.open(shop.url + "/start?utm_source=news&utm_campaign=spring&gclid=g1&msclkid=m1&q=1#top")
 	e := eventually(t, 1, func() []item { return host.pages("screen_view") })[0]
 	wantID(t, e, "eventId", "")
 	wantID(t, e, "anonymousId", "anon_")
 	wantID(t, e, "sessionId", "sess_")
 	for field, want := range map[string]any{
-		"type": "track", "path": shop.url + "/start?utm_source=news&utm_campaign=spring&gclid=g1&q=1", "title": "Page /start",
-		"referrer": "direct", "page_count": 1.0, "utm_source": "news", "utm_campaign": "spring", "gclid": "g1",
+		"type": "track", "path": shop.url + "/start?utm_source=news&utm_campaign=spring&gclid=g1&msclkid=m1&q=1", "title": "Page /start",
+		"referrer": "direct", "page_count": 1.0, "utm_source": "news", "utm_campaign": "spring", "gclid": "g1", "msclkid": "m1",
 		"screen_resolution": get[string](v, "`${screen.width}x${screen.height}`"), "viewport_size": "1200x800",
 		"language": get[string](v, "navigator.language"), "timezone": get[string](v, "Intl.DateTimeFormat().resolvedOptions().timeZone"),
 		"properties": item{},

@@ -116,6 +116,22 @@ func TestSwitchesAndSignals(t *testing.T) {
 	}
 }
 
+// What a counted session could not send is sent by the next page, also where that one
+// belongs to a session which is not counted.
+func TestAPageThatIsNotSampledSendsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(`data-sampling-rate="0"`))
+	v := newVisitor(t)
+	v.atStart(`if (location.protocol === "http:") localStorage["did_queue.web_1.earlier"] ??=
+		JSON.stringify([{k: "custom", t: Date.now(), e: {name: "left", eventId: "earlier"}}])`)
+	v.open(shop.url + "/")
+	eventually(t, 1, func() []item { return host.events("/track") })
+	if views := host.pages("screen_view"); len(views) != 0 {
+		t.Errorf("sent: %v", views)
+	}
+}
+
 func TestTheSecondFileIsRefusedWhenItIsNotTheOneItShouldBe(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)

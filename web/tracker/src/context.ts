@@ -46,9 +46,14 @@ const refused =
 
 const samplingRate = amount("samplingRate", 1);
 
+/** Whether anything may be sent now. */
+export function sending(): boolean {
+  return !refused && !optedOut();
+}
+
 /** Whether anything may be collected now. */
 export function collecting(): boolean {
   // A session is counted as a whole or not at all, so that those that are counted
   // are complete.
-  return !refused && !optedOut() && (samplingRate >= 1 || fraction(sessionId()) < samplingRate);
+  return sending() && (samplingRate >= 1 || fraction(sessionId()) < samplingRate);
 }

@@ -2,7 +2,7 @@
 // for good, with the ids it had from the beginning, so that the server counts it
 // once; while it cannot be sent it is kept in the browser's storage, within bounds,
 // and the next page of the site takes it over.
-import { amount, apiUrl, clientId, collecting, flag } from "./context.ts";
+import { amount, apiUrl, clientId, flag, sending } from "./context.ts";
 import { debug, guard, listen } from "./guard.ts";
 import { uuid } from "./id.ts";
 import { lasting, readJSON } from "./storage.ts";
@@ -102,7 +102,7 @@ function sleep(): void {
 export function flush(leaving = false): Promise<unknown> {
   sleep();
   const resting = Date.now() < restUntil;
-  if (!collecting()) {
+  if (!sending()) {
     drop();
   } else if (!resting) {
     beforeSending();
@@ -156,7 +156,7 @@ function send(items: Item[], leaving: boolean): void {
         send(items, leaving);
       } else if (!again) {
         if (failures === before) failures = 0;
-      } else if (retrying && collecting()) {
+      } else if (retrying && sending()) {
         // What failed together counts as one failure.
         if (failures === before) failures++;
         rest(wait);

@@ -17,7 +17,7 @@ const lastKey = "did_session_timestamp";
 const campaignKey = "did_params";
 
 /** Parameters that say which campaign or click brought the visitor. */
-const campaignParameters = /^utm_|clid$|^li_fat_id$/;
+const campaignParameters = /^utm_|clk?id$|^li_fat_id$/;
 
 /** Parameters by which another site of the same owner hands its visitor over. */
 export const handoverParameters = ["anonId", "sessionId"] as const;
