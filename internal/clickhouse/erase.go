@@ -55,10 +55,23 @@ func hashed(kind tombstone.Kind, column string) string {
 	return "substring(lower(hex(SHA256(concat('" + string(kind) + "', char(0), CAST(owner_id, 'String'), char(0), CAST(" + column + ", 'String'))))), 1, 32)"
 }
 
-// covered returns the condition for the rows of a table that tombstones cover;
-// empty when it can have none. Later excepts the rows of a table without a time of
-// receipt that tell of what came after the tombstone.
-func (t *Table) covered(stones []tombstone.Tombstone, later bool) string {
+// reach says which rows about the subjects of tombstones are meant.
+type reach uint8
+
+const (
+	// buried are those to be deleted: received in time, and all of a table without a
+	// time of receipt.
+	buried reach = iota
+	// remaining are those that ought not to be there any more: not those of a table
+	// without a time of receipt that tell of what came after the tombstone.
+	remaining
+	// whenever are all.
+	whenever
+)
+
+// covered returns the condition for the rows of a table about what tombstones cover;
+// empty when it can have none.
+func (t *Table) covered(stones []tombstone.Tombstone, rows reach) string {
 	type group struct {
 		owner  string
 		kind   tombstone.Kind
@@ -83,9 +96,10 @@ func (t *Table) covered(stones []tombstone.Tombstone, later bool) string {
 			continue
 		case !t.has(column):
 			continue
+		case rows == whenever:
 		case t.has(receivedColumn):
 			owner += " AND received_at <= fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(g.before, 10) + "), 'UTC')"
-		case later:
+		case rows == remaining:
 			owner += " AND " + column + " NOT IN (SELECT " + column + " FROM identities WHERE " + owner + ")"
 		}
 		parts = append(parts, owner+" AND "+hashed(g.kind, column)+" IN ("+strings.Join(ids[g], ", ")+")")
@@ -133,18 +147,18 @@ func (e *Eraser) Links(ctx context.Context, ownerID string, profile tombstone.ID
 
 // Count implements erasure.Tables.
 func (e *Eraser) Count(ctx context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
-	return e.rows(ctx, stones, false)
+	return e.rows(ctx, stones, buried)
 }
 
 // Left implements erasure.Tables.
 func (e *Eraser) Left(ctx context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
-	return e.rows(ctx, stones, true)
+	return e.rows(ctx, stones, remaining)
 }
 
-func (e *Eraser) rows(ctx context.Context, stones []tombstone.Tombstone, later bool) (map[string]int64, error) {
+func (e *Eraser) rows(ctx context.Context, stones []tombstone.Tombstone, which reach) (map[string]int64, error) {
 	found := map[string]int64{}
 	for _, t := range erasable() {
-		where := t.covered(stones, later)
+		where := t.covered(stones, which)
 		if where == "" {
 			continue
 		}
@@ -176,7 +190,7 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 		}
 	}
 	for _, t := range erasable() {
-		where := t.covered(stones, false)
+		where := t.covered(stones, buried)
 		if where == "" {
 			continue
 		}
@@ -190,6 +204,30 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 			return fmt.Errorf("deleting from %s: %w", t.Name, err)
 		}
 	}
+	return e.refill(ctx, stones)
+}
+
+// refill makes anew, of what was told of the subjects after the tombstones, the rows
+// of the tables without a time of receipt, from which Delete takes all that there is.
+// To insert what is there already changes nothing.
+func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error {
+	visitors := slices.DeleteFunc(slices.Clone(stones), func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
+	about := Identities.covered(visitors, whenever)
+	if about == "" {
+		return nil
+	}
+	for _, v := range []*View{&ProfilesView, &ProfileTraitsView, &AliasesView} {
+		if err := e.use(ctx, func(c *Client) error {
+			return c.Do(ctx, ch.Query{
+				Body: "INSERT INTO " + v.To + " " +
+					strings.Replace(v.Select, "FROM "+v.From, "FROM (SELECT * FROM "+v.From+" WHERE "+about+") AS told", 1),
+				// The same rows may have been inserted before, and deleted since.
+				Settings: append(tokenSettings(""), modest...),
+			})
+		}); err != nil {
+			return fmt.Errorf("making rows of %s of what was told later: %w", v.To, err)
+		}
+	}
 	return nil
 }
 
@@ -199,7 +237,7 @@ func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) err
 	visitors := slices.DeleteFunc(slices.Clone(stones), func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
 	days := map[sink.Touched]bool{}
 	for _, t := range erasable() {
-		where := t.covered(visitors, false)
+		where := t.covered(visitors, buried)
 		if where == "" || !t.has("event_date") {
 			continue
 		}
