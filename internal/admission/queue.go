@@ -13,6 +13,16 @@ const (
 	tellEvery = 10 * time.Second
 	// smoothing is the weight of the latest look at how fast work goes.
 	smoothing = 0.2
+	// steepest is how many times as much as at the last look may be let in at the most.
+	// A look later it shows what came of it, so the queue can not grow far beyond.
+	steepest = 1.25
+	// enough is the part of the target that those who were let in wait for when no more
+	// are. What a rise does to the wait shows later; were it to overshoot the target, then
+	// a caller who sends little would hold too much to be told from who makes the queue.
+	enough = 0.75
+	// usedPart is the part of the limit that is in use where one caller holds all that a
+	// share lets it, which is half of it, and some more have just gone.
+	usedPart = 4
 )
 
 // queue is what Run remembers between two looks.
@@ -21,6 +31,7 @@ type queue struct {
 	held    int64         // requests that were at work at the last look
 	stuck   time.Duration // for which some were there, and none was finished
 	crowded bool
+	limit   float64   // requests that may be at work, while it is crowded
 	told    time.Time // when the log was told that it is crowded
 }
 
@@ -66,7 +77,7 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 	g.metrics.observe(wait, held)
 	switch {
 	case wait > g.target && !q.crowded:
-		q.crowded = true
+		q.crowded, q.limit = true, rate*g.target.Seconds()
 		if at.Sub(q.told) > tellEvery {
 			q.told = at
 			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, new ones are refused",
@@ -78,9 +89,26 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 	}
 	limit := int64(unlimited)
 	if q.crowded {
-		limit = max(int64(rate*g.target.Seconds()), floor)
+		q.limit = max(q.next(held, wait, rate, g.target), floor)
+		limit = int64(q.limit)
 	}
 	g.limit.Store(limit)
+}
+
+// next is how many requests may be at work until the next look, where so many were and
+// waited so long. It falls to what can be finished within the target, and rises while what
+// is let in waits for clearly less. Without the rise a limit that was too low would stay so: what
+// is finished then is no more than what was let in.
+func (q *queue) next(held int64, wait time.Duration, rate float64, target time.Duration) float64 {
+	switch {
+	case wait > target:
+		return min(q.limit, max(rate*target.Seconds(), q.limit/2))
+	case usedPart*float64(held) < q.limit:
+		return q.limit // it keeps hardly anybody out: nothing shows what more would do
+	case wait == 0:
+		return steepest * q.limit
+	}
+	return q.limit * max(1, min(steepest, enough*target.Seconds()/wait.Seconds()))
 }
 
 // waitOf is the time that a request spends here when so many are at work and so

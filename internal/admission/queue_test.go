@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,9 @@ import (
 // Kafka or a processor does; rate may change while it works.
 type service struct {
 	g       *Gate
+	owner   string // of what comes by pass
 	rate    float64
+	least   time.Duration // that any of them takes, however few there are
 	credit  float64
 	claims  []*Claim
 	refused int
@@ -23,7 +26,7 @@ func (s *service) pass(d time.Duration, perSecond int) {
 	const step = 10 * time.Millisecond
 	for range d / step {
 		for range perSecond / 100 {
-			c, err := take(s.g, Work, "", "", size)
+			c, err := take(s.g, Work, s.owner, "", size)
 			if err != nil {
 				s.refused++
 				continue
@@ -31,12 +34,13 @@ func (s *service) pass(d time.Duration, perSecond int) {
 			s.claims, s.came = append(s.claims, c), append(s.came, time.Now())
 		}
 		time.Sleep(step) //nolint:forbidigo // synctest's time
-		for s.credit += s.rate * step.Seconds(); len(s.claims) > 0 && s.credit >= 1; s.credit-- {
+		ripe := func() bool { return len(s.claims) > 0 && time.Since(s.came[0]) >= s.least }
+		for s.credit += s.rate * step.Seconds(); ripe() && s.credit >= 1; s.credit-- {
 			s.claims[0].Release(true)
 			s.longest = max(s.longest, time.Since(s.came[0]))
 			s.claims, s.came = s.claims[1:], s.came[1:]
 		}
-		if len(s.claims) == 0 {
+		if !ripe() {
 			s.credit = 0
 		}
 	}
@@ -108,6 +112,59 @@ func TestUnderThreefoldLoadWhatIsLetInIsDoneAboutTheTarget(t *testing.T) {
 			t.Errorf("%d were refused after the load", s.refused)
 		}
 	})
+}
+
+// Every request takes some time that is no queue, for instance the processor's turn where
+// refusals keep it busy; and one website may hold half of what may be at work. Neither may
+// keep the limit low once it is.
+func TestALimitThatFellRisesWhileWhatIsLetInWaitsForLessThanTheTarget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, owner: "hot", rate: rate, least: g.target * 3 / 5}
+		s.pass(5*time.Second, 500)
+		s.rate = 0
+		s.pass(5*time.Second, 3000) // nothing is finished, and the limit falls
+		s.rate = rate
+		s.pass(5*time.Second, 3000)
+		s.refused, s.longest = 0, 0
+		s.pass(time.Minute, 3000)
+		if done := 60*3000 - s.refused; done < 50*rate {
+			t.Errorf("%d were let in, want nearly what the service can do: %d", done, 60*rate)
+		}
+		if s.longest > 2*g.target {
+			t.Errorf("the longest took %s, want about %s", s.longest, g.target)
+		}
+	})
+}
+
+func TestTheLimitFallsToWhatCanBeFinishedAndRisesOnlyWhereItKeepsSomebodyOut(t *testing.T) {
+	t.Parallel()
+	const target = time.Second
+	for _, tc := range []struct {
+		name string
+		held int64
+		wait time.Duration
+		rate float64
+		want float64 // where it was 1000
+	}{
+		{"they wait too long", 1000, 2 * target, 600, 600},
+		{"no further at a time than to half", 1000, 10 * target, 100, 500},
+		{"nor up while they wait too long", 3000, 2 * target, 1500, 1000},
+		{"about as long as they should", 1000, target * 4 / 5, 1250, 1000},
+		{"they wait for less", 1000, target * 2 / 3, 1500, 1125},
+		{"hardly any less", 1000, target * 7 / 10, 1428, 1000 * 75. / 70},
+		{"no further at a time than by a quarter", 1000, target / 10, 10_000, 1250},
+		{"nobody waits", 500, 0, 1000, 1250},
+		{"one caller has his share", 250, target / 10, 2500, 1250},
+		{"it is hardly used", 249, target / 10, 2490, 1000},
+	} {
+		q := queue{limit: 1000}
+		if got := q.next(tc.held, tc.wait, tc.rate, target); math.Abs(got-tc.want) > 1e-3 {
+			t.Errorf("%s: %g, want %g", tc.name, got, tc.want)
+		}
+	}
 }
 
 func TestWhileNothingGoesOnOnlyAFloorIsLetInAndAllAgainSoonAfter(t *testing.T) {
