@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -99,6 +101,18 @@ func bodies(visitor, profile string) map[string]string {
 		"/engagement": fmt.Sprintf(`[{"timeOnPage":12,%s}]`, page),
 		"/":           fmt.Sprintf(view, 1),
 		"/batch":      "[" + fmt.Sprintf(view, 2) + "," + fmt.Sprintf(`{"type":"outgoing_link","eventId":"link of %s","href":"https://else.example/",%s}`, visitor, page) + "]",
+	}
+}
+
+// pixels are queries of the pixel, of every type that it has.
+func pixels(visitor string) []string {
+	who := url.Values{
+		"anonymousId": {visitor}, "anonymizeVisitorIds": {"false"}, "timestamp": {strconv.FormatInt(time.Now().UnixMilli(), 10)},
+		"path": {"https://shop.example.com/mail"},
+	}.Encode()
+	return []string{
+		who + "&name=screen_view", who + "&type=track&name=opened", who + "&type=outgoing_link&href=https%3A%2F%2Felse.example%2F",
+		who + "&type=web_vitals&metricName=CLS&metricValue=0.5", who + "&type=error&message=boom",
 	}
 }
 
@@ -244,6 +258,13 @@ func everyRoute(t *testing.T, s *harness.System) {
 			send(t, http.MethodDelete, url, "", address, good)
 		}
 	}
+	for visitor, address := range map[string]string{"browser-a": addressV4, "browser-b": addressV6} {
+		for _, query := range pixels(visitor) {
+			if status := send(t, http.MethodGet, s.IngestURL+"/px.jpg?client_id="+s.ClientID+"&"+query, "", address, ""); status != http.StatusOK {
+				t.Errorf("the pixel with %s: %d", query, status)
+			}
+		}
+	}
 	send(t, http.MethodPost, s.IngestURL+"/nowhere", "", addressV4, "{}")
 	// An identify call whose visitor id is stored hashed.
 	hashed := strings.Replace(annas["/identify"], `"anonymizeVisitorIds":false,`, "", 1)
@@ -273,7 +294,7 @@ func count(t *testing.T, s *harness.System, table, where string) int {
 // stored waits until every kind of record of a visitor is there.
 func stored(t *testing.T, s *harness.System, visitor string) {
 	t.Helper()
-	for table, least := range map[string]int{"events": 6, "vitals": 1, "errors": 1, "identities": 1} {
+	for table, least := range map[string]int{"events": 9, "vitals": 2, "errors": 2, "identities": 1} {
 		if !has(table) {
 			continue
 		}

@@ -127,16 +127,23 @@ func ingestionPage(string) (string, error) {
 		code("POST /identify") + " also take it from the body, as `websiteId`.")
 	var rows [][]string
 	for _, r := range ingestapi.Routes {
-		body, topic, limit := "", "", ""
+		credential, body, topic, limit := "none", "", "", ""
 		if r.In != nil {
+			credential = "API key or client id"
 			body, topic, limit = shapes[r.In.Shape], code(r.Topic), code(ratelimit.Families[r.In.Family].Known)
 			if r.Method == "GET" {
-				body = "none; fields in the query"
+				body, topic = "none; fields in the query", "by its type"
 			}
 		}
-		rows = append(rows, []string{code(r.Method), code(r.Path), r.Help, body, topic, limit})
+		rows = append(rows, []string{code(r.Method), code(r.Path), r.Help, credential, body, topic, limit})
 	}
-	d.table([]string{"Method", "Path", "Does", "Body", "Topic", "Limit"}, rows)
+	d.table([]string{"Method", "Path", "Does", "Credential", "Body", "Topic", "Limit"}, rows)
+	d.paragraph("An event of the pixel is of the type that its query names, the first without one:")
+	rows = nil
+	for _, t := range ingestapi.PixelTypes {
+		rows = append(rows, []string{code("type=" + t.Name), code(t.Topic), "as of " + strings.Join(takers(t.In.Form), " and ")})
+	}
+	d.table([]string{"Type", "Topic", "Fields"}, rows)
 	for _, f := range event.Forms {
 		d.heading("Fields: " + strings.Join(takers(f), " and "))
 		var rows [][]string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -12,6 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/buildinfo"
 	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
 )
 
@@ -79,13 +82,17 @@ func operation(r *Route, headers []string) object {
 	}
 	if r.In != nil {
 		op["security"] = []object{{"key": []string{}}, {"bearer": []string{}}, {"client": []string{}}}
-		op["description"] = "Events go to the topic " + r.Topic + "."
 		parameters = append(parameters, clientParameters(headers)...)
 		if r.Method == fiber.MethodPost {
+			op["description"] = "Events go to the topic " + r.Topic + "."
 			op["requestBody"] = object{"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": bodySchema(r.In)}}}
 			responses["204"] = object{"description": "A bot's events, or such as the website excludes: they are not stored. Only without an API key."}
+			describeRefusals(responses, func(httpkit.Row) bool { return true })
 		} else {
-			parameters = append(parameters, queryParameters(r.In.Form)...)
+			op["description"] = pixelTopics()
+			parameters = append(parameters, pixelParameters()...)
+			// What is refused for good has the image all the same.
+			describeRefusals(responses, httpkit.Row.Retryable)
 		}
 	}
 	op["parameters"], op["responses"] = parameters, responses
@@ -104,11 +111,68 @@ func clientParameters(headers []string) []object {
 	return all
 }
 
-// queryParameters are the fields of a form as a query holds them.
-func queryParameters(f *event.Form) []object {
-	all := make([]object, len(f.Fields))
-	for i := range f.Fields {
-		all[i] = object{"name": f.Fields[i].Name, "in": "query", "schema": object{"type": "string"}, "description": f.Fields[i].Note}
+// refusalCodes are those with which events may be refused.
+var refusalCodes = []fault.Code{
+	fault.Validation, fault.WebsiteMissingOrganization, fault.AuthRequired, fault.QuotaExceeded, fault.Forbidden, fault.AccessDenied,
+	fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.WebsiteNotFound, fault.PayloadTooLarge, fault.RateLimited, fault.Internal,
+	fault.BillingUnavailable, fault.ServiceUnavailable, fault.DeliveryUnavailable, fault.DeadlineExceeded,
+}
+
+// describeRefusals adds those of a kind to the responses of a route, by status.
+func describeRefusals(responses object, are func(httpkit.Row) bool) {
+	text, whole := object{"type": "string"}, object{"type": "integer"}
+	for _, code := range refusalCodes {
+		row := httpkit.RowOf(code)
+		if !are(row) {
+			continue
+		}
+		says := "`" + string(code) + "`: " + row.Meaning
+		status := strconv.Itoa(row.Status)
+		if before, ok := responses[status].(object); ok {
+			before["description"] = fmt.Sprint(before["description"], "\n\n", says)
+			continue
+		}
+		answer := answerOf(says, fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})
+		with := object{"X-Request-Id": object{"schema": text, "description": "Names the request in the host's log."}}
+		if row.RetryAfter > 0 {
+			with[fiber.HeaderRetryAfter] = object{"schema": whole, "description": "Seconds to wait."}
+		}
+		if row.Status == fiber.StatusTooManyRequests {
+			with["X-RateLimit-Limit"] = object{"schema": whole, "description": "Requests within the window."}
+			with["X-RateLimit-Remaining"] = object{"schema": whole, "description": "How many of them are left."}
+			with["X-RateLimit-Reset"] = object{"schema": whole, "description": "When there is room again, in Unix milliseconds."}
+		}
+		answer["headers"] = with
+		responses[status] = answer
+	}
+}
+
+// pixelTopics says where the pixel's events go.
+func pixelTopics() string {
+	var all []string
+	for _, t := range PixelTypes {
+		all = append(all, "`"+t.Name+"` to "+t.Topic)
+	}
+	return "By their `type`, events go to different topics: " + strings.Join(all, ", ") + ". Without it they are those of `" + PixelTypes[0].Name + "`."
+}
+
+// pixelParameters are the fields of the forms that the pixel takes, as a query holds
+// them.
+func pixelParameters() []object {
+	var types []string
+	for _, t := range PixelTypes {
+		types = append(types, t.Name)
+	}
+	all := []object{{"name": "type", "in": "query", "schema": object{"enum": types}, "description": "What the event is; " + types[0] + " without it."}}
+	known := map[string]bool{"type": true}
+	for _, t := range PixelTypes {
+		for i := range t.In.Form.Fields {
+			f := &t.In.Form.Fields[i]
+			if !known[f.Name] {
+				known[f.Name] = true
+				all = append(all, object{"name": f.Name, "in": "query", "schema": object{"type": "string"}, "description": f.Note})
+			}
+		}
 	}
 	return all
 }
@@ -184,7 +248,14 @@ func fieldSchema(f *event.Field) object {
 	default:
 	}
 	if len(f.Words) > 0 {
-		s["examples"] = f.Words
+		words := make([]any, 0, len(f.Words)+1)
+		for _, w := range f.Words {
+			words = append(words, w)
+		}
+		if !f.Required {
+			words = append(words, nil)
+		}
+		s["enum"] = words
 	}
 	return s
 }
@@ -198,13 +269,19 @@ func errorSchema() object {
 		"properties": object{
 			"success": object{"const": false}, "status": object{"const": "error"},
 			"error": text, "message": text, "code": text, "retryable": object{"type": "boolean"}, "requestId": text, "fix": text,
-			"errors": object{"type": "array", "items": object{
-				"type": "object", "required": []string{"field", "code", "message"},
-				"properties": object{"index": whole, "field": text, "code": text, "message": text},
-			}},
+			"errors": problemsSchema(),
 			"limit": whole, "remaining": whole, "reset": whole, "retryAfter": whole,
 		},
 	}
+}
+
+// problemsSchema is what is wrong with events.
+func problemsSchema() object {
+	text := object{"type": "string"}
+	return object{"type": "array", "items": object{
+		"type": "object", "required": []string{"field", "code", "message"},
+		"properties": object{"index": object{"type": "integer"}, "field": text, "code": text, "message": text},
+	}}
 }
 
 // Answer is one kind of answer of a route.
@@ -271,7 +348,7 @@ var (
 			"properties": object{
 				"status": object{"enum": []string{"success", "error"}}, "type": object{"type": "string"}, "eventId": object{"type": "string"},
 				"eventType": object{"type": "string"}, "message": object{"type": "string"}, "code": object{"type": "string"},
-				"errors": object{"type": "array"},
+				"errors": problemsSchema(),
 			},
 		}},
 	})

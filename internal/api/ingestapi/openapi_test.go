@@ -55,3 +55,65 @@ func TestTheDocumentIsOpenAPIAndHasEveryRouteAndField(t *testing.T) {
 		t.Error("the document does not say where the host is")
 	}
 }
+
+// Who generates a client learns each refusal, with the headers by which it is dealt with.
+func TestTheDocumentHasTheRefusals(t *testing.T) {
+	t.Parallel()
+	text, err := Describe("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Description string `json:"description"`
+			Parameters  []struct {
+				Name string `json:"name"`
+			} `json:"parameters"`
+			Responses map[string]struct {
+				Description string         `json:"description"`
+				Headers     map[string]any `json:"headers"`
+			} `json:"responses"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"400", "401", "402", "403", "404", "413", "429", "500", "503"}
+	for _, r := range Routes {
+		if r.In == nil {
+			continue
+		}
+		op := doc.Paths[r.Path][strings.ToLower(r.Method)]
+		for _, status := range all {
+			row, described := op.Responses[status]
+			later := status == "429" || status >= "500"
+			if want := r.Method == "POST" || later; described != want {
+				t.Errorf("%s: %s is described: %t", r.Path, status, described)
+			}
+			if described && (row.Headers["Retry-After"] != nil) != (status == "429" || status == "503") {
+				t.Errorf("%s: the headers of %s are %v", r.Path, status, row.Headers)
+			}
+		}
+		if limited := op.Responses["429"].Headers; limited["X-RateLimit-Reset"] == nil || limited["X-Request-Id"] == nil {
+			t.Errorf("%s: the headers of 429 are %v", r.Path, limited)
+		}
+		if why := op.Responses["503"].Description; !strings.Contains(why, "DELIVERY_UNAVAILABLE") || !strings.Contains(why, "BILLING_UNAVAILABLE") {
+			t.Errorf("%s: 503 is said to be %q", r.Path, why)
+		}
+	}
+	pixel := doc.Paths["/px.jpg"]["get"]
+	var names []string
+	for _, p := range pixel.Parameters {
+		names = append(names, p.Name)
+	}
+	for _, name := range []string{"type", "name", "metricName", "stack"} {
+		if n := len(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != name })); n != 1 {
+			t.Errorf("the pixel has %d parameters called %s", n, name)
+		}
+	}
+	for _, topic := range []string{"events.v1", "vitals.v1", "errors.v1"} {
+		if !strings.Contains(pixel.Description, topic) {
+			t.Errorf("the pixel is said to send events to %q", pixel.Description)
+		}
+	}
+}

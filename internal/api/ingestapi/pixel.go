@@ -11,6 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/record"
 )
 
 // gif is a transparent image of one pixel.
@@ -19,10 +20,30 @@ var gif = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf
 // pixelRetryAfter is what is said to who loads the image while it cannot be counted.
 const pixelRetryAfter = 5 * time.Second
 
-// pixelTypes are the types of the pixel's event; the empty one is that of none.
-var pixelTypes = map[string]*ingest.Route{
-	"": ingest.PixelPage, "track": ingest.PixelPage, "outgoing_link": ingest.PixelPage,
-	"web_vitals": ingest.PixelVital, "error": ingest.PixelError,
+// PixelType is a type of the pixel's event.
+type PixelType struct {
+	Name  string
+	In    *ingest.Route
+	Topic string // by its name without prefix
+}
+
+// PixelTypes is the table of them. Without a type the event is of the first.
+var PixelTypes = []PixelType{
+	{"track", ingest.PixelPage, record.TopicEvents},
+	{"outgoing_link", ingest.PixelPage, record.TopicEvents},
+	{"web_vitals", ingest.PixelVital, record.TopicVitals},
+	{"error", ingest.PixelError, record.TopicErrors},
+}
+
+// pixelRoute returns what the pixel's event of a type is taken as; nil for an unknown
+// type.
+func pixelRoute(name []byte) *ingest.Route {
+	for i := range PixelTypes {
+		if t := &PixelTypes[i]; len(name) == 0 || string(name) == t.Name {
+			return t.In
+		}
+	}
+	return nil
 }
 
 // pixel serves GET /px.jpg: one event in the query. A page that shows a broken image
@@ -46,8 +67,8 @@ func (h *handlers) pixel(c *fiber.Ctx) error {
 
 func (h *handlers) takePixel(c *fiber.Ctx) *fault.Error {
 	query := c.Context().QueryArgs()
-	in, ok := pixelTypes[string(query.Peek("type"))]
-	if !ok {
+	in := pixelRoute(query.Peek("type"))
+	if in == nil {
 		f := fault.Invalid("type", string(event.RuleInvalidValue), event.UnknownType)
 		h.intake.Refuse(c.UserContext(), h.request(c, ingest.PixelPage, nil), f)
 		return f
