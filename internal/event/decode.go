@@ -215,6 +215,7 @@ func (d *Decoder) bounded(i int) int {
 		return i
 	}
 	d.broken = true
+	d.last(Problem{Index: NoIndex, Rule: RuleTooLarge, Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRefused)})
 	return -1
 }
 
@@ -379,9 +380,14 @@ func (d *Decoder) reject(index int, f *Field, rule Rule, message string) {
 func (d *Decoder) malformed(index int, name string, failed int) int {
 	rule, at := d.scan.Fault()
 	d.tooLarge, d.broken = false, true
+	d.last(Problem{Index: index, Field: name, Rule: rule, Message: faultMessage(rule, at)})
+	return failed
+}
+
+// last notes what ends the decoding, of which the caller learns whatever else there is.
+func (d *Decoder) last(p Problem) {
 	if len(d.problems) == d.most {
 		d.problems = d.problems[:d.most-1]
 	}
-	d.problems = append(d.problems, Problem{Index: index, Field: name, Rule: rule, Message: faultMessage(rule, at)})
-	return failed
+	d.problems = append(d.problems, p)
 }

@@ -345,8 +345,12 @@ func TestABatchOfNothingButRefusalsHasAnEnd(t *testing.T) {
 		t.Errorf("at the limit: %d events, %d problems, %v", len(events), len(problems), err)
 	}
 	_, _, err = d.DecodeEach(Pages, batch(MaxRefused+1))
-	if bad, ok := errors.AsType[*Invalid](err); !ok || len(bad.Problems) != MaxProblems {
-		t.Errorf("beyond it: %v", err)
+	bad, ok := errors.AsType[*Invalid](err)
+	if !ok || len(bad.Problems) != MaxProblems {
+		t.Fatalf("beyond it: %v", err)
+	}
+	if why := bad.Problems[MaxProblems-1]; why.Index != NoIndex || !strings.Contains(why.Message, "at most 10000 events") {
+		t.Errorf("the caller does not learn why: %+v", why)
 	}
 }
 
