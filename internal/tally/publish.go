@@ -16,8 +16,9 @@ const (
 	interval = time.Minute
 	// again is when they are after a failure.
 	again = 5 * time.Second
-	// lastTry bounds the publication at the end.
-	lastTry = 10 * time.Second
+	// lastTries bounds the publication at the end, lastPause is between two attempts of it.
+	lastTries = 10 * time.Second
+	lastPause = 250 * time.Millisecond
 	// atOnce is how many records are published at a time.
 	atOnce = 1000
 )
@@ -63,13 +64,22 @@ func (t *Tally) Run(ctx context.Context) error {
 // finish publishes what is left when the process ends: what waits from before, and
 // what came since.
 func (t *Tally) finish(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTries)
 	defer cancel()
-	err := t.flush(ctx)
-	if err == nil {
-		err = t.flush(ctx)
+	err, done := error(nil), 0
+	for done < 2 && ctx.Err() == nil {
+		if err = t.flush(ctx); err == nil {
+			done++
+			continue
+		}
+		pause := time.NewTimer(lastPause)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+		case <-pause.C:
+		}
 	}
-	if err == nil {
+	if done == 2 {
 		return
 	}
 	t.collect()

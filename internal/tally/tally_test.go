@@ -189,6 +189,24 @@ func TestACountThatIsNeverTakenIsLostWithTheProcessAndNotedAsSuch(t *testing.T) 
 	})
 }
 
+// A broker that is elected while an edge is drained answers a moment later.
+func TestTheLastCountsAreSentAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := topic{fails: 5}
+		tally, reg := newTally(&to)
+		ctx, stop := context.WithCancel(t.Context())
+		tally.Add(site, Accepted, 3, noon)
+		stop()
+		if err := tally.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := counterOf(t, reg, "millrace_tally_uncounted_events_total"); n != 0 || to.told()["ingestion.v1 org_1/web_1 12:00:00 accepted 3"] != 1 {
+			t.Errorf("%g events are noted as uncounted, told was %v", n, to.told())
+		}
+	})
+}
+
 func TestTheOwnersThatAreCountedAtATimeAreBounded(t *testing.T) {
 	t.Parallel()
 	var to topic
