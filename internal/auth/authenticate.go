@@ -177,6 +177,16 @@ func (a *Authenticator) Website(ctx context.Context, ref string) (*website.Websi
 	return w, err
 }
 
+// Remembered returns the website with a client id or an id, as far as it was looked up
+// before and is remembered, else nil. It asks nobody, and what it returns may be old.
+func (a *Authenticator) Remembered(ref string) *website.Website {
+	w, ok := a.clients.Peek(ref)
+	if !ok {
+		w, _ = a.refs.Peek(ref)
+	}
+	return w
+}
+
 func find(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string, now time.Time) (*website.Website, error) {
 	if !website.PlausibleRef(ref) {
 		return nil, website.ErrNotFound

@@ -31,6 +31,9 @@ type Access interface {
 	ClientWebsite(ctx context.Context, clientID string) (*website.Website, error)
 	// Website finds a website by id or client id; errors as ClientWebsite's.
 	Website(ctx context.Context, ref string) (*website.Website, error)
+	// Remembered finds a website by client id or id among those that were looked up
+	// before; nil for none. It asks nobody.
+	Remembered(ref string) *website.Website
 }
 
 // Publisher sends records to Kafka.

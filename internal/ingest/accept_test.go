@@ -89,6 +89,11 @@ func (*world) find(is func(*website.Website) bool) (*website.Website, error) {
 	return nil, website.ErrNotFound
 }
 
+func (w *world) Remembered(ref string) *website.Website {
+	s, _ := w.find(func(s *website.Website) bool { return s.Accepts(ref, noon) })
+	return s
+}
+
 func (w *world) Salt(context.Context, time.Time) ([]byte, error) {
 	w.asked = append(w.asked, "salt")
 	return []byte("salt"), w.saltErr

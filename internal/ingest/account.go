@@ -2,10 +2,13 @@ package ingest
 
 import (
 	"context"
+	"errors"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/tally"
+	"github.com/millrace/millrace/internal/website"
 )
 
 // account counts what became of each event of the request, once, as it ends:
@@ -27,7 +30,7 @@ func (r *run) account(ctx context.Context, refused *fault.Error) {
 			return
 		}
 		if !r.aimedAt {
-			r.deps.Tally.Add(r.supposed(ctx), what, events, r.now)
+			r.deps.Tally.Add(r.supposed(ctx, refused), what, events, r.now)
 			return
 		}
 		for i := range r.aims {
@@ -86,18 +89,25 @@ func (r *run) owner(a *aim) tally.Owner {
 
 // supposed returns whose events those of a refused request would have been, as far
 // as that is known: a client id's website; else of a key's organization the website
-// that the key is limited to, or that is named; else nobody's.
-func (r *run) supposed(ctx context.Context) tally.Owner {
+// that the key is limited to, or that is named; else nobody's. Where there was no room,
+// nobody is asked: it would cost more than what was refused to save.
+func (r *run) supposed(ctx context.Context, why *fault.Error) tally.Owner {
+	find := func(ref []byte, look func(context.Context, string) (*website.Website, error)) *website.Website {
+		if errors.Is(why, admission.ErrRefused) {
+			return r.deps.Access.Remembered(view(ref))
+		}
+		w, _ := look(ctx, view(ref))
+		return w
+	}
 	p := r.principal
 	if p.Kind == auth.KindAnonymous {
-		if len(r.clientID) == 0 {
+		if r.site == nil && len(r.clientID) > 0 {
+			r.site = find(r.clientID, r.deps.Access.ClientWebsite)
+		}
+		if r.site == nil {
 			return tally.Owner{}
 		}
-		w, err := r.website(ctx)
-		if err != nil {
-			return tally.Owner{}
-		}
-		return tally.Owner{Organization: w.OrganizationID, Website: w.ID}
+		return tally.Owner{Organization: r.site.OrganizationID, Website: r.site.ID}
 	}
 	o := tally.Owner{Organization: p.OrganizationID, Website: p.WebsiteID}
 	ref := r.req.WebsiteID
@@ -107,7 +117,7 @@ func (r *run) supposed(ctx context.Context) tally.Owner {
 	if o.Website != "" || len(ref) == 0 {
 		return o
 	}
-	if w, err := r.deps.Access.Website(ctx, view(ref)); err == nil && w.OrganizationID == o.Organization {
+	if w := find(ref, r.deps.Access.Website); w != nil && w.OrganizationID == o.Organization {
 		o.Website = w.ID
 	}
 	return o

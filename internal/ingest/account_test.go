@@ -50,6 +50,8 @@ func (c *crowd) Website(ctx context.Context, ref string) (*website.Website, erro
 	return c.inner.Website(ctx, ref)
 }
 
+func (c *crowd) Remembered(ref string) *website.Website { return c.inner.Remembered(ref) }
+
 func (c *crowd) Salt(ctx context.Context, at time.Time) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,6 +50,8 @@ func (r *run) admit(ctx context.Context) error {
 	site, organization := r.clientID, ""
 	if r.principal.Kind == auth.KindKey {
 		site, organization = r.req.WebsiteID, r.principal.OrganizationID
+	} else if w := r.deps.Access.Remembered(view(site)); w != nil { // not read: there may be no room for it
+		organization = w.OrganizationID
 	}
 	owner := view(site)
 	if owner == "" {

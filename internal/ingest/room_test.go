@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +18,17 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
+	"github.com/millrace/millrace/internal/tally"
 )
 
 // gated returns an Acceptor with a gate of its own.
 func gated(w *world, to Publisher, memory int64) (*Acceptor, *admission.Gate) {
 	g := admission.New(admission.Config{Host: "test", Memory: memory}, admission.Deps{Metrics: prometheus.NewRegistry()})
 	now := func() time.Time { return noon }
+	counts := tally.New(tally.Deps{Publisher: w, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	return New(Deps{
 		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: to,
-		Metrics: prometheus.NewRegistry(), Now: now, Gate: g,
+		Metrics: prometheus.NewRegistry(), Now: now, Gate: g, Tally: counts,
 	}), g
 }
 
@@ -177,7 +180,33 @@ func TestARequestWithoutRoomIsRefusedAfterItsCredentialAndBeforeItsBodyIsRead(t 
 			t.Errorf("key %s, body %s: %v, want %s", tc.key, tc.body, err, tc.want)
 		}
 	}
-	if len(w.published) > 0 {
-		t.Errorf("%d records were published", len(w.published))
+	// Nor is the store asked whose the request was.
+	w.asked = nil
+	for _, site := range []string{"client-1", "made up"} {
+		if _, err := track(t, a, request("", site, `{"name":"a"}`)); !fault.Is(err, fault.ServiceUnavailable) {
+			t.Errorf("for %s: %v", site, err)
+		}
+	}
+	if len(w.published) > 0 || len(w.asked) > 0 {
+		t.Errorf("%d records were published, asked was for %v", len(w.published), w.asked)
+	}
+}
+
+// An organization has its share of the room also where its websites' pages send.
+func TestPagesTakeOfTheirOrganizationsShare(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	a, gate := gated(w, w, 1<<20)
+	for i := 0; ; i++ {
+		c := gate.Open(admission.Work, strconv.Itoa(i), "org_1")
+		if c.Take(16<<10) != nil {
+			break
+		}
+	}
+	for site, want := range map[string]bool{"client-2": false, "client-3": true} {
+		_, err := track(t, a, request("", site, `{"name":"a"}`))
+		if (err == nil) != want || err != nil && !errors.Is(err, admission.ErrRefused) {
+			t.Errorf("for %s: %v", site, err)
+		}
 	}
 }

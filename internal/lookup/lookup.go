@@ -205,6 +205,18 @@ func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 	return c.read(ctx, k, e)
 }
 
+// Peek returns the value of k that is remembered, however old it is; ok is false where
+// there is none. It asks nobody: it is for what can do without an answer, and matters
+// little when it is wrong.
+func (c *Cache[K, V]) Peek(k K) (v V, ok bool) {
+	e := c.find(k)
+	if e == nil || e.dropped.Load() {
+		return v, false
+	}
+	a := e.answer.Load()
+	return a.value, a.absent == nil
+}
+
 // life is the age at which an answer is read again.
 func (c *Cache[K, V]) life(a *answer[V], now time.Time) time.Duration {
 	switch r := c.reliance.Load(); {

@@ -129,6 +129,34 @@ func TestBusyAnswerIsReadAheadOnce(t *testing.T) {
 	})
 }
 
+func TestPeekTellsWhatIsRememberedAndAsksNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, c := open(t)
+		peek := func(when string, want bool) {
+			t.Helper()
+			loads := s.loads.Load()
+			if v, ok := c.Peek("k"); ok != want || ok && v != "v1" {
+				t.Errorf("%s: Peek() = %q, %t", when, v, ok)
+			}
+			synctest.Wait()
+			if n := s.loads.Load(); n != loads {
+				t.Errorf("%s: the source was asked", when)
+			}
+		}
+		peek("at first", false)
+		expect(t, c, "first", "v1")
+		peek("after a read", true)
+		pass(2 * fresh)
+		peek("when it is old", true)
+		c.Drop("k")
+		peek("when it was dropped", false)
+		s.set("", errAbsent)
+		expect(t, c, "of what does not exist", errAbsent)
+		peek("of what does not exist", false)
+	})
+}
+
 func TestAbsenceIsAnAnswerAndNeverServedStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

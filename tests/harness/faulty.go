@@ -193,6 +193,9 @@ func (a anybody) Website(ctx context.Context, ref string) (*website.Website, err
 	return a.ClientWebsite(ctx, ref)
 }
 
+// Remembered implements ingest.Access.
+func (anybody) Remembered(string) *website.Website { return nil }
+
 // faultyAccess fails in a way that nobody foresaw.
 type faultyAccess struct{ anybody }
 

@@ -55,6 +55,11 @@ func (d directory) Website(_ context.Context, ref string) (*website.Website, err
 	return nil, website.ErrNotFound
 }
 
+func (d directory) Remembered(ref string) *website.Website {
+	w, _ := d.Website(context.Background(), ref)
+	return w
+}
+
 // Salt and PruneSalts are those of a store of salts.
 func (directory) Salt(context.Context, time.Time) ([]byte, error) { return []byte("salt"), nil }
 

@@ -63,6 +63,8 @@ func (t tenants) ClientWebsite(ctx context.Context, ref string) (*website.Websit
 	return t.Website(ctx, ref)
 }
 
+func (tenants) Remembered(string) *website.Website { return nil }
+
 func (tenants) Salt(context.Context, time.Time) ([]byte, error) { return make([]byte, 32), nil }
 func (tenants) PruneSalts(context.Context, time.Time) error     { return nil }
 

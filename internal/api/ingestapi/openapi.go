@@ -270,7 +270,7 @@ func errorSchema() object {
 			"success": object{"const": false}, "status": object{"const": "error"},
 			"error": text, "message": text, "code": text, "retryable": object{"type": "boolean"}, "requestId": text, "fix": text,
 			"errors": problemsSchema(),
-			"limit": whole, "remaining": whole, "reset": whole, "retryAfter": whole,
+			"limit":  whole, "remaining": whole, "reset": whole, "retryAfter": whole,
 		},
 	}
 }
