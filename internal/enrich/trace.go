@@ -44,7 +44,7 @@ func findURL(text []byte) (begin, end int) {
 		for begin = i; begin > from && isSchemeByte(text[begin-1]); {
 			begin--
 		}
-		for begin < i && !isScheme(text[begin:i]) {
+		for begin < i && !isLetter(text[begin]) {
 			begin++
 		}
 		if begin == i {
