@@ -71,7 +71,7 @@ type Export struct {
 type Ingest struct {
 	Listen      string        `koanf:"listen" form:"listen" help:"Address of the ingestion host, host:port."`
 	Deadline    time.Duration `koanf:"deadline" range:"100ms..1m" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
-	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time; one more is answered 503 with Retry-After."`
+	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
 	MaxMemory   int           `koanf:"max_memory" range:"16777216..274877906944" help:"Bytes that requests in flight may take, as estimated before they do; beyond it they are answered 503 with Retry-After."`
 	QueueTime   time.Duration `koanf:"queue_time" range:"0s..1m" help:"How long requests may wait for Kafka and the processor before new ones are answered 503 with Retry-After; below ingest.deadline. 0 does not look at it."`
 	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed. 0 is unlimited."`

@@ -139,12 +139,14 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	r := k.begin(rc, rc.Time())
 	defer k.end(r)
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
-	n := k.inFlight.Add(1)
-	defer k.inFlight.Add(-1)
+	defer r.leave()
+	var full error
+	if !arrives(rc) && string(rc.Path()) != healthPath {
+		full = r.enter()
+	}
 	switch {
-	case n > int64(k.cfg.MaxInFlight):
-		k.metrics.refuse(inFlight)
-		k.fail(rc, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errInFlight})
+	case full != nil:
+		k.fail(rc, full)
 	case k.cfg.Host == Ingestion && cors(rc), k.cfg.Host == Query && k.cfg.Site.cors(rc):
 	case !knownMethod(rc.Method()):
 		k.fail(rc, fault.New(fault.MethodNotAllowed))
@@ -154,6 +156,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	default:
 		k.handle(rc, r)
 	}
+	r.leave()
 	if !r.consumed && rc.Request.IsBodyStream() {
 		r.skip(rc)
 	}
@@ -167,6 +170,10 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 		k.logAccess(rc, r, status, took)
 	}
 }
+
+// healthPath is answered however many requests are in flight: it asks for nothing, and
+// an orchestrator ends the process that does not answer it.
+const healthPath = "/health"
 
 // handle runs fiber's handler and turns a panic into an internal error.
 func (k *kit) handle(rc *fasthttp.RequestCtx, r *request) {

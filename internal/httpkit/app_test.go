@@ -1,11 +1,14 @@
 package httpkit
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -303,7 +306,10 @@ func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
 		first <- resp.status
 	}()
 	<-entered
-	resp := do(t, app, "GET", "/health", nil, "")
+	if resp := do(t, app, "GET", "/health", nil, ""); resp.status != 200 {
+		t.Errorf("whether the host is well is not answered: %d", resp.status)
+	}
+	resp := do(t, app, "POST", "/echo", nil, "x")
 	if after, err := strconv.Atoi(resp.header.Get("Retry-After")); resp.status != 503 || err != nil || after < 2 || after > 10 {
 		t.Errorf("second request = %d, Retry-After %q; want 503 and 2 to 10", resp.status, resp.header.Get("Retry-After"))
 	}
@@ -311,8 +317,71 @@ func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
 	if got := <-first; got != 200 {
 		t.Errorf("first request = %d, want 200", got)
 	}
-	if resp := do(t, app, "GET", "/health", nil, ""); resp.status != 200 {
+	if resp := do(t, app, "POST", "/echo", nil, "x"); resp.status != 200 {
 		t.Errorf("third request = %d, want 200", resp.status)
+	}
+}
+
+// Who sends headers and is slow with the body takes nobody's place.
+func TestARequestIsInFlightOnceItsBodyIsThere(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{MaxInFlight: 1})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	app.Get("/slow", func(c *fiber.Ctx) error {
+		close(entered)
+		<-leave
+		return c.SendString("done")
+	})
+	addr := serve(t, app)
+	post := func(path, body string) int {
+		t.Helper()
+		resp, err := http.Post("http://"+addr+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, resp).status
+	}
+	var open []net.Conn
+	for _, path := range []string{"/echo", "/echo", "/unread"} {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, conn)
+	}
+	if got := post("/echo", "x"); got != 200 {
+		t.Errorf("beside requests that still arrive: %d", got)
+	}
+	finish := func(conn net.Conn) int {
+		t.Helper()
+		if _, err := io.WriteString(conn, "0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, resp).status
+	}
+	if got := finish(open[0]); got != 200 {
+		t.Errorf("once its body was there: %d", got)
+	}
+	slow := make(chan int, 1)
+	go func() { slow <- do(t, app, "GET", "/slow", nil, "").status }()
+	<-entered
+	if got := finish(open[1]); got != 503 {
+		t.Errorf("once its body was there, beside as many as there may be: %d", got)
+	}
+	close(leave)
+	if got := <-slow; got != 200 {
+		t.Errorf("the other one: %d", got)
+	}
+	if got := post("/echo", "x"); got != 200 {
+		t.Errorf("when all are answered: %d", got)
 	}
 }
 

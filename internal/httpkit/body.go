@@ -81,7 +81,7 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	conn, _ := rc.Conn().(*guardedConn)
 	conn.bodyBegins()
 	defer conn.bodyEnds()
-	if length < 0 || length > prefetchBytes {
+	if arrives(rc) {
 		// The deadline is for what is done with the request. How long it may take to
 		// arrive is the connection's matter, and longer.
 		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Idle + r.kit.cfg.Deadline))
@@ -98,7 +98,7 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		switch {
 		case err == io.EOF && (length < 0 || len(r.raw.b) == length): //nolint:errorlint // io.Reader's own contract
 			r.consumed = true
-			return r.raw.b, nil
+			return r.raw.b, r.enter()
 		case err != nil: // also fasthttp's EOF for a body that ended early
 			r.hangUp(rc)
 			return nil, readFault(err, conn)
@@ -109,10 +109,16 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	}
 }
 
+// arrives reports whether a request has a body that may still be to come: fasthttp has
+// taken a short one off the connection before the handler runs.
+func arrives(rc *fasthttp.RequestCtx) bool {
+	length := rc.Request.Header.ContentLength()
+	return rc.Request.IsBodyStream() && (length < 0 || length > prefetchBytes)
+}
+
 // skip deals with a body that no handler asked for.
 func (r *request) skip(rc *fasthttp.RequestCtx) {
-	// fasthttp has taken a short body off the connection before the handler ran.
-	if n := rc.Request.Header.ContentLength(); 0 <= n && n <= prefetchBytes {
+	if !arrives(rc) {
 		r.consumed = true
 		return
 	}

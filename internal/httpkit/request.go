@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/admission"
+	"github.com/millrace/millrace/internal/fault"
 )
 
 // HeaderRequestID carries the request id in both directions.
@@ -36,6 +37,7 @@ type request struct {
 	inflated buffer
 	claimed  admission.Claim // for both; opened when claims
 	claims   bool
+	entered  bool // it is counted among those in flight
 }
 
 type requestKey struct{}
@@ -54,6 +56,29 @@ func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)
 	return r
+}
+
+// enter counts a request among those in flight, or refuses it where there are too many.
+// One whose body is still to come is not: it takes a connection and memory for bodies,
+// which have bounds of their own, and would keep others out for as long as it likes.
+func (r *request) enter() error {
+	if r.entered {
+		return nil
+	}
+	r.entered = true
+	if r.kit.inFlight.Add(1) <= int64(r.kit.cfg.MaxInFlight) {
+		return nil
+	}
+	r.kit.metrics.refuse(inFlight)
+	return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errInFlight}
+}
+
+// leave ends what enter began.
+func (r *request) leave() {
+	if r.entered {
+		r.kit.inFlight.Add(-1)
+		r.entered = false
+	}
 }
 
 func (k *kit) end(r *request) {
