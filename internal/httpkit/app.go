@@ -76,8 +76,9 @@ type kit struct {
 	// cutDelay is how long they go on once a stop has begun.
 	cutDelay time.Duration
 	// settle is how long a stop keeps idle connections open, and lastCall how long one
-	// on which a request has begun to arrive.
-	settle, lastCall time.Duration
+	// on which a request has begun to arrive, and linger how long a client may take to
+	// leave after its last answer.
+	settle, lastCall, linger time.Duration
 
 	handler fasthttp.RequestHandler // fiber's
 }
@@ -100,7 +101,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 		cfg.Admission = admission.New(admission.Config{Host: cfg.Host.String(), Memory: defaultBodyMemory}, admission.Deps{Metrics: deps.Metrics})
 	}
 	cfg.Conns = cfg.Conns.orDefaults()
-	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall}
+	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall, linger: lingerTime}
 	k.metrics = newMetrics(deps.Metrics, k)
 
 	headerBytes := queryHeaderBytes

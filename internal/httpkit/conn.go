@@ -265,8 +265,11 @@ func (c *guardedConn) press() error {
 		c.began = now
 	}
 	until := c.began.Add(c.limits.Body + time.Duration(c.arrived)*time.Second/time.Duration(c.limits.BodyRate))
-	if last := c.began.Add(c.limits.Idle); until.After(last) {
-		until = last
+	// What came fast is no credit for a long silence.
+	for _, last := range []time.Time{c.began.Add(c.limits.Idle), now.Add(c.limits.Body)} {
+		if until.After(last) {
+			until = last
+		}
 	}
 	if until.Sub(c.read).Abs() < c.limits.Body/bodyParts {
 		return nil
@@ -355,12 +358,12 @@ func (c *guardedConn) inForce(have, want time.Time) bool {
 func (c *guardedConn) step() time.Duration { return c.limits.Idle / deadlineParts }
 
 // Close closes the connection; when it lingers, only after the client has seen
-// the end of the answer.
+// the end of the answer. Until then it is one of those that there may be.
 func (c *guardedConn) Close() error {
-	c.listener.remove(c)
+	defer c.listener.remove(c)
 	if c.lingers.CompareAndSwap(true, false) {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil &&
-			tcp.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			tcp.SetReadDeadline(time.Now().Add(c.listener.kit.linger)) == nil {
 			// What comes now is thrown away, and how it ends does not matter.
 			io.Copy(io.Discard, io.LimitReader(tcp, lingerBytes)) //nolint:errcheck // see above
 		}

@@ -26,8 +26,9 @@ type Conns struct {
 	// Header is how long the header, and what of the body comes with it, may take
 	// once its first bytes are there.
 	Header time.Duration
-	// Body is how long a body may take whatever its size. Beyond that it has to
-	// arrive at BodyRate bytes a second, and within Idle.
+	// Body is how long a body may take whatever its size, and the longest time in
+	// which nothing of it arrives. Beyond that it has to arrive at BodyRate bytes a
+	// second, and within Idle.
 	Body     time.Duration
 	BodyRate int
 	// Idle is how long a connection may wait for a request, and the longest time

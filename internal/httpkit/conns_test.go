@@ -125,6 +125,51 @@ func TestARequestThatArrivesTooSlowlyIs408(t *testing.T) {
 	}
 }
 
+// However much came at first, a body may not stay away for long.
+func TestASilenceWithinABodyEndsIt(t *testing.T) {
+	t.Parallel()
+	const soon = 300 * time.Millisecond
+	app := newApp(t, Config{Conns: Conns{Header: time.Minute, Body: soon, BodyRate: 1}})
+	conn := dial(t, serve(t, app), "127.0.0.1")
+	began := time.Now()
+	if _, err := io.WriteString(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n"+strings.Repeat("a", 80_000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := hear(t, conn); got.status != 503 || !got.closes {
+		t.Errorf("answer %+v, want 503 that closes", got)
+	}
+	if took := time.Since(began); took > testkit.Promised(soon+5*time.Second) {
+		t.Errorf("answered after %s, want after %s", took, soon)
+	}
+}
+
+func TestAConnectionCountsUntilItsClientHasLeft(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Conns: Conns{MaxPerAddr: 1}})
+	kitOf(app).linger = time.Minute
+	addr := serve(t, app)
+	conn := dial(t, addr, "127.0.0.1")
+	if _, err := io.WriteString(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 400 ") { // to the end of what the host says
+		t.Fatalf("answer %q, %v", all, err)
+	}
+	if got := ask(t, dial(t, addr, "127.0.0.1")); got.status != 503 {
+		t.Errorf("beside a connection that is still there: %d", got.status)
+	}
+	conn.Close()
+	testkit.Eventually(t, time.Minute, func() error {
+		if n := kitOf(app).connections.Load(); n != 0 {
+			return fmt.Errorf("%d connections are counted after the client has left", n)
+		}
+		return nil
+	})
+	if got := ask(t, dial(t, addr, "127.0.0.1")); got.status != 200 {
+		t.Errorf("after the client has left: %d", got.status)
+	}
+}
+
 // A machine that stands still for longer than what is allowed breaks the rate itself,
 // so what is allowed grows until it does not.
 func TestABodyThatKeepsItsRateMayTakeLong(t *testing.T) {
