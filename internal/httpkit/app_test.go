@@ -347,7 +347,7 @@ func TestARequestIsInFlightOnceItsBodyIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { conn.Close() })
 		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n"); err != nil {
 			t.Fatal(err)
 		}
