@@ -139,6 +139,8 @@ func New(cfg Config, deps Deps) *fiber.App {
 func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	r := k.begin(rc, rc.Time())
 	defer k.end(r)
+	conn, _ := rc.Conn().(*guardedConn)
+	conn.serves()
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
 	defer r.leave()
 	var full error

@@ -46,8 +46,13 @@ type listener struct {
 	mu       sync.Mutex
 	conns    map[*guardedConn]struct{}
 	sites    map[netip.Addr]int // connections of each address
+	made     time.Time          // when makeRoom last looked
 	stopping bool
 }
+
+// roomPause is how often at most a connection is closed in favour of another one, so
+// that to look for it never takes much of a processor.
+const roomPause = 2 * time.Millisecond
 
 func newListener(l net.Listener, k *kit) *listener {
 	return &listener{
@@ -80,12 +85,13 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 	most := &l.kit.cfg.Conns
 	g := &guardedConn{Conn: c, listener: l, limits: most, site: siteOf(c)}
+	g.idle.Store(time.Now().Add(most.Idle).UnixNano())
 	if most.MaxPerAddr == 0 || l.kit.cfg.Proxies.trusts(g.site) {
 		g.site = netip.Addr{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if most.Max > 0 && len(l.conns) >= most.Max {
+	if most.Max > 0 && len(l.conns) >= most.Max && !l.makeRoom(g.site) {
 		return nil, tooMany
 	}
 	if g.site.IsValid() {
@@ -102,10 +108,50 @@ func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 	return g, 0
 }
 
+// makeRoom closes, for a connection of an address, one of the address that has most: the
+// one that has been without a request for longest. It does so only where the
+// other address goes on having more, so that a few cannot keep all others out. What
+// trusted proxies have is counted for nobody, and stays. The lock is held.
+func (l *listener) makeRoom(site netip.Addr) bool {
+	now := time.Now()
+	if now.Sub(l.made) < roomPause {
+		return false
+	}
+	l.made = now
+	var biggest netip.Addr
+	for s, n := range l.sites {
+		if n > l.sites[biggest] {
+			biggest = s
+		}
+	}
+	if l.sites[biggest] <= l.sites[site]+1 {
+		return false
+	}
+	var idlest *guardedConn
+	var first int64
+	for c := range l.conns {
+		if until := c.idle.Load(); c.site == biggest && until > 0 && (idlest == nil || until < first) {
+			idlest, first = c, until
+		}
+	}
+	if idlest == nil {
+		return false
+	}
+	l.forget(idlest)
+	l.kit.metrics.refuse(madeRoom)
+	idlest.Conn.Close() //nolint:errcheck // fasthttp's read tells it
+	return true
+}
+
 // remove forgets a connection, once.
 func (l *listener) remove(c *guardedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.forget(c)
+}
+
+// forget is remove; the lock is held.
+func (l *listener) forget(c *guardedConn) {
 	if _, known := l.conns[c]; !known {
 		return
 	}
@@ -173,10 +219,11 @@ type guardedConn struct {
 	net.Conn
 	listener *listener
 	limits   *Conns
-	site     netip.Addr  // that it counts for; invalid for none
-	used     atomic.Bool // something was read
-	hurried  atomic.Bool // read deadlines are what hurry set
-	severed  atomic.Bool // nothing more is written
+	site     netip.Addr   // that it counts for; invalid for none
+	used     atomic.Bool  // something was read
+	idle     atomic.Int64 // until when it may be without a request, about, in Unix nanoseconds; 0 while one is served
+	hurried  atomic.Bool  // read deadlines are what hurry set
+	severed  atomic.Bool  // nothing more is written
 	lingers  atomic.Bool
 
 	// Of fasthttp's goroutine only:
@@ -230,12 +277,20 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 // Write writes to the connection. After an answer the next request is awaited.
 func (c *guardedConn) Write(p []byte) (int, error) {
 	c.phase = firstBytesDue
+	c.idle.Store(c.read.UnixNano()) // a second too early at most, which orders well enough
 	if c.streaming {
 		if err := c.SetWriteDeadline(time.Now().Add(c.limits.Write)); err != nil {
 			return 0, err
 		}
 	}
 	return c.Conn.Write(p)
+}
+
+// serves says that a request has come. It may be called on nil.
+func (c *guardedConn) serves() {
+	if c != nil {
+		c.idle.Store(0)
+	}
 }
 
 // streams says whether the answer is a stream. It may be called on nil.

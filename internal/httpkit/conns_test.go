@@ -170,6 +170,71 @@ func TestAConnectionCountsUntilItsClientHasLeft(t *testing.T) {
 	}
 }
 
+func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Conns: Conns{Max: 6, MaxPerAddr: 4}})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	app.Get("/slow", func(c *fiber.Ctx) error {
+		close(entered)
+		<-leave
+		return c.SendString("done")
+	})
+	addr := serve(t, app)
+	accepted := func(n int64) {
+		t.Helper()
+		testkit.Eventually(t, time.Minute, func() error {
+			if got := kitOf(app).connections.Load(); got != n {
+				return fmt.Errorf("%d connections are open, want %d", got, n)
+			}
+			return nil
+		})
+	}
+	// One address has four: one is being served, one has sent half a header, two wait.
+	busy := dial(t, addr, "127.0.0.2")
+	if _, err := io.WriteString(busy, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	for i, begins := range []string{"GET", "", ""} {
+		conn := dial(t, addr, "127.0.0.2")
+		if _, err := io.WriteString(conn, begins); err != nil {
+			t.Fatal(err)
+		}
+		accepted(int64(2 + i))
+	}
+	other := dial(t, addr, "127.0.0.3")
+	accepted(5)
+	dial(t, addr, "127.0.0.3")
+	accepted(6)
+	// A third address has room made for it, until there is nobody with more than it has.
+	for i := range 2 {
+		pause(t, app)
+		if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != 200 {
+			t.Errorf("connection %d of another address: %d", i+1, got.status)
+		}
+	}
+	pause(t, app)
+	if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != 503 {
+		t.Errorf("a third one, where all have two: %d", got.status)
+	}
+	if n := turnedAway(app, madeRoom); n != 2 {
+		t.Errorf("room was made %v times", n)
+	}
+	if got := ask(t, other); got.status != 200 {
+		t.Errorf("who has fewer lost a connection: %d", got.status)
+	}
+	close(leave)
+	if got := hear(t, busy); got.status != 200 {
+		t.Errorf("a request that was served lost its connection: %d", got.status)
+	}
+}
+
+// pause waits until the host may make room again.
+func pause(t *testing.T, app *fiber.App) {
+	t.Helper()
+	<-time.After(2 * roomPause) // nothing can be seen of a time that passes
+}
+
 // A machine that stands still for longer than what is allowed breaks the rate itself,
 // so what is allowed grows until it does not.
 func TestABodyThatKeepsItsRateMayTakeLong(t *testing.T) {
