@@ -208,12 +208,12 @@ func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 	accepted(6)
 	// A third address has room made for it, until there is nobody with more than it has.
 	for i := range 2 {
-		pause(t, app)
+		pause()
 		if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != 200 {
 			t.Errorf("connection %d of another address: %d", i+1, got.status)
 		}
 	}
-	pause(t, app)
+	pause()
 	if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != 503 {
 		t.Errorf("a third one, where all have two: %d", got.status)
 	}
@@ -230,8 +230,7 @@ func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 }
 
 // pause waits until the host may make room again.
-func pause(t *testing.T, app *fiber.App) {
-	t.Helper()
+func pause() {
 	<-time.After(2 * roomPause) // nothing can be seen of a time that passes
 }
 

@@ -1,0 +1,181 @@
+package httpkit
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// listener closes once, knows the connections that it accepted and turns away
+// those that are too many.
+type listener struct {
+	net.Listener
+	kit  *kit
+	once sync.Once
+	err  error
+
+	turning chan struct{} // one for each connection that is being turned away
+
+	mu       sync.Mutex
+	conns    map[*guardedConn]struct{}
+	sites    map[netip.Addr]int // connections of each address
+	made     time.Time          // when makeRoom last looked
+	stopping bool
+}
+
+// roomPause is how often at most a connection is closed in favour of another one, so
+// that to look for it never takes much of a processor.
+const roomPause = 2 * time.Millisecond
+
+func newListener(l net.Listener, k *kit) *listener {
+	return &listener{
+		Listener: l, kit: k, conns: map[*guardedConn]struct{}{}, sites: map[netip.Addr]int{},
+		turning: make(chan struct{}, turnsAtOnce),
+	}
+}
+
+// Accept returns the next connection that may be served.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if !exhausted(err) {
+				return nil, err
+			}
+			l.kit.log.LogAttrs(context.Background(), slog.LevelError, "no connection can be accepted", slog.Any("error", err))
+			<-time.After(acceptPause)
+			continue
+		}
+		g, why := l.add(c)
+		if g != nil {
+			return g, nil
+		}
+		l.turnAway(c, why)
+	}
+}
+
+// add takes a connection in, unless there are too many.
+func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
+	most := &l.kit.cfg.Conns
+	g := &guardedConn{Conn: c, listener: l, limits: most, site: siteOf(c)}
+	g.idle.Store(time.Now().Add(most.Idle).UnixNano())
+	if most.MaxPerAddr == 0 || l.kit.cfg.Proxies.trusts(g.site) {
+		g.site = netip.Addr{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if most.Max > 0 && len(l.conns) >= most.Max && !l.makeRoom(g.site) {
+		return nil, tooMany
+	}
+	if g.site.IsValid() {
+		if l.sites[g.site] >= most.MaxPerAddr {
+			return nil, tooManyFrom
+		}
+		l.sites[g.site]++
+	}
+	l.conns[g] = struct{}{}
+	l.kit.connections.Add(1)
+	if l.stopping {
+		g.hurry() //nolint:errcheck // a connection that cannot take a deadline is closed already
+	}
+	return g, 0
+}
+
+// makeRoom closes, for a connection of an address, one of the address that has most: the
+// one that has been without a request for longest. It does so only where the
+// other address goes on having more, so that a few cannot keep all others out. What
+// trusted proxies have is counted for nobody, and stays. The lock is held.
+func (l *listener) makeRoom(site netip.Addr) bool {
+	now := time.Now()
+	if now.Sub(l.made) < roomPause {
+		return false
+	}
+	l.made = now
+	var biggest netip.Addr
+	for s, n := range l.sites {
+		if n > l.sites[biggest] {
+			biggest = s
+		}
+	}
+	if l.sites[biggest] <= l.sites[site]+1 {
+		return false
+	}
+	var idlest *guardedConn
+	var first int64
+	for c := range l.conns {
+		if until := c.idle.Load(); c.site == biggest && until > 0 && (idlest == nil || until < first) {
+			idlest, first = c, until
+		}
+	}
+	if idlest == nil {
+		return false
+	}
+	l.forget(idlest)
+	l.kit.metrics.refuse(madeRoom)
+	idlest.Conn.Close() // fasthttp's read tells it
+	return true
+}
+
+// remove forgets a connection, once.
+func (l *listener) remove(c *guardedConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(c)
+}
+
+// forget is remove; the lock is held.
+func (l *listener) forget(c *guardedConn) {
+	if _, known := l.conns[c]; !known {
+		return
+	}
+	delete(l.conns, c)
+	l.kit.connections.Add(-1)
+	if !c.site.IsValid() {
+		return
+	}
+	if l.sites[c.site]--; l.sites[c.site] == 0 {
+		delete(l.sites, c.site)
+	}
+}
+
+// Close closes the listener; fasthttp and a stop both do.
+func (l *listener) Close() error {
+	l.once.Do(func() { l.err = l.Listener.Close() })
+	return l.err
+}
+
+// open returns how many of the connections are not closed.
+func (l *listener) open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
+// hurry has every connection read no longer than kit.lastCall from now on.
+func (l *listener) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopping = true
+	for c := range l.conns {
+		c.hurry() //nolint:errcheck // a connection that cannot take a deadline is closed already
+	}
+}
+
+// closeUnused closes the connections on which nothing ever arrived, such as
+// those that browsers open ahead: fasthttp would wait for them.
+func (l *listener) closeUnused() {
+	l.mu.Lock()
+	var unused []*guardedConn
+	for c := range l.conns {
+		if !c.used.Load() {
+			unused = append(unused, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range unused {
+		c.Close() //nolint:errcheck // there is nothing to lose on it
+	}
+}
