@@ -17,7 +17,7 @@ const (
 	// again is when they are after a failure.
 	again = 5 * time.Second
 	// lastTries bounds the publication at the end, lastPause is between two attempts of it.
-	lastTries = 10 * time.Second
+	lastTries = 5 * time.Second
 	lastPause = 250 * time.Millisecond
 	// atOnce is how many records are published at a time.
 	atOnce = 1000
