@@ -103,7 +103,6 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 // Write writes to the connection. After an answer the next request is awaited.
 func (c *guardedConn) Write(p []byte) (int, error) {
 	c.phase = firstBytesDue
-	c.idle.Store(c.read.UnixNano()) // a second too early at most, which orders well enough
 	if c.streaming {
 		if err := c.SetWriteDeadline(time.Now().Add(c.limits.Write)); err != nil {
 			return 0, err
@@ -193,6 +192,9 @@ func (c *guardedConn) bodyEnds() {
 // SetReadDeadline sets the deadline of reads, up to a step too early, and
 // not beyond that of a stop.
 func (c *guardedConn) SetReadDeadline(t time.Time) error {
+	if c.phase == firstBytesDue { // the next request is awaited
+		c.idle.Store(t.UnixNano())
+	}
 	if c.inForce(c.read, t) {
 		return nil
 	}
