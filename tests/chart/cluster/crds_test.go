@@ -13,6 +13,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	crdclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
@@ -39,7 +40,8 @@ func applyCRDs(t *testing.T) {
 		if err := yaml.Unmarshal(text, &crd); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Create(t.Context(), &crd, metav1.CreateOptions{}); err != nil {
+		// A test that runs again finds them, as they are.
+		if _, err := client.Create(t.Context(), &crd, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
 		waitEstablished(t, client, crd.Name)

@@ -35,10 +35,11 @@ type space struct {
 }
 
 // newSpace makes a namespace under the restricted standard, and completes the Jobs
-// in it until the test ends.
+// in it until the test ends. Its name is new, however often the test runs: nothing here
+// removes a namespace, for that takes a controller.
 func newSpace(t *testing.T, name string) *space {
 	t.Helper()
-	s := &space{name: name, said: &warnings{}}
+	s := &space{said: &warnings{}}
 	config := rest.CopyConfig(server)
 	config.WarningHandlerWithContext = s.said
 	var err error
@@ -46,18 +47,20 @@ func newSpace(t *testing.T, name string) *space {
 		t.Fatal(err)
 	}
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
-	_, err = s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	made, err := s.kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-", Labels: labels}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.name = made.Name
 	flags := genericclioptions.NewConfigFlags(false)
-	flags.APIServer, flags.BearerToken, flags.CAFile, flags.Namespace = &config.Host, &config.BearerToken, &config.CAFile, &name
+	flags.APIServer, flags.BearerToken, flags.CAFile, flags.Namespace = &config.Host, &config.BearerToken, &config.CAFile, &s.name
 	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.WarningHandlerWithContext = -1, s.said
 		return c
 	}
 	s.helm = &action.Configuration{}
-	if err := s.helm.Init(flags, name, "secret", func(string, ...any) {}); err != nil {
+	if err := s.helm.Init(flags, s.name, "secret", func(string, ...any) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.completeJobs(t)
