@@ -208,15 +208,19 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 }
 
 // refill makes anew, of what was told of the subjects after the tombstones, the rows
-// of the tables without a time of receipt, from which Delete takes all that there is.
-// To insert what is there already changes nothing.
+// of the tables that are made of identities: they have no time of receipt, so Delete
+// takes all that there is. To insert what is there already changes nothing in them.
 func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error {
 	visitors := slices.DeleteFunc(slices.Clone(stones), func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
 	about := Identities.covered(visitors, whenever)
 	if about == "" {
 		return nil
 	}
-	for _, v := range []*View{&ProfilesView, &ProfileTraitsView, &AliasesView} {
+	for i := range Views {
+		v := &Views[i]
+		if v.From != Identities.Name {
+			continue
+		}
 		if err := e.use(ctx, func(c *Client) error {
 			return c.Do(ctx, ch.Query{
 				Body: "INSERT INTO " + v.To + " " +

@@ -77,8 +77,9 @@ type kit struct {
 	cutDelay time.Duration
 	// settle is how long a stop keeps idle connections open, and lastCall how long one
 	// on which a request has begun to arrive, and linger how long a client may take to
-	// leave after its last answer.
-	settle, lastCall, linger time.Duration
+	// leave after its last answer. roomPause is how often at most a connection is closed
+	// in favour of another one.
+	settle, lastCall, linger, roomPause time.Duration
 
 	handler fasthttp.RequestHandler // fiber's
 }
@@ -101,7 +102,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 		cfg.Admission = admission.New(admission.Config{Host: cfg.Host.String(), Memory: defaultBodyMemory}, admission.Deps{Metrics: deps.Metrics})
 	}
 	cfg.Conns = cfg.Conns.orDefaults()
-	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall, linger: lingerTime}
+	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall, linger: lingerTime, roomPause: roomPause}
 	k.metrics = newMetrics(deps.Metrics, k)
 
 	headerBytes := queryHeaderBytes
@@ -142,7 +143,6 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	conn, _ := rc.Conn().(*guardedConn)
 	conn.serves()
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
-	defer r.leave()
 	var full error
 	if !arrives(rc) && string(rc.Path()) != healthPath {
 		full = r.enter()
@@ -159,7 +159,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	default:
 		k.handle(rc, r)
 	}
-	r.leave()
+	r.leave() // what is left of the body is nobody's work
 	if !r.consumed && rc.Request.IsBodyStream() {
 		r.skip(rc)
 	}

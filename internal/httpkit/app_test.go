@@ -291,15 +291,21 @@ func TestBrowsersMaySendFromAnywhere(t *testing.T) {
 	}
 }
 
-func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	app := newApp(t, Config{MaxInFlight: 1})
-	entered, leave := make(chan struct{}), make(chan struct{})
+// slow adds a route /slow that is answered once leave is closed.
+func slow(app *fiber.App) (entered, leave chan struct{}) {
+	entered, leave = make(chan struct{}), make(chan struct{})
 	app.Get("/slow", func(c *fiber.Ctx) error {
 		close(entered)
 		<-leave
 		return c.SendString("done")
 	})
+	return entered, leave
+}
+
+func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{MaxInFlight: 1})
+	entered, leave := slow(app)
 	first := make(chan int, 1)
 	go func() {
 		resp := do(t, app, "GET", "/slow", nil, "")
@@ -326,12 +332,7 @@ func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
 func TestARequestIsInFlightOnceItsBodyIsThere(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{MaxInFlight: 1})
-	entered, leave := make(chan struct{}), make(chan struct{})
-	app.Get("/slow", func(c *fiber.Ctx) error {
-		close(entered)
-		<-leave
-		return c.SendString("done")
-	})
+	entered, leave := slow(app)
 	addr := serve(t, app)
 	post := func(path, body string) int {
 		t.Helper()
@@ -370,14 +371,14 @@ func TestARequestIsInFlightOnceItsBodyIsThere(t *testing.T) {
 	if got := finish(open[0]); got != 200 {
 		t.Errorf("once its body was there: %d", got)
 	}
-	slow := make(chan int, 1)
-	go func() { slow <- do(t, app, "GET", "/slow", nil, "").status }()
+	busy := make(chan int, 1)
+	go func() { busy <- do(t, app, "GET", "/slow", nil, "").status }()
 	<-entered
 	if got := finish(open[1]); got != 503 {
 		t.Errorf("once its body was there, beside as many as there may be: %d", got)
 	}
 	close(leave)
-	if got := <-slow; got != 200 {
+	if got := <-busy; got != 200 {
 		t.Errorf("the other one: %d", got)
 	}
 	if got := post("/echo", "x"); got != 200 {

@@ -174,6 +174,7 @@ func TestAConnectionCountsUntilItsClientHasLeft(t *testing.T) {
 func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{Conns: Conns{Max: 6, MaxPerAddr: 4}})
+	kitOf(app).roomPause = 0
 	leave := make(chan struct{})
 	app.Get("/slow", func(c *fiber.Ctx) error {
 		return SendStream(c, &Stream{ContentType: "text/plain", Write: func(_ context.Context, w io.Writer) error {
@@ -218,12 +219,10 @@ func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 	accepted(6)
 	// A third address has room made for it, until there is nobody with more than it has.
 	for i := range 2 {
-		pause()
 		if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != 200 {
 			t.Errorf("connection %d of another address: %d", i+1, got.status)
 		}
 	}
-	pause()
 	if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != 503 {
 		t.Errorf("a third one, where all have two: %d", got.status)
 	}
@@ -237,11 +236,6 @@ func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 	if body, err := io.ReadAll(resp.Body); err != nil || len(body) != 1<<20 {
 		t.Errorf("an answer was cut off after %d bytes: %v", len(body), err)
 	}
-}
-
-// pause waits until the host may make room again.
-func pause() {
-	<-time.After(2 * roomPause) // nothing can be seen of a time that passes
 }
 
 // A machine that stands still for longer than what is allowed breaks the rate itself,

@@ -90,7 +90,7 @@ func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 // trusted proxies have is counted for nobody, and stays. The lock is held.
 func (l *listener) makeRoom(site netip.Addr) bool {
 	now := time.Now()
-	if now.Sub(l.made) < roomPause {
+	if now.Sub(l.made) < l.kit.roomPause {
 		return false
 	}
 	l.made = now

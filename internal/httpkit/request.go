@@ -82,6 +82,7 @@ func (r *request) leave() {
 }
 
 func (k *kit) end(r *request) {
+	r.leave()
 	r.ctx.finish(context.Canceled)
 	r.ctx = nil
 	r.raw.release()

@@ -66,7 +66,8 @@ func (t *Tally) Run(ctx context.Context) error {
 func (t *Tally) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTries)
 	defer cancel()
-	err, done := error(nil), 0
+	var err error
+	done := 0
 	for done < 2 && ctx.Err() == nil {
 		if err = t.flush(ctx); err == nil {
 			done++

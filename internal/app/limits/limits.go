@@ -37,27 +37,13 @@ const firstSalt = time.Second
 // connection.
 func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool) (*ratelimit.Limiter, lifecycle.Part, error) {
 	deps := ratelimit.Deps{Log: t.Log, Metrics: t.Registry, LeaseFor: max(s.Query.Deadline, s.Ingest.Deadline) + overtime}
-	closeAll := func() error { return nil }
-	checkRedis, runSalts := func(context.Context) error { return nil }, func(context.Context) error { return nil }
-	knowSalt := func(context.Context) {}
+	var with *others
 	if s.Redis.IsSet() {
-		shared, err := redis.Open(s.Redis)
-		if err != nil {
+		var err error
+		if with, err = newOthers(s, t.Log); err != nil {
 			return nil, lifecycle.Part{}, err
 		}
-		db, err := store.New(s.Store)
-		if err != nil {
-			return nil, lifecycle.Part{}, errors.Join(err, shared.Close())
-		}
-		salts := salt.New(db, t.Log, nil)
-		deps.Salt, runSalts = salts.Today, salts.Run
-		knowSalt = func(ctx context.Context) { // so that the first requests are counted together
-			ctx, cancel := context.WithTimeout(ctx, firstSalt)
-			defer cancel()
-			_, _ = salts.At(ctx, time.Now()) // which Run goes on to ask for
-		}
-		deps.Shared, checkRedis = shared, shared.Ping
-		closeAll = func() error { return errors.Join(shared.Close(), db.Close()) }
+		deps.Shared, deps.Salt = with.redis, with.salts.Today
 	}
 	l := ratelimit.New(s.Limits, deps)
 	apart := !s.Redis.IsSet() && !alone && s.Limits.Enabled
@@ -70,12 +56,12 @@ func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alo
 	return l, lifecycle.Part{
 		Name: "limits",
 		Start: func(ctx context.Context) error {
-			// One that is away is no reason not to start; one that will never let us in is.
-			if err := checkRedis(ctx); credential.Refused(err) {
-				return fmt.Errorf("connecting to Redis: %w", err)
+			if with != nil {
+				if err := with.reach(ctx); err != nil {
+					return err
+				}
 			}
 			l.Probe(ctx)
-			knowSalt(ctx)
 			switch {
 			case apart:
 				t.Log.LogAttrs(ctx, slog.LevelWarn, Apart)
@@ -85,11 +71,52 @@ func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alo
 			return nil
 		},
 		Run: func(ctx context.Context) error {
+			if with == nil {
+				return l.Run(ctx)
+			}
 			var salts sync.WaitGroup
-			salts.Go(func() { _ = runSalts(ctx) }) // ends with ctx, and never by itself
+			salts.Go(func() { _ = with.salts.Run(ctx) }) // ends with ctx, and never by itself
 			defer salts.Wait()
 			return l.Run(ctx)
 		},
-		Stop: func(context.Context) error { return closeAll() },
+		Stop: func(context.Context) error {
+			if with == nil {
+				return nil
+			}
+			return errors.Join(with.redis.Close(), with.db.Close())
+		},
 	}, nil
+}
+
+// others is what it takes to count together with other processes: the Redis, and the
+// salts of the metadata store, with which it is told of addresses.
+type others struct {
+	redis *redis.Limits
+	db    *store.Store
+	salts *salt.Salts
+}
+
+// newOthers opens no connection.
+func newOthers(s config.Settings, log *slog.Logger) (*others, error) {
+	shared, err := redis.Open(s.Redis)
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.New(s.Store)
+	if err != nil {
+		return nil, errors.Join(err, shared.Close())
+	}
+	return &others{shared, db, salt.New(db, log, nil)}, nil
+}
+
+// reach asks both, so that the first requests are counted together. One that is away
+// is no reason not to start; one that will never let us in is.
+func (o *others) reach(ctx context.Context) error {
+	if err := o.redis.Ping(ctx); credential.Refused(err) {
+		return fmt.Errorf("connecting to Redis: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstSalt)
+	defer cancel()
+	_, _ = o.salts.At(ctx, time.Now()) // which Run goes on to ask for
+	return nil
 }
