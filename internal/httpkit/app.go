@@ -84,7 +84,8 @@ type kit struct {
 	handler fasthttp.RequestHandler // fiber's
 }
 
-// New returns the fiber app of a host, without routes. It opens nothing.
+// New returns the fiber app of a host, without routes. It opens nothing. The time-outs of
+// its connections are those of guardedConn, not of fasthttp.
 //
 // What every request needs runs around fiber rather than in its chain, because
 // fiber answers some requests itself, such as those with an unknown method.
@@ -117,9 +118,6 @@ func New(cfg Config, deps Deps) *fiber.App {
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true, // JSON comes under any content type
 		ReadBufferSize:               headerBytes,
-		ReadTimeout:                  cfg.Conns.Idle,
-		WriteTimeout:                 cfg.Conns.Write,
-		IdleTimeout:                  cfg.Conns.Idle,
 		DisableStartupMessage:        true,
 		Network:                      "tcp",
 		ErrorHandler: func(c *fiber.Ctx, err error) error {
@@ -127,7 +125,6 @@ func New(cfg Config, deps Deps) *fiber.App {
 			return nil
 		},
 	})
-	app.Use(k.route)
 	server := app.Server()
 	k.handler = server.Handler
 	server.Handler = k.serve
@@ -167,6 +164,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 		rc.SetConnectionClose()
 	}
 	took := time.Since(r.start)
+	conn.answers(r.start.Add(took)) //nolint:errcheck // a connection that cannot take a deadline is closed already
 	status := rc.Response.StatusCode()
 	k.metrics.of(r.route).observe(status, took, len(r.raw.b))
 	if k.cfg.AccessLog {
@@ -190,21 +188,6 @@ func (k *kit) handle(rc *fasthttp.RequestCtx, r *request) {
 		return
 	}
 	k.handler(rc)
-}
-
-// route is fiber's part: it hands the request's context to the handlers and
-// remembers which route took the request.
-func (k *kit) route(c *fiber.Ctx) error {
-	r := requestOf(c.Context())
-	if r == nil {
-		return c.Next()
-	}
-	c.SetUserContext(r.ctx)
-	err := c.Next()
-	if !isNoRoute(err) {
-		r.route = c.Route()
-	}
-	return err
 }
 
 // chunkedBody is what fasthttp says of the length of one.

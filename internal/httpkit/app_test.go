@@ -143,7 +143,7 @@ func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			app := New(Config{}, Deps{Log: slog.New(slog.NewJSONHandler(&log, nil)), Metrics: prometheus.NewRegistry()})
-			app.Get("/", handler)
+			Handle(app, "GET", "/", handler)
 			resp := do(t, app, "GET", "/", nil, "")
 			if resp.status != 500 || strings.Contains(resp.body, "secret") || !strings.Contains(resp.body, "Internal server error") {
 				t.Errorf("answer %d %s", resp.status, resp.body)
@@ -192,7 +192,7 @@ func TestRetryAfterIsTheFaultsOwnElseItsCodes(t *testing.T) {
 		{fault.New(fault.AccessDenied), ""},
 	} {
 		app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-		app.Get("/", func(*fiber.Ctx) error { return tc.err })
+		Handle(app, "GET", "/", func(*fiber.Ctx) error { return tc.err })
 		resp := do(t, app, "GET", "/", nil, "")
 		if got := resp.header.Get("Retry-After"); got != tc.want {
 			t.Errorf("Retry-After of %v = %q, want %q", tc.err, got, tc.want)
@@ -215,7 +215,7 @@ func TestAServerThatIsAwayIsNoFailureOfOurOwn(t *testing.T) {
 	} {
 		app := New(Config{Host: Query, Unavailable: func(err error) bool { return errors.Is(err, away) }},
 			Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-		app.Get("/", func(*fiber.Ctx) error { return tc.err })
+		Handle(app, "GET", "/", func(*fiber.Ctx) error { return tc.err })
 		resp := do(t, app, "GET", "/", nil, "")
 		if after := resp.header.Get("Retry-After"); resp.status != tc.status || after != tc.after {
 			t.Errorf("%v: %d, Retry-After %q, want %d and %q", tc.err, resp.status, after, tc.status, tc.after)
@@ -226,7 +226,7 @@ func TestAServerThatIsAwayIsNoFailureOfOurOwn(t *testing.T) {
 func TestA401NamesTheResourceMetadata(t *testing.T) {
 	t.Parallel()
 	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	app.Get("/", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
+	Handle(app, "GET", "/", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
 	resp := do(t, app, "GET", "/", map[string]string{"X-Forwarded-Proto": "https"}, "")
 	want := `Bearer resource_metadata="https://ingest.example/.well-known/oauth-protected-resource"`
 	if got := resp.header.Get("WWW-Authenticate"); resp.status != 401 || got != want {
@@ -237,7 +237,7 @@ func TestA401NamesTheResourceMetadata(t *testing.T) {
 func TestCredentialPrefersTheKeyHeaderAndReadsBearerTokens(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{})
-	app.Get("/key", func(c *fiber.Ctx) error {
+	Handle(app, "GET", "/key", func(c *fiber.Ctx) error {
 		key := Credential(c)
 		if key == nil {
 			return c.SendString("none")
@@ -294,7 +294,7 @@ func TestBrowsersMaySendFromAnywhere(t *testing.T) {
 // slow adds a route /slow that is answered once leave is closed.
 func slow(app *fiber.App) (entered, leave chan struct{}) {
 	entered, leave = make(chan struct{}), make(chan struct{})
-	app.Get("/slow", func(c *fiber.Ctx) error {
+	Handle(app, "GET", "/slow", func(c *fiber.Ctx) error {
 		close(entered)
 		<-leave
 		return c.SendString("done")
@@ -390,7 +390,7 @@ func TestRequestsAreCountedByRoutePattern(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()
 	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg})
-	app.Get("/things/:id", func(c *fiber.Ctx) error { return c.SendString("x") })
+	Handle(app, "GET", "/things/:id", func(c *fiber.Ctx) error { return c.SendString("x") })
 	do(t, app, "GET", "/things/1", nil, "")
 	do(t, app, "GET", "/things/2", nil, "")
 	do(t, app, "GET", "/nowhere/3", nil, "")
@@ -409,11 +409,11 @@ func TestBytesOfBodiesAreCountedAsTheyWereSentByRoute(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewRegistry()
 	app := New(Config{Host: Ingestion}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg})
-	app.Post("/read", func(c *fiber.Ctx) error {
+	Handle(app, "POST", "/read", func(c *fiber.Ctx) error {
 		_, err := Body(c)
 		return err
 	})
-	app.Post("/unread", func(c *fiber.Ctx) error { return c.SendString("unread") })
+	Handle(app, "POST", "/unread", func(c *fiber.Ctx) error { return c.SendString("unread") })
 	packed := compress(t, "gzip", bytes.Repeat([]byte("x"), 10_000))
 	do(t, app, "POST", "/read", nil, strings.Repeat("x", 1000))
 	do(t, app, "POST", "/read", map[string]string{"Content-Encoding": "gzip"}, string(packed))

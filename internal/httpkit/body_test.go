@@ -205,7 +205,7 @@ func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
 func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
 	t.Parallel()
 	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	app.Post("/size", func(c *fiber.Ctx) error {
+	Handle(app, "POST", "/size", func(c *fiber.Ctx) error {
 		b, err := Body(c)
 		if err != nil {
 			return err
@@ -256,7 +256,7 @@ func TestNothingOfFibersIsNeededAfterTheHandler(t *testing.T) {
 	// handler; the body and credentials are documented not to.
 	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	var kept []*requestContext
-	app.Get("/", func(c *fiber.Ctx) error {
+	Handle(app, "GET", "/", func(c *fiber.Ctx) error {
 		kept = append(kept, requestOf(c.Context()).ctx)
 		return nil
 	})

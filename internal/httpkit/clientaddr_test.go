@@ -93,7 +93,7 @@ func contextFrom(addr string, header ...string) *fasthttp.RequestCtx {
 func TestHandlersSeeTheClientsAddress(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{Proxies: Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
-	app.Get("/addr", func(c *fiber.Ctx) error { return c.SendString(ClientAddr(c).String()) })
+	Handle(app, "GET", "/addr", func(c *fiber.Ctx) error { return c.SendString(ClientAddr(c).String()) })
 	addr := serve(t, app)
 	for header, want := range map[string]string{"": "127.0.0.1", "192.0.2.1": "192.0.2.1", "192.0.2.2": "192.0.2.2"} {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/addr", http.NoBody)

@@ -32,8 +32,9 @@ var errFraming = errors.New("the framing of the body takes too much")
 
 // guardedConn is what fasthttp sees of a connection.
 //
-// It spares fasthttp's three deadlines per request: one that lies less than a
-// step before the one asked for is left as it is.
+// It sets the deadlines that fasthttp would set three times a request, once: when the
+// answer is ready, for its writing and for the next request; and one that lies less than
+// a step before the one asked for is left as it is.
 //
 // It ends a request that arrives too slowly: its header by a deadline from the
 // second read on, since most requests come in one, and its body by a deadline that
@@ -56,6 +57,7 @@ type guardedConn struct {
 
 	read, write time.Time // deadlines in force
 	phase       phase
+	timed       bool      // the deadlines are those of the request that was read last
 	began       time.Time // of the body: its first read
 	arrived     int       // bytes of it
 	expired     bool      // a read met its deadline
@@ -75,10 +77,14 @@ const (
 
 // Read reads from the connection.
 func (c *guardedConn) Read(p []byte) (int, error) {
-	if c.phase == headerDue || c.phase == bodyDue {
+	switch c.phase {
+	case firstBytesDue:
+		c.idle.Store(c.read.UnixNano())
+	case headerDue, bodyDue:
 		if err := c.press(); err != nil {
 			return 0, err
 		}
+	case headerTimed, answerDue:
 	}
 	n, err := c.Conn.Read(p)
 	if err != nil {
@@ -88,7 +94,7 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 	switch {
 	case n == 0:
 	case c.phase == firstBytesDue:
-		c.phase = headerDue
+		c.phase, c.timed = headerDue, false
 		if !c.used.Load() {
 			c.used.Store(true)
 		}
@@ -102,13 +108,26 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 
 // Write writes to the connection. After an answer the next request is awaited.
 func (c *guardedConn) Write(p []byte) (int, error) {
-	c.phase = firstBytesDue
-	if c.streaming {
-		if err := c.SetWriteDeadline(time.Now().Add(c.limits.Write)); err != nil {
+	if c.streaming || !c.timed { // the latter: fasthttp's own answers, to what is no request or asks to go on
+		if err := c.answers(time.Now()); err != nil {
 			return 0, err
 		}
 	}
+	c.phase = firstBytesDue
 	return c.Conn.Write(p)
+}
+
+// answers sets the deadlines of writing an answer from now on, and of the request after
+// it. It may be called on nil.
+func (c *guardedConn) answers(now time.Time) error {
+	if c == nil {
+		return nil
+	}
+	c.timed = true
+	if err := c.SetWriteDeadline(now.Add(c.limits.Write)); err != nil {
+		return err
+	}
+	return c.SetReadDeadline(now.Add(c.limits.Idle))
 }
 
 // serves says that a request has come. It may be called on nil.
@@ -192,9 +211,6 @@ func (c *guardedConn) bodyEnds() {
 // SetReadDeadline sets the deadline of reads, up to a step too early, and
 // not beyond that of a stop.
 func (c *guardedConn) SetReadDeadline(t time.Time) error {
-	if c.phase == firstBytesDue { // the next request is awaited
-		c.idle.Store(t.UnixNano())
-	}
 	if c.inForce(c.read, t) {
 		return nil
 	}

@@ -176,7 +176,7 @@ func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 	app := newApp(t, Config{Conns: Conns{Max: 6, MaxPerAddr: 4}})
 	kitOf(app).roomPause = 0
 	leave := make(chan struct{})
-	app.Get("/slow", func(c *fiber.Ctx) error {
+	Handle(app, "GET", "/slow", func(c *fiber.Ctx) error {
 		return SendStream(c, &Stream{ContentType: "text/plain", Write: func(_ context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, strings.Repeat("a", 1<<20))
 			<-leave
@@ -293,7 +293,7 @@ func TestTheDeadlineBeginsOnceTheBodyIsThere(t *testing.T) {
 	const deadline, part = 100 * time.Millisecond, 20_000
 	app := newApp(t, Config{Deadline: deadline})
 	ends := make(chan [2]time.Time, 1) // the deadline, and when the body was there at the latest
-	app.Post("/slow", func(c *fiber.Ctx) error {
+	Handle(app, "POST", "/slow", func(c *fiber.Ctx) error {
 		if _, err := Body(c); err != nil {
 			return err
 		}

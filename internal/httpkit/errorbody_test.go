@@ -126,7 +126,7 @@ func TestA429SaysInItsHeaderWhenToAskAgain(t *testing.T) {
 	t.Parallel()
 	for _, host := range []Host{Ingestion, Query} {
 		app := New(Config{Host: host}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-		app.Get("/", func(*fiber.Ctx) error {
+		Handle(app, "GET", "/", func(*fiber.Ctx) error {
 			return &fault.Error{Code: fault.RateLimited, RetryAfter: 59_001 * time.Millisecond, Rate: &fault.Rate{Limit: 120, Remaining: 0, Reset: time.UnixMilli(1_790_000_000_123)}}
 		})
 		resp := do(t, app, "GET", "/", nil, "")

@@ -107,14 +107,6 @@ var transport = []struct {
 	{http.StatusBadGateway, fault.Validation, "The request ended early"},
 }
 
-func isNoRoute(err error) bool {
-	if err == nil {
-		return false
-	}
-	fe, ok := errors.AsType[*fiber.Error](err)
-	return ok && (fe.Code == http.StatusNotFound || fe.Code == http.StatusMethodNotAllowed)
-}
-
 // retryAfterSeconds is the Retry-After header, rounded up: who waits as long is
 // never early. 0 means none.
 func (f failure) retryAfterSeconds() int {

@@ -20,7 +20,7 @@ import (
 func newApp(t *testing.T, cfg Config) *fiber.App {
 	t.Helper()
 	app := New(cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	app.Post("/echo", func(c *fiber.Ctx) error {
+	Handle(app, "POST", "/echo", func(c *fiber.Ctx) error {
 		b, err := Body(c)
 		if err != nil {
 			return err
@@ -28,8 +28,8 @@ func newApp(t *testing.T, cfg Config) *fiber.App {
 		_, err = c.Write(b)
 		return err
 	})
-	app.Post("/unread", func(c *fiber.Ctx) error { return c.SendString("unread") })
-	app.Get("/health", func(c *fiber.Ctx) error { return c.SendString("ok") })
+	Handle(app, "POST", "/unread", func(c *fiber.Ctx) error { return c.SendString("unread") })
+	Handle(app, "GET", "/health", func(c *fiber.Ctx) error { return c.SendString("ok") })
 	return app
 }
 

@@ -81,7 +81,7 @@ func TestAStopUnderLoadLosesNoRequest(t *testing.T) {
 	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	kitOf(app).settle = time.Minute // longer than any client here stands still
 	var served, confirmed, told atomic.Int64
-	app.Post("/echo", func(c *fiber.Ctx) error {
+	Handle(app, "POST", "/echo", func(c *fiber.Ctx) error {
 		b, err := Body(c)
 		if err != nil {
 			return err
@@ -139,13 +139,13 @@ func TestAStopWaitsForWhatWasBegunAndServesWhatIsOnItsWay(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(leave) })
 	t.Cleanup(letGo)
-	app.Get("/slow", func(c *fiber.Ctx) error {
+	Handle(app, "GET", "/slow", func(c *fiber.Ctx) error {
 		close(entered)
 		<-leave
 		return c.SendString("done")
 	})
 	kitOf(app).settle = time.Minute
-	app.Get("/quick", func(c *fiber.Ctx) error { return c.SendString("done") })
+	Handle(app, "GET", "/quick", func(c *fiber.Ctx) error { return c.SendString("done") })
 	addr, stop, stopped := startPart(t, app)
 
 	get := func(conn net.Conn, path string) {

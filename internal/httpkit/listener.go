@@ -61,7 +61,8 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 	most := &l.kit.cfg.Conns
 	g := &guardedConn{Conn: c, listener: l, limits: most, site: siteOf(c)}
-	g.idle.Store(time.Now().Add(most.Idle).UnixNano())
+	first := time.Now().Add(most.Idle)
+	g.idle.Store(first.UnixNano())
 	if most.MaxPerAddr == 0 || l.kit.cfg.Proxies.trusts(g.site) {
 		g.site = netip.Addr{}
 	}
@@ -78,8 +79,9 @@ func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 	}
 	l.conns[g] = struct{}{}
 	l.kit.connections.Add(1)
+	g.deadline(first) //nolint:errcheck // a connection that cannot take a deadline is closed already
 	if l.stopping {
-		g.hurry() //nolint:errcheck // a connection that cannot take a deadline is closed already
+		g.hurry() //nolint:errcheck // see above
 	}
 	return g, 0
 }

@@ -18,7 +18,7 @@ func TestABodyIsCompressedWhereItIsWorthIt(t *testing.T) {
 	t.Parallel()
 	small, large := strings.Repeat("x", compressBytes-1), strings.Repeat("x", compressBytes)
 	app := fiber.New()
-	app.Get("/:size", func(c *fiber.Ctx) error {
+	Handle(app, "GET", "/:size", func(c *fiber.Ctx) error {
 		if c.Params("size") == "small" {
 			return Send(c, "text/plain", []byte(small))
 		}

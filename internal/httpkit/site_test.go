@@ -50,7 +50,7 @@ func TestOnlyPagesOfOurOwnMayCallWithACookie(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			app := newApp(t, Config{Host: Query})
-			app.Post("/change", func(c *fiber.Ctx) error { return tc.site.CheckOrigin(c) })
+			Handle(app, "POST", "/change", func(c *fiber.Ctx) error { return tc.site.CheckOrigin(c) })
 			header := map[string]string{}
 			if tc.origin != "" {
 				header["Origin"] = tc.origin
@@ -117,7 +117,7 @@ func TestTheSessionsCookieIsOnlyForThisHostAndNoScript(t *testing.T) {
 		{Site{PublicURL: "http://127.0.0.1:8080"}, "abc", "millrace_session=abc; Path=/; Max-Age=7200; HttpOnly; SameSite=Lax"},
 	} {
 		app := newApp(t, Config{Host: Query, Site: tc.site})
-		app.Post("/in", func(c *fiber.Ctx) error {
+		Handle(app, "POST", "/in", func(c *fiber.Ctx) error {
 			tc.site.SetSession(c, tc.token, 2*time.Hour)
 			return c.SendString(tc.site.SessionToken(c))
 		})
@@ -131,7 +131,7 @@ func TestTheSessionsCookieIsOnlyForThisHostAndNoScript(t *testing.T) {
 func TestTheChallengeNamesThePublicAddress(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{Host: Query, Site: Site{PublicURL: api}})
-	app.Get("/closed", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
+	Handle(app, "GET", "/closed", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
 	got := do(t, app, http.MethodGet, "/closed", nil, "").header.Get("WWW-Authenticate")
 	if want := `Bearer resource_metadata="` + api + `/.well-known/oauth-protected-resource"`; got != want {
 		t.Errorf("WWW-Authenticate: %s, want %s", got, want)

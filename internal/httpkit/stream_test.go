@@ -26,7 +26,7 @@ import (
 // streaming returns an app that answers GET /stream with s.
 func streaming(cfg Config, s func() *Stream) *fiber.App {
 	app := New(cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	app.Get("/stream", func(c *fiber.Ctx) error { return SendStream(c, s()) })
+	Handle(app, "GET", "/stream", func(c *fiber.Ctx) error { return SendStream(c, s()) })
 	return app
 }
 

@@ -55,6 +55,7 @@ func Mount(app *fiber.App, doc *Document, resources []Resource, deps Deps) {
 			e.path = Path(e.resource.Name, e.operation.Name)
 			adapter.Handle(doc.api.Paths[e.path].Post, func(hc huma.Context) {
 				c := humafiber.Unwrap(hc)
+				httpkit.Enter(c)
 				if err := e.serve(c); err != nil {
 					// The adapter has no way to return an error; this is where fiber
 					// would take it.
