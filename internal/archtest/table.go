@@ -52,7 +52,7 @@ var edges = map[string][]string{
 	"internal/quota":     {"internal/audit"},
 	"internal/erasure":   {"internal/audit", "internal/website"},
 	"internal/session":   {"internal/audit", "internal/org"},
-	"internal/auth":      {"internal/apikey", "internal/org", "internal/ratelimit", "internal/website"},
+	"internal/auth":      {"internal/apikey", "internal/audit", "internal/org", "internal/ratelimit", "internal/website"},
 	"internal/ingest":    {"internal/auth", "internal/enrich", "internal/ratelimit", "internal/tally", "internal/website"},
 	"internal/analytics": {"internal/website"},
 	// Paths are judged and masked by the website's settings.

@@ -40,6 +40,7 @@ type By struct {
 	IP        string // of the client; empty for the operator's command
 	UserAgent string // at most MaxUserAgent bytes
 	RequestID string
+	Grant     *Grant // nil for who needs none, such as the operator; it is not kept
 }
 
 // ByOperator is somebody at the millrace command; name is the account on the

@@ -28,9 +28,11 @@ func ParseRole(text string) (Role, error) {
 	return "", fault.Invalid("role", "invalid_value", "role must be owner, admin, editor or viewer")
 }
 
-// Invites reports whether a member of the role may invite others, so that the
-// invitations of one who may not any more are withdrawn.
-func (r Role) Invites() bool { return r == RoleOwner || r == RoleAdmin }
+// Invites reports whether a member of the role may invite somebody to be one of another
+// role. Invitations that their inviter could not issue any more are void.
+func (r Role) Invites(other Role) bool {
+	return (r == RoleOwner || r == RoleAdmin) && MayChange(r, "", other) == nil
+}
 
 // MayChange says whether a member of the role actor may turn one of the role from
 // into one of the role to; an empty from stands for somebody who comes, an empty

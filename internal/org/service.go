@@ -30,13 +30,14 @@ type Store interface {
 // Invitations keeps invitations.
 type Invitations interface {
 	// CreateInvitation keeps an invitation in the place of an earlier one of the
-	// same address.
-	CreateInvitation(ctx context.Context, by audit.By, i *Invitation) error
+	// same address, where check, which is told the role that the earlier one offers,
+	// agrees.
+	CreateInvitation(ctx context.Context, by audit.By, i *Invitation, check func(earlier Role) error) error
 	ListInvitations(ctx context.Context, organizationID, after string, limit int, now time.Time) ([]Invitation, error)
 	RevokeInvitation(ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role Role) error) error
 	// AcceptInvitation gives the user the place that an invitation offers, and
-	// uses it up. An invitation that is past or meant for another address is
-	// ErrInvitationNotFound.
+	// uses it up. An invitation that is past or meant for another address, or whose
+	// inviter could not issue it any more, is ErrInvitationNotFound.
 	AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*Place, error)
 }
 
@@ -111,7 +112,8 @@ func (s *Service) Leave(ctx context.Context, by audit.By, organizationID, userID
 // mail can be sent the token is returned, for the inviter to pass on; otherwise
 // it is empty, so that accepting shows that the address is one's own. An earlier
 // invitation of the address ends. It returns ErrMemberExists,
-// ErrTooManyInvitations or a fault.
+// ErrTooManyInvitations or a fault: Forbidden where the inviter might not revoke
+// the earlier one.
 func (s *Service) Invite(ctx context.Context, by audit.By, actor Role, organizationID, email string, role Role) (i *Invitation, text string, err error) {
 	if err := MayChange(actor, "", role); err != nil {
 		return nil, "", err
@@ -124,7 +126,8 @@ func (s *Service) Invite(ctx context.Context, by audit.By, actor Role, organizat
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.deps.Invitations.CreateInvitation(ctx, by, i); err != nil {
+	replaces := func(earlier Role) error { return MayChange(actor, "", earlier) }
+	if err := s.deps.Invitations.CreateInvitation(ctx, by, i, replaces); err != nil {
 		return nil, "", err
 	}
 	if s.deps.Mail == nil {

@@ -480,7 +480,7 @@ func TestWhoMaySignUpIsASetting(t *testing.T) {
 			}
 			i, text, err := org.NewInvitation(places[0].OrganizationID, invited, org.RoleEditor, w.ann.ID, w.clock())
 			if err == nil {
-				err = w.db.CreateInvitation(t.Context(), audit.BySystem(), i)
+				err = w.db.CreateInvitation(t.Context(), audit.BySystem(), i, func(org.Role) error { return nil })
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -58,7 +58,7 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 // Remember adds an entry about something that changed nothing in the store, such as
 // an export. What did is remembered by Record, next to the change.
 func (s *Store) Remember(ctx context.Context, e audit.Entry) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error { return tx.Record(ctx, e) })
+	return s.Change(ctx, e.By, func(ctx context.Context, tx *Store) error { return tx.Record(ctx, e) })
 }
 
 func (r *auditRow) entry() (audit.Entry, error) {

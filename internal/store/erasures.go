@@ -86,7 +86,7 @@ func parseStone(text string) (s erasure.Stone, err error) {
 
 // CreateErasure adds an erasure, and who asked for it to the audit.
 func (s *Store) CreateErasure(ctx context.Context, e *erasure.Erasure, by audit.By) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		row, err := newErasureRow(e)
 		if err != nil {
 			return fmt.Errorf("writing down erasure %s: %w", e.ID, err)

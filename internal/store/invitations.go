@@ -37,11 +37,12 @@ func (r *invitationRow) invitation() *org.Invitation {
 }
 
 // CreateInvitation keeps an invitation in the place of an earlier one of the same
-// address. It returns org.ErrMemberExists for the address of a member,
+// address, where check, which is told what role that one offers, agrees. It returns the
+// error of check, org.ErrMemberExists for the address of a member,
 // org.ErrTooManyInvitations, and org.ErrNotFound for an organization that does
 // not exist.
-func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invitation) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invitation, check func(earlier org.Role) error) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockOrganization(ctx, i.OrganizationID, org.ErrNotFound); err != nil {
 			return err
 		}
@@ -52,6 +53,9 @@ func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invita
 		}
 		if members > 0 {
 			return org.ErrMemberExists
+		}
+		if err := tx.mayReplace(ctx, i, check); err != nil {
+			return err
 		}
 		// Those that are past make room too.
 		if _, err := tx.write.NewDelete().Model((*invitationRow)(nil)).Where("organization_id = ?", i.OrganizationID).
@@ -76,6 +80,18 @@ func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invita
 	})
 }
 
+// mayReplace asks check of an open invitation of the same address.
+func (s *Store) mayReplace(ctx context.Context, i *org.Invitation, check func(earlier org.Role) error) error {
+	earlier, err := s.invitationWhere(ctx, "i.organization_id = ? AND i.email = ? AND i.expires_at > ?", i.OrganizationID, i.Email, at(i.CreatedAt))
+	if errors.Is(err, org.ErrInvitationNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return check(earlier.Role)
+}
+
 // ListInvitations returns at most limit open invitations of an organization in
 // the order of their ids, those after the given one.
 func (s *Store) ListInvitations(ctx context.Context, organizationID, after string, limit int, now time.Time) ([]org.Invitation, error) {
@@ -96,7 +112,7 @@ func (s *Store) ListInvitations(ctx context.Context, organizationID, after strin
 // RevokeInvitation withdraws an invitation where check, which is told the role it
 // offers, agrees. It returns the error of check and org.ErrInvitationNotFound.
 func (s *Store) RevokeInvitation(ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role org.Role) error) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		i, err := tx.invitationWhere(ctx, "i.organization_id = ? AND i.id = ? AND i.expires_at > ?", organizationID, id, at(now))
 		if err != nil {
 			return err
@@ -113,11 +129,12 @@ func (s *Store) RevokeInvitation(ctx context.Context, by audit.By, organizationI
 
 // AcceptInvitation gives a user the place that an invitation for their address
 // offers, and uses it up: of two who accept at once, one is told
-// org.ErrInvitationNotFound, as with any other token. It also returns the errors
+// org.ErrInvitationNotFound, as with any other token and with one whose inviter could
+// not issue it any more. It also returns the errors
 // of AddMember and org.ErrUserNotFound.
 func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*org.Place, error) {
 	var place *org.Place
-	err := s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
 		if err != nil {
 			return err
@@ -142,6 +159,9 @@ func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Ha
 }
 
 func (s *Store) accept(ctx context.Context, by audit.By, i *org.Invitation, u *org.User, now time.Time) error {
+	if err := s.stillOffered(ctx, i); err != nil {
+		return err
+	}
 	if err := s.useUp(ctx, i); err != nil {
 		return err
 	}
@@ -149,6 +169,24 @@ func (s *Store) accept(ctx context.Context, by audit.By, i *org.Invitation, u *o
 		return err
 	}
 	return s.AddMember(ctx, by, &org.Member{OrganizationID: i.OrganizationID, UserID: u.ID, Role: i.Role, CreatedAt: now})
+}
+
+// stillOffered returns org.ErrInvitationNotFound for an invitation that its inviter could
+// not issue any more. Until the transaction ends nobody's role changes.
+func (s *Store) stillOffered(ctx context.Context, i *org.Invitation) error {
+	if err := s.lockOrganization(ctx, i.OrganizationID, org.ErrInvitationNotFound); err != nil || i.InvitedBy == "" {
+		return err
+	}
+	inviter, err := s.person(ctx, i.OrganizationID, i.InvitedBy)
+	switch {
+	case errors.Is(err, org.ErrMemberNotFound):
+		return org.ErrInvitationNotFound
+	case err != nil:
+		return err
+	case !inviter.Role.Invites(i.Role):
+		return org.ErrInvitationNotFound
+	}
+	return nil
 }
 
 // useUp removes an invitation, unless somebody else was faster.

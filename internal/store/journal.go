@@ -45,12 +45,19 @@ type outboxRow struct {
 	CreatedAt      instant `bun:"created_at"`
 }
 
-var errNoTransaction = errors.New("a change and its journal belong into one transaction")
+var (
+	errNoTransaction = errors.New("a change and its journal belong into one transaction")
+	errNotJudged     = errors.New("a change in a caller's name belongs into Change")
+)
 
-// Record remembers a change. It works only inside InTx, next to the change.
+// Record remembers a change. It works only inside InTx, next to the change, and inside
+// Change for a caller whose grant may have ended.
 func (s *Store) Record(ctx context.Context, e audit.Entry) error {
-	if !s.inTx() {
+	switch {
+	case !s.inTx():
 		return errNoTransaction
+	case e.By.Grant != nil && !s.judged:
+		return errNotJudged
 	}
 	changes := []byte("{}")
 	if len(e.Changes) > 0 {

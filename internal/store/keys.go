@@ -95,7 +95,7 @@ func allowed(texts []string) ([]netip.Prefix, error) {
 // for an organization that does not exist, and website.ErrNotFound when the key
 // is limited to a website that is not the organization's.
 func (s *Store) CreateKey(ctx context.Context, k *apikey.Key, by audit.By) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if k.WebsiteID != "" {
 			w, err := tx.WebsiteByID(ctx, k.WebsiteID)
 			if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) CreateKey(ctx context.Context, k *apikey.Key, by audit.By) error
 // not at was.Version any more is apikey.ErrChanged, and nothing is written. When
 // it was last used is not touched.
 func (s *Store) SaveKey(ctx context.Context, action apikey.Action, was, is *apikey.Key, by audit.By) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		res, err := tx.write.NewUpdate().Model(newKeyRow(is)).
 			ExcludeColumn("id", "organization_id", "website_id", "created_at", "created_by", "last_used_at").
 			Where("id = ?", was.ID).Where("version = ?", was.Version).Exec(ctx)

@@ -44,7 +44,7 @@ func (r *personRow) person() org.Person {
 // has org.MaxPlaces, and org.ErrNotFound when the organization or the user does
 // not exist.
 func (s *Store) AddMember(ctx context.Context, by audit.By, m *org.Member) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		places, err := tx.write.NewSelect().Model((*memberRow)(nil)).Where("m.user_id = ?", m.UserID).Count(ctx)
 		if err != nil {
 			return fmt.Errorf("counting the places of user %s: %w", m.UserID, err)
@@ -108,7 +108,7 @@ func (s *Store) ListPlaces(ctx context.Context, userID string) ([]org.Place, err
 // else is an owner.
 func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID string, role org.Role, now time.Time, check func(from org.Role) error) (*org.Person, error) {
 	var p *org.Person
-	err := s.InTx(ctx, func(ctx context.Context, tx *Store) (err error) {
+	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) (err error) {
 		if p, err = tx.memberToChange(ctx, organizationID, userID, check); err != nil || p.Role == role {
 			return err
 		}
@@ -132,7 +132,7 @@ func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID
 // RemoveMember takes a user's place in an organization away, with the errors of
 // SetRole.
 func (s *Store) RemoveMember(ctx context.Context, by audit.By, organizationID, userID string, now time.Time, check func(from org.Role) error) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		p, err := tx.memberToChange(ctx, organizationID, userID, check)
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *Store) memberToChange(ctx context.Context, organizationID, userID strin
 }
 
 // afterPowerLost sees to what hangs on a role that a member had: an owner is
-// left, and the invitations of one who may not invite any more end.
+// left, and the invitations that the member could not issue any more end.
 func (s *Store) afterPowerLost(ctx context.Context, organizationID, userID string, from, to org.Role) error {
 	if from == org.RoleOwner {
 		owners, err := s.write.NewSelect().Model((*memberRow)(nil)).
@@ -175,11 +175,23 @@ func (s *Store) afterPowerLost(ctx context.Context, organizationID, userID strin
 			return org.ErrLastOwner
 		}
 	}
-	if to.Invites() {
+	return s.voidInvitations(ctx, organizationID, userID, to)
+}
+
+// voidInvitations ends those invitations of a member that one of the role could not
+// issue.
+func (s *Store) voidInvitations(ctx context.Context, organizationID, userID string, role org.Role) error {
+	var beyond []string
+	for _, offered := range org.Roles {
+		if !role.Invites(offered) {
+			beyond = append(beyond, string(offered))
+		}
+	}
+	if len(beyond) == 0 {
 		return nil
 	}
-	if _, err := s.write.NewDelete().Model((*invitationRow)(nil)).
-		Where("organization_id = ?", organizationID).Where("invited_by = ?", userID).Exec(ctx); err != nil {
+	if _, err := s.write.NewDelete().Model((*invitationRow)(nil)).Where("organization_id = ?", organizationID).
+		Where("invited_by = ?", userID).Where("role IN (?)", bun.List(beyond)).Exec(ctx); err != nil {
 		return fmt.Errorf("withdrawing the invitations of member %s: %w", userID, err)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (r *organizationRow) organization() *org.Organization {
 
 // CreateOrganization adds an organization. A slug in use is org.ErrSlugTaken.
 func (s *Store) CreateOrganization(ctx context.Context, by audit.By, o *org.Organization) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		_, err := tx.write.NewInsert().Model(newOrganizationRow(o)).Exec(ctx)
 		switch {
 		case tx.dialect.violation(err) == uniqueViolation:
@@ -95,7 +95,7 @@ func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, err
 // change comes in between.
 func (s *Store) UpdateOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*org.Organization) error) (*org.Organization, error) {
 	var o *org.Organization
-	err := s.InTx(ctx, func(ctx context.Context, tx *Store) (err error) {
+	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) (err error) {
 		if o, err = tx.OrganizationByID(ctx, id); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (s *Store) keepOrganization(ctx context.Context, by audit.By, o *org.Organi
 // websites and keys stay, without an organization: events for them and calls with
 // them are refused. A missing one is org.ErrNotFound.
 func (s *Store) DeleteOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		o, err := tx.OrganizationByID(ctx, id)
 		if err != nil {
 			return err

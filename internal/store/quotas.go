@@ -97,18 +97,20 @@ func quotaless(err error) error {
 // it. It decides nothing: whoever counts does.
 func (s *Store) SetQuota(ctx context.Context, by audit.By, organizationID string, events int64, now time.Time) (*quota.Quota, error) {
 	var q *quota.Quota
-	err := s.changeQuota(ctx, organizationID, func(ctx context.Context, tx *Store, found *quota.Quota) error {
-		q = found
-		changes := audit.Diff(ownQuota(q.Own), ownQuota(events))
-		if len(changes) == 0 {
-			return nil
-		}
-		q.Own = events
-		o, err := tx.OrganizationByID(ctx, organizationID)
-		if err != nil {
-			return err
-		}
-		return tx.Record(ctx, audit.New(by, o.ID, "organization", "updated", now).Of(o.ID, o.Name).With(changes))
+	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
+		return tx.changeQuota(ctx, organizationID, func(ctx context.Context, tx *Store, found *quota.Quota) error {
+			q = found
+			changes := audit.Diff(ownQuota(q.Own), ownQuota(events))
+			if len(changes) == 0 {
+				return nil
+			}
+			q.Own = events
+			o, err := tx.OrganizationByID(ctx, organizationID)
+			if err != nil {
+				return err
+			}
+			return tx.Record(ctx, audit.New(by, o.ID, "organization", "updated", now).Of(o.ID, o.Name).With(changes))
+		})
 	})
 	return q, err
 }

@@ -41,7 +41,7 @@ func (r *sessionRow) session() session.Session {
 // session.MaxSessions. It is session.ErrPasswordChanged when the user's password
 // is not any more that of u.
 func (s *Store) CreateSession(ctx context.Context, by audit.By, u *org.User, next *session.Session) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockUser(ctx, u.ID, u.PasswordHash); err != nil {
 			return err
 		}
@@ -142,12 +142,16 @@ func (s *Store) EndSessions(ctx context.Context, by audit.By, userID, except str
 }
 
 func (s *Store) endSessions(ctx context.Context, by audit.By, userID string, now time.Time, which func(*bun.DeleteQuery) *bun.DeleteQuery) (ended int, err error) {
-	err = s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	err = s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
 		if errors.Is(err, org.ErrUserNotFound) {
 			return nil
 		}
 		if err != nil {
+			return err
+		}
+		// A change that rests on one of them is made whole before it ends.
+		if err := tx.touch(ctx, (*userRow)(nil), userID); err != nil {
 			return err
 		}
 		var ids []string

@@ -47,6 +47,7 @@ type Store struct {
 	dialect     dialect
 	opts        Options
 	log         *slog.Logger // of waits
+	judged      bool         // in a transaction: whether its caller may change something was asked
 }
 
 // dialect is what differs between the two databases beyond what bun covers.

@@ -35,7 +35,7 @@ func (r *userRow) user() *org.User {
 
 // CreateUser adds a user. An address in use is org.ErrEmailTaken.
 func (s *Store) CreateUser(ctx context.Context, by audit.By, u *org.User) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		row := userRow{
 			ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash,
 			CreatedAt: at(u.CreatedAt), PasswordChangedAt: at(u.PasswordChangedAt),
@@ -94,7 +94,7 @@ func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]*org.
 
 // CreateAccount adds a user who begins alone in a new organization, as its owner.
 func (s *Store) CreateAccount(ctx context.Context, by audit.By, u *org.User, o *org.Organization) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.CreateUser(ctx, by, u); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Store) CreateAccount(ctx context.Context, by audit.By, u *org.User, o *
 // CreateInvited adds a user by an invitation for their address. Any other token
 // is org.ErrInvitationNotFound.
 func (s *Store) CreateInvited(ctx context.Context, by audit.By, u *org.User, hash token.Hash) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		// The invitation first: without a good one nobody learns whether the address
 		// has an account.
 		i, err := tx.invitationFor(ctx, hash, u.Email, u.CreatedAt)
@@ -133,7 +133,7 @@ type resetRow struct {
 // CreateReset keeps the hash of a token with which a user may set a new password
 // until r.ExpiresAt. It is org.ErrUserNotFound for a user who does not exist.
 func (s *Store) CreateReset(ctx context.Context, by audit.By, r *session.Reset) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, r.UserID)
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func (s *Store) ResetUser(ctx context.Context, hash token.Hash, now time.Time) (
 // the user's sessions and all permissions, this one among them: of two who use it
 // at once, one is told session.ErrResetNotFound.
 func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.ResetUser(ctx, hash, now)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash,
 // begins next, unless that is nil. It returns org.ErrUserNotFound, and
 // session.ErrPasswordChanged when the hash is not was any more.
 func (s *Store) SetPassword(ctx context.Context, by audit.By, userID, was, passwordHash string, now time.Time, next *session.Session) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
 		if err != nil {
 			return err

@@ -118,7 +118,7 @@ var settingColumns = []string{"settings", "allowed_origins", "allowed_ips", "ano
 // website.ErrDomainTaken when another one of the organization has the domain, and
 // org.ErrNotFound for an organization that does not exist.
 func (s *Store) CreateWebsite(ctx context.Context, w *website.Website, by audit.By) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.domainFree(ctx, w); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *Store) CreateWebsite(ctx context.Context, w *website.Website, by audit.
 // that is not at was.Version any more is website.ErrChanged, and nothing is
 // written; other errors are those of CreateWebsite.
 func (s *Store) SaveWebsite(ctx context.Context, action website.Action, was, is *website.Website, by audit.By) error {
-	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.domainFree(ctx, is); err != nil {
 			return err
 		}

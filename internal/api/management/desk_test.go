@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -24,6 +25,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/store/storetest"
 	"github.com/millrace/millrace/internal/website"
@@ -52,6 +54,9 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, db: db}
 	t.Cleanup(func() { db.Close() })
 	d.own, d.other = d.organization("Own"), d.organization("Other")
+	for _, token := range []string{"owner", "admin", "editor", "viewer", "stranger"} {
+		d.settle(token)
+	}
 	d.access = auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: db, Websites: db})
 	t.Cleanup(d.access.Close)
 	websites := website.NewService(db, nil)
@@ -83,10 +88,30 @@ func (d *desk) organization(name string) *org.Organization {
 	return o
 }
 
+// settle keeps the person of a token, their place and their session.
+func (d *desk) settle(token string) {
+	d.t.Helper()
+	id, u, places, err := d.SignedIn(d.t.Context(), token)
+	if err == nil {
+		err = d.db.CreateUser(d.t.Context(), audit.BySystem(), u)
+	}
+	if err == nil {
+		err = d.db.AddMember(d.t.Context(), audit.BySystem(), &places[0])
+	}
+	if err == nil {
+		err = d.db.CreateSession(d.t.Context(), audit.BySystem(), u, &session.Session{
+			ID: id, UserID: u.ID, Hash: sha256.Sum256([]byte(id)), CreatedAt: time.Now(), SeenAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+		})
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // SignedIn implements auth.Sessions.
 func (d *desk) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
-	user := &org.User{ID: "usr_" + token, Email: token + "@example.com"}
-	place := org.Member{OrganizationID: d.own.ID, UserID: user.ID, Role: org.Role(token)}
+	user := &org.User{ID: "usr_" + token, Email: token + "@example.com", Name: token, PasswordHash: "none", CreatedAt: time.Now(), PasswordChangedAt: time.Now()}
+	place := org.Member{OrganizationID: d.own.ID, UserID: user.ID, Role: org.Role(token), CreatedAt: time.Now()}
 	switch token {
 	case "owner", "admin", "editor", "viewer":
 	case "stranger":
@@ -94,7 +119,7 @@ func (d *desk) SignedIn(_ context.Context, token string) (string, *org.User, []o
 	default:
 		return "", nil, nil, fault.New(fault.AuthRequired)
 	}
-	return "ses_1", user, []org.Member{place}, nil
+	return "ses_" + token, user, []org.Member{place}, nil
 }
 
 // reply is an answer.

@@ -66,13 +66,16 @@ func Mount(app *fiber.App, doc *Document, resources []Resource, deps Deps) {
 	}
 }
 
-// serve does one call: who, may they, how often, what, do it, answer.
+// serve does one call: the body, who calls, how often, the body's syntax, may they, the
+// input, do it, answer. The body comes first: it may take a minute to arrive, and who was
+// signed out meanwhile calls no more.
 func (e *endpoint) serve(c *fiber.Ctx) error {
-	caller, err := e.deps.Gate.Identify(c)
+	body, err := httpkit.Body(c)
 	if err != nil {
 		return err
 	}
-	if err := e.mayTry(c, caller); err != nil {
+	caller, err := e.identify(c)
+	if err != nil {
 		return err
 	}
 	lease, err := Admit(c, e.deps.Limits, caller, e.operation.Limit)
@@ -86,10 +89,6 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 			ended()
 		}
 	}()
-	body, err := httpkit.Body(c)
-	if err != nil {
-		return err
-	}
 	object, err := decode(body)
 	if err != nil {
 		return err
@@ -151,21 +150,29 @@ func (e *endpoint) note(ctx context.Context, err error) {
 	}
 }
 
-// mayTry refuses, before a body is read, whom no body could admit.
-func (e *endpoint) mayTry(c *fiber.Ctx, caller *Caller) error {
+// identify finds out who calls; nobody may where a credential is needed.
+func (e *endpoint) identify(c *fiber.Ctx) (*Caller, error) {
+	caller, err := e.deps.Gate.Identify(c)
 	switch {
-	case caller.Principal.Kind == auth.KindSession:
-		return nil // the body may name the organization
-	case e.operation.Class == auth.Public && caller.Principal.Kind == auth.KindAnonymous:
+	case err != nil:
+		return nil, err
+	case caller.Principal.Kind != auth.KindAnonymous:
+		return caller, nil
+	case e.operation.Class == auth.Public:
 		// Another site's page must not sign its visitors in as somebody else.
-		return e.deps.Gate.Site.CheckOrigin(c)
+		return caller, e.deps.Gate.Site.CheckOrigin(c)
 	default:
-		return auth.Admit(caller.Principal, e.operation.Class)
+		return nil, fault.New(fault.AuthRequired)
 	}
 }
 
 // call puts the caller into the organization that the body names.
 func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*Call, error) {
+	if caller.Principal.Kind != auth.KindSession { // whom no organization could admit learns nothing of any
+		if err := auth.Admit(caller.Principal, e.operation.Class); err != nil {
+			return nil, err
+		}
+	}
 	p, err := caller.enter(e.operation.Class, object["organizationId"])
 	if errors.Is(err, org.ErrNotFound) {
 		return nil, &fault.Error{Code: fault.NotFound, Message: "Organization not found", Err: err}
@@ -181,6 +188,7 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c), SessionToken: caller.Token,
 	}
 	call.By = audit.By{Actor: actorOf(p), UserAgent: c.Get(fiber.HeaderUserAgent), RequestID: call.RequestID}
+	call.By.Grant = auth.Grant(p, e.operation.Class, httpkit.Credential(c), call.Client)
 	if call.Client.IsValid() {
 		call.By.IP = call.Client.String()
 	}

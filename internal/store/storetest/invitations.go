@@ -16,12 +16,13 @@ import (
 )
 
 var invitationTests = map[string]func(*testing.T, *Fixture){
-	"the invitations of one who may not invite any more end": func(t *testing.T, f *Fixture) {
+	"the invitations that their inviter could not issue any more end": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		f.member(o.ID, "usr_a", org.RoleOwner)
 		f.member(o.ID, "usr_b", org.RoleOwner)
-		f.invite(o.ID, "x@example.com", org.RoleViewer, "usr_b")
-		f.invite(o.ID, "y@example.com", org.RoleViewer, "usr_a")
+		f.invite(o.ID, "x@example.com", org.RoleAdmin, "usr_b")
+		f.invite(o.ID, "z@example.com", org.RoleOwner, "usr_b")
+		f.invite(o.ID, "y@example.com", org.RoleOwner, "usr_a")
 		for _, step := range []struct {
 			role org.Role
 			want int
@@ -39,6 +40,47 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		}
 		if n := f.count("invitations"); n != 1 {
 			t.Errorf("after the removal: %d invitations are left, want 1", n)
+		}
+	},
+	"an invitation that its inviter could not issue any more is not accepted": func(t *testing.T, f *Fixture) {
+		s, o := f.Store(), f.Organization()
+		f.member(o.ID, "usr_a", org.RoleAdmin)
+		f.User("usr_x", "x@example.com")
+		for name, inviter := range map[string]string{"an admin": "usr_a", "one who has left": "usr_x"} {
+			i := f.invite(o.ID, "x@example.com", org.RoleOwner, inviter) // as one did who had the role
+			if _, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_x", Start); !errors.Is(err, org.ErrInvitationNotFound) {
+				t.Errorf("an owner's place that %s offers: %v, want %v", name, err, org.ErrInvitationNotFound)
+			}
+		}
+		i := f.invite(o.ID, "x@example.com", org.RoleEditor, "usr_a")
+		if _, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_x", Start); err != nil {
+			t.Errorf("what an admin may offer: %v", err)
+		}
+	},
+	"an invitation is not replaced by who might not revoke it": func(t *testing.T, f *Fixture) {
+		s, o := f.Store(), f.Organization()
+		first := f.invite(o.ID, "x@example.com", org.RoleOwner, "")
+		errRole := errors.New("no")
+		next, _, err := org.NewInvitation(o.ID, "x@example.com", org.RoleViewer, "", Start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.CreateInvitation(t.Context(), somebody, next, func(earlier org.Role) error {
+			if earlier != org.RoleOwner {
+				t.Errorf("the earlier one offers %q", earlier)
+			}
+			return errRole
+		})
+		if !errors.Is(err, errRole) {
+			t.Errorf("CreateInvitation() = %v, want %v", err, errRole)
+		}
+		if all, err := s.ListInvitations(t.Context(), o.ID, "", 10, Start); err != nil || len(all) != 1 || all[0].ID != first.ID {
+			t.Errorf("the invitations are %v, %v", all, err)
+		}
+		f.Clock.Set(first.ExpiresAt)
+		next.CreatedAt = first.ExpiresAt // one that is past stands in nobody's way
+		if err := s.CreateInvitation(t.Context(), somebody, next, func(org.Role) error { return errRole }); err != nil {
+			t.Error(err)
 		}
 	},
 	"an invitation is read back, page by page, and replaced by the next one": func(t *testing.T, f *Fixture) {
@@ -111,7 +153,7 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		f.member(o.ID, "usr_a", org.RoleOwner)
 		i, _, err := org.NewInvitation(o.ID, "usr_a@example.com", org.RoleViewer, "", Start)
 		if err == nil {
-			err = s.CreateInvitation(t.Context(), somebody, i)
+			err = s.CreateInvitation(t.Context(), somebody, i, anyRole)
 		}
 		if !errors.Is(err, org.ErrMemberExists) {
 			t.Errorf("inviting a member: %v, want %v", err, org.ErrMemberExists)
@@ -124,7 +166,7 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			if err != nil {
 				return err
 			}
-			return s.CreateInvitation(t.Context(), somebody, i)
+			return s.CreateInvitation(t.Context(), somebody, i, anyRole)
 		}
 		for _, step := range []struct {
 			email string
@@ -141,7 +183,7 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		}
 		missing, _, err := org.NewInvitation("org_none", "y@example.com", org.RoleViewer, "", Start)
 		if err == nil {
-			err = s.CreateInvitation(t.Context(), somebody, missing)
+			err = s.CreateInvitation(t.Context(), somebody, missing, anyRole)
 		}
 		if !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("inviting into no organization: %v, want %v", err, org.ErrNotFound)

@@ -38,7 +38,7 @@ func (f *Fixture) invite(organizationID, email string, role org.Role, by string)
 	f.tb.Helper()
 	i, _, err := org.NewInvitation(organizationID, email, role, by, f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateInvitation(f.tb.Context(), somebody, i)
+		err = f.Store().CreateInvitation(f.tb.Context(), somebody, i, anyRole)
 	}
 	if err != nil {
 		f.tb.Fatal(err)

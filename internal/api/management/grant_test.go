@@ -1,0 +1,223 @@
+package management_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// halfSent is a request of which the last byte is still to come.
+type halfSent struct {
+	conn net.Conn
+	last byte
+}
+
+// serve serves the desk's app and returns its address.
+func (d *desk) serve() string {
+	d.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- d.app.Listener(l) }()
+	d.t.Cleanup(func() {
+		if err := errors.Join(d.app.Shutdown(), <-served); err != nil {
+			d.t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// begin sends a call as who but for its last byte. The body is longer than what is read
+// before a handler runs, and the host has the header by then: it has asked for the body.
+func (d *desk) begin(addr, who, operation, body string) *halfSent {
+	d.t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		d.t.Fatal(err)
+	}
+	body = body[:len(body)-1] + strings.Repeat(" ", 64<<10) + body[len(body)-1:]
+	credential := "Cookie: millrace_session=" + who
+	if len(who) > 43 {
+		credential = "X-Api-Key: " + who
+	}
+	_, err = fmt.Fprintf(conn, "POST /rpc/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		operation, credential, len(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	line, err := bufio.NewReader(io.LimitReader(conn, int64(len("HTTP/1.1 100 Continue\r\n\r\n")))).ReadString('\n')
+	if err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+		d.t.Fatalf("%q, %v", line, err)
+	}
+	if _, err := io.WriteString(conn, body[:len(body)-1]); err != nil {
+		d.t.Fatal(err)
+	}
+	return &halfSent{conn, body[len(body)-1]}
+}
+
+// finish sends the last byte and returns the status.
+func (h *halfSent) finish(t *testing.T) int {
+	t.Helper()
+	if _, err := h.conn.Write([]byte{h.last}); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(h.conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestWhoIsRevokedWhileTheirRequestIsHalfSentChangesNothing(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	addr := d.serve()
+	ann := d.signUp("ann", "")
+	in := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, more) }
+	newAdmin := func(name string) person {
+		return d.signUp(name, *d.invite(ann, name+"@example.com", "admin").Token)
+	}
+	calls := map[string]string{
+		"websites/create":           in(`,"name":"Shop","domain":"shop.example"`),
+		"organization/inviteMember": in(`,"email":"x@example.com","role":"viewer"`),
+		"organization/update":       in(`,"name":"Taken"`),
+	}
+	var begun []func()
+	for i, ending := range []struct {
+		name   string
+		end    func(p person)
+		status int
+	}{
+		{"removed", func(p person) {
+			do[struct{}](d, ann.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, p.id)))
+		}, 404},
+		{"demoted", func(p person) {
+			do[struct{}](d, ann.token, "organization/setMemberRole", in(fmt.Sprintf(`,"userId":%q,"role":"viewer"`, p.id)))
+		}, 403},
+		{"signed out", func(p person) { do[struct{}](d, p.token, "session/signOut", "{}") }, 401},
+	} {
+		p := newAdmin(fmt.Sprintf("admin%d", i))
+		for operation, body := range calls {
+			h := d.begin(addr, p.token, operation, body)
+			begun = append(begun, func() {
+				if got := h.finish(t); got != ending.status {
+					t.Errorf("%s by an admin who was %s meanwhile: %d, want %d", operation, ending.name, got, ending.status)
+				}
+			})
+		}
+		ending.end(p)
+	}
+	for _, finish := range begun {
+		finish()
+	}
+	set := d.begin(addr, newAdmin("eve").token, "organization/setMemberRole", in(fmt.Sprintf(`,"userId":%q,"role":"viewer"`, ann.id)))
+	if got := set.finish(t); got != 403 {
+		t.Errorf("an admin changes an owner: %d", got)
+	}
+}
+
+func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		end    func(d *desk) error
+		status int
+		code   fault.Code
+	}{
+		"signed out": {func(d *desk) error {
+			return d.db.EndSession(t.Context(), audit.BySystem(), "usr_admin", "ses_admin", time.Now())
+		}, 401, fault.AuthRequired},
+		"removed": {func(d *desk) error {
+			return d.db.RemoveMember(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", time.Now(), func(org.Role) error { return nil })
+		}, 404, fault.NotFound},
+		"demoted": {func(d *desk) error {
+			_, err := d.db.SetRole(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", org.RoleEditor, time.Now(), func(org.Role) error { return nil })
+			return err
+		}, 403, fault.Forbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t) // whose sessions go on being what their names say
+			w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
+			k := do[struct{ ID string }](d, "owner", "apiKeys/create", `{"name":"ci","scopes":["read:data"]}`)
+			if err := tc.end(d); err != nil {
+				t.Fatal(err)
+			}
+			for operation, body := range map[string]string{
+				"websites/create":         `{"name":"Other","domain":"other.example"}`,
+				"websites/update":         fmt.Sprintf(`{"id":%q,"name":"x"}`, w.ID),
+				"websites/delete":         fmt.Sprintf(`{"id":%q}`, w.ID),
+				"websites/rotateClientId": fmt.Sprintf(`{"id":%q}`, w.ID),
+				"apiKeys/create":          `{"name":"mine","scopes":["read:data"]}`,
+				"apiKeys/rotate":          fmt.Sprintf(`{"id":%q}`, k.ID),
+				"apiKeys/revoke":          fmt.Sprintf(`{"id":%q}`, k.ID),
+				"profiles/delete":         fmt.Sprintf(`{"websiteId":%q,"profileId":"u1"}`, w.ID),
+			} {
+				d.refused("admin", operation, body, tc.status, tc.code)
+			}
+			if all := do[[]apiKey](d, "owner", "apiKeys/list", "{}"); len(all) != 1 {
+				t.Errorf("%d keys are there, want the first one", len(all))
+			}
+		})
+	}
+}
+
+func TestAKeyThatEndedMakesNothingThoughACacheStillKnowsIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	secret := d.key("", "manage:websites", "read:data")
+	do[site](d, secret, "websites/create", `{"name":"Shop","domain":"shop.example"}`)
+	keys, err := d.db.ListKeys(t.Context(), apikey.Filter{OrganizationID: d.own.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := *keys[0]
+	is.Version, is.Scopes = is.Version+1, []string{"read:data", "track:events"}
+	if err := d.db.SaveKey(t.Context(), "updated", keys[0], &is, audit.BySystem()); err != nil {
+		t.Fatal(err)
+	}
+	d.refused(secret, "websites/create", `{"name":"b","domain":"b.example"}`, 403, fault.Forbidden)
+	was := is
+	is.Version, is.Scopes, is.RevokedAt = is.Version+1, []string{"read:data", "manage:websites"}, time.Now()
+	if err := d.db.SaveKey(t.Context(), "revoked", &was, &is, audit.BySystem()); err != nil {
+		t.Fatal(err)
+	}
+	d.refused(secret, "websites/create", `{"name":"c","domain":"c.example"}`, 401, fault.AuthRequired)
+}
+
+func TestADemotedOwnerDoesNotComeBackByTheirOwnInvitation(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann := d.signUp("ann", "")
+	in := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, more) }
+	bob := d.signUp("bob", *d.invite(ann, "bob@example.com", "owner").Token)
+	carl := d.signUp("carl", "")
+	back := d.invite(bob, "carl@example.com", "owner")
+	do[struct{}](d, ann.token, "organization/setMemberRole", in(fmt.Sprintf(`,"userId":%q,"role":"admin"`, bob.id)))
+	d.refused(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *back.Token), 404, fault.NotFound)
+
+	owners := d.invite(ann, "dora@example.com", "owner")
+	d.refused(bob.token, "organization/inviteMember", in(`,"email":"dora@example.com","role":"viewer"`), 403, fault.Forbidden)
+	dora := d.signUp("dora", *owners.Token)
+	if got := do[signedIn](d, dora.token, "session/get", "{}"); got.Organizations[0].Role != "owner" {
+		t.Errorf("whom an owner invited is %+v", got.Organizations)
+	}
+}
