@@ -35,7 +35,7 @@ func allowsOrigin(w *website.Website, origin []byte) bool {
 	if !ok {
 		return false
 	}
-	bare := strings.TrimPrefix(host, "www.")
+	bare := website.WithoutWWW(host)
 	if w.Domain != "" && (bare == w.Domain || below(host, w.Domain)) {
 		return true
 	}

@@ -24,6 +24,7 @@ func TestPagesOfTheWebsiteMaySendForItAndOthersMayNot(t *testing.T) {
 		AllowedOrigins: []string{"app.example.net", "*.example.org", "localhost", "192.0.2.7", "2001:db8::7"},
 	}}
 	local := &website.Website{Domain: "localhost"}
+	www := &website.Website{Domain: "www.com"}
 	for _, tc := range []struct {
 		site   *website.Website
 		origin string
@@ -62,6 +63,10 @@ func TestPagesOfTheWebsiteMaySendForItAndOthersMayNot(t *testing.T) {
 		{listing, "http://[2001:db8::7]:3000", true},
 		{listing, "http://[2001:db8::7", false},
 		{listing, "null", false},
+		{www, "https://www.com", true},
+		{www, "https://www.www.com", true},
+		{www, "https://com", false},
+		{www, "https://shop.com", false},
 		{local, "http://localhost:3000", true},
 		{local, "http://app.localhost:3000", true},
 		{local, "http://127.0.0.1:3000", false},

@@ -24,7 +24,7 @@ var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName
 // leading "www.". Addresses and single names such as "localhost" are accepted.
 func NormalizeDomain(text string) (string, error) {
 	host, err := normalHost(text)
-	return withoutWWW(host), err
+	return WithoutWWW(host), err
 }
 
 // normalHost does all of NormalizeDomain but to cut the "www.".
@@ -53,8 +53,8 @@ func normalHost(text string) (string, error) {
 	return ascii, nil
 }
 
-// withoutWWW cuts a leading "www." where a domain is left: www.com is one itself.
-func withoutWWW(host string) string {
+// WithoutWWW cuts a leading "www." where a domain is left: www.com is one itself.
+func WithoutWWW(host string) string {
 	for {
 		rest, ok := strings.CutPrefix(host, "www.")
 		if !ok || !strings.Contains(rest, ".") {
