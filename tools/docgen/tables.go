@@ -138,7 +138,8 @@ func ingestionPage(string) (string, error) {
 		rows = append(rows, []string{code(r.Method), code(r.Path), r.Help, credential, body, topic, limit})
 	}
 	d.table([]string{"Method", "Path", "Does", "Credential", "Body", "Topic", "Limit"}, rows)
-	d.paragraph("An event of the pixel is of the type that its query names, the first without one:")
+	d.paragraph("An event of the pixel is of the type that its query names, the first without one. A\n" +
+		"parameter without a value (`rtt=`) counts as absent, unless its field is required:")
 	rows = nil
 	for _, t := range ingestapi.PixelTypes {
 		rows = append(rows, []string{code("type=" + t.Name), code(t.Topic), "as of " + strings.Join(takers(t.In.Form), " and ")})

@@ -153,7 +153,8 @@ func pixelTopics() string {
 	for _, t := range PixelTypes {
 		all = append(all, "`"+t.Name+"` to "+t.Topic)
 	}
-	return "By their `type`, events go to different topics: " + strings.Join(all, ", ") + ". Without it they are those of `" + PixelTypes[0].Name + "`."
+	return "By their `type`, events go to different topics: " + strings.Join(all, ", ") + ". Without it they are those of `" + PixelTypes[0].Name +
+		"`. A parameter without a value counts as absent, unless its field is required."
 }
 
 // pixelParameters are the fields of the forms that the pixel takes, as a query holds

@@ -79,7 +79,8 @@ func (h *handlers) takePixel(c *fiber.Ctx) *fault.Error {
 
 // pixelBody writes the fields of a form that a query holds as a JSON object, which is
 // then judged like any other. Values become what their fields want, where they can
-// be read so.
+// be read so. One that is empty was not given: a template fills in what it knows and
+// cannot leave out a parameter. Only for what is required that is told as it is.
 func pixelBody(form *event.Form, query *fasthttp.Args) []byte {
 	var root member
 	for key, value := range query.All() {
@@ -89,6 +90,9 @@ func pixelBody(form *event.Form, query *fasthttp.Args) []byte {
 			continue
 		}
 		if len(path) == 0 {
+			if len(value) == 0 && !field.Required {
+				continue
+			}
 			root.add(name).set(value, pixelValue(field.Type, value))
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,7 +79,10 @@ func TestAQueryBecomesAnEvent(t *testing.T) {
 		{"nothing", event.Pixels, "", `{}`},
 		{"texts stay texts", event.Pixels, "name=12&eventId=true&title=a+b%22%0A", `{"name":"12","eventId":"true","title":"a b\"\u000a"}`},
 		{"numbers become numbers", event.Pixels, "rtt=50&scroll_depth=1e1&load_time=1.50", `{"rtt":50,"scroll_depth":1e1,"load_time":1.50}`},
-		{"what is none is judged as it is", event.Pixels, "rtt=fast&downlink=", `{"rtt":"fast","downlink":""}`},
+		{"what is none is judged as it is", event.Pixels, "rtt=fast&downlink=x", `{"rtt":"fast","downlink":"x"}`},
+		{"what is empty was not given", event.Pixels, "name=n&rtt=&downlink&timestamp=&properties=&profileId=&anonymizeVisitorIds=&title=", `{"name":"n"}`},
+		{"what is empty in an object is", event.Pixels, "properties[plan]=", `{"properties":{"plan":""}}`},
+		{"what is required may not be empty", event.Vitals, "metricName=&metricValue=&path=&timestamp=", `{"metricName":"","metricValue":"","path":"","timestamp":""}`},
 		{"times", event.Pixels, "timestamp=1795000000000", `{"timestamp":1795000000000}`},
 		{"times in words", event.Pixels, "timestamp=2026-05-01", `{"timestamp":"2026-05-01"}`},
 		{"choices", event.Pixels, "anonymizeVisitorIds=false", `{"anonymizeVisitorIds":false}`},
@@ -100,6 +104,30 @@ func TestAQueryBecomesAnEvent(t *testing.T) {
 		args.Parse(tc.query)
 		if got := string(pixelBody(tc.form, &args)); got != tc.want {
 			t.Errorf("%s: %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestAnEmptyParameterIsAsGoodAsNone(t *testing.T) {
+	t.Parallel()
+	var decoder event.Decoder
+	for _, tc := range []struct{ kind, query string }{
+		{"track", "name=n"},
+		{"outgoing_link", "href=https://x.example/"},
+		{"web_vitals", "timestamp=1795000000000&path=/p&metricName=LCP&metricValue=1"},
+		{"error", "timestamp=1795000000000&path=/p&message=m"},
+	} {
+		form := pixelRoute([]byte(tc.kind)).Form
+		for i := range form.Fields {
+			field := &form.Fields[i]
+			if field.Required || strings.Contains("&"+tc.query, "&"+field.Name+"=") {
+				continue
+			}
+			var args fasthttp.Args
+			args.Parse("type=" + tc.kind + "&" + tc.query + "&" + field.Name + "=")
+			if _, err := decoder.DecodeForm(form, event.One, pixelBody(form, &args)); err != nil {
+				t.Errorf("type=%s without a value of %s: %v", tc.kind, field.Name, err)
+			}
 		}
 	}
 }
