@@ -38,6 +38,10 @@ type Config struct {
 	Proxies Proxies
 	// Site is how browsers reach the host.
 	Site Site
+	// LongHeader answers a request whose header is longer than the host reads, in place
+	// of a 431, and reports whether it did. All that is known of the request is how it
+	// begins: its first bytes, up to longHeaderBytes. May be nil.
+	LongHeader func(rc *fasthttp.RequestCtx, begins []byte) bool
 	// Unavailable reports whether an error that is no fault says that a server
 	// cannot be asked now; it is answered 503 then instead of 500. May be nil.
 	Unavailable func(error) bool
@@ -50,7 +54,9 @@ type Deps struct {
 	Tracer  trace.Tracer
 }
 
-// Sizes of the header of a request, in bytes; a longer one is answered 431.
+// Sizes of the header of a request, in bytes; a longer one is answered 431, unless
+// Config.LongHeader has another answer. Each connection takes as much for as long as it
+// is open, so that at 4,096 of them twice the size is 32 MiB more.
 const (
 	ingestionHeaderBytes = 8 << 10
 	queryHeaderBytes     = 16 << 10

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/testkit"
@@ -128,6 +129,67 @@ func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAHeaderThatIsTooLongIsAnsweredByHowTheRequestBegins(t *testing.T) {
+	t.Parallel()
+	const image, refused = "GET /image?a=b H", `{"success":false`
+	long := " HTTP/1.1\r\nHost: x\r\nCookie: " + strings.Repeat("a", 9000) + "\r\n\r\n"
+	short := " HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, tc := range map[string]struct {
+		before string   // answered first
+		pieces []string // of the request
+		want   string   // how its answer's body begins
+	}{
+		"at once":           {"", []string{"GET /image?a=b" + long}, image},
+		"byte by byte":      {"", append(strings.Split("GET /image?a=b", ""), long), image},
+		"another request":   {"", []string{"GET /other" + long}, refused},
+		"after another one": {"GET /health" + short, []string{"GET /image?a=b" + long}, image},
+		"another one after": {"GET /image" + short, []string{"GET /other" + long}, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := imageApp(t)
+			conn := dial(t, serve(t, app), "127.0.0.1")
+			if tc.before != "" {
+				if _, err := io.WriteString(conn, tc.before); err != nil {
+					t.Fatal(err)
+				}
+				hear(t, conn)
+			}
+			for _, piece := range tc.pieces {
+				if _, err := io.WriteString(conn, piece); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := hear(t, conn)
+			if !strings.HasPrefix(got.body, tc.want) || got.header.Get("X-Request-ID") == "" || !got.closes {
+				t.Errorf("the answer is %+v, want %s", got, tc.want)
+			}
+			if n := turnedAway(app, longHeader); n != 1 {
+				t.Errorf("%v are counted as too long", n)
+			}
+		})
+	}
+	// The one before is not answered yet when the header is found to be too long.
+	if got := raw(t, serve(t, imageApp(t)), "GET /image"+short+"GET /other"+long); len(got) != 2 || got[1].status != 431 {
+		t.Errorf("the answers are %+v", got)
+	}
+}
+
+// imageApp is an app that answers GET /image also where its header is too long, with
+// what it is told of it.
+func imageApp(t *testing.T) *fiber.App {
+	t.Helper()
+	app := newApp(t, Config{LongHeader: func(rc *fasthttp.RequestCtx, begins []byte) bool {
+		image := bytes.HasPrefix(begins, []byte("GET /image"))
+		if image {
+			rc.SetBody(begins)
+		}
+		return image
+	}})
+	app.Get("/image", func(c *fiber.Ctx) error { return c.SendString("image") })
+	return app
 }
 
 func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {

@@ -26,6 +26,9 @@ const (
 	// lastCall is how long a request that has begun to arrive may still take
 	// once a stop has begun.
 	lastCall = 10 * time.Second
+	// longHeaderBytes is how much of a request is known when its header is too long:
+	// fasthttp has given its buffer to somebody else by then.
+	longHeaderBytes = 16
 )
 
 var errFraming = errors.New("the framing of the body takes too much")
@@ -62,6 +65,10 @@ type guardedConn struct {
 	arrived     int       // bytes of it
 	expired     bool      // a read met its deadline
 	streaming   bool      // the answer is a stream: each write has its own deadline
+
+	// begins holds the first begun bytes of the request.
+	begins [longHeaderBytes]byte
+	begun  int
 }
 
 // phase is what is expected of a connection's client.
@@ -93,17 +100,26 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 	}
 	switch {
 	case n == 0:
-	case c.phase == firstBytesDue:
-		c.phase, c.timed = headerDue, false
-		if !c.used.Load() {
-			c.used.Store(true)
-		}
+	case c.phase <= headerTimed:
+		c.headerCame(p[:n])
 	case c.phase == bodyDue:
 		if c.arrived += n; c.arrived > bodyFraming*c.listener.kit.cfg.BodyLimit {
 			return 0, errFraming
 		}
 	}
 	return n, nil
+}
+
+// headerCame notes that a part of a header has come.
+func (c *guardedConn) headerCame(part []byte) {
+	c.begun += copy(c.begins[c.begun:], part)
+	if c.phase > firstBytesDue {
+		return
+	}
+	c.phase, c.timed = headerDue, false
+	if !c.used.Load() {
+		c.used.Store(true)
+	}
 }
 
 // Write writes to the connection. After an answer the next request is awaited.
@@ -113,7 +129,7 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	c.phase = firstBytesDue
+	c.phase, c.begun = firstBytesDue, 0
 	return c.Conn.Write(p)
 }
 

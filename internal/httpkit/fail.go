@@ -32,14 +32,34 @@ const (
 // error body, and the only one that logs what went wrong.
 func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 	r := requestOf(rc)
-	if r == nil { // the request could not be read; serve never saw it
-		r = k.begin(rc, time.Now())
-		defer k.end(r)
-		if conn, ok := rc.Conn().(*guardedConn); ok {
-			conn.lingers.Store(true)
-		}
-		defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start), 0) }()
+	if r == nil {
+		k.failUnread(rc, err)
+		return
 	}
+	k.refuse(rc, r, err)
+}
+
+// failUnread is fail for a request that could not be read; serve never saw it.
+func (k *kit) failUnread(rc *fasthttp.RequestCtx, err error) {
+	r := k.begin(rc, time.Now())
+	defer k.end(r)
+	conn, ok := rc.Conn().(*guardedConn)
+	if ok {
+		conn.lingers.Store(true)
+	}
+	defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start), 0) }()
+	if errors.Is(err, fiber.ErrRequestHeaderFieldsTooLarge) {
+		k.metrics.refuse(longHeader)
+		if ok && k.cfg.LongHeader != nil && k.cfg.LongHeader(rc, conn.begins[:conn.begun]) {
+			rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
+			return
+		}
+	}
+	k.refuse(rc, r, err)
+}
+
+// refuse writes the answer to a request that failed.
+func (k *kit) refuse(rc *fasthttp.RequestCtx, r *request, err error) {
 	f := k.resolve(err)
 	k.logFailure(r, f)
 

@@ -139,7 +139,8 @@ func ingestionPage(string) (string, error) {
 	}
 	d.table([]string{"Method", "Path", "Does", "Credential", "Body", "Topic", "Limit"}, rows)
 	d.paragraph("An event of the pixel is of the type that its query names, the first without one. A\n" +
-		"parameter without a value (`rtt=`) counts as absent, unless its field is required:")
+		"parameter without a value (`rtt=`) counts as absent, unless its field is required. A request\n" +
+		"whose query and headers are longer than 8 KiB has the image, and nothing is taken of it:")
 	rows = nil
 	for _, t := range ingestapi.PixelTypes {
 		rows = append(rows, []string{code("type=" + t.Name), code(t.Topic), "as of " + strings.Join(takers(t.In.Form), " and ")})

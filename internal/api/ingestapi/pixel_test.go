@@ -1,7 +1,9 @@
 package ingestapi
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +15,9 @@ import (
 
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // register is an Intake that keeps what it was asked.
@@ -65,6 +69,54 @@ func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
 				t.Errorf("%d were accepted, %d refused, want one on %s", len(to.accepted), len(to.refused), tc.route.Name)
 			}
 		})
+	}
+}
+
+func TestAPixelWhoseHeaderIsTooLongHasItsImageAndIsNotTaken(t *testing.T) {
+	t.Parallel()
+	to, addr, log := &register{}, testkit.FreeAddr(t), slog.New(slog.DiscardHandler)
+	part := httpkit.ListenPart("host", addr, "none", New(Config{}, Deps{Log: log, Metrics: prometheus.NewRegistry(), Intake: to}), log)
+	if err := part.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- part.Run(t.Context()) }()
+	t.Cleanup(func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	long := strings.Repeat("a", 8<<10)
+	for _, tc := range []struct {
+		method, target, cookie string
+		status                 int
+		kind                   string
+	}{
+		{"GET", "/px.jpg?client_id=web_1&name=" + long, "", 200, "image/gif"},
+		{"GET", "/px.jpg?client_id=web_1&name=n", long, 200, "image/gif"},
+		{"GET", "/px.jpg", long, 200, "image/gif"},
+		{"GET", "/px.jpgs", long, 431, "application/json"},
+		{"GET", "/health", long, 431, "application/json"},
+		{"POST", "/px.jpg", long, 431, "application/json"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), tc.method, "http://"+addr+tc.target, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Cookie", tc.cookie)
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if kind := resp.Header.Get("Content-Type"); err != nil || resp.StatusCode != tc.status || kind != tc.kind || (kind == "image/gif") != bytes.Equal(body, gif) {
+			t.Errorf("%s %.20s: %d %s, %d bytes, %v; want %d %s", tc.method, tc.target, resp.StatusCode, kind, len(body), err, tc.status, tc.kind)
+		}
+	}
+	if len(to.accepted) > 0 {
+		t.Errorf("%d were taken", len(to.accepted))
 	}
 }
 

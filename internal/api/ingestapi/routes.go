@@ -100,6 +100,7 @@ var Routes = []Route{
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
+		LongHeader: longPixel,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{
 		intake: deps.Intake, clientIDs: cfg.ClientIDs, status: newStatus(deps.Services),
