@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"fmt"
 	"unicode/utf8"
 )
@@ -25,6 +24,7 @@ type Decoder struct {
 	most      int // problems that are told
 	refusals  int // events that DecodeEach has refused
 	seen      int // events that were begun
+	atMost    int // what AtMost says of the body; below 0 while nobody asked
 	broken    bool
 	tooLarge  bool
 }
@@ -74,7 +74,7 @@ func (d *Decoder) read(body []byte) {
 	if cap(d.pages) > keptPages {
 		d.pages = nil
 	}
-	d.events, d.pagesUsed, d.refusals, d.seen = d.events[:0], 0, 0, 0
+	d.events, d.pagesUsed, d.refusals, d.seen, d.atMost = d.events[:0], 0, 0, 0, -1
 	i := d.root(d.scan.Blank(0))
 	if i >= 0 {
 		if i = d.scan.Blank(i); i < len(body) {
@@ -233,13 +233,16 @@ func (d *Decoder) next(i int) *Event {
 }
 
 // expected is for how many more events there should be room from i on: as many as
-// there are when they go on as long as those before, and an eighth more, but no more
-// than could begin there. append would copy very many events again and again, and hold
-// them twice meanwhile.
+// there are when they go on as long as those before, and an eighth more, but in all no
+// more than AtMost says, by which memory is claimed. append would copy very many events
+// again and again, and hold them twice meanwhile.
 func (d *Decoder) expected(i int) int {
-	n, rest := len(d.events), d.scan.body[i:]
-	likely := n * len(rest) / max(1, i)
-	return min(likely+max(likely, n)/8, bytes.Count(rest, []byte{'{'}))
+	if d.atMost < 0 {
+		d.atMost = AtMost(d.scan.body)
+	}
+	n := len(d.events)
+	likely := n * (len(d.scan.body) - i) / max(1, i)
+	return max(0, min(likely+max(likely, n)/8, d.atMost-n))
 }
 
 // field reads the value of f at i into e.

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"unsafe"
 
@@ -41,8 +40,7 @@ func need(route *Route, body, events int) int64 {
 	return requestBytes + bodyFactor*int64(body) + each*int64(events) + recordBytes*int64(min(events, window))
 }
 
-// admit is step 2. How many events there are is not known yet; there are no more
-// than braces.
+// admit is step 2. How many events there are is not known yet, only how many at most.
 func (r *run) admit(ctx context.Context) error {
 	if r.deps.Gate == nil {
 		return nil
@@ -61,7 +59,7 @@ func (r *run) admit(ctx context.Context) error {
 		owner = organization
 	}
 	r.claim = r.deps.Gate.Open(admission.Work, owner, organization)
-	return r.claim.Await(ctx, need(r.req.Route, len(r.req.Body), bytes.Count(r.req.Body, []byte{'{'})))
+	return r.claim.Await(ctx, need(r.req.Route, len(r.req.Body), event.AtMost(r.req.Body)))
 }
 
 // keepRoom is what of the claim may stay beyond the need: giving it back is not

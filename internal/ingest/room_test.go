@@ -82,6 +82,8 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 		{"100,000 tiny events", Track, repeated(`{"name":"a"}`, 100_000)},
 		{"5,000 vitals", Vitals, repeated(`{"timestamp":1772366400000,"metricName":"LCP","metricValue":1,"path":"/"}`, 5000)},
 		{"5,000 page events", Batch, repeated(`{"type":"track","eventId":"e","anonymousId":"a","sessionId":"s","timestamp":1772366400000,"name":"screen_view","path":"https://x.example/"}`, 5000)},
+		{"a text full of braces", Track, `{"name":"a","properties":{"t":"` + strings.Repeat("{", 30_000) + `"}}`},
+		{"6,000 events and a text full of braces", Track, repeated(`{"name":"a"}`, 6000)[:6000*13] + `,{"name":"a","t":"` + strings.Repeat("{", 1_900_000) + `"}]`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &scale{}
@@ -104,6 +106,25 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 				t.Errorf("%d bytes are claimed afterwards", gate.Used())
 			}
 		})
+	}
+}
+
+func TestBracesWithinAnEventClaimNoRoomForEvents(t *testing.T) {
+	t.Parallel()
+	for name, properties := range map[string]string{
+		"a text":  `"` + strings.Repeat("{", 30_000) + `"`,
+		"JSON":    `"` + strings.Repeat(`{\"a\":{\"b\":1}},`, 1500) + `"`,
+		"objects": `[` + strings.Repeat(`{"a":{}},`, 3000) + `{}]`,
+	} {
+		w := &world{}
+		a, gate := gated(w, w, 1<<20)
+		other := gate.Open(admission.Work, "other", "")
+		if err := other.Take(768 << 10); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := track(t, a, request("global", "web_1", `{"name":"a","properties":{"p":`+properties+`}}`)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
