@@ -15,6 +15,11 @@ import (
 // longer one.
 const MaxIDLen = 256
 
+// ClockSlack is how much further than its request an erasure reaches: edges write the
+// time of receipt, and what was there before the request has a later one from an edge
+// whose clock is ahead. It is as much as clocks may be apart before the doctor warns.
+const ClockSlack = 2 * time.Second
+
 // Book keeps erasures.
 type Book interface {
 	// CreateErasure adds an erasure, and who asked for it to the audit.
@@ -57,7 +62,7 @@ type Subject struct {
 }
 
 // Request asks for a visitor to be erased: everything that was received of them by
-// now. Of an anonymous id that is what is stored under the id itself and under its
+// now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is what is stored under the id itself and under its
 // hashes of the days whose salts are known, which is today, and yesterday for some
 // minutes. A subject with none or both of the ids is a Validation fault.
 func (s *Service) Request(ctx context.Context, subject Subject, by audit.By) (*Erasure, error) {
@@ -67,12 +72,13 @@ func (s *Service) Request(ctx context.Context, subject Subject, by audit.By) (*E
 		return nil, bad.Err()
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
-	e := newErasure(tombstone.Profile, subject.OrganizationID, subject.OwnerID, now, now, by.Actor)
+	before := now.Add(ClockSlack)
+	e := newErasure(tombstone.Profile, subject.OrganizationID, subject.OwnerID, before, now, by.Actor)
 	if subject.ProfileID != "" {
 		e.add(tombstone.Profile, []byte(subject.ProfileID))
 	} else {
 		e.Kind = tombstone.Visitor
-		if err := s.visitor(ctx, e, []byte(subject.AnonymousID), now); err != nil {
+		if err := s.visitor(ctx, e, []byte(subject.AnonymousID)); err != nil {
 			return nil, err
 		}
 	}
@@ -83,14 +89,14 @@ func (s *Service) Request(ctx context.Context, subject Subject, by audit.By) (*E
 }
 
 // visitor adds what an anonymous id may be stored as.
-func (s *Service) visitor(ctx context.Context, e *Erasure, anonymousID []byte, now time.Time) error {
+func (s *Service) visitor(ctx context.Context, e *Erasure, anonymousID []byte) error {
 	salts, err := s.book.Salts(ctx)
 	if err != nil {
 		return err
 	}
 	e.add(tombstone.Visitor, anonymousID)
 	for day, salt := range salts {
-		if day.After(now) {
+		if day.After(e.Before) {
 			continue // made ahead, and not in use yet
 		}
 		e.add(tombstone.Visitor, event.AppendHashedVisitor(nil, anonymousID, salt))

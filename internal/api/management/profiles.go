@@ -30,7 +30,7 @@ func (p *Profiles) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Erase a visitor", Class: auth.EraseVisitors, Creates: true, Audit: "erasure.requested",
-				Detail: "Everything that was received of the visitor by now, in every table: events, vitals, errors, identities, traits and aliases. " +
+				Detail: "Everything that was received of the visitor by now, and for two more seconds, since edges' clocks differ, in every table: events, vitals, errors, identities, traits and aliases. " +
 					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; or by anonymousId, as sent or as stored. " +
 					"It cannot be taken back. The answer comes before the rows are gone: follow it with erasures/get. " + whatStays,
 			}, p.delete),
@@ -92,7 +92,7 @@ type erasureBody struct {
 	SharedIDs      int              `json:"sharedIds" doc:"Visitor ids of the profile that other profiles were told to have too: what is stored under those without a profile stays, unless each is erased by anonymousId."`
 	DeletedRows    map[string]int64 `json:"deletedRows" doc:"Rows by table."`
 	Note           string           `json:"note" doc:"What cannot be found, and what stays for a while."`
-	RequestedAt    *rpc.Time        `json:"requestedAt" doc:"What was received later stays."`
+	RequestedAt    *rpc.Time        `json:"requestedAt" doc:"What was received more than two seconds later stays."`
 	TombstonedAt   *rpc.Time        `json:"tombstonedAt" nullable:"true"`
 	DoneAt         *rpc.Time        `json:"doneAt" nullable:"true"`
 }

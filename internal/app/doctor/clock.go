@@ -3,12 +3,15 @@ package doctor
 import (
 	"fmt"
 	"time"
+
+	"github.com/millrace/millrace/internal/erasure"
 )
 
 // How far two clocks may be apart. Windows are moved by what edges write as time of
-// receipt, and a sink takes no more than 10 minutes ahead of its own clock.
+// receipt, and a sink takes no more than 10 minutes ahead of its own clock. Erasures reach
+// as far as clocks may be apart unnoticed.
 const (
-	noticeable = 2 * time.Second
+	noticeable = erasure.ClockSlack
 	tooFar     = time.Minute
 )
 

@@ -138,7 +138,8 @@ func (n *notebook) newest(ctx context.Context, o *Options) {
 	newest, err := kafka.Newest(ctx, o.Settings.Kafka, record.TopicEvents)
 	if ahead := newest.Sub(o.Now()); err == nil && ahead > noticeable {
 		n.warn("clock.edges", fmt.Sprintf("the newest record of %s is from %s ahead of this machine's clock", record.TopicEvents, ahead.Round(time.Second)),
-			"the clock of an edge is ahead, or this one is behind; sinks take times no further than 10 minutes ahead",
+			"the clock of an edge is ahead, or this one is behind; sinks take times no further than 10 minutes ahead, "+
+				"and the erasure of a visitor leaves what such an edge had received just before",
 			`"timedatectl status" here and on the edges`)
 	}
 }
