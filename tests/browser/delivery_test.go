@@ -15,7 +15,7 @@ import (
 
 func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 	t.Parallel()
-	for name, refusal := range map[string]int{"no answer": 0, "503": 503, "429": 429, "408": 408, "425": 425} {
+	for name, refusal := range map[string]int{"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			host := newRecorder(t)
@@ -28,6 +28,8 @@ func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 			})
 			shop := newSite(t, host.tag(`data-initial-retry-delay="50"`))
 			v := newVisitor(t)
+			// The half minute that a request may take is shorter here.
+			v.atStart(`const later = setTimeout; window.setTimeout = (fn, after) => later(fn, after === 30000 ? 300 : after)`)
 			v.open(shop.url + "/")
 			sent := eventually(t, 3, host.all)
 			for _, again := range sent[1:] {
@@ -203,6 +205,39 @@ func TestLargeEventsAreSplitAndArriveWhenThePageIsLeft(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Of the six connections that the browser opens to a host, the page keeps two.
+func TestFourRequestsAtATimeWaitForTheHost(t *testing.T) {
+	t.Parallel()
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(`data-batch-timeout="60000"`))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	v.wait()
+	v.run(`millrace.flush()`)
+	eventually(t, 1, host.all)
+	host.answers(func(request) (int, string) { return silence, "" })
+	identify := func(from, to int) {
+		v.run(fmt.Sprintf(`for (let i = %d; i < %d; i++) millrace.identify("user " + i)`, from, to))
+	}
+	identify(0, 4)
+	eventually(t, 5, host.all)
+	// A page that is left does not wait: nobody would send it later.
+	v.lookAway()
+	eventually(t, 1, func() []item { return host.pages("page_exit") })
+	v.lookBack()
+	identify(4, 12)
+	v.run(`new Promise((done) => setTimeout(done, 500))`)
+	if n := len(host.events("/identify")); n != 4 {
+		t.Errorf("%d are under way with the page's exit, want 4", n)
+	}
+	host.answers(nil)
+	host.speak()
+	v.run(`millrace.flush()`) // all was sent and answered
+	if n := len(host.events("/identify")); n != 12 {
+		t.Errorf("%d of 12 came", n)
+	}
 }
 
 func TestAPageWhoseStorageIsBlockedIsCountedAllTheSame(t *testing.T) {

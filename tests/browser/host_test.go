@@ -49,15 +49,32 @@ type recorder struct {
 	mu       sync.Mutex
 	requests []request
 	spoiled  bool
-	// answer is the status for a request; 0 ends its connection without one.
+	// answer is the status for a request; 0 ends its connection without one, silence
+	// gives none.
 	answer func(request) (status int, retryAfter string)
+	spoke  chan struct{}
 }
+
+// silence is for a request that is answered 200 when the host speaks again, or never.
+const silence = -1
 
 func newRecorder(t *testing.T) *recorder {
 	t.Helper()
-	r := &recorder{}
+	r := &recorder{spoke: make(chan struct{})}
 	r.url = serve(t, "in.example.net", r)
+	t.Cleanup(r.speak)
 	return r
+}
+
+// speak ends all silence.
+func (r *recorder) speak() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.spoke:
+	default:
+		close(r.spoke)
+	}
 }
 
 // answers has all requests answered by a function from now on; nil is 200.
@@ -98,6 +115,11 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
 	case status == 0:
 		panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http is told to end a connection
+	case status == silence:
+		select {
+		case <-r.spoke:
+		case <-req.Context().Done(): // the caller is gone
+		}
 	default:
 		if retryAfter != "" {
 			w.Header().Set("Retry-After", retryAfter)

@@ -9,6 +9,9 @@ import { build } from "esbuild";
 const out = process.argv[2] ?? "dist";
 const versions = JSON.parse(readFileSync("package.json", "utf8")).devDependencies;
 
+// The short names of fields, in both files the same: one hands some to the other.
+const mangleCache = {};
+
 async function bundle(entry, name, banner, define = {}) {
   const result = await build({
     entryPoints: [entry],
@@ -23,9 +26,11 @@ async function bundle(entry, name, banner, define = {}) {
     banner: { js: banner },
     define,
     // Names of fields that are ours alone and need not be legible.
-    mangleProps: /^(again|batch|divisible|exits|items|poke|room|session|stop)$/,
+    mangleProps: /^(batch|exits|flag|items|onExit|poke|report|room|safe|session|skip|start|stop|wait)$/,
+    mangleCache,
     write: false,
   });
+  Object.assign(mangleCache, result.mangleCache);
   const content = result.outputFiles[0].contents;
   writeFileSync(join(out, name), content);
   return content;

@@ -52,7 +52,7 @@ const globals = window as unknown as Record<string, Global | undefined>;
 /** Whether another tag of this page counts for the same website already; if not, this one does from now on. */
 export function isTaken(): boolean {
   const mark = "millrace " + clientId;
-  const taken = mark in globals;
+  const taken = !!globals[mark];
   globals[mark] = {};
   return taken;
 }

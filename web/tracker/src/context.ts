@@ -8,7 +8,7 @@ import { sessionId } from "./visitor.ts";
 /** A script that is a module, or is put together by a loader, is not the current one. */
 export const tag = (document.currentScript ?? document.querySelector("script[data-client-id]")) as HTMLScriptElement;
 
-export const { flag, amount, list, text } = readOptions(tag);
+export const [flag, amount, list, text] = readOptions(tag);
 setDebug(flag("debug"));
 
 export const clientId = text("clientId");
@@ -17,7 +17,7 @@ export const clientId = text("clientId");
 export const apiUrl = (text("apiUrl") || new URL(tag.src).origin).replace(/\/+$/, "");
 
 /** The names under which the page finds the tracker, ours first. */
-export const names = ["millrace", ...list("globals").filter((name) => /^[A-Za-z_$][\w$]*$/.test(name))];
+export const names = ["millrace", ...list("globals").filter((name) => /^(?!\d)[\w$]+$/.test(name))];
 
 const optOutKeys = names.map((name) => name + "_opt_out");
 
@@ -36,13 +36,12 @@ interface Signals {
   globalPrivacyControl?: boolean;
 }
 
-const signals = navigator as Signals;
 
 const refused =
   flag("disabled") ||
   !clientId ||
-  (flag("respectDnt") && signals.doNotTrack === "1") ||
-  (flag("respectGpc") && signals.globalPrivacyControl);
+  (flag("respectDnt") && (navigator as Signals).doNotTrack === "1") ||
+  (flag("respectGpc") && (navigator as Signals).globalPrivacyControl);
 
 const samplingRate = amount("samplingRate", 1);
 

@@ -8,7 +8,7 @@ const maxErrors = 50;
 const maxMessage = 2048;
 const maxStack = 8192;
 
-const noise = /^(Script error\.?|ResizeObserver loop .*)$/;
+const noise = /^(Script error\.?$|ResizeObserver loop )/;
 const foreign = /\b[\w-]+-extension:\/\//;
 
 const known = new Set<string>();
@@ -19,15 +19,12 @@ interface Place {
   colno?: number;
 }
 
-/** Whether an error is worth telling. */
-export function isNoise(message: string, filename: string, stack: string): boolean {
-  return !message || noise.test(message) || foreign.test(filename) || foreign.test(stack);
-}
-
 function report(thrown: unknown, message: string, type: string, { filename = "", lineno, colno }: Place): void {
   const { name = type, stack = "" } = thrown instanceof Error ? thrown : {};
   const key = [message, filename, lineno, colno].join();
-  if (isNoise(message, filename, stack) || known.has(key) || known.size >= maxErrors) return;
+  // Images and scripts that did not load say so without a message.
+  if (!message || noise.test(message) || foreign.test(filename) || foreign.test(stack)) return;
+  if (known.has(key) || known.size >= maxErrors) return;
   known.add(key);
   collect("error", {
     message: message.slice(0, maxMessage),
@@ -49,8 +46,7 @@ function describe(thrown: unknown): string {
 export function startErrors(): void {
   if (!flag("trackErrors")) return;
   listen<ErrorEvent>(window, "error", (e) => {
-    // Images and scripts that did not load say so here too, without a message.
-    if (e.message) report(e.error, e.message, "Error", e);
+    report(e.error, e.message, "Error", e);
   });
   listen<PromiseRejectionEvent>(window, "unhandledrejection", (e) => {
     report(e.reason, describe(e.reason), "UnhandledRejection", {});

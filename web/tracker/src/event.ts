@@ -13,7 +13,8 @@ export interface Page {
 }
 
 let globals: Payload = {};
-let current: Page = { path: "" };
+/** The page that is shown now. */
+export let current: Page = { path: "" };
 
 /** Adds to the properties of every event from now on. */
 export function setGlobalProperties(properties: unknown): void {
@@ -34,11 +35,6 @@ export function copy(value: unknown): Payload {
   return typeof value === "object" ? (JSON.parse(JSON.stringify(value)) as Payload) : {};
 }
 
-/** The page that is shown now. */
-export function currentPage(): Page {
-  return current;
-}
-
 export function setPage(page: Page): void {
   current = page;
 }
@@ -49,7 +45,6 @@ export function setPage(page: Page): void {
  */
 export function collect(kind: Kind, fields: Payload, page = current, session?: Session): Payload | undefined {
   if (!collecting() || page.skip) return undefined;
-  const profile = profileId();
   const mode = text("anonymizeVisitorIds");
   const event = {
     eventId: uuid(),
@@ -57,8 +52,9 @@ export function collect(kind: Kind, fields: Payload, page = current, session?: S
     path: page.path,
     anonymousId: anonymousId(),
     sessionId: (session ?? touchSession()).id,
-    ...(profile && { profileId: profile }),
-    ...(mode && { anonymizeVisitorIds: mode === "auto" ? mode : mode !== "false" }),
+    // What is undefined is not sent.
+    profileId: profileId() ?? undefined,
+    anonymizeVisitorIds: mode ? (mode === "auto" ? mode : mode !== "false") : undefined,
     ...fields,
   };
   add(kind, event);

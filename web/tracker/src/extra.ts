@@ -1,10 +1,10 @@
 // What not every page needs is in a second file, which is loaded when the page is at
 // rest and only where it is asked for.
 import { flag, tag } from "./context.ts";
-import { collect, currentPage } from "./event.ts";
+import { collect, current } from "./event.ts";
 import { guard, listen } from "./guard.ts";
 import { setOnExit, type OnExit } from "./page.ts";
-import type { Options } from "./options.ts";
+import type { ReadFlag } from "./options.ts";
 import type { Kind, Payload } from "./queue.ts";
 
 declare const EXTRA_FILE: string;
@@ -12,7 +12,7 @@ declare const EXTRA_INTEGRITY: string;
 
 /** What the second file finds at its script element. */
 export interface ExtraScript extends HTMLScriptElement {
-  flag: Options["flag"];
+  flag: ReadFlag;
   /** Sends a record of the document, or of the page whose fields are given. */
   report: (kind: Kind, fields: Payload) => void;
   onExit: (fn: OnExit) => void;
@@ -20,7 +20,7 @@ export interface ExtraScript extends HTMLScriptElement {
 
 function load(): void {
   // Vitals are those of the document, whatever page it shows by then.
-  const page = currentPage();
+  const page = current;
   const script = Object.assign(document.createElement("script"), {
     flag,
     report: (kind: Kind, fields: Payload) => {

@@ -35,24 +35,27 @@ export interface Tag {
   dataset: Record<string, string | undefined>;
 }
 
+/** Whether an option is on. */
+export type ReadFlag = (name: Flag, otherwise?: boolean) => boolean;
+
 /** The options of a tag, by name; each with what it is when the tag does not say. */
-export interface Options {
-  flag: (name: Flag, otherwise?: boolean) => boolean;
-  amount: (name: Amount, otherwise: number) => number;
-  list: (name: List) => string[];
-  text: (name: Text) => string;
-}
+export type Options = [
+  flag: ReadFlag,
+  amount: (name: Amount, otherwise: number) => number,
+  list: (name: List) => string[],
+  text: (name: Text) => string,
+];
 
 export function readOptions({ src, dataset }: Tag): Options {
   const { searchParams } = new URL(src);
   const read = (name: string): string | null => dataset[name] ?? searchParams.get(name);
-  return {
-    flag: (name, otherwise = false) => (read(name) ?? String(otherwise)) !== "false",
-    amount(name, otherwise) {
+  return [
+    (name, otherwise = false) => (read(name) ?? String(otherwise)) !== "false",
+    (name, otherwise) => {
       const value = parseFloat(read(name) ?? "");
       return value >= 0 ? value : otherwise;
     },
-    list: (name) => parseList(read(name) ?? ""),
-    text: (name) => read(name) ?? "",
-  };
+    (name) => parseList(read(name) ?? ""),
+    (name) => read(name) ?? "",
+  ];
 }

@@ -51,7 +51,7 @@ export function enter(own?: unknown): void {
   view = { id: uuid(), page, session, exits: 0 };
   setPage(page);
   activeAt = now;
-  if (document.visibilityState === "visible") look(now);
+  if (document.visibilityState !== "hidden") look(now);
   interactions = depth = 0;
   measureDepth();
   event = collect("page", {
@@ -68,7 +68,7 @@ export function enter(own?: unknown): void {
 
 /** Fills in what is known late: applications set the title after the address, and loading ends after the script ran. */
 function complete(): void {
-  if (event && isWaiting(event)) Object.assign(event, { title: document.title }, event.page_count === 1 && loading());
+  if (event && isWaiting(event)) Object.assign(event, { title: document.title }, count === 1 && loading());
 }
 
 function look(now: number): void {
@@ -91,12 +91,11 @@ export function leave(how: "spa" | "hidden" | "unload"): void {
   if (view.exits > 0 && seen < 1000) return;
   // Whoever went away long ago left the page then.
   const at = Math.min(now, activeAt + sessionTimeout);
-  const stretch = ++view.exits;
   const exit = collect(
     "page",
     {
       timestamp: at,
-      eventId: `exit_${view.id}${stretch > 1 ? `_${stretch}` : ""}`,
+      eventId: `exit_${view.id}${++view.exits > 1 ? `_${view.exits}` : ""}`,
       type: "track",
       name: "page_exit",
       time_on_page: tenths(seen),
@@ -162,15 +161,14 @@ export function startPages(): void {
   listen(window, "popstate hashchange", () => {
     changed(true);
   });
-  // After the second file, whose last values go along.
-  const last = false;
+  // After all other listeners, such as those of the second file, whose last values go along.
   listen(window, "visibilitychange", () => {
     if (document.visibilityState === "hidden") hide("hidden");
     else alive();
-  }, last);
+  }, false);
   listen(window, "pagehide", () => {
     hide("unload");
-  }, last);
+  }, false);
   listen<PageTransitionEvent>(window, "pageshow", (e) => {
     if (!e.persisted) return;
     // Back from the cache: the same document, but looked at anew.

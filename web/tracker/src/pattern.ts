@@ -11,8 +11,8 @@ export function parseList(text: string): string[] {
   }
 }
 
-/** A path with a star for each segment under a star of a pattern; undefined when it does not fit. */
-function fit(pattern: string, path: string): string | undefined {
+/** The segments of a path, with a star for each under a star of a pattern; null when it does not fit. */
+function fit(pattern: string, path: string): string[] | null {
   // What has a star is at the odd places.
   const parts = pattern.split(/(\*\*(?:\/|$)|[^/]*\*[^/]*)/);
   const expression = parts.map((part, i) => {
@@ -21,17 +21,17 @@ function fit(pattern: string, path: string): string | undefined {
     return i % 2 ? `(${text})` : text;
   });
   const found = new RegExp(`^${expression.join("")}/?$`).exec(path.replace(/\/*$/, "/"));
-  return found ? parts.map((part, i) => (i % 2 ? found[(i + 1) / 2]?.replace(/[^/]+/g, "*") : part)).join("") : undefined;
+  return found && parts.map((part, i) => (i % 2 ? String(found[(i + 1) / 2]).replace(/[^/]+/g, "*") : part)).join("").split("/");
 }
 
 /** Whether a path is one of the patterns'. */
 export function matches(patterns: string[], path: string): boolean {
-  return patterns.some((pattern) => fit(pattern, path) !== undefined);
+  return patterns.some((pattern) => fit(pattern, path));
 }
 
 /** The path with every segment under a star of a fitting pattern replaced by a star. */
 export function mask(patterns: string[], path: string): string {
-  const masks = patterns.map((pattern) => fit(pattern, path)?.split("/"));
+  const masks = patterns.map((pattern) => fit(pattern, path));
   const masked = path.split("/").map((segment, i) => (masks.some((m) => m?.[i] === "*") ? "*" : segment));
   return masked.join("/");
 }

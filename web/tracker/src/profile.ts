@@ -10,16 +10,15 @@ export function identify(id: unknown, traits?: unknown): void {
   const profile = typeof id === "number" ? String(id) : id;
   if (typeof profile !== "string" || !profile || !collecting()) return;
   setProfile(profile);
-  const said = { profileId: profile, ...(traits === undefined ? {} : { traits: copy(traits) }) };
+  const said = { profileId: profile, websiteId: clientId, traits: traits === undefined ? traits : copy(traits) };
   const text = JSON.stringify(said);
   if (text === told) return;
-  if (collect("identify", { ...said, websiteId: clientId })) told = text;
+  if (collect("identify", said)) told = text;
 }
 
 /** Changes traits of the visitor whom identify named; of nobody else. */
 export function setTraits(traits: unknown): void {
-  const id = profileId();
-  if (id) identify(id, traits);
+  identify(profileId(), traits);
 }
 
 export function clearProfile(): void {

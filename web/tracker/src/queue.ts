@@ -6,7 +6,7 @@ import { amount, apiUrl, clientId, flag, sending } from "./context.ts";
 import { debug, guard, listen } from "./guard.ts";
 import { uuid } from "./id.ts";
 import { lasting, readJSON } from "./storage.ts";
-import { backoff, keepaliveBytes, outlives, post, sizeOf } from "./transport.ts";
+import { backoff, keepaliveBytes, post, sizeOf } from "./transport.ts";
 
 export type Payload = Record<string, unknown>;
 
@@ -38,14 +38,20 @@ interface Item {
 /** A request that was not answered yet. */
 interface Batch {
   items: Item[];
-  /** Whether it outlives the page. */
-  keepalive: boolean;
+  /** How many bytes of it outlive the page: all, or none. */
+  safe: number;
 }
 
 /** Events of one kind that are sent together, 1 to 100, and how long the first of them waits, in milliseconds. */
-const batchSize = Math.min(Math.max(amount("batchSize", 10), 1), 100);
+const batchSize = Math.min(amount("batchSize", 10) || 1, 100);
 const batchTimeout = amount("batchTimeout", 2000);
 const retrying = flag("enableRetries", true);
+
+/**
+ * How many requests wait for their answers at most, but for those of a page that is left:
+ * of the six connections that browsers open to a host without HTTP/2, two stay the page's.
+ */
+const maxRequests = 4;
 
 // What is kept for later.
 const maxItems = 200;
@@ -57,7 +63,9 @@ const prefix = `did_queue.${clientId}.`;
 const storeKey = prefix + uuid();
 
 let waiting: Item[] = [];
-const underWay = new Map<Batch, Promise<void>>();
+const underWay = new Map<Batch, Promise<unknown>>();
+/** Whether something waits until one of them is answered. */
+let queued = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let failures = 0;
 /** Until when the server is left alone. */
@@ -104,7 +112,7 @@ export function flush(leaving = false): Promise<unknown> {
   const resting = Date.now() < restUntil;
   if (!sending()) {
     drop();
-  } else if (!resting) {
+  } else if (!resting && (leaving || !full())) {
     beforeSending();
     const taken = waiting;
     waiting = [];
@@ -115,16 +123,20 @@ export function flush(leaving = false): Promise<unknown> {
   return Promise.all(underWay.values());
 }
 
+/** Whether another request has to wait for an answer to one before it. */
+function full(): boolean {
+  return (queued = underWay.size >= maxRequests);
+}
+
 /** Cuts items into requests, by kind, number and size. */
 function batches(items: Item[]): Item[][] {
-  const open = new Map<Kind, { batch: Item[]; room: number }>();
+  const open: Partial<Record<Kind, { batch: Item[]; room: number }>> = {};
   const all: Item[][] = [];
   for (const item of items) {
     const size = sizeOf(JSON.stringify(item.e)) + 1;
-    let last = open.get(item.k);
+    let last = open[item.k];
     if (!last || single.includes(item.k) || last.room < size || last.batch.length >= batchSize) {
-      last = { batch: [], room: keepaliveBytes - 2 };
-      open.set(item.k, last);
+      open[item.k] = last = { batch: [], room: keepaliveBytes - 2 };
       all.push(last.batch);
     }
     last.batch.push(item);
@@ -134,24 +146,27 @@ function batches(items: Item[]): Item[][] {
 }
 
 function send(items: Item[], leaving: boolean): void {
-  const [first] = items;
-  if (!first) return;
-  const parameter = first.k === "custom" ? "website_id" : "client_id";
-  const url = `${apiUrl}${routes[first.k]}?${parameter}=${encodeURIComponent(clientId)}`;
+  const [first] = items as [Item];
+  const url = `${apiUrl}${routes[first.k]}?${first.k === "custom" ? "website" : "client"}_id=${encodeURIComponent(clientId)}`;
   const body = JSON.stringify(single.includes(first.k) ? first.e : items.map(({ e }) => e));
-  const size = sizeOf(body);
-  const keepalive = outlives(size);
-  if (leaving && !keepalive) {
-    // This fetch would end with the page. Browsers without any other have the beacon.
-    if (!navigator.sendBeacon(url, body)) waiting.push(...items);
+  let room = "keepalive" in Request.prototype ? keepaliveBytes : 0;
+  for (const other of underWay.keys()) room -= other.safe;
+  let safe = sizeOf(body);
+  if (safe > room) safe = 0;
+  if (leaving ? !safe : full()) {
+    // A fetch would end with a page that is left. Browsers without any other have the beacon.
+    if (!leaving || !navigator.sendBeacon(url, body)) waiting.push(...items);
     return;
   }
-  const batch = { items, keepalive };
+  const batch = { items, safe };
   const before = failures;
-  const answered = post(url, body, keepalive ? size : 0).then(
-    guard(({ again, wait, divisible }) => {
+  const answered = post(url, body, safe > 0).then(
+    guard(({ status, wait }) => {
       underWay.delete(batch);
-      if (divisible && items.length > 1) {
+      // Without an answer, refused for now, or broken.
+      const again = status > 499 || [0, 408, 425, 429].includes(status);
+      if ([400, 413].includes(status) && items.length > 1) {
+        // For what one of them is: each half may be fine.
         send(items.splice(0, items.length >> 1), leaving);
         send(items, leaving);
       } else if (!again) {
@@ -163,6 +178,7 @@ function send(items: Item[], leaving: boolean): void {
         waiting.unshift(...items);
       }
       save();
+      return !again && queued && flush();
     }),
   );
   underWay.set(batch, answered);
@@ -179,7 +195,7 @@ function rest(asked: number | undefined): void {
 /** Stores what would be lost with the page now, or takes it out of the storage. */
 function save(): void {
   const doubtful = failures > 0 || !navigator.onLine;
-  const unsure = [...underWay.keys()].filter(({ keepalive }) => doubtful || !keepalive).flatMap(({ items }) => items);
+  const unsure = [...underWay.keys()].filter(({ safe }) => doubtful || !safe).flatMap(({ items }) => items);
   const items = [...unsure, ...waiting];
   let text: string;
   do text = JSON.stringify(items);

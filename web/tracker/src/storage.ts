@@ -31,7 +31,7 @@ export function openStore(browser: () => Storage): Store {
       });
       if (!stored && value !== null) memory[key] = value as string;
     },
-    keys: (prefix) => (ask((s) => Object.keys(s)) ?? []).filter((key) => key.startsWith(prefix)),
+    keys: (prefix) => Object.keys(ask((s) => s) ?? {}).filter((key) => key.startsWith(prefix)),
   };
 }
 

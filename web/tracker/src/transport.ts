@@ -1,11 +1,10 @@
-// One request, and what its answer means for the events in it.
+// One request and its answer.
 
-export interface Outcome {
-  /** To be tried again, after this many milliseconds where the server says so. */
-  again?: boolean;
+export interface Answer {
+  /** Its status; 0 where there is no answer. */
+  status: number;
+  /** For how many milliseconds the server wants to be left alone, where it says so. */
   wait?: number | undefined;
-  /** Refused for what one of several events is: each half may be fine. */
-  divisible?: boolean;
 }
 
 /**
@@ -14,36 +13,32 @@ export interface Outcome {
  */
 export const keepaliveBytes = 60000;
 
-let outliving = 0;
+/**
+ * After how many milliseconds without an answer a request is ended: what it carried is
+ * sent again then, as after one that failed.
+ */
+const patience = 30000;
 
 export function sizeOf(text: string): number {
   return new Blob([text]).size;
-}
-
-/** Whether a body of this size would outlive the page if it were posted now. */
-export function outlives(size: number): boolean {
-  return "keepalive" in Request.prototype && outliving + size <= keepaliveBytes;
 }
 
 /**
  * Posts a body. It is sent as plain text, so that the browser need not ask the server
  * first whether it may; and by fetch even while the page is left, because a beacon
  * tells nobody whether it arrived, and does not name its origin on pages with a strict
- * referrer policy. A size of the body other than zero has it outlive the page.
+ * referrer policy. With keepalive it outlives the page.
  */
-export async function post(url: string, body: string, size: number): Promise<Outcome> {
-  outliving += size;
+export async function post(url: string, body: string, keepalive: boolean): Promise<Answer> {
+  const ending = new AbortController();
+  setTimeout(() => {
+    ending.abort();
+  }, patience);
   try {
-    const { status, headers } = await fetch(url, { method: "POST", body, keepalive: size > 0, credentials: "omit" });
-    return {
-      again: status > 499 || [408, 425, 429].includes(status),
-      wait: parseRetryAfter(headers.get("Retry-After")),
-      divisible: status === 400 || status === 413,
-    };
+    const { status, headers } = await fetch(url, { method: "POST", body, keepalive, credentials: "omit", signal: ending.signal });
+    return { status, wait: parseRetryAfter(headers.get("Retry-After")) };
   } catch {
-    return { again: true };
-  } finally {
-    outliving -= size;
+    return { status: 0 };
   }
 }
 
@@ -58,5 +53,5 @@ export function parseRetryAfter(text: string | null): number | undefined {
  * that the pages that failed together do not come back together.
  */
 export function backoff(initial: number, n: number, quick: number): number {
-  return (n > quick ? 60000 : Math.min(initial * 2 ** (n - 1), 60000)) * (1 - Math.random() / 2);
+  return Math.min(n > quick ? 60000 : initial * 2 ** (n - 1), 60000) * (1 - Math.random() / 2);
 }

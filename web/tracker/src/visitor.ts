@@ -71,7 +71,7 @@ function beginSession(id: string, now: number): void {
  */
 export function readAddress(): void {
   const parameters = new URLSearchParams(location.search);
-  const [anonymous = "", session = ""] = handoverParameters.map((name) => parameters.get(name) ?? "");
+  const [anonymous, session] = handoverParameters.map((name) => parameters.get(name) ?? "") as [string, string];
   if (isID("anon", anonymous)) lasting.set(anonymousKey, anonymous);
   if (isID("sess", session) && session !== tab.get(sessionKey)) beginSession(session, Date.now());
   const found = [...parameters].filter(([name, value]) => value && campaignParameters.test(name));
