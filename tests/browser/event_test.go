@@ -109,12 +109,14 @@ func TestEventsOfThePagesOwnMaking(t *testing.T) {
 func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	shop := newSite(t, host.tag(`data-track-errors`))
+	shop := newSite(t, host.tag(`data-track-errors data-mask-patterns="/orders/*"`))
 	v := newVisitor(t)
-	v.open(shop.url + "/")
+	v.open(shop.url + "/orders/7")
 	eventually(t, 1, func() []item { return host.pages("screen_view") })
 	v.run(`(() => {
-		for (let i = 0; i < 3; i++) setTimeout(() => { throw new TypeError("broken"); }, 0);
+		// Scripts of the page itself, whose address is the page's.
+		const text = 'setTimeout(() => { throw new TypeError("broken"); }, 0) //# sourceURL=' + location.href;
+		for (let i = 0; i < 3; i++) document.body.append(Object.assign(document.createElement("script"), {text}));
 		Promise.reject(new RangeError("too far"));
 		Promise.reject("a text");
 		const say = (message, filename) => dispatchEvent(new ErrorEvent("error", {message, filename, error: new Error(message)}));
@@ -125,16 +127,20 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 	v.run(`millrace.flush()`)
 	var got []item
 	for _, e := range eventually(t, 3, func() []item { return host.events("/errors") }) {
-		if line, ok := e["lineno"].(float64); e["errorType"] == "TypeError" && (!ok || line < 1 || !strings.Contains(fmt.Sprint(e["stack"]), "broken")) {
-			t.Errorf("error %v", e)
+		stack := "broken\n    at " + shop.url + "/orders/*:1:"
+		if e["errorType"] == "TypeError" && (e["lineno"] != 1.0 || e["filename"] != shop.url+"/orders/*" || !strings.Contains(fmt.Sprint(e["stack"]), stack)) {
+			t.Errorf("error %v, want a stack with %s", e, stack)
+		}
+		if strings.Contains(fmt.Sprint(e), "orders/7") {
+			t.Errorf("the page's address is not masked: %v", e)
 		}
 		got = append(got, only(e, "message", "errorType", "path"))
 	}
 	slices.SortFunc(got, func(a, b item) int { return strings.Compare(fmt.Sprint(a["message"]), fmt.Sprint(b["message"])) })
 	want := []item{
-		{"message": "Uncaught TypeError: broken", "errorType": "TypeError", "path": shop.url + "/"},
-		{"message": "a text", "errorType": "UnhandledRejection", "path": shop.url + "/"},
-		{"message": "too far", "errorType": "RangeError", "path": shop.url + "/"},
+		{"message": "Uncaught TypeError: broken", "errorType": "TypeError", "path": shop.url + "/orders/*"},
+		{"message": "a text", "errorType": "UnhandledRejection", "path": shop.url + "/orders/*"},
+		{"message": "too far", "errorType": "RangeError", "path": shop.url + "/orders/*"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)

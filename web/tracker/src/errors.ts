@@ -1,8 +1,9 @@
 // Errors that nobody caught. Each is sent once, and a page sends so many at most; what
 // extensions of the browser and scripts of other origins do is not the page's error.
-import { flag } from "./context.ts";
+import { flag, list } from "./context.ts";
 import { collect } from "./event.ts";
 import { listen } from "./guard.ts";
+import { maskText } from "./pattern.ts";
 
 const maxErrors = 50;
 const maxMessage = 2048;
@@ -29,10 +30,10 @@ function report(thrown: unknown, message: string, type: string, { filename = "",
   collect("error", {
     message: message.slice(0, maxMessage),
     errorType: name,
-    filename: filename.slice(0, maxMessage),
+    filename: maskText(list("maskPatterns"), filename).slice(0, maxMessage),
     lineno,
     colno,
-    stack: stack.slice(0, maxStack),
+    stack: maskText(list("maskPatterns"), stack).slice(0, maxStack),
   });
 }
 

@@ -35,3 +35,14 @@ export function mask(patterns: string[], path: string): string {
   const masked = path.split("/").map((segment, i) => (masks.some((m) => m?.[i] === "*") ? "*" : segment));
   return masked.join("/");
 }
+
+/**
+ * A text that names places in scripts, such as a stack, with the path of every address in
+ * it masked. The line and the column behind one stay.
+ */
+export function maskText(patterns: string[], text: string): string {
+  return text.replace(
+    /(:\/\/[^/\s]+)(\/\S*?)(?=(:\d+)*["'),.;>\]]*([?#\s]|$))/g,
+    (_, host: string, path: string) => host + mask(patterns, path),
+  );
+}

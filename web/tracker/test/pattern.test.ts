@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mask, matches, parseList } from "../src/pattern.ts";
+import { mask, maskText, matches, parseList } from "../src/pattern.ts";
 
 test("a pattern fits what its stars stand for, and nothing else", () => {
   for (const [pattern, path, want] of [
@@ -38,6 +38,29 @@ test("every segment under a star of any pattern is masked", () => {
   ] as const) {
     assert.equal(mask([...patterns], path), want, `${patterns.join(" ")} on ${path}`);
   }
+});
+
+test("the addresses in a text are masked, and lines and columns stay", () => {
+  const patterns = ["/users/*", "/users/*/edit"];
+  for (const [text, want] of [
+    ["", ""],
+    ["https://shop.example/users/5", "https://shop.example/users/*"],
+    ["https://shop.example:8443/users/5/edit?q=1#part", "https://shop.example:8443/users/*/edit?q=1#part"],
+    ["https://shop.example/users/5?next=/users/6", "https://shop.example/users/*?next=/users/6"],
+    ["https://[::1]:80/users/5:12:7", "https://[::1]:80/users/*:12:7"],
+    ["https://shop.example/users/urn:a(b):12:7", "https://shop.example/users/*:12:7"],
+    ["https://shop.example/posts/5:1:2", "https://shop.example/posts/5:1:2"],
+    ["https://shop.example", "https://shop.example"],
+    ["no https://shop.example/users/5. Nor 'https://shop.example/users/6/edit', or users/7", "no https://shop.example/users/*. Nor 'https://shop.example/users/*/edit', or users/7"],
+    [
+      "Error: x\n    at f (https://shop.example/users/5:1:2)\n    at eval (eval at g (https://shop.example/users/6/edit:3:4), <anonymous>:5:6)",
+      "Error: x\n    at f (https://shop.example/users/*:1:2)\n    at eval (eval at g (https://shop.example/users/*/edit:3:4), <anonymous>:5:6)",
+    ],
+    ["f@https://shop.example/users/5:1:2\n@https://cdn.example/users/6:3:4", "f@https://shop.example/users/*:1:2\n@https://cdn.example/users/*:3:4"],
+  ] as const) {
+    assert.equal(maskText(patterns, text), want);
+  }
+  assert.equal(maskText([], "https://shop.example/users/5:1:2"), "https://shop.example/users/5:1:2");
 });
 
 test("a list is a JSON array or words", () => {
