@@ -240,6 +240,43 @@ func TestFourRequestsAtATimeWaitForTheHost(t *testing.T) {
 	}
 }
 
+func TestTheEndOfAPageIsToldByWhateverOutlivesIt(t *testing.T) {
+	t.Parallel()
+	const noKeepalive, noBeacon = `delete Request.prototype.keepalive;`, `delete Navigator.prototype.sendBeacon;`
+	for name, tc := range map[string]struct{ without, by string }{
+		"fetch":                        {``, "keepalive"},
+		"fetch, where beacons are off": {noBeacon, "keepalive"},
+		"a beacon":                     {noKeepalive, "beacon"},
+		"the next page, without both":  {noKeepalive + noBeacon, "fetch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host := newRecorder(t)
+			shop := newSite(t, host.tag(""))
+			v := newVisitor(t)
+			// The address of a request tells how it was made.
+			v.atStart(tc.without + `{
+				const {fetch} = window, {sendBeacon} = navigator;
+				window.fetch = (url, init) => fetch(url + "&by=" + (init.keepalive ? "keepalive" : "fetch"), init);
+				if (sendBeacon) navigator.sendBeacon = (url, body) => sendBeacon.call(navigator, url + "&by=beacon", body);
+			}`)
+			v.open(shop.url + "/")
+			eventually(t, 1, func() []item { return host.pages("screen_view") })
+			if tc.by == "fetch" {
+				v.open(shop.url + "/next")
+			} else {
+				v.close()
+			}
+			eventually(t, 1, func() []item { return host.pages("page_exit") })
+			for _, r := range host.all() {
+				if strings.Contains(fmt.Sprint(r.items), "page_exit") && r.query != "client_id=web_1&by="+tc.by {
+					t.Errorf("the exit came by %s, want %s", r.query, tc.by)
+				}
+			}
+		})
+	}
+}
+
 func TestAPageWhoseStorageIsBlockedIsCountedAllTheSame(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)

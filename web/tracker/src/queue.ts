@@ -155,7 +155,7 @@ function send(items: Item[], leaving: boolean): void {
   if (safe > room) safe = 0;
   if (leaving ? !safe : full()) {
     // A fetch would end with a page that is left. Browsers without any other have the beacon.
-    if (!leaving || !navigator.sendBeacon(url, body)) waiting.push(...items);
+    if (!leaving || !(navigator as Partial<Navigator>).sendBeacon?.(url, body)) waiting.push(...items);
     return;
   }
   const batch = { items, safe };
