@@ -163,8 +163,14 @@ func found(t *testing.T, cfg config.ClickHouse, texts ...string) (places []strin
 	return places
 }
 
+// told are the tables of what browsers tell of a visitor besides events, by topic.
+var told = map[string]string{record.TopicVitals: "vitals", record.TopicErrors: "errors", record.TopicIdentities: "identities"}
+
 // events returns the ids of the events that are stored, without FINAL.
-func (o *office) events() (ids []string) {
+func (o *office) events() []string { o.t.Helper(); return o.ids("events") }
+
+// ids returns the ids of what a table of events holds, without FINAL.
+func (o *office) ids(table string) (ids []string) {
 	o.t.Helper()
 	client, err := clickhouse.Dial(o.t.Context(), o.ClickHouse)
 	if err != nil {
@@ -173,7 +179,7 @@ func (o *office) events() (ids []string) {
 	defer client.Close()
 	var col proto.ColStr
 	if err := client.Do(o.t.Context(), ch.Query{
-		Body: "SELECT DISTINCT event_id FROM events ORDER BY event_id", Result: proto.Results{{Name: "event_id", Data: &col}},
+		Body: "SELECT DISTINCT event_id FROM " + table + " ORDER BY event_id", Result: proto.Results{{Name: "event_id", Data: &col}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range col.Rows() {
 				ids = append(ids, col.Row(i))
@@ -198,16 +204,30 @@ func (o *office) holds(want ...string) {
 	}
 }
 
-// replay has every record of a topic stored again, under a new epoch.
+// replay has every event stored again, under a new epoch.
 func (o *office) replay() {
+	o.t.Helper()
+	o.again(repair.Lane{Topic: record.TopicEvents, Group: o.Sink.Group})
+	o.Store(o.t)
+}
+
+// replayTold is replay for what browsers tell besides.
+func (o *office) replayTold() {
+	o.t.Helper()
+	for topic := range told {
+		o.again(repair.Lane{Topic: topic, Group: kafka.WebGroup(o.Sink.Group)})
+	}
+	o.StoreWeb(o.t)
+}
+
+func (o *office) again(lane repair.Lane) {
 	o.t.Helper()
 	books := clickhouse.NewBooks(o.ClickHouse)
 	defer books.Close()
 	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Books: books},
-		repair.ReplayOptions{Lane: repair.Lane{Topic: record.TopicEvents, Group: o.Sink.Group}, Offset: 0}); err != nil {
+		repair.ReplayOptions{Lane: lane}); err != nil {
 		o.t.Fatal(err)
 	}
-	o.Store(o.t)
 }
 
 func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
@@ -219,24 +239,44 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 		// Refused for its time, and so a dead letter that names her.
 		stage.Event{ID: "a3", Profile: "anna", At: time.UnixMilli(5)},
 	)
+	for topic := range told {
+		o.Produce(t,
+			stage.Event{Topic: topic, ID: "a4 " + topic, Profile: "anna"}, stage.Event{Topic: topic, ID: "b2 " + topic, Profile: "ben"},
+			stage.Event{Topic: topic, ID: "a5 " + topic, Profile: "anna", Partition: 1, Owner: "web_2"},
+		)
+	}
 	o.Store(t)
-	if len(found(t, o.ClickHouse, "anna")) == 0 {
-		t.Fatal("she is nowhere before the erasure; the test shows nothing")
+	o.StoreWeb(t)
+	before := strings.Join(found(t, o.ClickHouse, "anna"), "\n")
+	for _, table := range append(slices.Collect(maps.Values(told)), "events", "profiles", "profile_traits", "aliases") {
+		if !strings.Contains(before, " "+table+".profile_id ") {
+			t.Fatalf("she is not in %s before the erasure; the test shows nothing", table)
+		}
+	}
+	holds := func() {
+		t.Helper()
+		o.holds("b1", "c1")
+		for topic, table := range told {
+			if diff := cmp.Diff([]string{"b2 " + topic}, o.ids(table)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", table, diff)
+			}
+		}
 	}
 	first := o.request("web_1", "anna", "")
 	o.request("web_2", "anna", "")
 	o.work()
-	o.holds("b1", "c1")
+	holds()
 
 	done, err := o.service.Get(t.Context(), o.org.ID, "", first.ID)
-	if err != nil || done.State != erasure.Done || done.Deleted["events"] != 2 || done.DoneAt.IsZero() {
+	if err != nil || done.State != erasure.Done || done.Deleted["events"] != 2 || done.Deleted["errors"] != 1 || done.DoneAt.IsZero() {
 		t.Errorf("the erasure is %+v, %v", done, err)
 	}
 	o.replay()
-	o.holds("b1", "c1")
+	o.replayTold()
+	holds()
 	o.letters()
 	o.Store(t)
-	o.holds("b1", "c1")
+	holds()
 	if n := o.Count(t, "(SELECT toUInt64(sum(erased)) FROM ingest_ledger)"); n == 0 {
 		t.Error("the ledger knows of nothing erased")
 	}

@@ -147,10 +147,15 @@ func (s *Stage) Start(t *testing.T) (stop func()) {
 // StartLane is Start for another lane.
 func (s *Stage) StartLane(t *testing.T, topic, group string) (stop func()) {
 	t.Helper()
+	return s.start(t, []string{topic}, group)
+}
+
+func (s *Stage) start(t *testing.T, topics []string, group string) (stop func()) {
+	t.Helper()
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	cfg := s.Sink
 	cfg.Group = group
-	consumer, err := kafka.NewConsumer(s.Kafka, cfg, []string{topic}, kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
+	consumer, err := kafka.NewConsumer(s.Kafka, cfg, topics, kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +187,17 @@ func (s *Stage) Store(t *testing.T) {
 	stop := s.Start(t)
 	defer stop()
 	s.CaughtUp(t)
+}
+
+// StoreWeb is Store for the web lane.
+func (s *Stage) StoreWeb(t *testing.T) {
+	t.Helper()
+	group := kafka.WebGroup(s.Sink.Group)
+	stop := s.start(t, kafka.WebTopics, group)
+	defer stop()
+	for _, topic := range kafka.WebTopics {
+		s.CaughtUpLane(t, topic, group)
+	}
 }
 
 // CaughtUp waits until the live lane has stored everything.
