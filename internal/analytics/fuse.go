@@ -35,7 +35,7 @@ func (p *Plan) fuse(questions []asked) {
 		key, named := "", false // named tells that columns are told apart by their names
 		switch {
 		case slices.Contains(views, a):
-			key = "views " + a.q.rangeKey()
+			key = "views " + a.q.rangeKey() + " " + appliedTo(a.q.typ, a.q.request).Sort
 		case slices.Contains(counted, a):
 			key = "counted " + a.q.rangeKey()
 		case slices.Contains(visited, a):
@@ -102,9 +102,13 @@ func (q *query) measuresKey() string {
 	return strings.Join([]string{"measures", q.typ.tables()[0], source, q.typ.Where, strconv.FormatBool(q.typ.Series), strconv.Itoa(q.typ.DefaultLimit), q.rangeKey()}, "\x00")
 }
 
-// mergeable reports whether columns of one name mean the same in all of them.
+// mergeable reports whether columns of one name mean the same in all of them, and series
+// are cut alike: a week and a month may both be two buckets.
 func mergeable(group []asked, a asked) bool {
 	for _, other := range group {
+		if other.q.typ.Series && a.q.typ.Series && !slices.Equal(other.q.buckets, a.q.buckets) {
+			return false
+		}
 		for _, c := range a.q.typ.Columns {
 			if same := other.q.typ.column(c.Name); same != nil && same.Expr != c.Expr {
 				return false

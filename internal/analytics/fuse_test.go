@@ -25,6 +25,17 @@ func TestParametersOfARequestShareStatements(t *testing.T) {
 		{about: "a series that is turned around", parameters: `"summary_metrics","events_by_date"`, more: `,"sortOrder":"desc"`, want: 2},
 		{about: "a page of a series", parameters: `"summary_metrics","events_by_date"`, more: `,"limit":3`, want: 2},
 		{about: "series by day and by hour", parameters: `"summary_metrics","events_by_date",{"name":"events_by_date","id":"hours","granularity":"hourly"}`, want: 2},
+		{about: "breakdowns of which one is in another order", parameters: `"browser_versions","page_performance","screen_resolutions"`, want: 2},
+		{
+			about: "series of as many weeks as months", more: `,"filters":[{"field":"path","op":"is_set"}]`, want: 2,
+			parameters: `{"name":"events_by_date","start_date":"2026-03-25","end_date":"2026-04-02","granularity":"week"},` +
+				`{"name":"events_by_date","start_date":"2026-03-25","end_date":"2026-04-02","granularity":"month"}`,
+		},
+		{
+			about: "series of one hour and one day of the same time", more: `,"filters":[{"field":"path","op":"is_set"}]`, want: 2,
+			parameters: `{"name":"events_by_date","start_date":"2026-03-25T10:00","end_date":"2026-03-25T11:00","granularity":"hour"},` +
+				`{"name":"events_by_date","start_date":"2026-03-25T10:00","end_date":"2026-03-25T11:00"}`,
+		},
 		{about: "compared ones", parameters: `"summary_metrics","events_by_date","top_pages","city"`, more: `,"compare":"previous_period"`, want: 4},
 	} {
 		env := websiteEnv()
