@@ -19,15 +19,16 @@ type Environment struct {
 	Rollups bool
 	Dirty   []time.Time
 	// Refuse says why the caller may not ask for a type, with ErrNoCredential or
-	// ErrNotCovered; such a parameter fails alone. nil refuses nothing.
-	Refuse func(*Type) error
+	// ErrNotCovered; such a parameter fails alone. personal tells that the request asks
+	// by who users are, which is never public. nil refuses nothing.
+	Refuse func(t *Type, personal bool) error
 }
 
-func (e *Environment) refuse(t *Type) error {
+func (e *Environment) refuse(t *Type, r *Request) error {
 	if e.Refuse == nil {
 		return nil
 	}
-	return e.Refuse(t)
+	return e.Refuse(t, r.personal())
 }
 
 // Output is the answer of one parameter of a request.
@@ -140,7 +141,7 @@ func (c *compiler) plan() Plan {
 		if t == nil || !ok || len(c.problems) > 0 {
 			continue
 		}
-		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t, r), Refused: c.env.refuse(t)}
+		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t, r), Refused: c.env.refuse(t, r)}
 		switch {
 		case t.ownRange() && t.Series:
 			o.Granularity = Minutely

@@ -474,7 +474,7 @@ func TestARefusedParameterRunsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := websiteEnv()
-		env.Refuse = func(typ *Type) error {
+		env.Refuse = func(typ *Type, _ bool) error {
 			if typ.Name == "top_pages" {
 				return ErrNotCovered
 			}

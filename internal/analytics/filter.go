@@ -1,5 +1,7 @@
 package analytics
 
+import "slices"
+
 // Limits of a request's filters. Lengths are counted in Unicode code points.
 const (
 	MaxFilters        = 50   // comparisons, wherever they stand
@@ -68,6 +70,23 @@ func countFilters(filters []Filter) int {
 		}
 	}
 	return n
+}
+
+// personal reports whether a request asks by who users are.
+func (r *Request) personal() bool {
+	return slices.ContainsFunc(r.GroupBy, isPersonal) || namesPersonal(r.Filters)
+}
+
+func isPersonal(name string) bool {
+	f := findField(name)
+	return f != nil && f.Personal
+}
+
+func namesPersonal(filters []Filter) bool {
+	return slices.ContainsFunc(filters, func(f Filter) bool {
+		_, items := f.group()
+		return isPersonal(f.Field) || namesPersonal(items)
+	})
 }
 
 // pins reports whether every event that the filters keep has a field equal to a

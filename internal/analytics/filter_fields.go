@@ -27,6 +27,9 @@ type Field struct {
 	Kind    FieldKind
 	// Tables have it; nil stands for all that hold what visitors do.
 	Tables []string
+	// Personal fields tell who a user is. Nobody may filter or group by them who may ask
+	// no more than what is public.
+	Personal bool
 	// expr is its SQL over a row of the table, owned by us. That of a KeysField is
 	// the predicate of one {value} being there; that of a ValueField its text, with
 	// {key} for the key.
@@ -63,7 +66,7 @@ var Fields = []Field{
 	{Name: "event_name", Aliases: []string{"name"}, Doc: "Name of the event.", Tables: inEvents, expr: "e.name"},
 	{Name: "namespace", Doc: "Grouping label.", Tables: inEvents, expr: "e.namespace"},
 	{Name: "source", Doc: "Source label.", Tables: inEvents, expr: "e.source"},
-	{Name: "profile_id", Doc: "The caller's own user id.", expr: "e.profile_id"},
+	{Name: "profile_id", Doc: "The caller's own user id.", Personal: true, expr: "e.profile_id"},
 	{Name: "anonymous_id", Doc: "Visitor id as stored, which is hashed unless the website says otherwise.", expr: "e.anonymous_id"},
 	{Name: "session_id", Doc: "Session id.", expr: "e.session_id"},
 	{Name: "website_id", Doc: "Website id; for questions about an organization.", expr: "e.website_id"},
@@ -118,7 +121,8 @@ var Fields = []Field{
 	},
 	{
 		Name: "trait:" + keyMark, Doc: "What is known of the user under a key: of profile_id, else of whom anonymous_id is.", Kind: ValueField,
-		expr: traitText, set: "true", within: ofUser,
+		Personal: true,
+		expr:     traitText, set: "true", within: ofUser,
 	},
 }
 

@@ -42,10 +42,11 @@ type standing struct {
 // scopeOf is the scope that a type needs.
 func scopeOf(*analytics.Type) auth.Scope { return auth.ScopeReadData }
 
-// refuse says why a type may not be asked for; nil when it may.
-func (s *standing) refuse(t *analytics.Type) error {
+// refuse says why a type may not be asked for; nil when it may. What is asked by who
+// users are, such as the summary of those with an email address, would tell who they are.
+func (s *standing) refuse(t *analytics.Type, personal bool) error {
 	switch {
-	case s.scopes.Has(scopeOf(t)), s.public && t.Public:
+	case s.scopes.Has(scopeOf(t)), s.public && t.Public && !personal:
 		return nil
 	case s.anonymous:
 		return analytics.ErrNoCredential

@@ -13,6 +13,9 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 	const (
 		mixed   = `{"parameters":["recent_errors","summary"],"preset":"today"}`
 		private = `{"parameters":["recent_errors"],"preset":"today"}`
+		byUser  = `{"parameters":["summary"],"preset":"today","filters":[{"field":"profile_id","op":"eq","value":"u"}]}`
+		byTrait = `{"parameters":["summary"],"preset":"today","filters":[{"or":[{"not":{"field":"trait:email","op":"starts_with","value":"a"}}]}]}`
+		perUser = `{"parameters":["summary"],"preset":"today","groupBy":["profile_id"]}`
 		failed  = `{"parameter":"recent_errors","success":false,"error":"`
 		anybody = failed + `Authentication required","code":"AUTH_REQUIRED","data":[]}`
 		other   = failed + `Insufficient permissions","code":"FORBIDDEN","data":[]}`
@@ -41,6 +44,12 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 			`{"queryId":"","data":[` + anybody + `],"meta"`,
 		},
 		{"a batch of which nothing is", "", "web_open", `[` + private + `,` + private + `]`, 401, `"AUTH_REQUIRED"`},
+		{"by who users are", "", "web_open", byUser, 401, `"AUTH_REQUIRED"`},
+		{"by what is known of them, deep in a filter", "", "web_open", byTrait, 401, `"AUTH_REQUIRED"`},
+		{"cut by users", "", "web_open", perUser, 401, `"AUTH_REQUIRED"`},
+		{"by what is known of them, with another organization's key", "foreign", "web_open", byTrait, 403, `"FORBIDDEN"`},
+		{"by what is known of them, with a key of the organization", "global", "web_open", byTrait, 200, answer},
+		{"by who users are in a part of a batch", "", "web_open", `[` + perUser + `,` + summary + `]`, 200, answer},
 		{"a mistake beside", "", "web_open", `{"parameters":["recent_errors","nonsense"],"preset":"today"}`, 400, "Unknown query type: nonsense"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
