@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -85,6 +86,31 @@ var subjects = []subjectParameter{
 	{"organization_id", (*handlers).organization},
 }
 
+// zoneParameter is the parameter of the query string that names the time zone.
+const zoneParameter = "timezone"
+
+// checkParameters refuses what the query string has beside what is known: a website that
+// is named wrongly would be an answer about the whole organization.
+func checkParameters(c *fiber.Ctx) error {
+	names := []string{zoneParameter}
+	for _, s := range subjects {
+		names = append(names, s.parameter)
+	}
+	var refusal fault.Refusal
+	for key := range c.Context().QueryArgs().All() {
+		if name := string(key); !slices.Contains(names, name) {
+			refusal.Append(unknown("query parameter", name, names))
+		}
+	}
+	return refusal.Err()
+}
+
+// empty reports whether the query string has a subject without an id, as an unset
+// variable of a script leaves it.
+func empty(c *fiber.Ctx) bool {
+	return slices.ContainsFunc(subjects, func(s subjectParameter) bool { return c.Context().QueryArgs().Has(s.parameter) })
+}
+
 // subject says what the request is about, from the query string, and what the caller
 // may ask of it. A request that names nothing is about the organization of a key that
 // reaches all of it, or the first one of a person.
@@ -98,7 +124,7 @@ func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 		return standing{}, err
 	}
 	p := caller.Principal
-	if !p.Global() || p.OrganizationID == "" {
+	if empty(c) || !p.Global() || p.OrganizationID == "" {
 		return standing{}, fault.New(fault.MissingProjectID)
 	}
 	return standing{subject: analytics.Subject{Kind: analytics.Organization, ID: p.OrganizationID}, scopes: p.Scopes}, nil

@@ -51,6 +51,9 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 			return err
 		}
 	}
+	if err := checkParameters(c); err != nil {
+		return uncompiled(err)
+	}
 	plans, err := analytics.Compile(asked.requests, false, h.environment(c, may))
 	if err != nil {
 		return uncompiled(err)

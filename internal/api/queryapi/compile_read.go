@@ -162,7 +162,12 @@ func unknownField(name string) fault.Detail {
 	for i := range compileFields {
 		names[i] = compileFields[i].name
 	}
-	d := fault.Detail{Index: fault.NoIndex, Field: fmt.Sprintf("%.64s", name), Rule: "unknown_field", Message: fmt.Sprintf("Unknown field: %.64s", name)}
+	return unknown("field", name, names)
+}
+
+// unknown is a name that none of what is known by its kind has.
+func unknown(kind, name string, names []string) fault.Detail {
+	d := fault.Detail{Index: fault.NoIndex, Field: fmt.Sprintf("%.64s", name), Rule: "unknown_field", Message: fmt.Sprintf("Unknown %s: %.64s", kind, name)}
 	if near := suggest.Closest(name, names); near != "" {
 		d.Suggestion = "Did you mean '" + near + "'?"
 	}

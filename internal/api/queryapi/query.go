@@ -14,7 +14,7 @@ import (
 // environment is what a caller's requests are read against. Where it cannot be told
 // which days the rollups are right for, all is counted from the events.
 func (h *handlers) environment(c *fiber.Ctx, may standing) analytics.Environment {
-	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query("timezone"), Now: h.now(), Refuse: may.refuse}
+	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query(zoneParameter), Now: h.now(), Refuse: may.refuse}
 	if h.dirty != nil {
 		days, err := h.dirty.DirtyDays(c.UserContext(), may.subject)
 		env.Rollups, env.Dirty = err == nil, days
@@ -26,6 +26,9 @@ func (h *handlers) environment(c *fiber.Ctx, may standing) analytics.Environment
 func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	may, err := h.subject(c, caller)
 	if err != nil {
+		return err
+	}
+	if err := checkParameters(c); err != nil {
 		return err
 	}
 	body, err := httpkit.Body(c)
@@ -53,7 +56,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	c.Vary(fiber.HeaderAccept)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")
 	if tag, ok := a.execution.Tag(); ok {
-		a.etag = etagOf(tag, string(body), c.Query("timezone"), may.subject.ID, strconv.Itoa(int(a.format)), refusals(plans))
+		a.etag = etagOf(tag, string(body), c.Query(zoneParameter), may.subject.ID, strconv.Itoa(int(a.format)), refusals(plans))
 	}
 	if a.etag != "" && !wants.NoRead && matches(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
 		c.Set(fiber.HeaderETag, a.etag)

@@ -203,7 +203,7 @@ func TestWhoMayAskAboutWhat(t *testing.T) {
 		{"a website of nobody", "global", "?website_id=web_orphan", 403, denied("website")},
 		{"a website from elsewhere", "foreign", "?website_id=web_1", 403, denied("website")},
 		{"nothing, with a global key", "global", "", 200, owner("org_1")},
-		{"an empty website id", "global", "?website_id=", 200, owner("org_1")},
+		{"an empty website_id", "global", "?website_id=", 400, missing},
 		{"nothing, with a key of one website", "website", "", 400, missing},
 		{"the own organization", "global", "?organization_id=org_1", 200, owner("org_1")},
 		{"another organization", "global", "?organization_id=org_2", 403, denied("organization")},
@@ -290,6 +290,33 @@ func TestRefusalsCarryTheirDetails(t *testing.T) {
 	_, got := call(t, http.MethodPost, "/v1/query?website_id=web_1&timezone=Mars", "global", summary)
 	if !strings.Contains(got, `"details":[{"field":"timezone","message":"Invalid timezone: Mars"`) {
 		t.Errorf("timezone of the query string: %s", got)
+	}
+}
+
+// A subject that is named wrongly, or by an empty variable of a script, is not the whole
+// organization's answer.
+func TestTheQueryStringIsReadStrictly(t *testing.T) {
+	t.Parallel()
+	const missing = `"error":"website_id is required","code":"MISSING_PROJECT_ID"`
+	for _, route := range []struct{ path, body, code string }{
+		{"/v1/query", summary, "VALIDATION_ERROR"}, {"/v1/query/compile", `{"type":"pages","from":"2026-03-01","to":"2026-03-02"}`, "COMPILATION_ERROR"},
+	} {
+		for query, want := range map[string]string{
+			"?website_id=":                          missing,
+			"?organization_id=":                     missing,
+			"?website_id=&organization_id=org_1":    `"success":true`,
+			"?website_id=web_1&timezone=":           `"success":true`,
+			"?websiteId=web_1":                      `"error":"Unknown query parameter: websiteId. Did you mean 'website_id'?","code":"` + route.code + `"`,
+			"?website_id=web_1&timeZone=Asia/Tokyo": `"details":[{"field":"timeZone","message":"Unknown query parameter: timeZone","suggestion":"Did you mean 'timezone'?"}]`,
+			"?website_id=web_1&page=2":              `"error":"Unknown query parameter: page","code":"` + route.code + `"`,
+		} {
+			if _, got := call(t, http.MethodPost, route.path+query, "global", route.body); !strings.Contains(got, want) {
+				t.Errorf("%s%s: %s\nwant %s", route.path, query, got, want)
+			}
+		}
+	}
+	if resp, got := call(t, http.MethodPost, "/v1/query?websiteId=web_1", "", summary); resp.StatusCode != 401 {
+		t.Errorf("nobody is told of parameters: %d %s", resp.StatusCode, got)
 	}
 }
 
