@@ -48,15 +48,25 @@ func parseBound(s string, zone *time.Location, addDays int) (time.Time, bool) {
 	}
 	for _, layout := range zonedLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
-			return notBefore1970(t.In(zone)), validYear(t)
+			return notBefore1970(atMilli(t).In(zone)), validYear(t)
 		}
 	}
 	for _, layout := range localLayouts {
 		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
-			return notBefore1970(t), validYear(t)
+			return notBefore1970(atMilli(t)), validYear(t)
 		}
 	}
 	return time.Time{}, false
+}
+
+// atMilli is the first whole millisecond that is not before a time. Events have whole ones,
+// so a range has the same events with it: what begins later begins with the next, and what
+// ends with the last microsecond of a day has all of the day.
+func atMilli(t time.Time) time.Time {
+	if whole := t.Truncate(time.Millisecond); whole.Before(t) {
+		return whole.Add(time.Millisecond)
+	}
+	return t
 }
 
 // notBefore1970 returns the time from which seconds are counted for one before it,

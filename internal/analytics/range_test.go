@@ -110,6 +110,24 @@ func TestBoundsOfARange(t *testing.T) {
 	}
 }
 
+// An event has whole milliseconds: one of the last of a day is before its last microsecond.
+func TestInstantsAreTheFirstMillisecondThatIsNotBeforeThem(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2026-03-29T23:59:59.999999Z":      "2026-03-30T00:00:00Z",
+		"2026-03-29T23:59:59.999Z":         "2026-03-29T23:59:59.999Z",
+		"2026-03-29T23:59:59.998000001":    "2026-03-29T23:59:59.999Z",
+		"2026-03-29 10:20:30.0001":         "2026-03-29T10:20:30.001Z",
+		"2105-12-31T23:59:59.999999+00:00": "2106-01-01T00:00:00Z",
+	} {
+		for _, parse := range []func(string, *time.Location) (time.Time, bool){parseStart, parseEnd} {
+			if got, ok := parse(text, time.UTC); !ok || got.Format(time.RFC3339Nano) != want {
+				t.Errorf("%q is %v, want %s", text, got, want)
+			}
+		}
+	}
+}
+
 func TestBucketsOfTheDaysOnWhichClocksChange(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -125,7 +125,7 @@ func appendApplied(dst []byte, o *analytics.Output, source string, rows int) []b
 }
 
 func appendTime(dst []byte, t time.Time) []byte {
-	return append(t.AppendFormat(append(dst, '"'), time.RFC3339), '"')
+	return append(t.AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
 }
 
 func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }

@@ -247,6 +247,15 @@ func TestABearerTokenIsAKeyToo(t *testing.T) {
 	}
 }
 
+func TestWhatWasAppliedIsToldToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	_, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global",
+		`{"parameters":["summary"],"startDate":"2026-03-29T10:00:00.25Z","endDate":"2026-03-29T23:59:59.999999Z"}`)
+	if want := `"start":"2026-03-29T10:00:00.25Z","end":"2026-03-30T00:00:00Z"`; !strings.Contains(body, want) {
+		t.Errorf("%s has no %s", body, want)
+	}
+}
+
 func TestFailedParametersComeLastAndTellNothing(t *testing.T) {
 	t.Parallel()
 	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", `{"id":"dash-1","parameters":[{"name":"pages","id":"mine"},"summary_metrics","top_pages"],"preset":"today",
