@@ -132,10 +132,14 @@ func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
 	case fastjson.TypeString:
 		d.text(&p.Name)(at, v)
 	case fastjson.TypeObject:
+		before := len(d.problems)
 		d.open(at+".", v, fields{
 			"name": d.text(&p.Name), "id": d.label(&p.ID), "start_date": d.text(&p.StartDate), "end_date": d.text(&p.EndDate),
 			"granularity": d.text(&p.Granularity),
 		}, func(name string, v *fastjson.Value) { p.options = append(p.options, rawOption{name, v}) })
+		if p.Name == "" && len(d.problems) == before {
+			d.add(at+".name", "required", at+".name is required")
+		}
 	default:
 		d.add(at, "wrong_type", at+" must be a string or an object")
 		return p

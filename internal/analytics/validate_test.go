@@ -20,7 +20,7 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"an unknown type", `{"parameters":["top_page"],"preset":"today"}`, "parameters[0]", "Unknown query type: top_page", "Did you mean 'top_pages'?"},
 		{"a type of another world", `{"parameters":["zzzz"],"preset":"today"}`, "parameters[0]", "Unknown query type: zzzz", ""},
 		{"a parameter that is a number", `{"parameters":[1],"preset":"today"}`, "parameters[0]", "parameters[0] must be a string or an object", ""},
-		{"a parameter without a name", `{"parameters":[{"id":"x"}],"preset":"today"}`, "parameters[0]", "Unknown query type: ", ""},
+		{"a parameter without a name", `{"parameters":[{"id":"x"}],"preset":"today"}`, "parameters[0].name", "parameters[0].name is required", ""},
 		{"an unknown key of a parameter", `{"parameters":[{"name":"summary","startdate":"x"}],"preset":"today"}`, "parameters[0].startdate", "Unknown field: startdate", "Did you mean 'start_date'?"},
 		{"parameters that are no array", `{"parameters":"summary","preset":"today"}`, "parameters", "parameters must be an array", ""},
 		{"an unknown field", `{"parameters":["summary"],"preset":"today","filter":[]}`, "filter", "Unknown field: filter", "Did you mean 'filters'?"},

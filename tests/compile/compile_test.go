@@ -122,7 +122,7 @@ func bodies(typ *analytics.Type, project string) []map[string]any {
 		if len(options) > 0 {
 			body["options"] = options
 		}
-		if typ.Series {
+		if len(typ.Granularities()) > 0 {
 			body["timeUnit"] = "hour"
 		}
 		return body

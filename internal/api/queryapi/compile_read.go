@@ -23,11 +23,11 @@ const (
 // compileFields are the members of the body, and what they are called in a query.
 var compileFields = []struct{ name, query string }{
 	{"projectId", ""},
+	{"timeUnit", "parameters[0].granularity"},
 	{"options", "parameters[0]"},
 	{"type", "parameters[0].name"},
 	{"from", "startDate"},
 	{"to", "endDate"},
-	{"timeUnit", "granularity"},
 	{"filters", "filters"},
 	{"groupBy", "groupBy"},
 	{"orderBy", "sortBy"},
@@ -90,6 +90,8 @@ func compileMembers(body []byte) (*compileInput, error) {
 		switch {
 		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == string(key) }):
 			given.refusal.Append(unknownField(string(key)))
+		case given.members[string(key)] != nil:
+			given.refusal.Add(string(key), "duplicate", "%s is given twice", key)
 		case v.Type() != fastjson.TypeNull:
 			given.members[string(key)] = v.MarshalTo(nil)
 		}
@@ -104,9 +106,6 @@ func (in *compileInput) query() map[string]any {
 		if query[field.to] = in.text(field.from); query[field.to] == "" {
 			in.refusal.Add(field.from, "required", "%s is required", field.from)
 		}
-	}
-	if unit := in.text("timeUnit"); unit != "" {
-		query["granularity"] = unit
 	}
 	if by := in.text("orderBy"); by != "" {
 		field, order, _ := strings.Cut(by, " ")
@@ -128,6 +127,14 @@ func (in *compileInput) parameter() map[string]any {
 	parameter := map[string]any{}
 	if raw := in.members["options"]; raw != nil && json.Unmarshal(raw, &parameter) != nil {
 		in.refusal.Add("options", "wrong_type", "options must be an object")
+	}
+	for _, member := range []string{"name", "id"} { // that is the type's to say, and there is nothing to label
+		if _, given := parameter[member]; given {
+			in.refusal.Append(unknown("field", "options."+member, nil))
+		}
+	}
+	if unit := in.text("timeUnit"); unit != "" {
+		parameter["granularity"] = unit
 	}
 	name := in.text("type")
 	if parameter["name"] = name; name == "" {

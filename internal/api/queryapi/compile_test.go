@@ -40,19 +40,27 @@ func TestAQueryTypeIsCompiled(t *testing.T) {
 func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ body, field, message, suggestion string }{
-		"an unknown type":   {`{"type":"top_page","from":"2026-03-01","to":"2026-03-02"}`, "type", "Unknown query type: top_page", "Did you mean 'top_pages'?"},
-		"no type":           {`{"from":"2026-03-01","to":"2026-03-02"}`, "type", "type is required", ""},
-		"no beginning":      {`{"type":"pages","to":"2026-03-02"}`, "from", "from is required", ""},
-		"no end":            {`{"type":"pages","from":"2026-03-02","to":null}`, "to", "to is required", ""},
-		"no date":           {`{"type":"pages","from":"soon","to":"2026-03-02"}`, "from", "Invalid date: soon. Could not parse as a valid date", ""},
-		"an unknown field":  {`{"type":"pages","fromm":"2026-03-01","from":"2026-03-01","to":"2026-03-02"}`, "fromm", "Unknown field: fromm", "Did you mean 'from'?"},
-		"limit 0":           {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":0}`, "limit", "limit must be 1 to 1000", ""},
-		"limit 1001":        {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":1001}`, "limit", "limit must be 1 to 1000", ""},
-		"a limit in quotes": {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":"5"}`, "limit", "limit must be an integer", ""},
-		"offset -1":         {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":-1}`, "offset", "offset must be 0 to 10000000000", ""},
-		"a number as type":  {`{"type":7,"from":"2026-03-01","to":"2026-03-02"}`, "type", "type must be a string", ""},
-		"an array":          {`[]`, "", "The body must be an object", ""},
-		"a filter":          {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","filters":[{"field":"path","op":"is","value":"/"}]}`, "filters[0].op", "", ""},
+		"an unknown type":    {`{"type":"top_page","from":"2026-03-01","to":"2026-03-02"}`, "type", "Unknown query type: top_page", "Did you mean 'top_pages'?"},
+		"no type":            {`{"from":"2026-03-01","to":"2026-03-02"}`, "type", "type is required", ""},
+		"no beginning":       {`{"type":"pages","to":"2026-03-02"}`, "from", "from is required", ""},
+		"no end":             {`{"type":"pages","from":"2026-03-02","to":null}`, "to", "to is required", ""},
+		"no date":            {`{"type":"pages","from":"soon","to":"2026-03-02"}`, "from", "Invalid date: soon. Could not parse as a valid date", ""},
+		"an unknown field":   {`{"type":"pages","fromm":"2026-03-01","from":"2026-03-01","to":"2026-03-02"}`, "fromm", "Unknown field: fromm", "Did you mean 'from'?"},
+		"limit 0":            {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":0}`, "limit", "limit must be 1 to 1000", ""},
+		"limit 1001":         {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":1001}`, "limit", "limit must be 1 to 1000", ""},
+		"a limit in quotes":  {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":"5"}`, "limit", "limit must be an integer", ""},
+		"offset -1":          {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":-1}`, "offset", "offset must be 0 to 10000000000", ""},
+		"a number as type":   {`{"type":7,"from":"2026-03-01","to":"2026-03-02"}`, "type", "type must be a string", ""},
+		"an array":           {`[]`, "", "The body must be an object", ""},
+		"a type and another": {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type is given twice", ""},
+		"an unknown unit": {
+			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"decade"}`, "timeUnit",
+			"Invalid granularity: decade", "Supported granularities: minute, hour, day, week, month",
+		},
+		"a unit of what has no buckets": {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","timeUnit":"hour"}`, "timeUnit", "Granularity is not supported by top_pages", ""},
+		"a type among the options":      {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":{"name":"summary"}}`, "options.name", "Unknown field: options.name", ""},
+		"a label among the options":     {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":{"id":"x"}}`, "options.id", "Unknown field: options.id", ""},
+		"a filter":                      {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","filters":[{"field":"path","op":"is","value":"/"}]}`, "filters[0].op", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
