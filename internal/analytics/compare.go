@@ -77,6 +77,9 @@ func (t *Type) keys() (keys []string, ok bool) {
 		return keys, t.Series || len(keys) > 0 || t.SingleRow()
 	}
 	for _, expr := range t.groupedBy() {
+		if slices.ContainsFunc(t.groups, func(g Column) bool { return g.Expr == asGroup(expr) }) {
+			continue // the group has taken the place of the type's own column
+		}
 		i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Expr == expr || c.Name == expr })
 		if i < 0 {
 			return nil, false

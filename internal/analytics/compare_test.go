@@ -59,6 +59,20 @@ func TestTypesThatCannotBeComparedAreLists(t *testing.T) {
 	}
 }
 
+// A group that is a column of the type already, such as the browser of browser_versions, tells
+// the rows apart as well as that.
+func TestWhatCanBeComparedCanBeWithEveryGroup(t *testing.T) {
+	t.Parallel()
+	for i := range Catalog {
+		typ := &Catalog[i]
+		for _, name := range typ.Groups {
+			if typ.Comparable() && !typ.grouped([]string{name}).Comparable() {
+				t.Errorf("%s is not comparable by %s", typ.Name, name)
+			}
+		}
+	}
+}
+
 func TestAComparisonCoversBothRanges(t *testing.T) {
 	t.Parallel()
 	plans, err := compileBody(t, `{"parameters":["summary",{"name":"top_pages","start_date":"2026-03-01","end_date":"2026-03-02"}],"preset":"today","compare":"previous_period"}`, websiteEnv())

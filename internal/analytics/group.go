@@ -16,7 +16,7 @@ func (t *Type) grouped(fields []string) *Type {
 	g := *t
 	for _, name := range fields {
 		f := findField(name)
-		g.groups = append(g.groups, Column{Name: f.Name, Type: String, Label: f.Name, Description: f.Doc, Expr: "CAST(" + f.expr + ", 'String')"})
+		g.groups = append(g.groups, Column{Name: f.Name, Type: String, Label: f.Name, Description: f.Doc, Expr: asGroup(f.expr)})
 	}
 	at := 0
 	if t.Series {
@@ -36,6 +36,9 @@ func (t *Type) grouped(fields []string) *Type {
 	}
 	return &g
 }
+
+// asGroup is the SQL of a column of a group, whose values are texts whatever the field's are.
+func asGroup(expr string) string { return "CAST(" + expr + ", 'String')" }
 
 func firstNumber(columns []Column) string {
 	return columns[slices.IndexFunc(columns, func(c Column) bool { return c.Type == Number })].Name
