@@ -2,6 +2,7 @@ package analyticstest_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 // What is computed together is what would be computed alone.
 func TestParametersThatShareAScanSayWhatTheySayAlone(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, smallSet())
+	s := newServer(t, visitSet(rand.New(rand.NewPCG(3, 26)), 500)) // so many that one order is not another
 	var names []string
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
@@ -25,7 +26,28 @@ func TestParametersThatShareAScanSayWhatTheySayAlone(t *testing.T) {
 		t.Run(fmt.Sprint(env.TimeZone, env.Rollups), func(t *testing.T) {
 			t.Parallel()
 			expectSharing(t, s, env, names)
+			expectBuckets(t, s, env)
 		})
+	}
+}
+
+// expectBuckets asks for series that have as many buckets, and not the same: a week and two
+// days as weeks and as months, and an hour as an hour and as a day.
+func expectBuckets(t *testing.T, s *server, env analytics.Environment) {
+	t.Helper()
+	var all []string
+	for _, part := range []string{`"start_date":"2026-03-25","end_date":"2026-04-02"`, `"start_date":"2026-03-29T10:00","end_date":"2026-03-29T11:00"`} {
+		for _, granularity := range []string{"week", "month", "hour", "day"} {
+			all = append(all, `{"name":"events_by_date","granularity":"`+granularity+`",`+part+`}`)
+		}
+	}
+	body := func(parameters ...string) string {
+		return `{"parameters":[` + strings.Join(parameters, ",") + `],"filters":[{"field":"path","op":"ne","value":"/docs"}]}`
+	}
+	for i, rows := range s.ask(t, body(all...), env) {
+		if diff := diffOf(s.ask(t, body(all[i]), env)[0], rows); diff != "" {
+			t.Errorf("%s beside others (-alone +together):\n%s", all[i], diff)
+		}
 	}
 }
 
