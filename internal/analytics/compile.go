@@ -220,10 +220,10 @@ func (c *compiler) checkGroupBy(types []*Type) {
 		return
 	}
 	for i, g := range groups {
-		if slices.Contains(groups[:i], g) {
+		field := findField(g)
+		if slices.ContainsFunc(groups[:i], func(other string) bool { return other == g || field != nil && findField(other) == field }) {
 			c.add("groupBy", "duplicate", echo(g)+" is given twice", "")
 		}
-		field := findField(g)
 		for _, t := range distinctTypes(types) {
 			if field == nil || !slices.Contains(t.Groups, field.Name) {
 				c.add("groupBy", "unsupported_group", fmt.Sprintf("Grouping by %s is not supported by %s", echo(g), t.Name), supportedGroups(t))

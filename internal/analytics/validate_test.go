@@ -53,6 +53,8 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"page 0", `{"parameters":["top_pages"],"preset":"today","page":0}`, "page", "Page must be at least 1", ""},
 		{"a page too far", `{"parameters":["top_pages"],"preset":"today","page":1000001}`, "page", "Page cannot exceed 1000000", ""},
 		{"a group of what has none", `{"parameters":["recent_errors"],"preset":"today","groupBy":"country"}`, "groupBy", "Grouping by country is not supported by recent_errors", "recent_errors supports no groupBy"},
+		{"a group twice", `{"parameters":["summary"],"preset":"today","groupBy":["path","path"]}`, "groupBy", "path is given twice", ""},
+		{"a group by both of its names", `{"parameters":["summary"],"preset":"today","groupBy":["event_name","path","name"]}`, "groupBy", "name is given twice", ""},
 		{"a required option", `{"parameters":["funnel"],"preset":"today"}`, "parameters[0].steps", "funnel needs steps", ""},
 		{"a group that no type has", `{"parameters":["vitals_overview"],"preset":"today","groupBy":"session_id"}`, "groupBy", "Grouping by session_id is not supported by vitals_overview", supportedGroups(Lookup("vitals_overview"))},
 		{"a sort field of another type", `{"parameters":["top_pages"],"preset":"today","sortBy":"date"}`, "sortBy", "Sorting by date is not supported by top_pages", "Supported sort fields: pageviews, visitors"},
