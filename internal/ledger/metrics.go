@@ -35,13 +35,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		dirty:      gauge("millrace_reconciler_dirty_days", "Owners' days whose rollups differ from the base, in the whole list."),
 		rate:       gauge("millrace_sink_inserts_per_second", "Inserts a second over the last 10 minutes, by all sinks and for all topics."),
 		horizon:    gauge("millrace_sink_token_horizon_seconds", "How long the tables remember an insert token at that rate."),
-		success:    gauge("millrace_reconciler_last_success_timestamp_seconds", "When a round of the reconciler last ended without an error, in Unix seconds."),
+		success:    gauge("millrace_reconciler_last_success_timestamp_seconds", "When a round of the reconciler last ended without an error, in Unix seconds; that of the start before the first one."),
 		rounds: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_reconciler_rounds_total",
 			Help: "Rounds of the reconciler, by outcome: done or failed.",
 		}, []string{"outcome"}),
 	}
 	m.horizon.Set(math.Inf(1)) // until it is measured: nothing was forgotten yet
+	m.success.SetToCurrentTime()
 	return m
 }
 

@@ -412,13 +412,16 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 		books := newMemory()
 		books.entries = []sink.Entry{settled(1, 0, 9, day)}
 		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
-		w := newWatch(t, books)
+		w, began := newWatch(t, books), time.Now()
 		w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: 10}}
 		books.failing.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
 		pass(3*time.Minute + time.Second)
+		if at := testutil.ToFloat64(w.metrics.success); at != float64(began.Unix()) {
+			t.Errorf("before any round was one, the last success was at %.0f, want the start at %d", at, began.Unix())
+		}
 		books.failing.Store(false)
 		pass(4 * time.Minute)
 		cancel()

@@ -23,7 +23,10 @@ const step = time.Minute
 
 func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 	t.Parallel()
-	var cases map[string]struct{ Fires, Quiet series }
+	var cases map[string]struct {
+		Fires, Quiet series
+		AfterRestart series `yaml:"after_restart"` // what is scraped when a process has done nothing yet
+	}
 	decode(t, "testdata/cases.yaml", &cases)
 	for _, a := range alertsOf(allRules(t)) {
 		c, ok := cases[a.Alert]
@@ -33,12 +36,9 @@ func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 		}
 		t.Run(a.Alert, func(t *testing.T) {
 			t.Parallel()
-			states := evaluate(t, &a, c.Fires)
-			if last := states[len(states)-1]; last != rules.StateFiring {
-				t.Errorf("it is %s at the end, not firing: %v", last, states)
-			}
-			if a.For != "" && states[0] == rules.StateFiring {
-				t.Error("it does not wait")
+			checkFires(t, &a, c.Fires)
+			if len(c.AfterRestart) > 0 {
+				checkFires(t, &a, c.AfterRestart)
 			}
 			if states := evaluate(t, &a, c.Quiet); slices.Contains(states, rules.StateFiring) {
 				t.Errorf("it fires although nothing is wrong: %v", states)
@@ -47,6 +47,17 @@ func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		t.Errorf("there is no alert %s", name)
+	}
+}
+
+func checkFires(t *testing.T, a *rule, scraped series) {
+	t.Helper()
+	states := evaluate(t, a, scraped)
+	if last := states[len(states)-1]; last != rules.StateFiring {
+		t.Errorf("it is %s at the end, not firing: %v", last, states)
+	}
+	if a.For != "" && states[0] == rules.StateFiring {
+		t.Error("it does not wait")
 	}
 }
 
