@@ -14,7 +14,7 @@ import (
 // Website is one that does not keep its events for ever.
 type Website struct {
 	ID   string
-	Days int // for how many days it keeps them; above 0
+	Days int // for how many days it keeps them; 0 where what is stored is no number of days
 }
 
 // Limit says that what happened before a day is not kept for a website.
@@ -65,6 +65,8 @@ const (
 	clockSlack = 10 * time.Minute
 	// atOnce is how many websites are read at a time.
 	atOnce = 1000
+	// named is how many of them a line of the log names.
+	named = 10
 )
 
 // Job makes the passes, in one of the processes that run it. Run it once.
@@ -111,9 +113,13 @@ func (j *Job) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limits, err := j.limits(ctx, today)
+	limits, unreadable, err := j.limits(ctx, today)
 	if err != nil {
 		return err
+	}
+	if len(unreadable) > 0 {
+		j.deps.Log.LogAttrs(ctx, slog.LevelError, "for how long websites keep their events cannot be read: nothing of theirs is deleted",
+			slog.Int("websites", len(unreadable)), slog.Any("some", unreadable[:min(len(unreadable), named)]))
 	}
 	var rows map[string]int64
 	if len(limits) > 0 {
@@ -124,7 +130,7 @@ func (j *Job) pass(ctx context.Context) error {
 	if err := j.deps.Tables.Compact(ctx, today); err != nil {
 		return err
 	}
-	j.metrics.passed(len(limits), rows, time.Since(began), time.Now())
+	j.metrics.passed(len(limits), len(unreadable), rows, time.Since(began), time.Now())
 	if len(rows) > 0 {
 		j.deps.Log.LogAttrs(ctx, slog.LevelInfo, "what websites do not keep any longer was deleted",
 			slog.Int("websites", len(limits)), slog.Any("rows", rows), slog.Duration("took", time.Since(began)))
@@ -149,18 +155,23 @@ func (j *Job) today(ctx context.Context) (time.Time, error) {
 	return ours.UTC().Truncate(24 * time.Hour), nil
 }
 
-// limits are those of all websites on a day.
-func (j *Job) limits(ctx context.Context, today time.Time) (all []Limit, err error) {
+// limits are those of all websites on a day. One that cannot be read keeps its events,
+// and holds nobody else up.
+func (j *Job) limits(ctx context.Context, today time.Time) (all []Limit, unreadable []string, err error) {
 	for after := ""; ; {
 		some, err := j.deps.Store.LimitedWebsites(ctx, after, atOnce)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, w := range some {
-			all = append(all, Limit{Website: w.ID, Before: today.AddDate(0, 0, -w.Days)})
+			if w.Days > 0 {
+				all = append(all, Limit{Website: w.ID, Before: today.AddDate(0, 0, -w.Days)})
+			} else {
+				unreadable = append(unreadable, w.ID)
+			}
 		}
 		if len(some) < atOnce {
-			return all, nil
+			return all, unreadable, nil
 		}
 		after = some[len(some)-1].ID
 	}

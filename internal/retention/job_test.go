@@ -131,6 +131,18 @@ func TestNothingIsDeletedWhileTwoClocksDisagree(t *testing.T) {
 	}
 }
 
+func TestAWebsiteThatCannotBeReadHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{websites: []Website{{"web_1", 30}, {"web_2", 0}, {"web_3", 1}}}
+		m := w.runFor(t, time.Minute)
+		w.did(t, "0s web_1 1999-12-02, web_3 1999-12-31", "0s compact 2000-01-01")
+		if got, unreadable := testutil.ToFloat64(m.websites), testutil.ToFloat64(m.unreadable); got != 2 || unreadable != 1 {
+			t.Errorf("the metrics tell of %v websites, and of %v that cannot be read, want 2 and 1", got, unreadable)
+		}
+	})
+}
+
 func TestAroundMidnightTheEarlierDayCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,11 +10,12 @@ import (
 // metrics lists what this package counts. Those that tell how things are, are of
 // the process that made the last pass; in others they are 0.
 type metrics struct {
-	last     prometheus.Gauge
-	took     prometheus.Gauge
-	websites prometheus.Gauge
-	failures prometheus.Counter
-	rows     *prometheus.CounterVec
+	last       prometheus.Gauge
+	took       prometheus.Gauge
+	websites   prometheus.Gauge
+	unreadable prometheus.Gauge
+	failures   prometheus.Counter
+	rows       *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -29,6 +30,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		websites: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_retention_websites", Help: "Websites that keep events for a number of days, as of that pass.",
 		}),
+		unreadable: f.NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_retention_unreadable_websites", Help: "Websites of which nothing was deleted in that pass, because for how long they keep events cannot be read.",
+		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_retention_failures_total", Help: "Passes that failed; they are made again after a minute.",
 		}),
@@ -38,8 +42,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) passed(websites int, rows map[string]int64, took time.Duration, now time.Time) {
+func (m *metrics) passed(websites, unreadable int, rows map[string]int64, took time.Duration, now time.Time) {
 	m.websites.Set(float64(websites))
+	m.unreadable.Set(float64(unreadable))
 	m.took.Set(took.Seconds())
 	for table, n := range rows {
 		m.rows.WithLabelValues(table).Add(float64(n))

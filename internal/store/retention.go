@@ -2,13 +2,16 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/millrace/millrace/internal/retention"
+	"github.com/millrace/millrace/internal/website"
 )
 
 // LimitedWebsites returns up to limit websites that keep events for a number of
-// days, deleted ones included, by id after the given one.
+// days, deleted ones included, by id after the given one. Nothing else of their
+// settings is read.
 func (s *Store) LimitedWebsites(ctx context.Context, after string, limit int) ([]retention.Website, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
@@ -20,11 +23,18 @@ func (s *Store) LimitedWebsites(ctx context.Context, after string, limit int) ([
 	}
 	all := make([]retention.Website, len(rows))
 	for i := range rows {
-		w, err := rows[i].website()
-		if err != nil {
-			return nil, err
-		}
-		all[i] = retention.Website{ID: w.ID, Days: w.DataRetentionDays}
+		all[i] = retention.Website{ID: rows[i].ID, Days: keptDays(rows[i].Settings)}
 	}
 	return all, nil
+}
+
+// keptDays returns the number of days that settings name; 0 where that is none.
+func keptDays(settings string) int {
+	var kept struct {
+		Days int `json:"dataRetentionDays"`
+	}
+	if err := json.Unmarshal([]byte(settings), &kept); err != nil || kept.Days < 1 || kept.Days > website.MaxRetentionDays {
+		return 0
+	}
+	return kept.Days
 }

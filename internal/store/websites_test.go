@@ -8,12 +8,13 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/retention"
 	"github.com/millrace/millrace/internal/website"
 )
 
 // A row of which something cannot be read must not take the others along where nobody
 // asks for that.
-func TestWebsitesWhoseSettingsCannotBeReadAreListedAndErased(t *testing.T) {
+func TestWebsitesWhoseSettingsCannotBeReadAreListedLimitedAndErased(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *Store) {
 		t.Helper()
@@ -49,6 +50,16 @@ func TestWebsitesWhoseSettingsCannotBeReadAreListedAndErased(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("listed are %v, want %v", got, want)
+		}
+		// Nor do they keep what websites no longer keep.
+		for id, settings := range map[string]string{
+			"web_0": `{"dataRetentionDays":"30"}`, "web_1": `{"dataRetentionDays":-30}`, "web_2": `{"keepBots":7,"dataRetentionDays":30}`,
+		} {
+			s.order(t, fmt.Sprintf("UPDATE websites SET settings = '%s' WHERE id = '%s'", settings, id))
+		}
+		limited, err := s.LimitedWebsites(t.Context(), "", len(want)+1)
+		if days := []retention.Website{{ID: "web_0"}, {ID: "web_1"}, {ID: "web_2", Days: 30}}; err != nil || !slices.Equal(limited, days) {
+			t.Errorf("events are kept as %v, error %v, want %v", limited, err, days)
 		}
 		// Nor do they keep the erasure of what was deleted waiting.
 		s.order(t, "UPDATE websites SET deleted_at = created_at")
