@@ -34,7 +34,8 @@ spec:
       {{- include "millrace.selector" . | nindent 6 }}
 {{- end -}}
 
-{{/* What a controller must be told so that large bodies and slow answers pass; seconds is the longest answer. */}}
+{{/* What a controller must be told so that large bodies and slow answers pass; seconds is the longest answer,
+of which an ALB bears no more than 4000 without a byte. */}}
 {{- define "millrace.recipe" -}}
 {{- if eq .controller "nginx" }}
 nginx.ingress.kubernetes.io/proxy-body-size: 64m
@@ -50,7 +51,7 @@ haproxy-ingress.github.io/timeout-http-request: 30s
 alb.ingress.kubernetes.io/target-type: ip
 alb.ingress.kubernetes.io/healthcheck-port: "9464"
 alb.ingress.kubernetes.io/healthcheck-path: /readyz
-alb.ingress.kubernetes.io/load-balancer-attributes: {{ printf "idle_timeout.timeout_seconds=%v" .seconds }}
+alb.ingress.kubernetes.io/load-balancer-attributes: {{ printf "idle_timeout.timeout_seconds=%v" (min .seconds 4000) }}
 alb.ingress.kubernetes.io/target-group-attributes: deregistration_delay.timeout_seconds=30
 {{- end }}
 {{- end -}}
@@ -92,7 +93,8 @@ spec:
 {{- include "millrace.component" (dict "root" .root "component" (ternary "standalone" .component .root.Values.standalone.enabled)) -}}
 {{- end -}}
 
-{{/* An HTTPRoute: root, component and seconds. */}}
+{{/* An HTTPRoute: root, component and seconds. Gateways may count from a request's first byte, and its
+body may take 75 s. */}}
 {{- define "millrace.route" -}}
 {{- $way := get .root.Values.gateway .component }}
 apiVersion: gateway.networking.k8s.io/v1
@@ -110,7 +112,7 @@ spec:
     - matches:
         - path: {type: PathPrefix, value: /}
       timeouts:
-        request: {{ printf "%vs" .seconds }}
+        request: {{ printf "%vs" (add 75 .seconds) }}
       backendRefs:
         - name: {{ include "millrace.backend" . }}
           port: {{ .port }}
