@@ -104,6 +104,8 @@ func TestWhatBelongsTogetherIsDemandedByName(t *testing.T) {
 		{"two edges that count for themselves", `{"edge": {"replicas": 2}, "limitsPerReplica": true}`, ""},
 		{"two edges with Redis", `{"edge": {"replicas": 2}, "secrets": {"redis": {"url": {"name": "r"}}}}`, ""},
 		{"two edges with Redis in a file", `{"edge": {"replicas": 2}, "config": {"redis": {"url_file": "/run/redis"}}}`, ""},
+		{"an autoscaler that looks at nothing", `{"edge": {"autoscaling": {"enabled": true, "cpuPercent": 0}}, "limitsPerReplica": true}`, "/edge/autoscaling/cpuPercent"},
+		{"an autoscaler that looks at requests", `{"edge": {"autoscaling": {"enabled": true, "cpuPercent": 0, "inFlight": 200}}, "limitsPerReplica": true}`, ""},
 		{"two sinks", `{"sink": {"replicas": 2}}`, ""},
 		{"no store", `{"secrets": {"store": {"url": {"name": ""}}}}`, "/secrets/store/url/name"},
 		{"a store in a file", `{"secrets": {"store": {"url": {"name": ""}}}, "config": {"store": {"url_file": "/run/store"}}}`, ""},
