@@ -249,9 +249,12 @@ func fieldSchema(f *event.Field) object {
 	default:
 	}
 	if len(f.Words) > 0 {
-		words := make([]any, 0, len(f.Words)+1)
+		words := make([]any, 0, len(f.Words)+2)
 		for _, w := range f.Words {
 			words = append(words, w)
+		}
+		if f.Min == 0 {
+			words = append(words, "") // which is none
 		}
 		if !f.Required {
 			words = append(words, nil)

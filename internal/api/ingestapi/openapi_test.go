@@ -35,8 +35,10 @@ func TestTheDocumentIsOpenAPIAndHasEveryRouteAndField(t *testing.T) {
 	var parsed struct {
 		Components struct {
 			Schemas map[string]struct {
-				Properties map[string]any `json:"properties"`
-				Required   []string       `json:"required"`
+				Properties map[string]struct {
+					Enum []any `json:"enum"`
+				} `json:"properties"`
+				Required []string `json:"required"`
 			} `json:"schemas"`
 		} `json:"components"`
 	}
@@ -46,8 +48,12 @@ func TestTheDocumentIsOpenAPIAndHasEveryRouteAndField(t *testing.T) {
 	for _, form := range event.Forms {
 		schema := parsed.Components.Schemas[schemaName(form)]
 		for _, f := range form.Fields {
-			if schema.Properties[f.Name] == nil || slices.Contains(schema.Required, f.Name) != f.Required {
+			described, ok := schema.Properties[f.Name]
+			if !ok || slices.Contains(schema.Required, f.Name) != f.Required {
 				t.Errorf("%s of %s is described otherwise", f.Name, form.Name)
+			}
+			if words := described.Enum; len(words) > 0 && (slices.Contains(words, any("")) != (f.Min == 0) || slices.Contains(words, nil) == f.Required) {
+				t.Errorf("%s of %s is one of %v; the host takes an empty text for none: %t", f.Name, form.Name, words, f.Min == 0)
 			}
 		}
 	}
