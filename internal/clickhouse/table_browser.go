@@ -72,7 +72,7 @@ var Identities = recordTable("identities", "Everything that was told of users, o
 
 // Ingestion1m holds what ingestion.v1 tells.
 var Ingestion1m = recordTable("ingestion_1m", "How many events of an owner each edge saw come to each end, per minute of receipt.",
-	[]Column{called("name", "What became of the events: accepted, bot, excluded, or the code of the refusal.")},
+	[]Column{called("name", "What became of the events: accepted, bot, excluded, declined, or the code of the refusal.")},
 	asEvents("event_key", "event_id"),
 	[]Column{
 		called("source", "Edge that counted."),

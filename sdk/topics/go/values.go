@@ -409,8 +409,8 @@ type IngestionV1 struct {
 	Owner string `json:"owner"`
 	// Kind of record.
 	Type string `json:"type"`
-	// What became of the events: accepted, bot, excluded, or the code of the
-	// refusal.
+	// What became of the events: accepted, bot, excluded, declined, or the code
+	// of the refusal.
 	Name string `json:"name"`
 	// When the minute began, in Unix milliseconds.
 	TS int64 `json:"ts"`

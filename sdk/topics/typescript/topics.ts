@@ -824,8 +824,8 @@ export interface IngestionV1 {
    */
   type: string;
   /**
-   * What became of the events: accepted, bot, excluded, or the code of the
-   * refusal.
+   * What became of the events: accepted, bot, excluded, declined, or the code
+   * of the refusal.
    */
   name: string;
   /**
