@@ -45,9 +45,9 @@ func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 		all = append(all, lane)
 		r.AddCheck("sink: kafka, "+l.name, lane.consumer.Ready)
 		r.AddCheck("sink: clickhouse, "+l.name, lane.inserter.Ping)
-		parts = append(parts, lifecycle.Part{
-			Name: l.name + " lane", Run: lane.sink.Run, Stop: func(context.Context) error { return lane.inserter.Close() },
-		})
+	}
+	if len(all) > 0 {
+		parts = append(parts, lanesPart(all))
 	}
 	if alone {
 		parts = append(parts, memoryPart(all))
