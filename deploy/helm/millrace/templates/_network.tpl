@@ -56,6 +56,12 @@ alb.ingress.kubernetes.io/target-group-attributes: deregistration_delay.timeout_
 {{- end }}
 {{- end -}}
 
+{{/* The port of a URL. */}}
+{{- define "millrace.urlPort" -}}
+{{- $url := urlParse . -}}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}
+
 {{/* An Ingress: root, component, values and seconds. */}}
 {{- define "millrace.ingress" -}}
 {{- $way := get .root.Values.ingress .component }}
