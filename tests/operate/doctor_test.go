@@ -68,6 +68,13 @@ var settingsIllnesses = []illness{
 	{"no Redis there", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"REDIS_URL": "redis://" + testkit.FreeAddr(t)}
 	}, "redis.reach", "connection refused", "redis.url"},
+	{"no billing service there", nowhere("BILLING_URL", "http://"), "billing.reach", "connection refused", "billing.url"},
+	{"no mail server there", func(t *testing.T, s *site) map[string]string {
+		changed := nowhere("MAIL_SMTP_ADDR")(t, s)
+		changed["MAIL_FROM"] = "millrace@example.com"
+		return changed
+	}, "mail.reach", "connection refused", "mail.smtp.addr"},
+	{"no collector of traces there", nowhere("TRACE_ENDPOINT", "http://"), "trace.reach", "connection refused", "trace.endpoint"},
 	{"a wrong password for Redis", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"REDIS_URL": strings.Replace(services.Redis(t), "redis://", "redis://somebody:wrong@", 1)}
 	}, "redis.reach", "WRONGPASS", "user and password"},
@@ -200,10 +207,12 @@ func (s *site) clocksAreCompared(t *testing.T) {
 	}
 }
 
-func nowhere(setting string) func(*testing.T, *site) map[string]string {
+// nowhere has a setting name an address at which nobody answers, with what stands before
+// it.
+func nowhere(setting string, before ...string) func(*testing.T, *site) map[string]string {
 	return func(t *testing.T, _ *site) map[string]string {
 		t.Helper()
-		return map[string]string{setting: testkit.FreeAddr(t)}
+		return map[string]string{setting: strings.Join(before, "") + testkit.FreeAddr(t)}
 	}
 }
 

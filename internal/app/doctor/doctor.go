@@ -113,6 +113,7 @@ func Run(ctx context.Context, o Options) *Report {
 // parts are looked at side by side and told in this order.
 var parts = []func(context.Context, *Options, *notebook){
 	lookAtFiles, lookAtFolder, lookAtListeners, lookAtAddresses, lookAtKafka, lookAtClickHouse, lookAtStore, lookAtRedis,
+	lookAtServices,
 }
 
 func (o *Options) has(roles ...Role) bool {
