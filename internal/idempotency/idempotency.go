@@ -4,7 +4,8 @@
 // It promises that of all calls of one caller with one key, within 24 hours and
 // from any number of processes, at most one is made, also when a process dies in
 // the middle: what is left of such a call is refused, for nobody knows whether it
-// was made. A call that failed leaves nothing, and may be sent again. Answers are
+// was made. A call that was refused leaves nothing, and may be sent again; one that ended
+// in an error which does not tell is taken for made. Answers are
 // sealed with the credential that the call came with, so that the store holds no
 // secret that it does not hold anyway; whoever comes with another credential
 // learns only that the call was made.

@@ -82,6 +82,9 @@ func TestAKeyHasEveryProperty(t *testing.T) {
 		t.Errorf("after a change of the limit: %+v", k)
 	}
 	k = do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":false},"expiresAt":null,"idleExpiryDays":null,"ipAllow":[],"tags":[],"scopes":["read:data"],"name":"x"`))
+	if again := do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":true}`)); again.RateLimit.Limit != 500 || again.RateLimit.WindowSeconds != 60 {
+		t.Errorf("a limit that is enabled again is %+v", again.RateLimit)
+	}
 	if k.RateLimit.Enabled || k.RateLimit.Limit != 500 || k.ExpiresAt != nil || k.IdleExpiryDays != nil || len(k.IPAllow)+len(k.Tags) != 0 || len(k.Scopes) != 1 || k.Name != "x" {
 		t.Errorf("after clearing: %+v", k)
 	}
@@ -274,4 +277,21 @@ func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
 			t.Errorf("a key for %s: %d %s, want %d", tc.ips, r.Status, r.Text, tc.status)
 		}
 	}
+}
+
+func TestAnAnswerThatWasLostIsGivenAgainByItsIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	k := do[apiKey](d, "owner", "apiKeys/create", `{"name":"ci","scopes":["track:events"]}`)
+	rotate := func(key string) *reply {
+		return d.call("owner", "apiKeys/rotate", fmt.Sprintf(`{"id":%q}`, k.ID), "Idempotency-Key", key)
+	}
+	first, again := rotate("a"), rotate("a")
+	if !first.Success || string(first.Data) != string(again.Data) || again.Header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("rotate: %s\nand again: %s", first.Text, again.Text)
+	}
+	if next := rotate("b"); !next.Success || string(next.Data) == string(first.Data) {
+		t.Errorf("rotate with another key: %s", next.Text)
+	}
+	d.refused("owner", "apiKeys/revoke", fmt.Sprintf(`{"id":%q,"version":1}`, k.ID), 409, fault.Conflict)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/store"
@@ -72,7 +73,7 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
+	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Repeats: idempotency.New(db, nil), Log: slog.New(slog.DiscardHandler)})
 	return d
 }
 
@@ -139,10 +140,14 @@ type reply struct {
 	}
 }
 
-// call makes a call as who: the token of a session, or an API key.
-func (d *desk) call(who, operation, body string) *reply {
+// call makes a call as who: the token of a session, or an API key; headers are names and
+// values in turns.
+func (d *desk) call(who, operation, body string, headers ...string) *reply {
 	d.t.Helper()
 	req := httptest.NewRequestWithContext(d.t.Context(), http.MethodPost, "/rpc/"+operation, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
 	if strings.HasPrefix(who, deskPrefix+"_") {
 		req.Header.Set("X-Api-Key", who)
 	} else if who != "" {

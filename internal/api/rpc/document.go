@@ -102,7 +102,7 @@ func describe(r huma.Registry, res *Resource, o *Operation) *huma.Operation {
 		Responses:   map[string]*huma.Response{},
 		Security:    security(o.Class.Row()),
 	}
-	if o.Creates {
+	if o.repeats() {
 		op.Parameters = []*huma.Param{{Ref: "#/components/parameters/IdempotencyKey"}}
 	}
 	if o.streamed != nil {

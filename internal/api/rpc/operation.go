@@ -41,8 +41,7 @@ type Spec struct {
 	// Audit is the action under which the store remembers the change; empty for
 	// operations that change nothing worth remembering.
 	Audit string
-	// Creates is set for an operation that makes a record: it answers 201 and
-	// takes an Idempotency-Key.
+	// Creates is set for an operation that makes a record: it answers 201.
 	Creates bool
 }
 
@@ -80,6 +79,14 @@ func (o *Operation) Status() int {
 	}
 	return http.StatusOK
 }
+
+// changes reports whether a call changes something.
+func (o *Operation) changes() bool { return o.Audit != "" && o.streamed == nil }
+
+// repeats reports whether the operation takes an Idempotency-Key: each does that changes
+// something in the name of somebody. Of nobody's calls it is not known which are the
+// same one's.
+func (o *Operation) repeats() bool { return o.changes() && o.Class != auth.Public }
 
 // prefix is what the paths of all operations begin with.
 const prefix = "/rpc/"

@@ -71,7 +71,7 @@ func facts(o *Operation) []Fact {
 	if o.Audit != "" {
 		all = append(all, Fact{"Audit", o.Audit})
 	}
-	if o.Creates {
+	if o.repeats() {
 		all = append(all, Fact{"Idempotency-Key", "taken"})
 	}
 	if o.streamed != nil {

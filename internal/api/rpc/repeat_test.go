@@ -59,6 +59,8 @@ func TestACallWithAnIdempotencyKeyIsMadeOnce(t *testing.T) {
 	}{
 		{"a fault of the caller", `{"name":""}`, "k", "good", 400, "VALIDATION_ERROR"},
 		{"a conflict", `{"name":"taken"}`, "k", "good", 409, "The name is taken already"},
+		{"one that ends nobody knows how", `{"name":"broken"}`, "m", "good", 500, "INTERNAL"},
+		{"it may have been made", `{"name":"broken"}`, "m", "good", 409, "still runs"},
 		{"the first good one", `{"name":"x"}`, "k", "good", 201, made},
 		{"the same again", `{ "name" : "x" }`, "k", "good", 201, made},
 		{"another body", `{"name":"y"}`, "k", "good", 422, "IDEMPOTENCY_MISMATCH"},
@@ -71,6 +73,13 @@ func TestACallWithAnIdempotencyKeyIsMadeOnce(t *testing.T) {
 		}
 	}
 	if status, body := call(t, app, "/rpc/things/list", `{}`, "Idempotency-Key", "k", "X-Api-Key", "good"); status != http.StatusOK {
-		t.Errorf("an operation that creates nothing: %d %s", status, body)
+		t.Errorf("an operation that changes nothing: %d %s", status, body)
+	}
+	status, body := call(t, app, "/rpc/things/enter", `{}`, "Idempotency-Key", "k")
+	if status != http.StatusBadRequest || !strings.Contains(body, `"field":"Idempotency-Key"`) {
+		t.Errorf("a change in nobody's name: %d %s", status, body)
+	}
+	if status, body := call(t, app, "/rpc/things/enter", `{}`); status != http.StatusOK {
+		t.Errorf("the same without a key: %d %s", status, body)
 	}
 }

@@ -68,6 +68,8 @@ func table() []rpc.Resource {
 					}
 					return &thing{ID: "t_1", Owner: call.OrganizationID(), Name: in.Name + in.Note.Or("")}, nil
 				}),
+			rpc.Op(rpc.Spec{Name: "enter", Summary: "Come in", Class: auth.Public, Audit: "thing.entered"},
+				func(context.Context, *rpc.Call, *rpc.Empty) (*rpc.Empty, error) { return &rpc.Empty{}, nil }),
 			rpc.Op(rpc.Spec{Name: "list", Summary: "List things", Class: auth.ViewWebsites},
 				func(_ context.Context, call *rpc.Call, in *pageInput) (*rpc.List[thing], error) {
 					var after string

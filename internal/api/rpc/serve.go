@@ -101,8 +101,13 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if key := c.Get(headerIdempotencyKey); key != "" && e.operation.Creates && e.deps.Repeats != nil {
-		return e.once(c, call, key, input)
+	if key := c.Get(headerIdempotencyKey); key != "" && e.operation.changes() {
+		switch {
+		case !e.operation.repeats():
+			return fault.Invalid(headerIdempotencyKey, "not_taken", "Idempotency-Key is not taken by "+e.path)
+		case e.deps.Repeats != nil:
+			return e.once(c, call, key, input)
+		}
 	}
 	out, err := e.operation.run(c.UserContext(), call, input)
 	if err != nil {
@@ -132,8 +137,13 @@ func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) erro
 	}
 	out, err := e.operation.run(ctx, call, input)
 	if err != nil {
-		e.note(ctx, claim.Abandon(context.WithoutCancel(ctx)))
-		return e.seen(err)
+		err = e.seen(err)
+		// What ended otherwise than by a refusal may have been done: a repetition is
+		// refused then, and its caller told to look.
+		if httpkit.RowOf(fault.Of(err).Code).Status < fiber.StatusInternalServerError {
+			e.note(ctx, claim.Abandon(context.WithoutCancel(ctx)))
+		}
+		return err
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
