@@ -2,9 +2,11 @@ package audit
 
 import "time"
 
-// Filter says which entries are wanted; a zero field wants all.
+// Filter says which entries are wanted; a zero field wants all, but of the organization.
 type Filter struct {
-	// OrganizationID is the organization that the entries are about.
+	// OrganizationID is the organization that the entries are about. Without it the
+	// entries are wanted that belong to none, such as those of a person's password: who
+	// forgets it sees no tenant's.
 	OrganizationID string
 	ResourceType   string // such as "apikey"
 	ResourceID     string

@@ -19,11 +19,11 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []auditRow
-	q := s.read.NewSelect().Model(&rows).Order("a.id DESC").Limit(int64(cmp.Or(f.Limit, defaultEntries)))
+	q := s.read.NewSelect().Model(&rows).Where("a.organization_id = ?", f.OrganizationID).
+		Order("a.id DESC").Limit(int64(cmp.Or(f.Limit, defaultEntries)))
 	for _, c := range []struct {
 		column, value string
 	}{
-		{"organization_id", f.OrganizationID},
 		{"resource_type", f.ResourceType},
 		{"resource_id", f.ResourceID},
 		{"actor_id", f.ActorID},

@@ -78,6 +78,9 @@ func (d *desk) signUp(name, invitation string) person {
 		body += fmt.Sprintf(`,"invitation":%q`, invitation)
 	}
 	r := d.call("", "session/signUp", body+"}")
+	if r.Status != http.StatusCreated {
+		d.t.Errorf("signUp: %d %s", r.Status, r.Text)
+	}
 	token := d.cookie(r)
 	in := do[signedIn](d, token, "session/get", "{}")
 	return person{token: token, id: in.User.ID, email: in.User.Email, organization: in.Organizations[0].ID}

@@ -31,7 +31,7 @@ func (s *Sessions) Resource() rpc.Resource {
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.created",
+				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.created", Creates: true,
 				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
 					"With an invitation the person gets the place that it offers, else an organization of their own. " +
 					"The answer sets the session's cookie.",

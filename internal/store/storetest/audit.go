@@ -60,18 +60,19 @@ var auditTests = map[string]func(*testing.T, *Fixture){
 		f.record(3, audit.New(somebody, "org_1", "apikey", "created", Start).Of("key_2", "ci"))
 		f.record(4, audit.New(somebody, "org_2", "website", "created", Start).Of("web_9", "Else"))
 		f.record(5, audit.New(somebody, "org_1", "apikey", "rotated", Start).Of("key_2", "ci"))
+		f.record(6, audit.New(somebody, "", "user", "passwordChanged", Start).Of("usr_1", "a@example.com"))
 		minute := func(n int) time.Time { return Start.Add(time.Duration(n) * time.Minute) }
 		for name, tc := range map[string]struct {
 			filter audit.Filter
 			want   []string
 		}{
-			"everything":       {audit.Filter{}, []string{"aud_005", "aud_004", "aud_003", "aud_002", "aud_001"}},
+			"no organization":  {audit.Filter{}, []string{"aud_006"}}, // not every one
 			"an organization":  {audit.Filter{OrganizationID: "org_1"}, []string{"aud_005", "aud_003", "aud_002", "aud_001"}},
 			"a resource type":  {audit.Filter{OrganizationID: "org_1", ResourceType: "apikey"}, []string{"aud_005", "aud_003"}},
-			"a resource":       {audit.Filter{ResourceType: "website", ResourceID: "web_1"}, []string{"aud_002", "aud_001"}},
-			"an actor":         {audit.Filter{ActorID: "key_1"}, []string{"aud_002"}},
-			"an action":        {audit.Filter{Action: "website.created"}, []string{"aud_004", "aud_001"}},
-			"a time":           {audit.Filter{From: minute(2), To: minute(4)}, []string{"aud_003", "aud_002"}},
+			"a resource":       {audit.Filter{OrganizationID: "org_1", ResourceType: "website", ResourceID: "web_1"}, []string{"aud_002", "aud_001"}},
+			"an actor":         {audit.Filter{OrganizationID: "org_1", ActorID: "key_1"}, []string{"aud_002"}},
+			"an action":        {audit.Filter{OrganizationID: "org_1", Action: "website.created"}, []string{"aud_001"}},
+			"a time":           {audit.Filter{OrganizationID: "org_1", From: minute(2), To: minute(4)}, []string{"aud_003", "aud_002"}},
 			"a page":           {audit.Filter{OrganizationID: "org_1", Limit: 2}, []string{"aud_005", "aud_003"}},
 			"the page after":   {audit.Filter{OrganizationID: "org_1", Limit: 2, Before: "aud_003"}, []string{"aud_002", "aud_001"}},
 			"nothing of these": {audit.Filter{OrganizationID: "org_1", Action: "it's"}, nil},

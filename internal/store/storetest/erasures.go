@@ -68,7 +68,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		if open, err := s.OpenErasures(t.Context(), 10); err != nil || len(open) != 0 {
 			t.Errorf("%d are open, %v", len(open), err)
 		}
-		entries, err := s.AuditEntries(t.Context(), audit.Filter{ResourceID: e.ID})
+		entries, err := s.AuditEntries(t.Context(), audit.Filter{OrganizationID: e.OrganizationID, ResourceID: e.ID})
 		if err != nil || len(entries) != 2 {
 			t.Fatalf("%d entries of the audit, %v; want requested and completed", len(entries), err)
 		}
@@ -146,7 +146,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.KeyByID(t.Context(), key.ID); err == nil {
 			t.Error("a key of the website is there still")
 		}
-		entries, err := s.AuditEntries(t.Context(), audit.Filter{ResourceID: w.ID, Action: "website.purged"})
+		entries, err := s.AuditEntries(t.Context(), audit.Filter{OrganizationID: w.OrganizationID, ResourceID: w.ID, Action: "website.purged"})
 		if err != nil || len(entries) != 1 || entries[0].ResourceName != w.Name {
 			t.Errorf("entries of the audit: %+v, %v", entries, err)
 		}
