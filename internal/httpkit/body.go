@@ -19,7 +19,9 @@ const (
 	drainBytes = 32 << 20
 	// drainTime bounds that.
 	drainTime = 10 * time.Second
-	drainStep = 16 << 10
+	// drainStep is the memory for that, which nothing is claimed for: as many may be at it
+	// as there are connections. fasthttp reads 8 KiB at a time whatever is asked of it.
+	drainStep = 512
 	// prefetchBytes is how much of a body fasthttp reads before it calls the
 	// handler.
 	prefetchBytes = 8 << 10
@@ -142,8 +144,10 @@ func (r *request) drain(rc *fasthttp.RequestCtx) {
 	if err := rc.Conn().SetReadDeadline(time.Now().Add(drainTime)); err != nil {
 		return
 	}
-	r.raw.grow(drainStep)
-	scratch := r.raw.b[:cap(r.raw.b)]
+	scratch := r.raw.b[:cap(r.raw.b)] // what was claimed, or is left of the last request
+	if len(scratch) == 0 {
+		scratch = make([]byte, drainStep)
+	}
 	for left := drainBytes; left > 0; {
 		n, err := body.Read(scratch[:min(left, len(scratch))])
 		if left -= n; err != nil {

@@ -6,19 +6,24 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/gofiber/fiber/v2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/admission"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // encoders compress test bodies, under the names of Content-Encoding.
@@ -200,6 +205,87 @@ func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// noting is an endless body that notes how it is read.
+type noting struct{ read, most int }
+
+func (n *noting) Read(p []byte) (int, error) {
+	n.read, n.most = n.read+len(p), max(n.most, len(p))
+	return len(p), nil
+}
+
+func TestABodyThatIsThrownAwayHasABound(t *testing.T) {
+	t.Parallel()
+	conn, _ := net.Pipe()
+	defer conn.Close()
+	var rc fasthttp.RequestCtx
+	rc.Init2(conn, nil, false)
+	body := &noting{}
+	rc.Request.SetBodyStream(body, -1)
+	k := kitOf(newApp(t, Config{}))
+	r := k.begin(&rc, time.Now())
+	defer k.end(r)
+	r.raw = buffer{} // the pool may have given it one
+	r.drain(&rc)
+	if body.read != drainBytes || body.most > minBytes {
+		t.Errorf("%d bytes were read, up to %d at once; want %d and %d", body.read, body.most, drainBytes, minBytes)
+	}
+}
+
+// As many bodies may be thrown away at once as there are connections, without a claim.
+func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) { //nolint:paralleltest // the heap is the process's
+	const connections = 200
+	for name, head := range map[string]string{ //nolint:paralleltest // see above
+		"too large": "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n",
+		"unread":    "POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n",
+		"chunked":   "POST /unread HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var came atomic.Int64
+			app := newApp(t, Config{})
+			k := kitOf(app)
+			next := k.handler
+			k.handler = func(rc *fasthttp.RequestCtx) {
+				came.Add(1)
+				next(rc)
+			}
+			addr := serve(t, app)
+			conns := make([]net.Conn, connections)
+			for i := range conns {
+				conns[i] = dial(t, addr, "127.0.0.1")
+				ask(t, conns[i])
+			}
+			came.Store(0)
+			before := held()
+			for _, conn := range conns {
+				if _, err := io.WriteString(conn, head+strings.Repeat("a", 20<<10)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			testkit.Eventually(t, time.Minute, func() error {
+				if n := came.Load(); n < connections {
+					return fmt.Errorf("%d came", n)
+				}
+				return nil
+			})
+			// 8 KiB of a body are fasthttp's.
+			each := (held() - before) / connections
+			t.Logf("%d bytes a connection", each)
+			if each > prefetchBytes+minBytes {
+				t.Errorf("a connection takes %d bytes more while a body is thrown away, want at most %d", each, prefetchBytes+minBytes)
+			}
+		})
+	}
+}
+
+// held is the memory that is in use.
+func held() int64 {
+	runtime.GC()
+	runtime.GC() // and what pools keep
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
 }
 
 func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
