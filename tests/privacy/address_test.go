@@ -158,6 +158,7 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	everyRoute(t, s)
 	counts := inRedis(t, redisURL) // before they expire
 	stored(t, s, "browser-b")
+	joined(t, s)
 
 	testkit.Eventually(t, time.Minute, func() error {
 		if traces.text() == "" {
@@ -197,6 +198,43 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 
 	declined(t, s)
 	erased(t, s)
+}
+
+// joined has a visitor whose ids are stored hashed sign in, and looks for what came
+// before among what the user did.
+func joined(t *testing.T, s *harness.System) {
+	t.Helper()
+	const who = `"anonymousId":"browser-c","anonymizeVisitorIds":true`
+	client := "?client_id=" + s.ClientID
+	for _, told := range [][2]string{{"/track", `{"name":"looked","eventId":"before carla",` + who + `}`}, {"/identify", `{"profileId":"carla",` + who + `}`}} {
+		if status := send(t, http.MethodPost, s.IngestURL+told[0]+client, "", addressV4, told[1]); status != http.StatusOK {
+			t.Errorf("%s: %d", told[0], status)
+		}
+	}
+	type person struct {
+		VisitorID string `json:"visitor_id"`
+		ProfileID string `json:"profile_id"`
+		Events    int    `json:"total_events"`
+	}
+	testkit.Eventually(t, time.Minute, func() error {
+		a, err := harness.Post(t.Context(), s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key, []byte(`{"parameters":["profile_list"],"preset":"last_7d"}`))
+		if err != nil {
+			return err
+		}
+		var answer struct{ Data []struct{ Data []person } }
+		if err := json.Unmarshal(a.Body, &answer); err != nil || len(answer.Data) != 1 {
+			return fmt.Errorf("profile_list answers %d %s, %w", a.Status, a.Body, err)
+		}
+		people := answer.Data[0].Data
+		i := slices.IndexFunc(people, func(p person) bool { return p.ProfileID == "carla" })
+		if i < 0 || people[i].Events != 1 || len(people[i].VisitorID) != 64 {
+			return fmt.Errorf("the event from before is not hers: %+v", people)
+		}
+		return nil
+	})
+	if places := found(t, s.ClickHouse, "browser-c"); len(places) > 0 {
+		t.Errorf("her id is stored as it was sent:\n%s", strings.Join(places, "\n"))
+	}
 }
 
 // declined has the website honour both signals, and looks for what browsers have
