@@ -3,16 +3,19 @@ package privacy_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +25,7 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
@@ -40,9 +44,13 @@ const (
 	agent     = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 " + probe + "/7.31"
 	addressV4 = "203.0.113.77"
 	addressV6 = "2001:db8:77::dead:beef"
+	peer      = "127.77.31.7" // of the loopback, from where no proxy is trusted
 )
 
-var secrets = []string{probe, addressV4, addressV6, "2001:0db8:0077", "dead:beef"}
+var secrets = []string{probe, addressV4, addressV6, "2001:0db8:0077", "dead:beef", peer}
+
+// directly makes connections of the peer.
+var directly = &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(peer)}, Timeout: time.Minute}
 
 // collector takes traces as an OTLP endpoint does.
 type collector struct {
@@ -120,14 +128,21 @@ func pixels(visitor string) []string {
 // status of its answer.
 func send(t *testing.T, method, url, key, address, body string, signals ...string) int {
 	t.Helper()
+	return sendBy(t, harness.Client, method, url, key, address, body, signals...)
+}
+
+func sendBy(t *testing.T, client *http.Client, method, url, key, address, body string, signals ...string) int {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("User-Agent", agent)
-	req.Header.Set("X-Forwarded-For", address)
-	req.Header.Set("Forwarded", `for="[`+address+`]"`)
-	req.Header.Set("X-Real-Ip", address)
+	if address != "" {
+		req.Header.Set("X-Forwarded-For", address)
+		req.Header.Set("Forwarded", `for="[`+address+`]"`)
+		req.Header.Set("X-Real-Ip", address)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	for _, name := range signals {
 		req.Header.Set(name, "1")
@@ -135,7 +150,7 @@ func send(t *testing.T, method, url, key, address, body string, signals ...strin
 	if key != "" {
 		req.Header.Set("X-Api-Key", key)
 	}
-	resp, err := harness.Client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,21 +159,30 @@ func send(t *testing.T, method, url, key, address, body string, signals ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	discreet(t, method+" "+url, string(answer))
+	return resp.StatusCode
+}
+
+// discreet checks that an answer tells nothing of the visitor.
+func discreet(t *testing.T, what, answer string) {
+	t.Helper()
 	for _, secret := range secrets {
-		if strings.Contains(string(answer), secret) {
-			t.Errorf("%s %s answers %s", method, url, answer)
+		if strings.Contains(answer, secret) {
+			t.Errorf("%s answers %s", what, answer)
 		}
 	}
-	return resp.StatusCode
 }
 
 func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	t.Parallel()
 	s, traces, redisURL := system(t)
 	everyRoute(t, s)
+	fromPeer(t, s)
+	malformed(t, s)
 	counts := inRedis(t, redisURL) // before they expire
 	stored(t, s, "browser-b")
 	joined(t, s)
+	letters(t, s)
 
 	testkit.Eventually(t, time.Minute, func() error {
 		if traces.text() == "" {
@@ -178,12 +202,16 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 			}
 		}
 	}
-	look("the log", s.Process(harness.Edge).Log(), "/track")
+	log := s.Process(harness.Edge).Log()
+	look("the log", log, "/track")
+	if !strings.Contains(log, "connection trouble") {
+		t.Error("the log does not show what could not be read")
+	}
 	look("a trace", traces.text(), "/track")
 	look("Redis", counts, "client:"+s.WebsiteID)
 	for _, info := range kafka.Topics {
 		shows := ""
-		if slices.ContainsFunc(ingestapi.Routes, func(r ingestapi.Route) bool { return r.Topic == info.Name }) {
+		if slices.Contains(written(), strings.TrimSuffix(info.Name, kafka.DeadLetterSuffix)) {
 			shows = s.WebsiteID
 		}
 		look("topic "+info.Name, topic(t, s, info.Name), shows)
@@ -198,6 +226,124 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 
 	declined(t, s)
 	erased(t, s)
+}
+
+// fromPeer sends good and bad requests to all routes without a proxy, also such as claim
+// to come through one.
+func fromPeer(t *testing.T, s *harness.System) {
+	t.Helper()
+	transport := &http.Transport{DialContext: directly.DialContext}
+	defer transport.CloseIdleConnections()
+	client, good := &http.Client{Transport: transport}, bodies("browser-f", "fritz")
+	for _, route := range ingestapi.Routes {
+		url := s.IngestURL + strings.ReplaceAll(route.Path, ":hash", "0000") + "?client_id=" + s.ClientID
+		for _, claimed := range []string{"", addressV4} {
+			if status := sendBy(t, client, route.Method, url, "", claimed, good[route.Path]); good[route.Path] != "" && status != http.StatusOK {
+				t.Errorf("%s %s: %d", route.Method, route.Path, status)
+			}
+			sendBy(t, client, route.Method, url, "", claimed, "no json")
+		}
+	}
+}
+
+// malformed sends what is no HTTP, or not quite.
+func malformed(t *testing.T, s *harness.System) {
+	t.Helper()
+	who := "User-Agent: " + agent + "\r\nX-Forwarded-For: " + addressV4 + "\r\n"
+	post := "POST /track?client_id=" + s.ClientID + " HTTP/1.1\r\nHost: in.example\r\n"
+	for _, text := range []string{
+		agent + " " + addressV6 + "\r\n\r\n",
+		"POST /track HTTP/9.9\r\nHost: in.example\r\n" + who + "\r\n",
+		post + who + agent + " " + addressV4 + "\r\n\r\n",
+		post + who + "Content-Length: " + addressV4 + "\r\n\r\n",
+		post + who + "Transfer-Encoding: chunked\r\n\r\n" + probe + "\r\n",
+		post + who + "Content-Length: 100\r\n\r\n{",
+		post + who + strings.Repeat("X-Long: "+agent+"\r\n", 1000) + "\r\n",
+		post + who,
+	} {
+		conn, err := directly.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.IngestURL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		// Whoever is refused may find the connection closed in the middle.
+		_, _ = io.WriteString(conn, text)
+		if half, ok := conn.(*net.TCPConn); ok {
+			_ = half.CloseWrite()
+		}
+		answer, err := io.ReadAll(conn)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("no end to the answer to %.80q", text)
+		}
+		discreet(t, fmt.Sprintf("%.80q", text), string(answer))
+		conn.Close()
+	}
+}
+
+// written are the topics to which routes write.
+func written() (topics []string) {
+	for _, r := range ingestapi.Routes {
+		if r.Topic != "" && !slices.Contains(topics, r.Topic) {
+			topics = append(topics, r.Topic)
+		}
+	}
+	return topics
+}
+
+var happened = regexp.MustCompile(`"ts":\d+`)
+
+// letters gives the sink two records of each topic that it cannot store, as an edge with
+// a mistake would write them: what it has written of a visitor, cut off, and with a time
+// that no edge accepts.
+func letters(t *testing.T, s *harness.System) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close(context.WithoutCancel(t.Context()))
+	var bad []record.Record
+	for _, name := range written() {
+		before := len(bad)
+		if err := kafka.NewLog(s.Kafka, log).Read(t.Context(), name, time.Time{}, func(r *record.Record, _ record.Position) error {
+			if len(bad) == before && bytes.Contains(r.Value, []byte(`"browser-b"`)) {
+				bad = append(bad, spoiled(r, "cut", r.Value[:len(r.Value)-10]), spoiled(r, "time", happened.ReplaceAll(r.Value, []byte(`"ts":5`))))
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(bad) == before {
+			t.Fatalf("%s holds nothing of the visitor", name)
+		}
+	}
+	if err := producer.Publish(t.Context(), bad); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range written() {
+		testkit.Eventually(t, time.Minute, func() error {
+			if n := strings.Count(topic(t, s, name+kafka.DeadLetterSuffix), "browser-b"); n < 2 {
+				return fmt.Errorf("%d of 2 dead letters of %s are there", n, name)
+			}
+			return nil
+		})
+	}
+}
+
+// spoiled is a copy of a record with another value and hash, lest it be a duplicate.
+func spoiled(r *record.Record, how string, value []byte) record.Record {
+	c := record.Record{Topic: r.Topic, Key: slices.Clone(r.Key), Value: slices.Clone(value), Time: time.Now()}
+	for _, h := range r.Headers {
+		h.Value = slices.Clone(h.Value)
+		if h.Key == record.HeaderEventHash {
+			h.Value = []byte(record.HashOf(c.Key, []byte(how)).Hex())
+		}
+		c.Headers = append(c.Headers, h)
+	}
+	return c
 }
 
 // joined has a visitor whose ids are stored hashed sign in, and looks for what came
