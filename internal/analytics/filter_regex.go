@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -22,8 +24,8 @@ const rangeCost = 4
 var errRegexSize = fmt.Errorf("it is too complex: written out it has more than %d steps", MaxRegexSize)
 
 // checkRegex tells what is wrong with a regular expression. The syntax of package
-// regexp is that of the server's RE2, and so is what it refuses: neither ever takes
-// more than time in proportion to what it reads.
+// regexp is that of the server's RE2 but for names of classes, and so is what it refuses:
+// neither ever takes more than time in proportion to what it reads.
 func checkRegex(pattern string) error {
 	if n := utf8.RuneCountInString(pattern); n > MaxRegexLen {
 		return fmt.Errorf("it has %d characters; at most %d are allowed", n, MaxRegexLen)
@@ -33,6 +35,9 @@ func checkRegex(pattern string) error {
 		return fmt.Errorf("%s: %s", e.Code, echo(e.Expr))
 	} else if err != nil {
 		return fmt.Errorf("reading it: %w", err)
+	}
+	if class := unknownClass(pattern); class != "" {
+		return fmt.Errorf("%s: %s", syntax.ErrInvalidCharRange, echo(class))
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -45,4 +50,45 @@ func checkRegex(pattern string) error {
 		}
 	}
 	return nil
+}
+
+// unknownClass returns the first class of characters of a good expression that package
+// regexp knows by a name which the server does not: it takes long names and any case.
+func unknownClass(pattern string) string {
+	for {
+		_, escape, found := strings.Cut(pattern, `\`)
+		if !found || escape == "" {
+			return ""
+		}
+		_, size := utf8.DecodeRuneInString(escape)
+		pattern = escape[size:]
+		switch escape[0] {
+		case 'Q': // what follows is meant as it is
+			_, pattern, _ = strings.Cut(pattern, `\E`)
+		case 'p', 'P':
+			if name := className(pattern); !serverKnows(strings.TrimPrefix(name, "^")) {
+				return `\` + escape[:1] + "{" + name + "}"
+			}
+		}
+	}
+}
+
+// className is the name of a class, from after its \p: a letter, or in braces.
+func className(text string) string {
+	if inside, ok := strings.CutPrefix(text, "{"); ok {
+		name, _, _ := strings.Cut(inside, "}")
+		return name
+	}
+	return text[:min(1, len(text))]
+}
+
+// serverKnows reports whether RE2 has a class of that name: scripts and general categories
+// as Unicode writes them, but for the two that are no table of its.
+func serverKnows(class string) bool {
+	if class == "Any" {
+		return true
+	}
+	_, script := unicode.Scripts[class]
+	_, category := unicode.Categories[class]
+	return script || category && class != "Cn" && class != "LC"
 }

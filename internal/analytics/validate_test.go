@@ -79,6 +79,8 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{"a text for a number of a property", filterBody(`{"field":"property:x","op":"lte","value":"many"}`), "filters[0].value", "property:x lte takes a number that a 64-bit float can hold", ""},
 		{"a property without a key", filterBody(`{"field":"property:","op":"eq","value":"x"}`), "filters[0].field", "property: names no key", "Write property:<key>"},
 		{"a broken expression", filterBody(`{"field":"path","op":"regex","value":"/a("}`), "filters[0].value", "The regular expression of path is not usable: missing closing ): /a(", "RE2 syntax is supported"},
+		{"a class that the server has by another name", filterBody(`{"field":"path","op":"regex","value":"[a\\p{Letter}]"}`), "filters[0].value", `The regular expression of path is not usable: invalid character class range: \p{Letter}`, "RE2 syntax is supported"},
+		{"a class that the server does not have", filterBody(`{"field":"path","op":"regex","value":"\\pL\\P{^Cn}"}`), "filters[0].value", `The regular expression of path is not usable: invalid character class range: \P{^Cn}`, "RE2 syntax is supported"},
 		{"an expression that looks back", filterBody(`{"field":"path","op":"regex","value":"(a)\\1"}`), "filters[0].value", "The regular expression of path is not usable: invalid escape sequence: \\1", "RE2 syntax is supported"},
 		{"two forms at once", filterBody(`{"field":"path","op":"eq","value":"x","or":[]}`), "filters[0]", "filters[0] must be one of a comparison, and, or, not", ""},
 		{"an empty filter", filterBody(`{}`), "filters[0].field", "filters[0].field is required", ""},

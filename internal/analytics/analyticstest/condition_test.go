@@ -2,11 +2,13 @@ package analyticstest_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
@@ -166,6 +168,36 @@ func TestTheLargestExpressionsRun(t *testing.T) {
 	} {
 		body := fmt.Sprintf(`{"parameters":["top_pages"],"preset":"last_7d","filters":[{"field":"path","op":"regex","value":%q}]}`, pattern)
 		s.ask(t, body, env)
+	}
+}
+
+// A class of characters that is accepted is one that the server has by this name.
+func TestTheClassesThatAreAcceptedRun(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, smallSet())
+	env, _ := subject(false)
+	env.Now = at("03-30 20:00:00")
+	names := slices.Concat(slices.Sorted(maps.Keys(unicode.Scripts)), slices.Sorted(maps.Keys(unicode.Categories)),
+		slices.Sorted(maps.Keys(unicode.CategoryAliases)), []string{"Any", "ASCII", "Assigned", "greek", "l"})
+	body := func(filters ...string) string {
+		return `{"parameters":["top_pages"],"preset":"last_7d","filters":[{"or":[` + strings.Join(filters, ",") + `]}]}`
+	}
+	var accepted []string
+	for _, name := range names {
+		filter := fmt.Sprintf(`{"field":"path","op":"regex","value":%q}`, `no\Q\p{x}\E\p{`+name+`}`)
+		requests, batch, err := analytics.Decode([]byte(body(filter)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := analytics.Compile(requests, batch, env); err == nil {
+			accepted = append(accepted, filter)
+		}
+	}
+	if len(accepted) < len(names)/2 {
+		t.Errorf("%d classes of %d names are accepted", len(accepted), len(names))
+	}
+	for some := range slices.Chunk(accepted, analytics.MaxFilters) {
+		s.ask(t, body(some...), env)
 	}
 }
 
