@@ -180,7 +180,7 @@ func (c *compiler) types() []*Type {
 		case t == nil:
 			c.add(fmt.Sprintf("parameters[%d]", i), "unknown_type", "Unknown query type: "+echo(name), suggestType(name))
 		case t.Subjects&c.env.Subject.Kind == 0:
-			c.add(fmt.Sprintf("parameters[%d]", i), "unsupported_subject", "Query type "+name+" is not about this subject", "")
+			c.add(fmt.Sprintf("parameters[%d]", i), "unsupported_subject", "Query type "+name+" is not about this subject", namedBy(t.Subjects))
 		default:
 			types[i] = t
 		}

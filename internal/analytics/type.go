@@ -15,6 +15,20 @@ const (
 	Organization
 )
 
+// namedBy says how to name the subjects that are in a set.
+func namedBy(subjects SubjectKind) string {
+	var names []string
+	for _, s := range []struct {
+		kind SubjectKind
+		name string
+	}{{Website, "website_id"}, {Organization, "organization_id"}} {
+		if subjects&s.kind != 0 {
+			names = append(names, s.name)
+		}
+	}
+	return "Ask with " + strings.Join(names, " or ")
+}
+
 // Subject is the owner of the events that a question is about.
 type Subject struct {
 	Kind SubjectKind

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,6 +142,17 @@ func TestEveryProblemIsReportedOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+func TestATypeOfAnotherSubjectSaysWhichItHas(t *testing.T) {
+	t.Parallel()
+	env := websiteEnv()
+	env.Subject = Subject{Kind: Organization, ID: "org_1"}
+	_, err := compileBody(t, `{"parameters":["summary","profiles"],"preset":"today"}`, env)
+	want := []fault.Detail{problem("parameters[1]", "unsupported_subject", "Query type profiles is not about this subject", "Ask with website_id")}
+	if f, ok := errors.AsType[*fault.Error](err); !ok || !cmp.Equal(f.Details, want) {
+		t.Errorf("%v, want %v", err, want)
 	}
 }
 
