@@ -23,11 +23,15 @@ type service struct {
 func services(s *config.Settings) []service {
 	return []service{
 		{
-			"billing.reach", "billing.url", s.Billing.URL, true, []Role{Edge, Query}, Fail,
+			"billing.reach", "billing.url", s.Billing.URL, true,
+			[]Role{Edge, Query},
+			Fail,
 			"the last decisions stand for five minutes, and then events are answered 503", "start the service, or correct billing.url",
 		},
 		{
-			"mail.reach", "mail.smtp.addr", s.Mail.SMTP.Addr, false, []Role{Query}, Warn,
+			"mail.reach", "mail.smtp.addr", s.Mail.SMTP.Addr, false,
+			[]Role{Query},
+			Warn,
 			"invitations, new passwords and notices do not arrive", "start the mail server, or correct mail.smtp.addr",
 		},
 		{
