@@ -63,6 +63,7 @@ Entries are never changed or removed, and hold no secret.`,
 }
 
 func (f *auditFlags) list(ctx context.Context, out io.Writer, db *store.Store, now time.Time) error {
+	f.filter.EveryOrganization = f.filter.OrganizationID == ""
 	var err error
 	if f.filter.From, err = parseWhen("--since", f.since, now); err != nil {
 		return err

@@ -8,10 +8,12 @@ type Filter struct {
 	// entries are wanted that belong to none, such as those of a person's password: who
 	// forgets it sees no tenant's.
 	OrganizationID string
-	ResourceType   string // such as "apikey"
-	ResourceID     string
-	ActorID        string
-	Action         string // such as "apikey.rotated"
+	// EveryOrganization is for the operator, who sees all entries.
+	EveryOrganization bool
+	ResourceType      string // such as "apikey"
+	ResourceID        string
+	ActorID           string
+	Action            string // such as "apikey.rotated"
 	// From is the earliest time and To the first one after it.
 	From, To time.Time
 	// Before is the id of the last entry of the page before.

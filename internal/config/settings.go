@@ -45,6 +45,11 @@ type Query struct {
 	Listen   string        `koanf:"listen" form:"listen" help:"Address of the query host, host:port."`
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
 
+	MaxInFlight   int `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
+	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes that the bodies of requests in flight may take; beyond it they are answered 503 with Retry-After. One address may take a quarter."`
+	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request, which is then closed instead. 0 is unlimited."`
+	MaxPerAddr    int `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
+
 	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, and connections to it."`
 	WebsiteSlots int           `koanf:"website_slots" range:"1..1000" help:"Queries of one website, or of one organization as a whole, that run at the same time; its others wait for their turn."`
 	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, of all websites together; a request that brings more is answered 503 with Retry-After."`
@@ -351,7 +356,8 @@ func Default() Settings {
 	return Settings{
 		Data: Data{Dir: "./data"},
 		Query: Query{
-			Listen: "127.0.0.1:8080", Deadline: 30 * time.Second, Slots: 16, WebsiteSlots: 8, Queue: 2048, WebsiteQueue: 256,
+			Listen: "127.0.0.1:8080", Deadline: 30 * time.Second,
+			MaxInFlight: 4096, MaxBodyMemory: 64 << 20, MaxConns: 4096, MaxPerAddr: 1024, Slots: 16, WebsiteSlots: 8, Queue: 2048, WebsiteQueue: 256,
 			MaxTime: 25 * time.Second, MaxMemory: 4 << 30, MaxRows: 4_000_000_000, MaxResult: 32 << 20, CacheMemory: 128 << 20,
 			Export: Export{Max: 8, PerOrganization: 2, Deadline: 30 * time.Minute},
 		},

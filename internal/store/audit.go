@@ -19,8 +19,10 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []auditRow
-	q := s.read.NewSelect().Model(&rows).Where("a.organization_id = ?", f.OrganizationID).
-		Order("a.id DESC").Limit(int64(cmp.Or(f.Limit, defaultEntries)))
+	q := s.read.NewSelect().Model(&rows).Order("a.id DESC").Limit(int64(cmp.Or(f.Limit, defaultEntries)))
+	if !f.EveryOrganization {
+		q = q.Where("a.organization_id = ?", f.OrganizationID)
+	}
 	for _, c := range []struct {
 		column, value string
 	}{

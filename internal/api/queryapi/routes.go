@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
@@ -24,6 +25,13 @@ import (
 type Config struct {
 	// Deadline is the longest time for one request; 0 means 30 s.
 	Deadline time.Duration
+	// MaxInFlight is how many requests are served at the same time; 0 means the default
+	// of httpkit.
+	MaxInFlight int
+	// Admission gives bodies their memory, and Conns bounds connections; the zero values
+	// are httpkit's.
+	Admission *admission.Gate
+	Conns     httpkit.Conns
 	// AccessLog logs one line per request.
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
@@ -137,7 +145,8 @@ type handlers struct {
 // New returns the query host's app.
 func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
+		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline,
+		MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
 		Unavailable: cfg.Unavailable,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	resources := management.Resources(deps.Management)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/queryapi"
@@ -94,7 +95,11 @@ func parts(
 		Access:  access, Audit: db, Log: t.Log,
 	}
 	app, err := queryapi.New(
-		queryapi.Config{Deadline: s.Query.Deadline, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable},
+		queryapi.Config{
+			Deadline: s.Query.Deadline, MaxInFlight: s.Query.MaxInFlight, Conns: httpkit.Conns{Max: s.Query.MaxConns, MaxPerAddr: s.Query.MaxPerAddr},
+			Admission: admission.New(admission.Config{Host: httpkit.Query.String(), Memory: int64(s.Query.MaxBodyMemory)}, admission.Deps{Metrics: t.Registry}),
+			AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable,
+		},
 		queryapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Dirty: dirty, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
 			Sessions: people.sessions, Management: operations,

@@ -67,6 +67,7 @@ var auditTests = map[string]func(*testing.T, *Fixture){
 			want   []string
 		}{
 			"no organization":  {audit.Filter{}, []string{"aud_006"}}, // not every one
+			"everything":       {audit.Filter{EveryOrganization: true}, []string{"aud_006", "aud_005", "aud_004", "aud_003", "aud_002", "aud_001"}},
 			"an organization":  {audit.Filter{OrganizationID: "org_1"}, []string{"aud_005", "aud_003", "aud_002", "aud_001"}},
 			"a resource type":  {audit.Filter{OrganizationID: "org_1", ResourceType: "apikey"}, []string{"aud_005", "aud_003"}},
 			"a resource":       {audit.Filter{OrganizationID: "org_1", ResourceType: "website", ResourceID: "web_1"}, []string{"aud_002", "aud_001"}},
