@@ -38,11 +38,7 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 			return err
 		}
 	}
-	body, err := httpkit.Body(c)
-	if err != nil {
-		return err
-	}
-	asked, err := readCompile(body)
+	asked, err := readCompile(caller.body)
 	if err != nil {
 		return err
 	}

@@ -31,11 +31,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	if err := checkParameters(c); err != nil {
 		return err
 	}
-	body, err := httpkit.Body(c)
-	if err != nil {
-		return err
-	}
-	requests, batch, err := analytics.Decode(body)
+	requests, batch, err := analytics.Decode(caller.body)
 	if err != nil {
 		return err
 	}
@@ -56,7 +52,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	c.Vary(fiber.HeaderAccept)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")
 	if tag, ok := a.execution.Tag(); ok {
-		a.etag = etagOf(tag, string(body), c.Query(zoneParameter), may.subject.ID, strconv.Itoa(int(a.format)), refusals(plans))
+		a.etag = etagOf(tag, string(caller.body), c.Query(zoneParameter), may.subject.ID, strconv.Itoa(int(a.format)), refusals(plans))
 	}
 	if a.etag != "" && !wants.NoRead && matches(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
 		c.Set(fiber.HeaderETag, a.etag)

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ratelimit"
 )
 
@@ -15,6 +16,7 @@ import (
 type request struct {
 	*rpc.Caller
 
+	body []byte // of a POST
 	// elsewhere is why the caller's session does not count: a page of another site
 	// sent it. The caller is nobody then.
 	elsewhere error
@@ -54,9 +56,10 @@ func (h *handlers) identify(r *Route, c *fiber.Ctx) (*request, error) {
 	return &request{Caller: caller}, nil
 }
 
-// serve finds out who calls, counts the request, which it does of callers without
-// a credential too, and checks the route's scope. What may be asked of an open route
-// depends on the subject, and is for its handler to say.
+// serve reads the body, which may take a minute to arrive, then finds out who calls,
+// counts the request, which it does of callers without a credential too, and checks the
+// route's scope. What may be asked of an open route depends on the subject, and is for its
+// handler to say.
 func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 	if r.Public {
 		return r.handle(h, c, &request{Caller: &rpc.Caller{}})
@@ -64,10 +67,18 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 	if r.Open {
 		h.allowElsewhere(c)
 	}
+	var body []byte
+	if r.Method == fiber.MethodPost {
+		var err error
+		if body, err = httpkit.Body(c); err != nil {
+			return err
+		}
+	}
 	caller, err := h.identify(r, c)
 	if err != nil {
 		return err
 	}
+	caller.body = body
 	if caller.lease, err = rpc.Admit(c, h.limits, caller.Caller, r.Limit); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
@@ -67,5 +68,19 @@ func TestAnotherSitesPageMayNotAskWithACookie(t *testing.T) {
 	resp, body = call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", summary, "Origin", "https://evil.example")
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("with a key: %d %s", resp.StatusCode, body)
+	}
+}
+
+// Who was revoked while a body arrived asks no more.
+func TestABodyIsReadBeforeItIsLookedAtWhoAsks(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/v1/query?website_id=web_1", "/v1/query/compile?website_id=web_1"} {
+		resp, body := call(t, http.MethodPost, path, "nobody", strings.Repeat(" ", analytics.MaxBodyBytes+1))
+		if resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s with a bad key and a body that is too large: %d %s", path, resp.StatusCode, body)
+		}
+		if resp, body := call(t, http.MethodPost, path, "nobody", "{"); resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s with a bad key and a body that is broken: %d %s", path, resp.StatusCode, body)
+		}
 	}
 }
