@@ -14,8 +14,9 @@ import (
 // Change is InTx for a change that somebody makes: fn runs only where the caller's
 // grant holds in the transaction. What could end it waits until the transaction has:
 // changes of one organization, and of one person's account, come one after the other.
-// Locks are taken in the order organization, user, API key, so that two changes never
-// wait for each other.
+// Locks are taken in the order organization, user, API key, so that two changes do not
+// wait for each other. Only accepting an invitation locks the user first: where the same
+// person changes the same organization at that moment, PostgreSQL ends one of the two.
 func (s *Store) Change(ctx context.Context, by audit.By, fn func(ctx context.Context, tx *Store) error) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		if !tx.judged { // once: a change may end what it rests on, such as one's own session
