@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
@@ -82,8 +83,8 @@ type directory struct{ key *apikey.Key }
 
 func newDirectory(secret string) directory {
 	return directory{&apikey.Key{
-		ID: "key_01K00000000000000000000000", OrganizationID: benchOrganization, Name: "bench",
-		Hash: apikey.HashOf([]byte(secret)), Scopes: auth.AllScopes().Strings(), CreatedAt: time.Now(),
+		Record: managed.Record{ID: "key_01K00000000000000000000000", OrganizationID: benchOrganization, Name: "bench", CreatedAt: time.Now()},
+		Hash:   apikey.HashOf([]byte(secret)), Scopes: auth.AllScopes().Strings(),
 	}}
 }
 
@@ -97,7 +98,7 @@ func (d directory) KeyByHash(_ context.Context, hash [apikey.HashLen]byte) (*api
 
 // WebsiteByID implements auth.WebsiteStore.
 func (directory) WebsiteByID(_ context.Context, id string) (*website.Website, error) {
-	return &website.Website{ID: id, OrganizationID: benchOrganization, ClientID: id, Settings: website.Settings{AnonymizeVisitorIDs: "true"}}, nil
+	return &website.Website{Record: managed.Record{ID: id, OrganizationID: benchOrganization}, ClientID: id, Settings: website.Settings{AnonymizeVisitorIDs: "true"}}, nil
 }
 
 // WebsiteByClientID implements auth.WebsiteStore.

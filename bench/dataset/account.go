@@ -44,7 +44,7 @@ func (m *Manifest) account(ctx context.Context) (err error) {
 		for n := 1; n < websites; n++ {
 			w, err := website.New(m.Organization, fmt.Sprintf("Website %d", n), host(n), time.Now().UTC())
 			if err == nil {
-				err = tx.CreateWebsite(ctx, w, audit.BySystem())
+				err = tx.CreateWebsite(ctx, audit.BySystem(), w)
 			}
 			if err != nil {
 				return err

@@ -24,7 +24,7 @@ func erased(t *testing.T, flag, website string) {
 		ID: "era_1", OrganizationID: "org_1", OwnerID: website, Kind: tombstone.Website, Before: now.Add(time.Minute),
 		State: erasure.Requested, Deleted: map[string]int64{}, By: audit.BySystem().Actor, RequestedAt: now,
 	}
-	if err := db.CreateErasure(t.Context(), e, audit.BySystem()); err != nil {
+	if err := db.CreateErasure(t.Context(), audit.BySystem(), e); err != nil {
 		t.Fatal(err)
 	}
 	e.State, e.TombstonedAt, e.DoneAt = erasure.Done, now, now

@@ -225,7 +225,7 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.db.CreateWebsite(t.Context(), foreign, audit.ByOperator("test")); err != nil {
+	if err := p.db.CreateWebsite(t.Context(), audit.ByOperator("test"), foreign); err != nil {
 		t.Fatal(err)
 	}
 	own := []string{"--organization", p.website.OrganizationID}

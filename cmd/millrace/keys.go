@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/store"
 )
 
@@ -64,12 +65,12 @@ func told(err error) error {
 }
 
 // target names a key of whatever organization.
-func (d *keyDesk) target(ctx context.Context, id string) (apikey.Target, error) {
+func (d *keyDesk) target(ctx context.Context, id string) (managed.Target, error) {
 	k, err := d.db.KeyByID(ctx, id)
 	if err != nil {
-		return apikey.Target{}, fmt.Errorf("%s: %w", id, err)
+		return managed.Target{}, fmt.Errorf("%s: %w", id, err)
 	}
-	return apikey.Target{OrganizationID: k.OrganizationID, ID: k.ID}, nil
+	return managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}, nil
 }
 
 // printKey prints a key as the answers of the operations have it.
@@ -182,7 +183,7 @@ func newKeysGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k, err := keys.Get(cmd.Context(), t.OrganizationID, t.ID)
+			k, err := keys.Get(cmd.Context(), t.OrganizationID, t.Ref)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}

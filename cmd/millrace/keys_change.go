@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/managed"
 )
 
 // keyFlags are the settings of a key, for `millrace keys create` and `update`.
@@ -85,10 +86,10 @@ func (f *keyFlags) create(cmd *cobra.Command, keys *keyDesk, organization, websi
 	if organization, err = organizationOf(cmd.Context(), keys.db, organization); err != nil {
 		return err
 	}
-	k, secret, err := keys.Create(cmd.Context(), apikey.Spec{
+	k, secret, err := keys.Create(cmd.Context(), operator(), apikey.Spec{
 		OrganizationID: organization, WebsiteID: website, Name: f.name, Scopes: scopes, ExpiresAt: expires,
 		RateLimit: f.limit(), IPAllow: notEmpty(f.ips), IdleExpiryDays: f.idleDays, Tags: notEmpty(f.tags),
-	}, operator())
+	})
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ and tags are replaced whole.`,
 			if err != nil {
 				return err
 			}
-			k, err := keys.Update(cmd.Context(), t, patch, operator())
+			k, err := keys.Update(cmd.Context(), operator(), t, patch)
 			if err != nil {
 				return err
 			}
@@ -199,7 +200,7 @@ over; the one before it dies in any case.`,
 			if err != nil {
 				return err
 			}
-			k, secret, err := keys.Rotate(cmd.Context(), t, grace, operator())
+			k, secret, err := keys.Rotate(cmd.Context(), operator(), t, grace)
 			if err != nil {
 				return err
 			}
@@ -222,7 +223,7 @@ keeps what it was.`, "deleted", (*apikey.Service).Delete)
 }
 
 // endKey is a rule that ends a key.
-type endKey func(*apikey.Service, context.Context, apikey.Target, audit.By) (*apikey.Key, error)
+type endKey func(*apikey.Service, context.Context, audit.By, managed.Target) (*apikey.Key, error)
 
 // newKeysEnd makes a command that ends a key.
 func newKeysEnd(use, short, long, what string, end endKey) *cobra.Command {
@@ -237,7 +238,7 @@ func newKeysEnd(use, short, long, what string, end endKey) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k, err := end(keys.Service, cmd.Context(), t, operator())
+			k, err := end(keys.Service, cmd.Context(), operator(), t)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}

@@ -104,7 +104,7 @@ func TestAListHasMoreKeysThanOnePage(t *testing.T) {
 	for range keys {
 		k, _, err := apikey.New("mlr", apikey.Spec{OrganizationID: w.OrganizationID, Name: "k", Scopes: []string{"read:data"}}, time.Now())
 		if err == nil {
-			err = db.CreateKey(t.Context(), k, audit.ByOperator("test"))
+			err = db.CreateKey(t.Context(), audit.ByOperator("test"), k)
 		}
 		if err != nil {
 			t.Fatal(err)

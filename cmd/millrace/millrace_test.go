@@ -114,7 +114,7 @@ func seeded(t *testing.T) (flag string, db *store.Store, w *website.Website) {
 	if w, err = website.New(o.ID, "Shop", "shop.example", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateWebsite(t.Context(), w, audit.ByOperator("test")); err != nil {
+	if err := db.CreateWebsite(t.Context(), audit.ByOperator("test"), w); err != nil {
 		t.Fatal(err)
 	}
 	return "--store.url=" + url, db, w

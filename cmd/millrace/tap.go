@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // tapFlags are the flags of `millrace tap`.
@@ -109,7 +110,7 @@ func readable(r *kafka.Tapped) string {
 		Properties json.RawMessage `json:"properties"`
 	}
 	parts := []string{
-		r.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
+		r.Time.UTC().Format(wire.TimeLayout),
 		fmt.Sprintf("%d/%d", r.Position.Partition, r.Position.Offset),
 		string(r.Key),
 		r.Header(record.HeaderType),

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
+
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // Table is the result of a statement, column by column, in the statement's
@@ -45,9 +46,6 @@ func (t *Table) Bytes() int {
 }
 
 const stringHeaderBytes = 16
-
-// timeLayout is how instants look in an answer.
-const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // AppendRows appends the table as a JSON array of objects, keys in the order of
 // the type's columns. Integers keep every digit; no value is null, and an infinite
@@ -103,7 +101,7 @@ func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
 		return appendFloat(dst, v.Floats[row])
 	case v.Millis != nil:
 		dst = append(dst, '"')
-		dst = time.UnixMilli(v.Millis[row]).UTC().AppendFormat(dst, timeLayout)
+		dst = wire.AppendMillis(dst, v.Millis[row])
 		return append(dst, '"')
 	case inline:
 		return appendObject(dst, v.Strings[row])

@@ -4,67 +4,41 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/cidr"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/wire"
 )
 
-// Action is what was done to a key, as the audit calls it.
-type Action string
-
-// The actions.
+// The actions that only keys have.
 const (
-	ActionCreated Action = "created"
-	ActionUpdated Action = "updated"
-	ActionRotated Action = "rotated"
-	ActionRevoked Action = "revoked"
-	ActionDeleted Action = "deleted"
+	Rotated managed.Action = "rotated"
+	Ended   managed.Action = "revoked"
 )
 
-// resource is what the audit calls a key.
-const resource = "apikey"
-
-// Entry is how the audit remembers what was done: was is nil for a new key. That
-// the secret changed is told, the secret is not.
-func Entry(action Action, was, is *Key, by audit.By) audit.Entry {
-	return audit.New(by, is.OrganizationID, resource, string(action), is.UpdatedAt).
-		Of(is.ID, is.Name).With(diff(was, is))
+// Noun is how keys are told of: that a secret changed is told, the secret is not.
+var Noun = managed.Noun[*Key]{
+	Type: "apikey", Kind: control.Key, View: (*Key).view, Secret: []string{"secret"}, Refs: (*Key).refs,
 }
 
-func diff(was, is *Key) map[string]audit.Change { return audit.Diff(was.view(), is.view(), "secret") }
-
-// News is what other processes are told: was is nil for a new key.
-func News(was, is *Key) control.Change {
-	c := control.Change{
-		Kind: control.Key, ID: is.ID, OrganizationID: is.OrganizationID, Version: is.Version,
-		Gone: !is.DeletedAt.IsZero(), At: is.UpdatedAt,
-	}
-	seen := map[[HashLen]byte]bool{{}: true} // no secret has the zero hash
-	for _, k := range []*Key{was, is} {
-		if k == nil {
-			continue
-		}
-		for _, hash := range [][HashLen]byte{k.Hash, k.OldHash} {
-			if !seen[hash] {
-				seen[hash] = true
-				c.Refs = append(c.Refs, hex.EncodeToString(hash[:]))
-			}
+// refs are the hashes of the key's secrets.
+func (k *Key) refs() (hashes []string) {
+	for _, hash := range [][HashLen]byte{k.Hash, k.OldHash} {
+		if hash != ([HashLen]byte{}) { // no secret has the zero hash
+			hashes = append(hashes, hex.EncodeToString(hash[:]))
 		}
 	}
-	return c
+	return hashes
 }
 
 // view returns the fields that the audit compares, by their names on the wire.
 func (k *Key) view() map[string]any {
-	if k == nil {
-		return nil
-	}
 	return map[string]any{
 		"name": k.Name, "start": k.Start, "secret": hex.EncodeToString(k.Hash[:]),
-		"scopes": k.Scopes, "websiteId": orNil(k.WebsiteID), "ipAllow": cidr.Format(k.IPAllow), "tags": k.Tags,
-		"rateLimit": rateView(k.RateLimit), "idleExpiryDays": orNil(k.IdleExpiryDays),
-		"expiresAt": instant(k.ExpiresAt), "oldSecretUntil": instant(k.OldHashUntil),
-		"revokedAt": instant(k.RevokedAt), "deletedAt": instant(k.DeletedAt),
+		"scopes": k.Scopes, "websiteId": wire.OrNull(k.WebsiteID), "ipAllow": cidr.Format(k.IPAllow), "tags": k.Tags,
+		"rateLimit": rateView(k.RateLimit), "idleExpiryDays": wire.OrNull(k.IdleExpiryDays),
+		"expiresAt": wire.Time(k.ExpiresAt), "oldSecretUntil": wire.Time(k.OldHashUntil),
+		"revokedAt": wire.Time(k.RevokedAt), "deletedAt": wire.Time(k.DeletedAt),
 	}
 }
 
@@ -73,21 +47,4 @@ func rateView(r RateLimit) any {
 		return nil
 	}
 	return map[string]any{"enabled": r.Enabled, "limit": r.Limit, "windowSeconds": int(r.Window / time.Second)}
-}
-
-// instant writes a time as the wire does.
-func instant(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// orNil makes a zero value absent.
-func orNil[T comparable](v T) any {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return v
 }

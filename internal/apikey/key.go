@@ -18,33 +18,27 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/cidr"
+	"github.com/millrace/millrace/internal/managed"
 )
 
 // Errors of stores and of the service.
 var (
-	// ErrNotFound says that there is no such key.
+	// ErrNotFound says that there is no such key, or no more.
 	ErrNotFound = errors.New("API key not found")
 	// ErrRevoked says that the key was revoked, which is final.
 	ErrRevoked = errors.New("API key is revoked")
-	// ErrDeleted says that the key was deleted, which is final too.
-	ErrDeleted = errors.New("API key is deleted")
-	// ErrChanged says that the key is not any more what the change was made on.
-	ErrChanged = errors.New("API key was changed in the meantime")
 )
 
-// Key is one API key. Times are UTC; a zero time means never. A Key that was read
-// is shared and must not be changed.
+// Key is one API key; its id begins with "key_", and without an organization it is
+// refused. Deletion is final.
 type Key struct {
-	ID             string // "key_" + ULID
-	OrganizationID string // empty when the organization is gone: the key is refused
+	managed.Record
+
 	// WebsiteID limits the key to one website; empty means every website of the
 	// organization.
 	WebsiteID string
-	// Version is 1 at first and one more with every change.
-	Version int64
-	Name    string // 1 to MaxNameLen code points
-	Start   string // the secret's prefix and first characters, for lists
-	Hash    [HashLen]byte
+	Start     string // the secret's prefix and first characters, for lists
+	Hash      [HashLen]byte
 	// OldHash is the secret's hash before the last rotation; it is accepted until
 	// OldHashUntil. Zero when the old secret died at once.
 	OldHash      [HashLen]byte
@@ -60,13 +54,9 @@ type Key struct {
 	Tags           []string
 	ExpiresAt      time.Time
 	RevokedAt      time.Time
-	DeletedAt      time.Time
 	RotatedAt      time.Time
 	// LastUsedAt is exact to the minute and known a minute late.
 	LastUsedAt time.Time
-	CreatedAt  time.Time
-	UpdatedAt  time.Time // of the last change; uses are none
-	CreatedBy  string    // id of who made the key; empty for the operator's command
 }
 
 // RateLimit is a key's own limit, over all endpoints together. It comes on top of

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/managed"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -83,10 +84,10 @@ func TestAKeyExpiresForWantOfUse(t *testing.T) {
 		key  apikey.Key
 		want time.Time // the first instant of being expired; zero for never
 	}{
-		"without the setting":        {apikey.Key{CreatedAt: now}, time.Time{}},
-		"never used":                 {apikey.Key{CreatedAt: now, IdleExpiryDays: 1}, now.Add(day + apikey.IdleSlack)},
-		"used":                       {apikey.Key{CreatedAt: now, LastUsedAt: now.Add(day), IdleExpiryDays: 1}, now.Add(2*day + apikey.IdleSlack)},
-		"rotated after the last use": {apikey.Key{CreatedAt: now, LastUsedAt: now.Add(day), RotatedAt: now.Add(2 * day), IdleExpiryDays: 2}, now.Add(4*day + apikey.IdleSlack)},
+		"without the setting":        {apikey.Key{Record: managed.Record{CreatedAt: now}}, time.Time{}},
+		"never used":                 {apikey.Key{Record: managed.Record{CreatedAt: now}, IdleExpiryDays: 1}, now.Add(day + apikey.IdleSlack)},
+		"used":                       {apikey.Key{Record: managed.Record{CreatedAt: now}, LastUsedAt: now.Add(day), IdleExpiryDays: 1}, now.Add(2*day + apikey.IdleSlack)},
+		"rotated after the last use": {apikey.Key{Record: managed.Record{CreatedAt: now}, LastUsedAt: now.Add(day), RotatedAt: now.Add(2 * day), IdleExpiryDays: 2}, now.Add(4*day + apikey.IdleSlack)},
 	} {
 		if got := tc.key.IdleAt(); !got.Equal(tc.want) {
 			t.Errorf("%s: IdleAt() = %s, want %s", name, got, tc.want)
@@ -114,28 +115,28 @@ func TestAKeyIsAllowedFromItsList(t *testing.T) {
 	}
 }
 
-func TestNewsOfAKeyNameEverySecretThatIsWrongNow(t *testing.T) {
+func TestTheChangeEventOfAKeyNamesEverySecretThatIsWrongNow(t *testing.T) {
 	t.Parallel()
 	hex := func(first byte) string { return fmt.Sprintf("%02x%062d", first, 0) }
 	first, second, third := [32]byte{1}, [32]byte{2}, [32]byte{3}
-	was := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Version: 1, Hash: second, OldHash: first}
-	is := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Version: 2, Hash: third, OldHash: second, UpdatedAt: now, DeletedAt: now}
+	was := &apikey.Key{Record: managed.Record{ID: "key_1", OrganizationID: "org_1", Version: 1}, Hash: second, OldHash: first}
+	is := &apikey.Key{Record: managed.Record{ID: "key_1", OrganizationID: "org_1", Version: 2, UpdatedAt: now, DeletedAt: now}, Hash: third, OldHash: second}
 	want := control.Change{
 		Kind: control.Key, ID: "key_1", OrganizationID: "org_1", Version: 2, Refs: []string{hex(2), hex(1), hex(3)}, Gone: true, At: now,
 	}
-	if diff := cmp.Diff(want, apikey.News(was, is)); diff != "" {
-		t.Errorf("News() (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, apikey.Noun.Event(was, is)); diff != "" {
+		t.Errorf("Event() (-want +got):\n%s", diff)
 	}
-	if got := apikey.News(nil, &apikey.Key{Hash: first}).Refs; len(got) != 1 || got[0] != hex(1) {
-		t.Errorf("news of a new key name %v", got)
+	if got := apikey.Noun.Event(nil, &apikey.Key{Hash: first}).Refs; len(got) != 1 || got[0] != hex(1) {
+		t.Errorf("the change event of a new key names %v", got)
 	}
 }
 
 func TestTheAuditOfAKeyHoldsNoSecret(t *testing.T) {
 	t.Parallel()
-	was := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Name: "ci", Hash: [32]byte{1}, UpdatedAt: now}
-	is := &apikey.Key{ID: "key_1", OrganizationID: "org_1", Name: "ci", Hash: [32]byte{2}, Start: "mlr_abcdef", UpdatedAt: now}
-	e := apikey.Entry(apikey.ActionRotated, was, is, audit.By{Actor: audit.Actor{Type: audit.User, ID: "usr_1"}})
+	was := &apikey.Key{Record: managed.Record{ID: "key_1", OrganizationID: "org_1", Name: "ci", UpdatedAt: now}, Hash: [32]byte{1}}
+	is := &apikey.Key{Record: managed.Record{ID: "key_1", OrganizationID: "org_1", Name: "ci", UpdatedAt: now}, Hash: [32]byte{2}, Start: "mlr_abcdef"}
+	e := apikey.Noun.Entry(audit.By{Actor: audit.Actor{Type: audit.User, ID: "usr_1"}}, apikey.Rotated, was, is)
 	want := map[string]audit.Change{
 		"secret": {From: audit.Masked, To: audit.Masked}, "start": {From: "", To: "mlr_abcdef"},
 	}

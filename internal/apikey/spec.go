@@ -8,8 +8,8 @@ import (
 
 	"github.com/millrace/millrace/internal/cidr"
 	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/id"
 	"github.com/millrace/millrace/internal/label"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/suggest"
 )
 
@@ -51,10 +51,7 @@ type Spec struct {
 // nowhere. Of what is wrong with spec, all is in the Validation fault that is
 // returned. The caller has checked the scopes' names.
 func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err error) {
-	k := &Key{
-		ID: id.New("key"), OrganizationID: spec.OrganizationID, WebsiteID: spec.WebsiteID, Version: 1,
-		CreatedAt: now, UpdatedAt: now, CreatedBy: spec.CreatedBy,
-	}
+	k := &Key{Record: managed.New("key", spec.OrganizationID, spec.CreatedBy, now), WebsiteID: spec.WebsiteID}
 	var bad fault.Refusal
 	if spec.OrganizationID == "" {
 		bad.Add("organizationId", "required", "a key needs an organization")
@@ -113,8 +110,7 @@ func apply[T any](v *T, set func(T)) {
 // next returns a copy of the key, one version later.
 func (k *Key) next(now time.Time) *Key {
 	is := *k
-	is.Version++
-	is.UpdatedAt = now
+	is.Step(now)
 	return &is
 }
 

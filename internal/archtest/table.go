@@ -8,7 +8,7 @@ const Module = "github.com/millrace/millrace"
 // stands in edges.
 var ranks = map[string]int{
 	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0, "internal/suggest": 0,
-	"internal/cidr": 0,
+	"internal/cidr": 0, "internal/wire": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
 	"internal/control": 1, "internal/lease": 1, "internal/label": 1, "internal/token": 1, "internal/admission": 1,
@@ -18,7 +18,7 @@ var ranks = map[string]int{
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
 	"internal/verify": 2, "internal/idempotency": 2, "internal/quota": 2, "internal/erasure": 2, "internal/enrich": 2, "internal/tally": 2,
-	"internal/traffic": 2, "internal/export": 2, "internal/retention": 2, "internal/probe": 2,
+	"internal/traffic": 2, "internal/export": 2, "internal/retention": 2, "internal/probe": 2, "internal/managed": 2,
 
 	"internal/kafka": adapter, "internal/mail": adapter, "internal/billing": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
 	"internal/redis": adapter, "internal/kubernetes": adapter, "internal/embedded": adapter, "internal/load": adapter,
@@ -46,9 +46,10 @@ var edges = map[string][]string{
 	// News are published as records, by whoever holds the lease.
 	"internal/control": {"internal/lease", "internal/record"},
 	// Changes are audited, and each package says how its own are.
-	"internal/apikey":    {"internal/audit"},
-	"internal/website":   {"internal/audit"},
-	"internal/org":       {"internal/audit"},
+	"internal/managed":   {"internal/audit"},
+	"internal/apikey":    {"internal/audit", "internal/managed"},
+	"internal/website":   {"internal/audit", "internal/managed"},
+	"internal/org":       {"internal/audit", "internal/managed"},
 	"internal/quota":     {"internal/audit"},
 	"internal/erasure":   {"internal/audit", "internal/website"},
 	"internal/session":   {"internal/audit", "internal/org"},

@@ -130,13 +130,15 @@ func Diff(before, after map[string]any, secret ...string) map[string]Change {
 	return changes
 }
 
-// value is what a reader sees: an empty list or pointer is as good as nothing.
+// value is what a reader sees: an empty list or pointer is as good as nothing, and a
+// pointer is what it points to.
 func value(v any) any {
 	r := reflect.ValueOf(v)
-	kind := r.Kind()
-	list := kind == reflect.Slice || kind == reflect.Map
-	if list && r.Len() == 0 || kind == reflect.Pointer && r.IsNil() {
+	switch kind := r.Kind(); {
+	case kind == reflect.Pointer && r.IsNil(), (kind == reflect.Slice || kind == reflect.Map) && r.Len() == 0:
 		return nil
+	case kind == reflect.Pointer:
+		return r.Elem().Interface()
 	}
 	return v
 }

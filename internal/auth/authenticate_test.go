@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -338,7 +339,7 @@ func TestWebsiteIsFoundByWhatTheCallerMayName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, a := open(t)
-		m.websites = []website.Website{{ID: "web_1", ClientID: "new", OldClientID: "old", OldClientIDUntil: time.Now().Add(time.Second)}}
+		m.websites = []website.Website{{Record: managed.Record{ID: "web_1"}, ClientID: "new", OldClientID: "old", OldClientIDUntil: time.Now().Add(time.Second)}}
 		expect := func(when, ref string, client, keyed bool) {
 			t.Helper()
 			for _, tc := range []struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -28,10 +29,10 @@ func verdict(err error) string {
 func TestWebsiteIsOpenToTheRightKeysAlone(t *testing.T) {
 	t.Parallel()
 	websites := map[string]*website.Website{
-		"own":      {ID: "web_1", OrganizationID: "org_1"},
-		"sibling":  {ID: "web_2", OrganizationID: "org_1"},
-		"foreign":  {ID: "web_3", OrganizationID: "org_2"},
-		"orphaned": {ID: "web_4"},
+		"own":      {Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}},
+		"sibling":  {Record: managed.Record{ID: "web_2", OrganizationID: "org_1"}},
+		"foreign":  {Record: managed.Record{ID: "web_3", OrganizationID: "org_2"}},
+		"orphaned": {Record: managed.Record{ID: "web_4"}},
 	}
 	for _, tc := range []struct {
 		reach string // of the key
@@ -80,7 +81,7 @@ func TestWebsiteIsOpenToTheRightKeysAlone(t *testing.T) {
 func TestAnonymousCallerIsAskedForACredential(t *testing.T) {
 	t.Parallel()
 	p := auth.Principal{OrganizationID: "org_1", Scopes: auth.AllScopes()}
-	w := &website.Website{ID: "web_1", OrganizationID: "org_1"}
+	w := &website.Website{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}}
 	if got := verdict(auth.AuthorizeWebsite(p, w, auth.ScopeReadData)); got != "AUTH_REQUIRED" {
 		t.Errorf("AuthorizeWebsite() = %s, want AUTH_REQUIRED", got)
 	}

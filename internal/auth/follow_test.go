@@ -11,6 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -96,7 +97,7 @@ func TestEndOfAnOrganizationEndsWhatItHas(t *testing.T) {
 		a.Trust(time.Now().Add(time.Hour))
 		secret := m.add(t, nil)
 		m.change(func(m *memory) {
-			m.websites = []website.Website{{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}}
+			m.websites = []website.Website{{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "public"}}
 		})
 		organization := func() string {
 			w, err := a.ClientWebsite(t.Context(), "public")
@@ -125,7 +126,7 @@ func TestChangeOfAWebsiteIsSeenByEveryName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := open(t)
 		a.Trust(time.Now().Add(time.Hour))
-		m.websites = []website.Website{{ID: "web_1", ClientID: "public", Name: "old"}}
+		m.websites = []website.Website{{Record: managed.Record{ID: "web_1", Name: "old"}, ClientID: "public"}}
 		names := func(want string) {
 			t.Helper()
 			for _, get := range []func() (*website.Website, error){

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -41,7 +42,7 @@ func TestAVisitorIsWhatAgentAndAddressTell(t *testing.T) {
 func TestAPageIsReadByItsWebsitesRules(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	w := &website.Website{ID: "web_1", Version: 1, Domain: "example.com", Settings: website.Settings{
+	w := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
 		MaskPatterns: []string{"/users/*/**"}, TrackQueryParams: []string{"tab", "utm_source"}, ExcludedPaths: []string{"/admin/**"},
 	}}
 	var p enrich.PageInfo
@@ -67,7 +68,7 @@ func TestAPageIsReadByItsWebsitesRules(t *testing.T) {
 //nolint:paralleltest // counts allocations
 func TestWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 	e := open(t)
-	w := &website.Website{ID: "web_1", Version: 1, Domain: "example.com", Settings: website.Settings{
+	w := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
 		MaskPatterns: []string{"/users/*/**"}, ExcludedPaths: []string{"/admin/**"}, TrackQueryParams: []string{"tab"},
 	}}
 	addr, agent := netip.MustParseAddr("91.198.174.192"), []byte(chrome)
@@ -90,9 +91,9 @@ func TestWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 func TestANewVersionOfAWebsiteHasNewRules(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	w := website.Website{ID: "web_1", Version: 1, Settings: website.Settings{ExcludedPaths: []string{"/old"}}}
-	changed := website.Website{ID: "web_1", Version: 2, Settings: website.Settings{ExcludedPaths: []string{"/new"}}}
-	other := website.Website{ID: "web_2", Version: 1, Settings: website.Settings{ExcludedPaths: []string{"/other"}}}
+	w := website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/old"}}}
+	changed := website.Website{Record: managed.Record{ID: "web_1", Version: 2}, Settings: website.Settings{ExcludedPaths: []string{"/new"}}}
+	other := website.Website{Record: managed.Record{ID: "web_2", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/other"}}}
 	var p enrich.PageInfo
 	for range 2 { // compiled, then remembered
 		for _, tc := range []struct {
@@ -121,8 +122,8 @@ func TestAPageKeepsNothingOfTheOneBefore(t *testing.T) {
 func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	excludes := &website.Website{ID: "web_1", Version: 1, Settings: website.Settings{ExcludedPaths: []string{"/a"}}}
-	counts := &website.Website{ID: "web_1", Version: 2}
+	excludes := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/a"}}}
+	counts := &website.Website{Record: managed.Record{ID: "web_1", Version: 2}}
 	var p enrich.PageInfo
 	for _, tc := range []struct {
 		url, referrer string
@@ -168,7 +169,7 @@ func TestAnEnricherIsForManyAtOnce(t *testing.T) {
 		g.Go(func() {
 			var p enrich.PageInfo
 			for i := range 500 {
-				w := website.Website{ID: strconv.Itoa(i % 7), Version: int64(worker % 2), Settings: website.Settings{MaskPatterns: []string{"/a/*"}}}
+				w := website.Website{Record: managed.Record{ID: strconv.Itoa(i % 7), Version: int64(worker % 2)}, Settings: website.Settings{MaskPatterns: []string{"/a/*"}}}
 				e.Page(&p, []byte("/a/b"), nil, &w)
 				v := e.Visitor(netip.AddrFrom4([4]byte{8, 8, 8, byte(i)}), []byte("curl/"+strconv.Itoa(i%50)))
 				if string(p.Path) != "/a/*" || v.Agent.Browser != "curl" || v.Place.Country != "US" {
@@ -187,7 +188,7 @@ func BenchmarkPage(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	w := &website.Website{ID: "web_1", Version: 1, Domain: "example.com", Settings: website.Settings{
+	w := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
 		MaskPatterns: []string{"/users/*/**"}, ExcludedPaths: []string{"/admin/**"}, TrackQueryParams: []string{"tab"},
 	}}
 	url, referrer := []byte("https://www.example.com/users/42/orders?tab=1&utm_source=newsletter"), []byte("https://www.google.com/")

@@ -28,7 +28,7 @@ type Store interface {
 	// audit in the same transaction, in which a website's row goes too.
 	SaveErasure(ctx context.Context, e *Erasure, now time.Time) error
 	// CreateErasure is that of Book.
-	CreateErasure(ctx context.Context, e *Erasure, by audit.By) error
+	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
 	// DeletedWebsites returns up to limit websites, without their settings, that were
 	// deleted at or before a time, and that no erasure is about.
 	DeletedWebsites(ctx context.Context, by time.Time, limit int) ([]*website.Website, error)
@@ -186,7 +186,7 @@ func (j *Job) sweep(ctx context.Context) error {
 	}
 	for _, w := range gone {
 		e := newErasure(tombstone.Website, w.OrganizationID, w.ID, tombstone.Forever, now, audit.BySystem().Actor)
-		if err := j.deps.Store.CreateErasure(ctx, e, audit.BySystem()); err != nil {
+		if err := j.deps.Store.CreateErasure(ctx, audit.BySystem(), e); err != nil {
 			return fmt.Errorf("asking for the erasure of website %s: %w", w.ID, err)
 		}
 	}

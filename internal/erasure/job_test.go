@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/lease"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/tombstone"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -83,7 +84,7 @@ func (w *world) SaveErasure(_ context.Context, e *Erasure, _ time.Time) error {
 	return nil
 }
 
-func (w *world) CreateErasure(_ context.Context, e *Erasure, _ audit.By) error {
+func (w *world) CreateErasure(_ context.Context, _ audit.By, e *Erasure) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.erasures[e.ID] = clone(e)
@@ -268,7 +269,7 @@ func TestAWebsiteIsErasedAfterItsRestorePeriod(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.gone = []*website.Website{{ID: "web_1", OrganizationID: "org_1", DeletedAt: w.begin}}
+		w.gone = []*website.Website{{Record: managed.Record{ID: "web_1", OrganizationID: "org_1", DeletedAt: w.begin}}}
 		w.runFor(t, time.Hour)
 		if len(w.erasures) != 0 {
 			t.Fatal("it is erased within its restore period")

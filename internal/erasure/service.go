@@ -23,7 +23,7 @@ const ClockSlack = 2 * time.Second
 // Book keeps erasures.
 type Book interface {
 	// CreateErasure adds an erasure, and who asked for it to the audit.
-	CreateErasure(ctx context.Context, e *Erasure, by audit.By) error
+	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
 	// Erasure returns an erasure, or ErrNotFound.
 	Erasure(ctx context.Context, id string) (*Erasure, error)
 	ListErasures(ctx context.Context, f Filter) ([]*Erasure, error)
@@ -65,7 +65,7 @@ type Subject struct {
 // now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is what is stored under the id itself and under its
 // hashes of the days whose salts are known, which is today, and yesterday for some
 // minutes. A subject with none or both of the ids is a Validation fault.
-func (s *Service) Request(ctx context.Context, subject Subject, by audit.By) (*Erasure, error) {
+func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
 	if (subject.ProfileID == "") == (subject.AnonymousID == "") {
 		var bad fault.Refusal
 		bad.Add("profileId", "one_of", "give either profileId or anonymousId")
@@ -82,7 +82,7 @@ func (s *Service) Request(ctx context.Context, subject Subject, by audit.By) (*E
 			return nil, err
 		}
 	}
-	if err := s.book.CreateErasure(ctx, e, by); err != nil {
+	if err := s.book.CreateErasure(ctx, by, e); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -20,13 +20,13 @@ type book struct {
 }
 
 func (b book) Salts(context.Context) (map[time.Time][]byte, error)   { return b.salts, nil }
-func (book) CreateErasure(context.Context, *Erasure, audit.By) error { return nil }
+func (book) CreateErasure(context.Context, audit.By, *Erasure) error { return nil }
 
 // requested asks for an erasure at a time and returns what sinks are told.
 func requested(t *testing.T, b book, at time.Time, subject Subject) (*Erasure, *tombstone.Set) {
 	t.Helper()
 	subject.OrganizationID, subject.OwnerID = "org_1", "web_1"
-	e, err := NewService(b, func() time.Time { return at }).Request(t.Context(), subject, audit.By{})
+	e, err := NewService(b, func() time.Time { return at }).Request(t.Context(), audit.By{}, subject)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/website"
@@ -43,11 +44,11 @@ var keys = map[string]auth.Principal{
 }
 
 var websites = []*website.Website{
-	{ID: "web_1", ClientID: "client-1", OldClientID: "client-0", OldClientIDUntil: noon.Add(time.Hour), OrganizationID: "org_1"},
-	{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1", Settings: website.Settings{AnonymizeVisitorIDs: "false"}},
-	{ID: "web_3", ClientID: "client-3", OrganizationID: "org_2"},
-	{ID: "web_4", ClientID: "client-4"},
-	{ID: "web_6", ClientID: "client-6", OrganizationID: "org_1", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.0/24"}}},
+	{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "client-1", OldClientID: "client-0", OldClientIDUntil: noon.Add(time.Hour)},
+	{Record: managed.Record{ID: "web_2", OrganizationID: "org_1"}, ClientID: "client-2", Settings: website.Settings{AnonymizeVisitorIDs: "false"}},
+	{Record: managed.Record{ID: "web_3", OrganizationID: "org_2"}, ClientID: "client-3"},
+	{Record: managed.Record{ID: "web_4"}, ClientID: "client-4"},
+	{Record: managed.Record{ID: "web_6", OrganizationID: "org_1"}, ClientID: "client-6", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.0/24"}}},
 }
 
 func scopes(names ...string) auth.ScopeSet {

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/website"
@@ -98,13 +99,13 @@ func TestAWebsiteTakesEventsOnlyFromTheAddressesItLists(t *testing.T) {
 // ruled is a website with every rule, and the ones besides.
 var ruled = []*website.Website{
 	{
-		ID: "web_r", ClientID: "client-r", OrganizationID: "org_1", Domain: "example.com", Version: 1,
+		Record: managed.Record{ID: "web_r", OrganizationID: "org_1", Version: 1}, ClientID: "client-r", Domain: "example.com",
 		Settings: website.Settings{
 			AllowedOrigins: []string{"*.example.net"}, AllowedIPs: []string{"192.0.2.0/24"}, ExcludedIPs: []string{"192.0.2.66"},
 			ExcludedPaths: []string{"/admin/**"}, MaskPatterns: []string{"/users/*"}, AnonymizeVisitorIDs: "auto",
 		},
 	},
-	{ID: "web_b", ClientID: "client-b", OrganizationID: "org_1", Domain: "example.com", Version: 1, Settings: website.Settings{KeepBots: true}},
+	{Record: managed.Record{ID: "web_b", OrganizationID: "org_1", Version: 1}, ClientID: "client-b", Domain: "example.com", Settings: website.Settings{KeepBots: true}},
 }
 
 func init() { websites = append(websites, ruled...) } //nolint:gochecknoinits // more rows of a table

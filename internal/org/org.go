@@ -30,7 +30,6 @@ var (
 	ErrEmailTaken         = errors.New("a user with this e-mail address exists already")
 	ErrMemberExists       = errors.New("the user is a member of the organization already")
 	ErrSlugTaken          = errors.New("another organization has this slug")
-	ErrStale              = errors.New("the organization has changed in the meantime")
 	ErrLastOwner          = errors.New("an organization keeps at least one owner")
 	ErrTooManyInvitations = errors.New("the organization has as many open invitations as it may have")
 	ErrTooManyPlaces      = errors.New("the user belongs to as many organizations as a user may")

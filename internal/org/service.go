@@ -14,7 +14,7 @@ import (
 type Store interface {
 	OrganizationByID(ctx context.Context, id string) (*Organization, error)
 	// UpdateOrganization applies a change to the organization as it is now and
-	// keeps it with the next version. It is ErrStale when version is neither 0 nor
+	// keeps it with the next version. It is managed.ErrChanged when version is neither 0 nor
 	// the organization's, or when somebody else is faster.
 	UpdateOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*Organization) error) (*Organization, error)
 	// ListPeople returns at most limit members in the order of their users' ids,
@@ -76,7 +76,7 @@ func (s *Service) Get(ctx context.Context, id string) (*Organization, error) {
 	return s.deps.Store.OrganizationByID(ctx, id)
 }
 
-// Update changes an organization's settings. It returns ErrStale when version is
+// Update changes an organization's settings. It returns managed.ErrChanged when version is
 // neither 0 nor the organization's, ErrSlugTaken, ErrNotFound or a Validation
 // fault.
 func (s *Service) Update(ctx context.Context, by audit.By, id string, version int64, settings Settings) (*Organization, error) {

@@ -85,7 +85,7 @@ func parseStone(text string) (s erasure.Stone, err error) {
 }
 
 // CreateErasure adds an erasure, and who asked for it to the audit.
-func (s *Store) CreateErasure(ctx context.Context, e *erasure.Erasure, by audit.By) error {
+func (s *Store) CreateErasure(ctx context.Context, by audit.By, e *erasure.Erasure) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		row, err := newErasureRow(e)
 		if err != nil {

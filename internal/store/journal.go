@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/managed"
 )
 
 type auditRow struct {
@@ -49,6 +50,15 @@ var (
 	errNoTransaction = errors.New("a change and its journal belong into one transaction")
 	errNotJudged     = errors.New("a change in a caller's name belongs into Change")
 )
+
+// journal remembers and announces a change of a record of a noun: was is nil for a new
+// one.
+func journal[R managed.Kept](ctx context.Context, tx *Store, noun *managed.Noun[R], by audit.By, action managed.Action, was, is R) error {
+	if err := tx.Record(ctx, noun.Entry(by, action, was, is)); err != nil {
+		return err
+	}
+	return tx.Announce(ctx, noun.Event(was, is))
+}
 
 // Record remembers a change. It works only inside InTx, next to the change, and inside
 // Change for a caller whose grant may have ended.

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/cidr"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -67,14 +68,14 @@ func newKeyRow(k *apikey.Key) *keyRow {
 
 func (r *keyRow) key() (*apikey.Key, error) {
 	k := &apikey.Key{
-		ID: r.ID, OrganizationID: r.OrganizationID, WebsiteID: r.WebsiteID, Version: r.Version,
-		Name: r.Name, Start: r.Start, OldHashUntil: r.OldHashUntil.Time, Scopes: r.Scopes,
+		Record: managed.Record{ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version, Name: r.Name, DeletedAt: r.DeletedAt.Time, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, CreatedBy: r.CreatedBy}, WebsiteID: r.WebsiteID,
+		Start: r.Start, OldHashUntil: r.OldHashUntil.Time, Scopes: r.Scopes,
 		RateLimit: apikey.RateLimit{
 			Enabled: r.RateLimitEnabled, Limit: r.RateLimit, Window: time.Duration(r.RateWindowSeconds) * time.Second,
 		},
 		IdleExpiryDays: r.IdleExpiryDays, Tags: r.Tags,
-		ExpiresAt: r.ExpiresAt.Time, RevokedAt: r.RevokedAt.Time, DeletedAt: r.DeletedAt.Time, RotatedAt: r.RotatedAt.Time,
-		LastUsedAt: r.LastUsedAt.Time, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, CreatedBy: r.CreatedBy,
+		ExpiresAt: r.ExpiresAt.Time, RevokedAt: r.RevokedAt.Time, RotatedAt: r.RotatedAt.Time,
+		LastUsedAt: r.LastUsedAt.Time,
 	}
 	copy(k.Hash[:], r.Hash) // 32 bytes, which the schema checks
 	copy(k.OldHash[:], r.OldHash)
@@ -91,10 +92,10 @@ func allowed(texts []string) ([]netip.Prefix, error) {
 	return prefixes, err
 }
 
-// CreateKey adds a key, its audit entry and its news. It returns org.ErrNotFound
+// CreateKey adds a key, its audit entry and its change event. It returns org.ErrNotFound
 // for an organization that does not exist, and website.ErrNotFound when the key
 // is limited to a website that is not the organization's.
-func (s *Store) CreateKey(ctx context.Context, k *apikey.Key, by audit.By) error {
+func (s *Store) CreateKey(ctx context.Context, by audit.By, k *apikey.Key) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if k.WebsiteID != "" {
 			w, err := tx.WebsiteByID(ctx, k.WebsiteID)
@@ -112,14 +113,14 @@ func (s *Store) CreateKey(ctx context.Context, k *apikey.Key, by audit.By) error
 		if err != nil {
 			return fmt.Errorf("adding API key %s: %w", k.ID, err)
 		}
-		return tx.journalKey(ctx, apikey.ActionCreated, nil, k, by)
+		return journal(ctx, tx, &apikey.Noun, by, managed.Created, nil, k)
 	})
 }
 
-// SaveKey replaces was by is, with its audit entry and its news. A key that is
-// not at was.Version any more is apikey.ErrChanged, and nothing is written. When
+// SaveKey replaces was by is, with its audit entry and its change event. A key that is
+// not at was.Version any more is managed.ErrChanged, and nothing is written. When
 // it was last used is not touched.
-func (s *Store) SaveKey(ctx context.Context, action apikey.Action, was, is *apikey.Key, by audit.By) error {
+func (s *Store) SaveKey(ctx context.Context, by audit.By, action managed.Action, was, is *apikey.Key) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		res, err := tx.write.NewUpdate().Model(newKeyRow(is)).
 			ExcludeColumn("id", "organization_id", "website_id", "created_at", "created_by", "last_used_at").
@@ -127,18 +128,11 @@ func (s *Store) SaveKey(ctx context.Context, action apikey.Action, was, is *apik
 		if err != nil {
 			return fmt.Errorf("changing API key %s: %w", was.ID, err)
 		}
-		if err := mustTouch(res, apikey.ErrChanged); err != nil {
+		if err := mustTouch(res, managed.ErrChanged); err != nil {
 			return err
 		}
-		return tx.journalKey(ctx, action, was, is, by)
+		return journal(ctx, tx, &apikey.Noun, by, action, was, is)
 	})
-}
-
-func (s *Store) journalKey(ctx context.Context, action apikey.Action, was, is *apikey.Key, by audit.By) error {
-	if err := s.Record(ctx, apikey.Entry(action, was, is, by)); err != nil {
-		return err
-	}
-	return s.Announce(ctx, apikey.News(was, is))
 }
 
 // KeyByHash returns the key whose secret has the hash, also its old secret's

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 )
 
@@ -91,7 +92,7 @@ func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, err
 // UpdateOrganization applies a change to an organization as it is now, keeps it
 // with the next version and returns it. A change that changes nothing keeps the
 // version. It returns the error of change, org.ErrNotFound, org.ErrSlugTaken, and
-// org.ErrStale when version is neither 0 nor the organization's or when another
+// managed.ErrChanged when version is neither 0 nor the organization's or when another
 // change comes in between.
 func (s *Store) UpdateOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*org.Organization) error) (*org.Organization, error) {
 	var o *org.Organization
@@ -100,7 +101,7 @@ func (s *Store) UpdateOrganization(ctx context.Context, by audit.By, id string, 
 			return err
 		}
 		if version != 0 && version != o.Version {
-			return org.ErrStale
+			return managed.ErrChanged
 		}
 		before := o.View()
 		if err := change(o); err != nil {
@@ -130,7 +131,7 @@ func (s *Store) keepOrganization(ctx context.Context, by audit.By, o *org.Organi
 	if err != nil {
 		return fmt.Errorf("changing organization %s: %w", o.ID, err)
 	}
-	if err := mustTouch(res, org.ErrStale); err != nil {
+	if err := mustTouch(res, managed.ErrChanged); err != nil {
 		return err
 	}
 	if err := s.Record(ctx, audit.New(by, o.ID, "organization", "updated", now).Of(o.ID, o.Name).With(changes)); err != nil {

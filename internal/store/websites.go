@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -103,21 +104,20 @@ func (r *websiteRow) website() (*website.Website, error) {
 // brief is the website without its settings.
 func (r *websiteRow) brief() *website.Website {
 	return &website.Website{
-		ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version,
+		Record:   managed.Record{ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version, Name: r.Name, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy},
 		ClientID: r.ClientID, OldClientID: r.OldClientID, OldClientIDUntil: r.OldClientIDUntil.Time,
-		Name: r.Name, Domain: r.Domain, Timezone: r.Timezone, Public: r.Public,
-		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
+		Domain: r.Domain, Timezone: r.Timezone, Public: r.Public,
 	}
 }
 
 // settingColumns hold the settings.
 var settingColumns = []string{"settings", "allowed_origins", "allowed_ips", "anonymize_visitor_ids"}
 
-// CreateWebsite adds a website, its audit entry and its news. It returns
+// CreateWebsite adds a website, its audit entry and its change event. It returns
 // website.ErrClientIDTaken when another website bears the client id,
 // website.ErrDomainTaken when another one of the organization has the domain, and
 // org.ErrNotFound for an organization that does not exist.
-func (s *Store) CreateWebsite(ctx context.Context, w *website.Website, by audit.By) error {
+func (s *Store) CreateWebsite(ctx context.Context, by audit.By, w *website.Website) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.domainFree(ctx, w); err != nil {
 			return err
@@ -133,14 +133,14 @@ func (s *Store) CreateWebsite(ctx context.Context, w *website.Website, by audit.
 		if err != nil {
 			return tx.websiteViolation(err, "adding", w)
 		}
-		return tx.journalWebsite(ctx, website.ActionCreated, nil, w, by)
+		return journal(ctx, tx, &website.Noun, by, managed.Created, nil, w)
 	})
 }
 
-// SaveWebsite replaces was by is, with its audit entry and its news. A website
-// that is not at was.Version any more is website.ErrChanged, and nothing is
+// SaveWebsite replaces was by is, with its audit entry and its change event. A website
+// that is not at was.Version any more is managed.ErrChanged, and nothing is
 // written; other errors are those of CreateWebsite.
-func (s *Store) SaveWebsite(ctx context.Context, action website.Action, was, is *website.Website, by audit.By) error {
+func (s *Store) SaveWebsite(ctx context.Context, by audit.By, action managed.Action, was, is *website.Website) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.domainFree(ctx, is); err != nil {
 			return err
@@ -154,10 +154,10 @@ func (s *Store) SaveWebsite(ctx context.Context, action website.Action, was, is 
 		if err != nil {
 			return tx.websiteViolation(err, "changing", is)
 		}
-		if err := mustTouch(res, website.ErrChanged); err != nil {
+		if err := mustTouch(res, managed.ErrChanged); err != nil {
 			return err
 		}
-		return tx.journalWebsite(ctx, action, was, is, by)
+		return journal(ctx, tx, &website.Noun, by, action, was, is)
 	})
 }
 
@@ -189,13 +189,6 @@ func (s *Store) websiteViolation(err error, doing string, w *website.Website) er
 	default:
 		return website.ErrClientIDTaken
 	}
-}
-
-func (s *Store) journalWebsite(ctx context.Context, action website.Action, was, is *website.Website, by audit.By) error {
-	if err := s.Record(ctx, website.Entry(action, was, is, by)); err != nil {
-		return err
-	}
-	return s.Announce(ctx, website.News(was, is))
 }
 
 // WebsiteByID returns a website that is not deleted, or website.ErrNotFound.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/retention"
 	"github.com/millrace/millrace/internal/website"
@@ -25,9 +26,9 @@ func TestWebsitesWhoseSettingsCannotBeReadAreListedLimitedAndErased(t *testing.T
 		}
 		want := []string{"web_0", "web_1", "web_2"}
 		for _, id := range want {
-			w := &website.Website{ID: id, ClientID: id, OrganizationID: o.ID, Name: "Shop", Domain: id + ".example", CreatedAt: now, UpdatedAt: now}
+			w := &website.Website{Record: managed.Record{ID: id, OrganizationID: o.ID, Name: "Shop", CreatedAt: now, UpdatedAt: now}, ClientID: id, Domain: id + ".example"}
 			w.AllowedOrigins = []string{"https://" + w.Domain}
-			if err := s.CreateWebsite(t.Context(), w, audit.BySystem()); err != nil {
+			if err := s.CreateWebsite(t.Context(), audit.BySystem(), w); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,22 +2,21 @@ package website
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/managed"
 )
 
-// Store keeps websites. Both mutating methods write the audit entry and the news
-// of the change in the same transaction; both return ErrDomainTaken and
-// ErrClientIDTaken.
+// Store keeps websites. Both mutating methods write the audit entry and the change event
+// in the same transaction; both return ErrDomainTaken and ErrClientIDTaken.
 type Store interface {
 	// CreateWebsite adds a website. It returns org.ErrNotFound for an organization
 	// that does not exist.
-	CreateWebsite(ctx context.Context, w *Website, by audit.By) error
-	// SaveWebsite replaces was by is, or returns ErrChanged when the website is not
-	// at was.Version any more.
-	SaveWebsite(ctx context.Context, action Action, was, is *Website, by audit.By) error
+	CreateWebsite(ctx context.Context, by audit.By, w *Website) error
+	// SaveWebsite replaces was by is, or returns managed.ErrChanged when the website is
+	// not at was.Version any more.
+	SaveWebsite(ctx context.Context, by audit.By, action managed.Action, was, is *Website) error
 	// AnyWebsite returns the website with an id or client id, also a deleted one, or
 	// ErrNotFound.
 	AnyWebsite(ctx context.Context, ref string) (*Website, error)
@@ -26,53 +25,39 @@ type Store interface {
 
 // Service makes, changes and deletes websites. It is safe for concurrent use.
 type Service struct {
-	store Store
-	now   func() time.Time
+	store    Store
+	websites managed.Changer[*Website]
 }
 
 // NewService returns the rules over a store. A nil now means time.Now.
 func NewService(store Store, now func() time.Time) *Service {
-	if now == nil {
-		now = time.Now
+	find := func(ctx context.Context, ref string) (*Website, error) {
+		if !PlausibleRef(ref) {
+			return nil, ErrNotFound
+		}
+		return store.AnyWebsite(ctx, ref)
 	}
-	return &Service{store: store, now: now}
-}
-
-// clock is the time as stores keep it.
-func (s *Service) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
-
-// Target names a website and what the caller believes of it.
-type Target struct {
-	OrganizationID string // whose website it must be
-	// Only, where not empty, is the one website that the caller may reach; others of
-	// the organization are ErrNotCovered.
-	Only string
-	Ref  string // id or client id
-	// Version, where not 0, must be the website's; otherwise the change is
-	// ErrChanged.
-	Version int64
+	return &Service{store: store, websites: managed.Changer[*Website]{
+		Noun: &Noun, Find: find, Save: store.SaveWebsite, Now: now, NotFound: ErrNotFound, NotCovered: ErrNotCovered,
+	}}
 }
 
 // Create makes a website. A spec against the rules is a Validation fault; other
 // errors are those of Store.CreateWebsite.
-func (s *Service) Create(ctx context.Context, spec Spec, by audit.By) (*Website, error) {
-	w, err := NewFrom(spec, s.clock())
+func (s *Service) Create(ctx context.Context, by audit.By, spec Spec) (*Website, error) {
+	w, err := NewFrom(spec, s.websites.Clock())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.CreateWebsite(ctx, w, by); err != nil {
+	if err := s.store.CreateWebsite(ctx, by, w); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// Get returns a website that exists, or ErrNotFound.
-func (s *Service) Get(ctx context.Context, t Target) (*Website, error) {
-	w, err := s.find(ctx, t)
-	if err == nil && !w.DeletedAt.IsZero() {
-		return nil, ErrNotFound
-	}
-	return w, err
+// Get returns a website that exists, or ErrNotFound; its Ref is an id or a client id.
+func (s *Service) Get(ctx context.Context, t managed.Target) (*Website, error) {
+	return s.websites.Get(ctx, t)
 }
 
 // List returns the websites that f selects.
@@ -83,26 +68,26 @@ func (s *Service) List(ctx context.Context, f Filter) ([]*Website, error) {
 // Deleted returns the websites of an organization that can be restored, by the
 // other fields of f.
 func (s *Service) Deleted(ctx context.Context, f Filter) ([]*Website, error) {
-	f.DeletedAfter = s.clock().Add(-RestoreFor)
+	f.DeletedAfter = s.websites.Clock().Add(-RestoreFor)
 	return s.store.ListWebsites(ctx, f)
 }
 
-// Update changes a website. It returns ErrNotFound, ErrChanged, ErrDomainTaken or
-// a Validation fault. A patch that changes nothing is no change.
-func (s *Service) Update(ctx context.Context, t Target, p Patch, by audit.By) (*Website, error) {
-	return s.change(ctx, ActionUpdated, t, by, func(was *Website, now time.Time) (*Website, error) {
+// Update changes a website. It returns ErrNotFound, managed.ErrChanged,
+// ErrDomainTaken or a Validation fault. A patch that changes nothing is no change.
+func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, p Patch) (*Website, error) {
+	return s.websites.Change(ctx, by, t, managed.Updated, func(was *Website, now time.Time) (*Website, error) {
 		return was.with(p, now)
 	})
 }
 
 // Publish makes a website's overview public, or private again. Errors are those
 // of Update.
-func (s *Service) Publish(ctx context.Context, t Target, public bool, by audit.By) (*Website, error) {
-	action := ActionUnpublished
+func (s *Service) Publish(ctx context.Context, by audit.By, t managed.Target, public bool) (*Website, error) {
+	action := Unpublished
 	if public {
-		action = ActionPublished
+		action = Published
 	}
-	return s.change(ctx, action, t, by, func(was *Website, now time.Time) (*Website, error) {
+	return s.websites.Change(ctx, by, t, action, func(was *Website, now time.Time) (*Website, error) {
 		is := was.next(now)
 		is.Public = public
 		return is, nil
@@ -111,16 +96,16 @@ func (s *Service) Publish(ctx context.Context, t Target, public bool, by audit.B
 
 // RotateClientID gives a website a new client id. The old one dies at once, or
 // is accepted for grace, up to MaxGrace. Errors are those of Update.
-func (s *Service) RotateClientID(ctx context.Context, t Target, grace time.Duration, by audit.By) (*Website, error) {
-	return s.change(ctx, ActionRotated, t, by, func(was *Website, now time.Time) (*Website, error) {
+func (s *Service) RotateClientID(ctx context.Context, by audit.By, t managed.Target, grace time.Duration) (*Website, error) {
+	return s.websites.Change(ctx, by, t, Rotated, func(was *Website, now time.Time) (*Website, error) {
 		return was.rotated(grace, now)
 	})
 }
 
 // Delete takes a website away: its events and queries are refused, and its
 // domain is free. It can be restored for RestoreFor. Errors are those of Update.
-func (s *Service) Delete(ctx context.Context, t Target, by audit.By) (*Website, error) {
-	return s.change(ctx, ActionDeleted, t, by, func(was *Website, now time.Time) (*Website, error) {
+func (s *Service) Delete(ctx context.Context, by audit.By, t managed.Target) (*Website, error) {
+	return s.websites.Change(ctx, by, t, managed.Deleted, func(was *Website, now time.Time) (*Website, error) {
 		is := was.next(now)
 		is.DeletedAt = now
 		return is, nil
@@ -130,64 +115,20 @@ func (s *Service) Delete(ctx context.Context, t Target, by audit.By) (*Website, 
 // Restore brings a deleted website back as it was. It returns ErrNotDeleted for
 // one that exists, ErrNotFound for one deleted too long ago, and ErrDomainTaken
 // when another website has its domain by now.
-func (s *Service) Restore(ctx context.Context, t Target, by audit.By) (*Website, error) {
-	was, err := s.find(ctx, t)
+func (s *Service) Restore(ctx context.Context, by audit.By, t managed.Target) (*Website, error) {
+	was, err := s.websites.Any(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	now := s.clock()
-	switch {
-	case was.DeletedAt.IsZero():
-		return nil, ErrNotDeleted
-	case !was.Restorable(now):
-		return nil, ErrNotFound
-	}
-	is := was.next(now)
-	is.DeletedAt = time.Time{}
-	return s.save(ctx, ActionRestored, t, was, is, by)
-}
-
-// change reads a website, lets edit say what it becomes, and keeps that. Two
-// changes that read the same version do not both succeed, whatever the database:
-// the reading stands outside the writing transaction, which compares the version.
-func (s *Service) change(ctx context.Context, action Action, t Target, by audit.By, edit func(was *Website, now time.Time) (*Website, error)) (*Website, error) {
-	was, err := s.Get(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	is, err := edit(was, s.clock())
-	if err != nil {
-		return nil, err
-	}
-	return s.save(ctx, action, t, was, is, by)
-}
-
-func (s *Service) save(ctx context.Context, action Action, t Target, was, is *Website, by audit.By) (*Website, error) {
-	if t.Version != 0 && t.Version != was.Version {
-		return nil, ErrChanged
-	}
-	if len(diff(was, is)) == 0 {
-		return was, nil
-	}
-	if err := s.store.SaveWebsite(ctx, action, was, is, by); err != nil {
-		return nil, fmt.Errorf("website %s: %w", was.ID, err)
-	}
-	return is, nil
-}
-
-func (s *Service) find(ctx context.Context, t Target) (*Website, error) {
-	if !PlausibleRef(t.Ref) {
-		return nil, ErrNotFound
-	}
-	w, err := s.store.AnyWebsite(ctx, t.Ref)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case t.OrganizationID == "" || w.OrganizationID != t.OrganizationID:
-		return nil, ErrNotFound
-	case t.Only != "" && w.ID != t.Only:
-		return nil, ErrNotCovered
-	}
-	return w, nil
+	return s.websites.Replace(ctx, by, t, managed.Restored, was, func(was *Website, now time.Time) (*Website, error) {
+		switch {
+		case !was.Deleted():
+			return nil, ErrNotDeleted
+		case !was.Restorable(now):
+			return nil, ErrNotFound
+		}
+		is := was.next(now)
+		is.DeletedAt = time.Time{}
+		return is, nil
+	})
 }

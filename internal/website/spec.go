@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/id"
 	"github.com/millrace/millrace/internal/label"
+	"github.com/millrace/millrace/internal/managed"
 )
 
 // Spec is what a caller chooses about a new website.
@@ -31,12 +32,10 @@ func New(organizationID, name, domain string, now time.Time) (*Website, error) {
 // normal form. Of what is wrong with spec, all is in the Validation fault that is
 // returned.
 func NewFrom(spec Spec, now time.Time) (*Website, error) {
-	webID := id.New("web")
 	w := &Website{
-		ID: webID, OrganizationID: spec.OrganizationID, Version: 1, ClientID: webID,
-		Public: spec.Public, Settings: spec.Settings,
-		CreatedAt: now, UpdatedAt: now, CreatedBy: spec.CreatedBy,
+		Record: managed.New("web", spec.OrganizationID, spec.CreatedBy, now), Public: spec.Public, Settings: spec.Settings,
 	}
+	w.ClientID = w.ID
 	var bad fault.Refusal
 	if spec.OrganizationID == "" {
 		bad.Add("organizationId", "required", "a website needs an organization")
@@ -82,8 +81,7 @@ func (w *Website) with(p Patch, now time.Time) (*Website, error) {
 // next returns a copy of the website, one version later.
 func (w *Website) next(now time.Time) *Website {
 	is := *w
-	is.Version++
-	is.UpdatedAt = now
+	is.Step(now)
 	return &is
 }
 

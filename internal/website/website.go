@@ -11,6 +11,8 @@ package website
 import (
 	"errors"
 	"time"
+
+	"github.com/millrace/millrace/internal/managed"
 )
 
 // Errors of stores and of the service.
@@ -19,8 +21,6 @@ var (
 	ErrClientIDTaken = errors.New("another website bears this client id")
 	// ErrDomainTaken says that another website of the organization has the domain.
 	ErrDomainTaken = errors.New("another website of the organization has this domain")
-	// ErrChanged says that the website is not any more what the change was made on.
-	ErrChanged = errors.New("website was changed in the meantime")
 	// ErrNotCovered says that the website is the organization's, and not the one to
 	// which the caller is limited.
 	ErrNotCovered = errors.New("the caller is limited to another website")
@@ -31,29 +31,21 @@ var (
 // RestoreFor is how long a deleted website can be restored.
 const RestoreFor = 30 * 24 * time.Hour
 
-// Website is one source of events. Its ID is private and stable; its ClientID is
-// the public name that browsers carry. They are equal at creation, and the
-// client id can be rotated apart from the id. Times are UTC. A Website that was
-// read is shared and must not be changed.
+// Website is one source of events. Its ID, which begins with "web_", is private and
+// stable; its ClientID is the public name that browsers carry. They are equal at creation,
+// and the client id can be rotated apart from the id.
 type Website struct {
-	ID             string // "web_" + ULID
-	OrganizationID string // empty when the organization is gone: the website is not usable
-	// Version is 1 at first and one more with every change.
-	Version  int64
+	managed.Record
+
 	ClientID string
 	// OldClientID is the client id before the last rotation; it is accepted
 	// until OldClientIDUntil. Empty when there is none.
 	OldClientID      string
 	OldClientIDUntil time.Time
-	Name             string
 	Domain           string // lower-case host name without "www."
 	Timezone         string // IANA name, in which its days begin
 	Public           bool   // its overview may be queried without a credential
 	Settings
-	CreatedAt time.Time
-	UpdatedAt time.Time // of the last change
-	DeletedAt time.Time // zero while it exists
-	CreatedBy string    // id of who made it; empty for the operator's command
 }
 
 // AcceptsClientID reports whether clientID names the website in public at now:

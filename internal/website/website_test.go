@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -90,8 +91,8 @@ func TestDomainHasOneForm(t *testing.T) {
 
 func TestClientIDIsAcceptedUntilTheGraceOfARotationEnds(t *testing.T) {
 	t.Parallel()
-	w := &website.Website{ID: "id", ClientID: "new", OldClientID: "old", OldClientIDUntil: now}
-	bare := &website.Website{ID: "id", ClientID: "id"}
+	w := &website.Website{Record: managed.Record{ID: "id"}, ClientID: "new", OldClientID: "old", OldClientIDUntil: now}
+	bare := &website.Website{Record: managed.Record{ID: "id"}, ClientID: "id"}
 	for _, tc := range []struct {
 		w               *website.Website
 		ref             string

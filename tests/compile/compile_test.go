@@ -25,6 +25,7 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -42,7 +43,7 @@ func (tenant) Website(_ context.Context, ref string) (*website.Website, error) {
 	if ref != "web_1" {
 		return nil, website.ErrNotFound
 	}
-	return &website.Website{ID: "web_1", OrganizationID: "org_1"}, nil
+	return &website.Website{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}}, nil
 }
 
 func (tenant) ListWebsites(context.Context, website.Filter) ([]*website.Website, error) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/tests/harness"
 )
 
@@ -37,7 +37,7 @@ func revokedKey(t *testing.T, s *stage) {
 func rotatedKey(t *testing.T, s *stage) {
 	k, secret := s.key(t, s.organizationID)
 	s.holds(t, "a key", secret)
-	_, next, err := s.keys().Rotate(t.Context(), apikey.Target{OrganizationID: k.OrganizationID, ID: k.ID}, 0, operator)
+	_, next, err := s.keys().Rotate(t.Context(), operator, managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func oneNewKey(t *testing.T, s *stage) {
 		t.Fatal(err)
 	}
 	s.expect(t, "a key to come", secret, http.StatusUnauthorized, time.Now(), patient)
-	if err := s.db.CreateKey(t.Context(), k, operator); err != nil {
+	if err := s.db.CreateKey(t.Context(), operator, k); err != nil {
 		t.Fatal(err)
 	}
 	s.expect(t, "a new key", secret, http.StatusBadRequest, time.Now(), atOnce)
@@ -82,7 +82,7 @@ func oneNewKey(t *testing.T, s *stage) {
 func rotatedClientID(t *testing.T, s *stage) {
 	was := s.site(t, s.organizationID)
 	s.expectOf(t, s.edges(), "a client id, before", "", "?website_id="+was.ClientID, http.StatusOK, time.Now(), patient)
-	is, err := s.sites().RotateClientID(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: was.ID}, 0, operator)
+	is, err := s.sites().RotateClientID(t.Context(), operator, managed.Target{OrganizationID: s.organizationID, Ref: was.ID}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func publishedWebsite(t *testing.T, s *stage) {
 		{"a published website", true, http.StatusOK},
 		{"a website that is public no more", false, http.StatusUnauthorized},
 	} {
-		if _, err := s.sites().Publish(t.Context(), website.Target{OrganizationID: s.organizationID, Ref: w.ID}, step.public, operator); err != nil {
+		if _, err := s.sites().Publish(t.Context(), operator, managed.Target{OrganizationID: s.organizationID, Ref: w.ID}, step.public); err != nil {
 			t.Fatal(err)
 		}
 		s.expectOf(t, hosts, step.what, "", query, step.want, time.Now(), atOnce)

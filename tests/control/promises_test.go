@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/testkit"
 )
@@ -35,8 +36,8 @@ func liftedLimit(t *testing.T, s *stage) {
 		}
 	}
 	s.expect(t, "a key whose limit is reached", secret, http.StatusTooManyRequests, time.Now(), patient)
-	target := apikey.Target{OrganizationID: k.OrganizationID, ID: k.ID}
-	if _, err := s.keys().Update(t.Context(), target, apikey.Patch{RateLimit: &apikey.RateLimit{}}, operator); err != nil {
+	target := managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}
+	if _, err := s.keys().Update(t.Context(), operator, target, apikey.Patch{RateLimit: &apikey.RateLimit{}}); err != nil {
 		t.Fatal(err)
 	}
 	s.expect(t, "the key without its limit", secret, http.StatusBadRequest, time.Now(), atOnce)

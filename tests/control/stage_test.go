@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/testkit"
@@ -228,10 +229,10 @@ func (s *stage) key(t *testing.T, organizationID string) (k *apikey.Key, secret 
 // limitedKey makes a key with a limit of its own, for an hour; 0 for none.
 func (s *stage) limitedKey(t *testing.T, organizationID string, limit int) (k *apikey.Key, secret string) {
 	t.Helper()
-	k, secret, err := s.keys().Create(t.Context(), apikey.Spec{
+	k, secret, err := s.keys().Create(t.Context(), operator, apikey.Spec{
 		OrganizationID: organizationID, Name: "ci", Scopes: auth.AllScopes().Strings(),
 		RateLimit: apikey.RateLimit{Enabled: limit > 0, Limit: limit, Window: time.Hour},
-	}, operator)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func (s *stage) sites() *website.Service { return website.NewService(s.db, nil) 
 func (s *stage) site(t *testing.T, organizationID string) *website.Website {
 	t.Helper()
 	domain := fmt.Sprintf("shop-%d.example.com", serial.Add(1))
-	w, err := s.sites().Create(t.Context(), website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain}, operator)
+	w, err := s.sites().Create(t.Context(), operator, website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ var serial atomic.Int64
 // revoke revokes a key and returns when that was committed.
 func (s *stage) revoke(t *testing.T, k *apikey.Key) time.Time {
 	t.Helper()
-	if _, err := s.keys().Revoke(t.Context(), apikey.Target{OrganizationID: k.OrganizationID, ID: k.ID}, operator); err != nil {
+	if _, err := s.keys().Revoke(t.Context(), operator, managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}); err != nil {
 		t.Fatal(err)
 	}
 	return time.Now()

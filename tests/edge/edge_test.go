@@ -74,8 +74,8 @@ func newHost(t *testing.T) *host {
 	for _, step := range []func(context.Context) error{
 		db.Migrate,
 		func(ctx context.Context) error { return db.CreateOrganization(ctx, audit.BySystem(), o) },
-		func(ctx context.Context) error { return db.CreateWebsite(ctx, site, audit.BySystem()) },
-		func(ctx context.Context) error { return db.CreateKey(ctx, key, audit.BySystem()) },
+		func(ctx context.Context) error { return db.CreateWebsite(ctx, audit.BySystem(), site) },
+		func(ctx context.Context) error { return db.CreateKey(ctx, audit.BySystem(), key) },
 	} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)

@@ -28,9 +28,9 @@ func TestAKeyIsAcceptedFromItsAddressesAndItsUseIsNoted(t *testing.T) {
 		{[]string{"127.0.0.0/8"}, http.StatusOK},
 		{[]string{"10.0.0.0/8", "::1"}, http.StatusForbidden},
 	} {
-		k, secret, err := keys.Create(t.Context(), apikey.Spec{
+		k, secret, err := keys.Create(t.Context(), audit.BySystem(), apikey.Spec{
 			OrganizationID: e.site.OrganizationID, Name: "k", Scopes: []string{"track:events"}, IPAllow: tc.ips,
-		}, audit.BySystem())
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func limitedKey(t *testing.T, storeURL string, f *harness.Fixture, limit int) st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateKey(t.Context(), k, audit.BySystem()); err != nil {
+	if err := db.CreateKey(t.Context(), audit.BySystem(), k); err != nil {
 		t.Fatal(err)
 	}
 	return secret

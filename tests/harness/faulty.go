@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
@@ -185,7 +186,7 @@ func (anybody) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) 
 
 // ClientWebsite implements ingest.Access.
 func (anybody) ClientWebsite(_ context.Context, ref string) (*website.Website, error) {
-	return &website.Website{ID: ref, OrganizationID: "org_1", ClientID: ref}, nil
+	return &website.Website{Record: managed.Record{ID: ref, OrganizationID: "org_1"}, ClientID: ref}, nil
 }
 
 // Website implements ingest.Access.

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/testkit"
@@ -79,7 +80,7 @@ type eachItself struct{ anybody }
 func (e eachItself) Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error) {
 	p, err := e.anybody.Key(ctx, secret, from)
 	p.KeyID = string(secret)
-	p.Key = &apikey.Key{ID: p.KeyID, CreatedAt: time.Unix(0, 0)}
+	p.Key = &apikey.Key{Record: managed.Record{ID: p.KeyID, CreatedAt: time.Unix(0, 0)}}
 	return p, err
 }
 

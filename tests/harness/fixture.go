@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/store/storetest"
@@ -136,7 +137,7 @@ func (s seeder) websites(ctx context.Context) error {
 		}
 		site.AllowedOrigins, site.AllowedIPs, site.ExcludedPaths = w.rules.AllowedOrigins, w.rules.AllowedIPs, w.rules.ExcludedPaths
 		site.Public = w.to == &s.f.PublicWebsiteID
-		if err := s.store.CreateWebsite(ctx, site, bySeeder); err != nil {
+		if err := s.store.CreateWebsite(ctx, bySeeder, site); err != nil {
 			return err
 		}
 		*w.to = site.ID
@@ -179,7 +180,7 @@ func (s seeder) keys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.store.CreateKey(ctx, key, bySeeder); err != nil {
+		if err := s.store.CreateKey(ctx, bySeeder, key); err != nil {
 			return err
 		}
 		*k.to = secret
@@ -195,24 +196,24 @@ func (s seeder) deadKeys(ctx context.Context) error {
 	for _, k := range []struct {
 		to      *string
 		expires time.Time
-		end     func(apikey.Target) error
+		end     func(managed.Target) error
 	}{
-		{&s.f.ExpiredKey, then.Add(time.Hour), func(apikey.Target) error { return nil }},
-		{&s.f.RevokedKey, time.Time{}, func(t apikey.Target) error {
-			_, err := keys.Revoke(ctx, t, bySeeder)
+		{&s.f.ExpiredKey, then.Add(time.Hour), func(managed.Target) error { return nil }},
+		{&s.f.RevokedKey, time.Time{}, func(t managed.Target) error {
+			_, err := keys.Revoke(ctx, bySeeder, t)
 			return err
 		}},
-		{&s.f.RotatedKey, time.Time{}, func(t apikey.Target) error {
-			_, _, err := keys.Rotate(ctx, t, 0, bySeeder)
+		{&s.f.RotatedKey, time.Time{}, func(t managed.Target) error {
+			_, _, err := keys.Rotate(ctx, bySeeder, t, 0)
 			return err
 		}},
 	} {
 		spec := apikey.Spec{OrganizationID: s.f.OrganizationID, Name: "dead", Scopes: scopes, ExpiresAt: k.expires}
-		key, secret, err := keys.Create(ctx, spec, bySeeder)
+		key, secret, err := keys.Create(ctx, bySeeder, spec)
 		if err != nil {
 			return err
 		}
-		if err := k.end(apikey.Target{OrganizationID: key.OrganizationID, ID: key.ID}); err != nil {
+		if err := k.end(managed.Target{OrganizationID: key.OrganizationID, Ref: key.ID}); err != nil {
 			return err
 		}
 		*k.to = secret

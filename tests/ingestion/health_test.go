@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/tally"
@@ -81,8 +82,8 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	sites := directory{[]*website.Website{
-		{ID: "web_1", ClientID: "client-1", OrganizationID: "org_1", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.7"}}},
-		{ID: "web_2", ClientID: "client-2", OrganizationID: "org_1", Settings: website.Settings{HonorDoNotTrack: true}},
+		{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "client-1", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.7"}}},
+		{Record: managed.Record{ID: "web_2", OrganizationID: "org_1"}, ClientID: "client-2", Settings: website.Settings{HonorDoNotTrack: true}},
 	}}
 	began := time.Now().UTC()
 	now := func() time.Time { return began } // no hour ends meanwhile

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/testkit/services"
@@ -56,7 +57,7 @@ func (tenants) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) 
 }
 
 func (tenants) Website(_ context.Context, ref string) (*website.Website, error) {
-	return &website.Website{ID: ref, OrganizationID: organization, ClientID: ref}, nil
+	return &website.Website{Record: managed.Record{ID: ref, OrganizationID: organization}, ClientID: ref}, nil
 }
 
 func (t tenants) ClientWebsite(ctx context.Context, ref string) (*website.Website, error) {

@@ -87,7 +87,7 @@ func (d *deployment) key(t *testing.T, limit int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.store.CreateKey(t.Context(), k, audit.BySystem()); err != nil {
+	if err := d.store.CreateKey(t.Context(), audit.BySystem(), k); err != nil {
 		t.Fatal(err)
 	}
 	return secret

@@ -27,6 +27,7 @@ import (
 	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/event"
 	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/repair"
@@ -111,9 +112,9 @@ func (o *office) work() {
 
 func (o *office) request(owner, profile, visitor string) *erasure.Erasure {
 	o.t.Helper()
-	e, err := o.service.Request(o.t.Context(), erasure.Subject{
+	e, err := o.service.Request(o.t.Context(), tester, erasure.Subject{
 		OrganizationID: o.org.ID, OwnerID: owner, ProfileID: profile, AnonymousID: visitor,
-	}, tester)
+	})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -382,13 +383,13 @@ func TestAWebsiteIsErasedWhenNobodyCanRestoreIt(t *testing.T) {
 	o := newOffice(t)
 	websites := website.NewService(o.db, nil)
 	spec := website.Spec{OrganizationID: o.org.ID, Name: "Shop", Domain: "shop.example"}
-	w, err := websites.Create(t.Context(), spec, tester)
+	w, err := websites.Create(t.Context(), tester, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Produce(t, stage.Event{ID: "w1", Owner: w.ID, Profile: "anna"}, stage.Event{ID: "w2", Owner: w.ID}, stage.Event{ID: "b1", Profile: "ben"})
 	o.Store(t)
-	if _, err := websites.Delete(t.Context(), website.Target{OrganizationID: o.org.ID, Ref: w.ID}, tester); err != nil {
+	if _, err := websites.Delete(t.Context(), tester, managed.Target{OrganizationID: o.org.ID, Ref: w.ID}); err != nil {
 		t.Fatal(err)
 	}
 	o.now = time.Now().Add(website.RestoreFor - time.Minute)

@@ -57,9 +57,9 @@ func (o *office) expire(after time.Duration) {
 // shop makes a website that keeps events for a number of days; 0 is for ever.
 func (o *office) shop(name string, days int) string {
 	o.t.Helper()
-	w, err := website.NewService(o.db, nil).Create(o.t.Context(), website.Spec{
+	w, err := website.NewService(o.db, nil).Create(o.t.Context(), tester, website.Spec{
 		OrganizationID: o.org.ID, Name: name, Domain: name + ".example", Settings: website.Settings{DataRetentionDays: days},
-	}, tester)
+	})
 	if err != nil {
 		o.t.Fatal(err)
 	}

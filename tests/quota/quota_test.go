@@ -98,7 +98,7 @@ func (s *stage) tenant(t *testing.T) (organizationID, secret string) {
 	}
 	k, secret, err := apikey.New("mlr", apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"track:events"}}, time.Now())
 	if err == nil {
-		err = s.db.CreateKey(t.Context(), k, operator)
+		err = s.db.CreateKey(t.Context(), operator, k)
 	}
 	if err != nil {
 		t.Fatal(err)

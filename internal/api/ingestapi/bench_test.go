@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/website"
@@ -31,7 +32,7 @@ const sampleEvent = `{"name":"purchase_completed","eventId":"3f2b8c1e-7a64-4d5e-
 // measured is the accept path itself.
 type openDoor struct{}
 
-var theWebsite = &website.Website{ID: "web_01HZXYZXYZXYZXYZXYZXYZXYZX", ClientID: "client", OrganizationID: "org_01HZXYZXYZXYZXYZXYZXYZXYZX"}
+var theWebsite = &website.Website{Record: managed.Record{ID: "web_01HZXYZXYZXYZXYZXYZXYZXYZX", OrganizationID: "org_01HZXYZXYZXYZXYZXYZXYZXYZX"}, ClientID: "client"}
 
 func (openDoor) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
 	return auth.Principal{

@@ -12,8 +12,10 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/cidr"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // APIKeys are the operations on API keys. No API key may call them.
@@ -29,8 +31,7 @@ func (s *APIKeys) Resource() rpc.Resource {
 		Failures: []rpc.Failure{
 			{Err: apikey.ErrNotFound, Code: fault.NotFound, Message: "API key not found"},
 			{Err: apikey.ErrRevoked, Code: fault.Conflict, Message: "The API key is revoked, which is final"},
-			{Err: apikey.ErrDeleted, Code: fault.Conflict, Message: "The API key is deleted, which is final"},
-			{Err: apikey.ErrChanged, Code: fault.Conflict, Message: "The API key has changed in the meantime"},
+			{Err: managed.ErrChanged, Code: fault.Conflict, Message: "The API key has changed in the meantime"},
 			{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
 			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
 		},
@@ -197,9 +198,9 @@ func NewKeyBody(k *apikey.Key, now time.Time) KeyBody {
 			WindowSeconds: int(cmp.Or(k.RateLimit.Window, apikey.DefaultRateWindow) / time.Second),
 		},
 		Scopes: list(k.Scopes), Access: keyAccess{Type: "global"}, Status: string(k.Status(now)),
-		IPAllow: cidr.Format(k.IPAllow), IdleExpiryDays: orNull(k.IdleExpiryDays), Tags: list(k.Tags),
+		IPAllow: cidr.Format(k.IPAllow), IdleExpiryDays: wire.OrNull(k.IdleExpiryDays), Tags: list(k.Tags),
 		ExpiresAt: rpc.At(k.ExpiresAt), LastUsedAt: rpc.At(k.LastUsedAt), RotatedAt: rpc.At(k.RotatedAt),
-		RevokedAt: rpc.At(k.RevokedAt), CreatedAt: rpc.At(k.CreatedAt), UpdatedAt: rpc.At(k.UpdatedAt), CreatedBy: orNull(k.CreatedBy),
+		RevokedAt: rpc.At(k.RevokedAt), CreatedAt: rpc.At(k.CreatedAt), UpdatedAt: rpc.At(k.UpdatedAt), CreatedBy: wire.OrNull(k.CreatedBy),
 	}
 	if k.WebsiteID != "" {
 		b.Access = keyAccess{Type: "website", WebsiteID: k.WebsiteID}
@@ -219,8 +220,8 @@ func (s *APIKeys) told(k *apikey.Key, err error) (*KeyBody, error) {
 	return &b, nil
 }
 
-func (in *KeyChange) target(call *rpc.Call) apikey.Target {
-	return apikey.Target{OrganizationID: call.OrganizationID(), ID: in.ID.ID, Version: in.Version.Version}
+func (in *KeyChange) target(call *rpc.Call) managed.Target {
+	return managed.Target{OrganizationID: call.OrganizationID(), Ref: in.ID.ID, Version: in.Version.Version}
 }
 
 func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*SecretKeyBody, error) {
@@ -236,7 +237,7 @@ func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*S
 		ExpiresAt: in.ExpiresAt.Or(rpc.Time{}).UTC(), RateLimit: in.RateLimit.domain(), IPAllow: in.IPAllow,
 		IdleExpiryDays: in.IdleExpiryDays.Or(0), Tags: in.Tags, CreatedBy: call.By.Actor.ID,
 	}
-	k, secret, err := s.Service.Create(ctx, spec, call.By)
+	k, secret, err := s.Service.Create(ctx, call.By, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ func (s *APIKeys) website(ctx context.Context, call *rpc.Call, access keyAccess)
 	case access.WebsiteID == "":
 		return "", nil
 	}
-	w, err := s.Websites.Get(ctx, website.Target{OrganizationID: call.OrganizationID(), Ref: access.WebsiteID})
+	w, err := s.Websites.Get(ctx, managed.Target{OrganizationID: call.OrganizationID(), Ref: access.WebsiteID})
 	if err != nil {
 		return "", err
 	}
@@ -301,12 +302,12 @@ func (s *APIKeys) update(ctx context.Context, call *rpc.Call, in *keyUpdate) (*K
 	if err := mayGrant(call, in.Scopes.Or(nil)); err != nil {
 		return nil, err
 	}
-	return s.told(s.Service.Update(ctx, in.target(call), in.patch(), call.By))
+	return s.told(s.Service.Update(ctx, call.By, in.target(call), in.patch()))
 }
 
 func (s *APIKeys) rotate(ctx context.Context, call *rpc.Call, in *keyRotate) (*SecretKeyBody, error) {
 	grace := time.Duration(in.GracePeriodSeconds) * time.Second
-	k, secret, err := s.Service.Rotate(ctx, in.target(call), grace, call.By)
+	k, secret, err := s.Service.Rotate(ctx, call.By, in.target(call), grace)
 	if err != nil {
 		return nil, err
 	}
@@ -314,9 +315,9 @@ func (s *APIKeys) rotate(ctx context.Context, call *rpc.Call, in *keyRotate) (*S
 }
 
 func (s *APIKeys) revoke(ctx context.Context, call *rpc.Call, in *KeyChange) (*KeyBody, error) {
-	return s.told(s.Service.Revoke(ctx, in.target(call), call.By))
+	return s.told(s.Service.Revoke(ctx, call.By, in.target(call)))
 }
 
 func (s *APIKeys) delete(ctx context.Context, call *rpc.Call, in *KeyChange) (*KeyBody, error) {
-	return s.told(s.Service.Delete(ctx, in.target(call), call.By))
+	return s.told(s.Service.Delete(ctx, call.By, in.target(call)))
 }

@@ -198,7 +198,7 @@ func (d *desk) key(websiteID string, scopes ...string) string {
 	d.t.Helper()
 	k, secret, err := apikey.New(deskPrefix, apikey.Spec{OrganizationID: d.own.ID, WebsiteID: websiteID, Name: "k", Scopes: scopes}, time.Now())
 	if err == nil {
-		err = d.db.CreateKey(d.t.Context(), k, audit.By{Actor: audit.Actor{Type: audit.System}})
+		err = d.db.CreateKey(d.t.Context(), audit.By{Actor: audit.Actor{Type: audit.System}}, k)
 	}
 	if err != nil {
 		d.t.Fatal(err)

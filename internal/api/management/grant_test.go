@@ -96,7 +96,7 @@ func (d *desk) revoke(secret string) {
 	}
 	is := *k
 	is.Version, is.RevokedAt = is.Version+1, time.Now()
-	if err := d.db.SaveKey(d.t.Context(), "revoked", k, &is, audit.BySystem()); err != nil {
+	if err := d.db.SaveKey(d.t.Context(), audit.BySystem(), "revoked", k, &is); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -211,7 +211,7 @@ func TestAKeyThatEndedMakesNothingThoughACacheStillKnowsIt(t *testing.T) {
 	}
 	is := *keys[0]
 	is.Version, is.Scopes = is.Version+1, []string{"read:data", "track:events"}
-	if err := d.db.SaveKey(t.Context(), "updated", keys[0], &is, audit.BySystem()); err != nil {
+	if err := d.db.SaveKey(t.Context(), audit.BySystem(), "updated", keys[0], &is); err != nil {
 		t.Fatal(err)
 	}
 	d.refused(secret, "websites/create", `{"name":"b","domain":"b.example"}`, 403, fault.Forbidden)

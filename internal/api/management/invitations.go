@@ -6,6 +6,7 @@ import (
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 func (o *Organizations) invitations() []rpc.Operation {
@@ -47,7 +48,7 @@ type invitationBody struct {
 
 func newInvitationBody(i *org.Invitation) invitationBody {
 	return invitationBody{
-		ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: orNull(i.InvitedBy),
+		ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: wire.OrNull(i.InvitedBy),
 		CreatedAt: rpc.At(i.CreatedAt), ExpiresAt: rpc.At(i.ExpiresAt),
 	}
 }
@@ -58,7 +59,7 @@ func (o *Organizations) inviteMember(ctx context.Context, call *rpc.Call, in *in
 		return nil, err
 	}
 	body := newInvitationBody(i)
-	body.Token = orNull(token)
+	body.Token = wire.OrNull(token)
 	return &body, nil
 }
 

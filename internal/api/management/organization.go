@@ -7,8 +7,10 @@ import (
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/quota"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // Organizations are the operations of an organization, its members and its
@@ -27,7 +29,7 @@ func (o *Organizations) Resource() rpc.Resource {
 			{Err: quota.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
 			{Err: org.ErrMemberNotFound, Code: fault.NotFound, Message: "Member not found"},
 			{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
-			{Err: org.ErrStale, Code: fault.Conflict},
+			{Err: managed.ErrChanged, Code: fault.Conflict},
 			{Err: org.ErrSlugTaken, Code: fault.Conflict, Message: "Another organization has this slug"},
 			{Err: org.ErrLastOwner, Code: fault.Conflict, Message: "An organization keeps at least one owner; make somebody else an owner first"},
 			{Err: org.ErrMemberExists, Code: fault.Conflict, Message: "The person is a member already"},
@@ -71,8 +73,8 @@ func (o *Organizations) body(ctx context.Context, found *org.Organization) (*org
 		return nil, err
 	}
 	return &organizationBody{
-		ID: found.ID, Name: found.Name, Slug: orNull(found.Slug), LogoURL: orNull(found.LogoURL), Defaults: defaultsBody{found.Timezone},
-		Quota: newQuotaBody(standing), CreatedBy: orNull(found.CreatedBy), Version: found.Version,
+		ID: found.ID, Name: found.Name, Slug: wire.OrNull(found.Slug), LogoURL: wire.OrNull(found.LogoURL), Defaults: defaultsBody{found.Timezone},
+		Quota: newQuotaBody(standing), CreatedBy: wire.OrNull(found.CreatedBy), Version: found.Version,
 		CreatedAt: rpc.At(found.CreatedAt), UpdatedAt: rpc.At(found.UpdatedAt),
 	}, nil
 }

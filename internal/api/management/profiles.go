@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -116,7 +117,7 @@ func (p *Profiles) owner(ctx context.Context, call *rpc.Call, ref string) (strin
 	if ref == "" {
 		return call.OrganizationID(), nil
 	}
-	w, err := p.Websites.Get(ctx, website.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: ref})
+	w, err := p.Websites.Get(ctx, managed.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: ref})
 	if err != nil {
 		return "", err
 	}
@@ -128,9 +129,9 @@ func (p *Profiles) delete(ctx context.Context, call *rpc.Call, in *profileDelete
 	if err != nil {
 		return nil, err
 	}
-	e, err := p.Service.Request(ctx, erasure.Subject{
+	e, err := p.Service.Request(ctx, call.By, erasure.Subject{
 		OrganizationID: call.OrganizationID(), OwnerID: owner, ProfileID: in.ProfileID, AnonymousID: in.AnonymousID,
-	}, call.By)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -19,12 +19,3 @@ func sent[T any](p rpc.Patch[T]) *T {
 	v := p.Or(zero)
 	return &v
 }
-
-// orNull makes a zero value null.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}

@@ -7,8 +7,10 @@ import (
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/wire"
 	"github.com/millrace/millrace/web/tracker"
 )
 
@@ -31,7 +33,7 @@ func (s *Websites) Resource() rpc.Resource {
 			{Err: website.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to another website"},
 			{Err: website.ErrDomainTaken, Code: fault.Conflict, Message: "Another website of the organization has this domain already"},
 			{Err: website.ErrClientIDTaken, Code: fault.Conflict, Message: "The client id is taken already; try again"},
-			{Err: website.ErrChanged, Code: fault.Conflict, Message: "The website has changed in the meantime"},
+			{Err: managed.ErrChanged, Code: fault.Conflict, Message: "The website has changed in the meantime"},
 			{Err: website.ErrNotDeleted, Code: fault.Conflict, Message: "The website is not deleted"},
 			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
 		},
@@ -198,9 +200,9 @@ func (s *Websites) body(w *website.Website, now time.Time) *websiteBody {
 			AllowedOrigins: list(w.AllowedOrigins), AllowedIPs: list(w.AllowedIPs), ExcludedPaths: list(w.ExcludedPaths),
 			ExcludedIPs: list(w.ExcludedIPs), MaskPatterns: list(w.MaskPatterns), TrackQueryParams: list(w.TrackQueryParams),
 			AnonymizeVisitorIDs: anonymize(w.AnonymizeVisitorIDs), SessionTimeoutMinutes: w.SessionTimeoutMinutes,
-			BotFilter: !w.KeepBots, HonorGPC: w.HonorGlobalPrivacyControl, HonorDNT: w.HonorDoNotTrack, DataRetentionDays: orNull(w.DataRetentionDays),
+			BotFilter: !w.KeepBots, HonorGPC: w.HonorGlobalPrivacyControl, HonorDNT: w.HonorDoNotTrack, DataRetentionDays: wire.OrNull(w.DataRetentionDays),
 		},
-		CreatedAt: rpc.At(w.CreatedAt), UpdatedAt: rpc.At(w.UpdatedAt), DeletedAt: rpc.At(w.DeletedAt), CreatedBy: orNull(w.CreatedBy),
+		CreatedAt: rpc.At(w.CreatedAt), UpdatedAt: rpc.At(w.UpdatedAt), DeletedAt: rpc.At(w.DeletedAt), CreatedBy: wire.OrNull(w.CreatedBy),
 	}
 	if now.Before(w.OldClientIDUntil) {
 		b.OldClientID, b.OldClientIDUntil = &w.OldClientID, rpc.At(w.OldClientIDUntil)
@@ -219,11 +221,11 @@ func (s *Websites) told(w *website.Website, err error) (*websiteBody, error) {
 	return s.body(w, time.Now()), nil
 }
 
-func (in *WebsiteRef) target(call *rpc.Call) website.Target {
-	return website.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: in.ID}
+func (in *WebsiteRef) target(call *rpc.Call) managed.Target {
+	return managed.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: in.ID}
 }
 
-func (in *WebsiteChange) target(call *rpc.Call) website.Target {
+func (in *WebsiteChange) target(call *rpc.Call) managed.Target {
 	t := in.WebsiteRef.target(call)
 	t.Version = in.Version.Version
 	return t
@@ -242,7 +244,7 @@ func (s *Websites) create(ctx context.Context, call *rpc.Call, in *websiteCreate
 		spec.Timezone = o.Timezone
 	}
 	in.Settings.apply(&spec.Settings)
-	return s.told(s.Service.Create(ctx, spec, call.By))
+	return s.told(s.Service.Create(ctx, call.By, spec))
 }
 
 func (s *Websites) get(ctx context.Context, call *rpc.Call, in *WebsiteRef) (*websiteBody, error) {
@@ -273,28 +275,28 @@ func (s *Websites) list(ctx context.Context, call *rpc.Call, in *websiteList) (*
 }
 
 func (s *Websites) update(ctx context.Context, call *rpc.Call, in *websiteUpdate) (*websiteBody, error) {
-	return s.told(s.Service.Update(ctx, in.target(call), website.Patch{
+	return s.told(s.Service.Update(ctx, call.By, in.target(call), website.Patch{
 		Name: sent(in.Name), Domain: sent(in.Domain), Timezone: sent(in.Timezone), Settings: in.Settings.apply,
-	}, call.By))
+	}))
 }
 
 func (s *Websites) publish(public bool) func(context.Context, *rpc.Call, *WebsiteChange) (*websiteBody, error) {
 	return func(ctx context.Context, call *rpc.Call, in *WebsiteChange) (*websiteBody, error) {
-		return s.told(s.Service.Publish(ctx, in.target(call), public, call.By))
+		return s.told(s.Service.Publish(ctx, call.By, in.target(call), public))
 	}
 }
 
 func (s *Websites) rotate(ctx context.Context, call *rpc.Call, in *websiteRotate) (*websiteBody, error) {
 	grace := time.Duration(in.GracePeriodSeconds) * time.Second
-	return s.told(s.Service.RotateClientID(ctx, in.target(call), grace, call.By))
+	return s.told(s.Service.RotateClientID(ctx, call.By, in.target(call), grace))
 }
 
 func (s *Websites) delete(ctx context.Context, call *rpc.Call, in *WebsiteChange) (*websiteBody, error) {
-	return s.told(s.Service.Delete(ctx, in.target(call), call.By))
+	return s.told(s.Service.Delete(ctx, call.By, in.target(call)))
 }
 
 func (s *Websites) restore(ctx context.Context, call *rpc.Call, in *WebsiteChange) (*websiteBody, error) {
-	return s.told(s.Service.Restore(ctx, in.target(call), call.By))
+	return s.told(s.Service.Restore(ctx, call.By, in.target(call)))
 }
 
 type snippetBody struct {

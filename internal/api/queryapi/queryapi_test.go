@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -44,11 +45,11 @@ func scopes(names ...string) auth.ScopeSet {
 }
 
 var websites = []website.Website{
-	{ID: "web_1", ClientID: "public-1", OrganizationID: "org_1"},
-	{ID: "web_2", ClientID: "web_2", OrganizationID: "org_1"},
-	{ID: "web_9", ClientID: "web_9", OrganizationID: "org_2"},
-	{ID: "web_orphan", ClientID: "web_orphan"},
-	{ID: "web_open", ClientID: "public-open", OrganizationID: "org_1", Public: true},
+	{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "public-1"},
+	{Record: managed.Record{ID: "web_2", OrganizationID: "org_1"}, ClientID: "web_2"},
+	{Record: managed.Record{ID: "web_9", OrganizationID: "org_2"}, ClientID: "web_9"},
+	{Record: managed.Record{ID: "web_orphan"}, ClientID: "web_orphan"},
+	{Record: managed.Record{ID: "web_open", OrganizationID: "org_1"}, ClientID: "public-open", Public: true},
 }
 
 type access struct{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -40,7 +41,7 @@ func many(after string) []*website.Website {
 	first := 0
 	_, _ = fmt.Sscanf(after, "web_%d", &first)
 	for i := range page {
-		page[i] = &website.Website{ID: fmt.Sprintf("web_%06d", first+i+1), OrganizationID: "org_many"}
+		page[i] = &website.Website{Record: managed.Record{ID: fmt.Sprintf("web_%06d", first+i+1), OrganizationID: "org_many"}}
 	}
 	return page
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/millrace/millrace/internal/wire"
 )
 
-// Time is an instant on the wire: RFC 3339 in UTC with milliseconds.
+// Time is an instant on the wire, written by wire.TimeLayout; other offsets and precisions
+// of RFC 3339 are read.
 type Time struct{ time.Time }
-
-// timeLayout is written; other offsets and precisions of RFC 3339 are read.
-const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // At returns t for an answer, or nil for the zero time, which is null there.
 func At(t time.Time) *Time {
@@ -24,7 +24,7 @@ func At(t time.Time) *Time {
 
 // MarshalJSON writes the instant.
 func (t Time) MarshalJSON() ([]byte, error) {
-	return []byte(t.UTC().Format(`"` + timeLayout + `"`)), nil
+	return []byte(t.UTC().Format(`"` + wire.TimeLayout + `"`)), nil
 }
 
 // Schema says what the instant looks like.

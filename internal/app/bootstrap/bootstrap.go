@@ -94,7 +94,7 @@ func Website(ctx context.Context, tx *store.Store, by audit.By, organizationID s
 	if err != nil {
 		return "", err
 	}
-	return w.ID, tx.CreateWebsite(ctx, w, by)
+	return w.ID, tx.CreateWebsite(ctx, by, w)
 }
 
 // Key makes a key for all websites of an organization, with every scope, and
@@ -106,5 +106,5 @@ func Key(ctx context.Context, tx *store.Store, by audit.By, keyPrefix, organizat
 	if err != nil {
 		return "", err
 	}
-	return secret, tx.CreateKey(ctx, key, by)
+	return secret, tx.CreateKey(ctx, by, key)
 }

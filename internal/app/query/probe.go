@@ -11,6 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/probe"
 	"github.com/millrace/millrace/internal/quota"
@@ -79,7 +80,7 @@ func reserve(ctx context.Context, tx *store.Store, now time.Time) error {
 	if _, err := tx.SetQuota(ctx, audit.BySystem(), o.ID, quota.Unlimited, now); err != nil {
 		return err
 	}
-	return tx.CreateWebsite(ctx, w, audit.BySystem())
+	return tx.CreateWebsite(ctx, audit.BySystem(), w)
 }
 
 // probeKey returns a new secret of the only key there is.
@@ -89,12 +90,12 @@ func probeKey(ctx context.Context, keys *apikey.Service) (secret string, err err
 		return "", err
 	}
 	if len(there) > 0 {
-		_, secret, err = keys.Rotate(ctx, apikey.Target{OrganizationID: org.ReservedID, ID: there[0].ID}, 0, audit.BySystem())
+		_, secret, err = keys.Rotate(ctx, audit.BySystem(), managed.Target{OrganizationID: org.ReservedID, Ref: there[0].ID}, 0)
 		return secret, err
 	}
-	_, secret, err = keys.Create(ctx, apikey.Spec{
+	_, secret, err = keys.Create(ctx, audit.BySystem(), apikey.Spec{
 		OrganizationID: org.ReservedID, WebsiteID: probeWebsite, Name: probeName,
 		Scopes: []string{string(auth.ScopeTrackEvents), string(auth.ScopeReadData)},
-	}, audit.BySystem())
+	})
 	return secret, err
 }

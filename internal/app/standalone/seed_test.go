@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/store/storetest"
@@ -98,7 +99,7 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				keys := apikey.NewService(apikey.Config{}, db, nil)
-				if _, err := keys.Revoke(t.Context(), apikey.Target{OrganizationID: key.OrganizationID, ID: key.ID}, audit.By{Actor: audit.Actor{Type: audit.System}}); err != nil {
+				if _, err := keys.Revoke(t.Context(), audit.By{Actor: audit.Actor{Type: audit.System}}, managed.Target{OrganizationID: key.OrganizationID, Ref: key.ID}); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/millrace/millrace/internal/export"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // csv writes rows as RFC 4180 has them. The package of that name in the standard
@@ -63,7 +64,7 @@ func (e *csv) value(b *export.Block, column, row int) {
 	case !b.Has(c, v, row):
 		e.lone()
 	case c.Type == export.Time:
-		e.line = appendTime(e.line, v.Millis[row])
+		e.line = wire.AppendMillis(e.line, v.Millis[row])
 	default:
 		e.line = appendValue(e.line, c.Type, v, row)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/millrace/millrace/internal/export"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // parsed are rows read back: texts, and of all columns what is there.
@@ -35,7 +36,7 @@ func expected(r *rows, q *export.Query, object func(string) any) parsed {
 			case c.Type == export.Text && text != "":
 				m[c.Name] = text
 			case c.Type == export.Time && n != 0:
-				m[c.Name] = string(appendTime(nil, int64(n)))
+				m[c.Name] = string(wire.AppendMillis(nil, int64(n)))
 			case c.Type == export.Float32 && there:
 				m[c.Name] = string(appendNumber(nil, n, 32))
 			case there:
@@ -232,7 +233,7 @@ func TestTheIndexOfAParquetFileLeavesOutNoValue(t *testing.T) {
 func shown(c *export.Column, v parquet.Value) string {
 	switch c.Type {
 	case export.Time:
-		return string(appendTime(nil, v.Int64()))
+		return string(wire.AppendMillis(nil, v.Int64()))
 	case export.Float64:
 		return string(appendNumber(nil, v.Double(), 64))
 	case export.Float32:

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/millrace/millrace/internal/export"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // ndjson writes rows as lines of JSON.
@@ -62,7 +63,7 @@ func (e *ndjson) member(b *export.Block, column, row int) {
 	case c.Type == export.Text, c.Type == export.Object:
 		e.line = appendString(e.line, text)
 	case c.Type == export.Time:
-		e.line = append(appendTime(append(e.line, '"'), v.Millis[row]), '"')
+		e.line = append(wire.AppendMillis(append(e.line, '"'), v.Millis[row]), '"')
 	case c.Type == export.Cursor:
 		e.line = append(e.line, '"')
 		e.line, e.raw = e.q.AppendCursor(e.line, e.raw, b, row)

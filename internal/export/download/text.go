@@ -3,18 +3,10 @@ package download
 import (
 	"math"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
 )
-
-// timeLayout is how instants look: RFC 3339 in UTC.
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
-func appendTime(dst []byte, millis int64) []byte {
-	return time.UnixMilli(millis).UTC().AppendFormat(dst, timeLayout)
-}
 
 // appendNumber appends a number as JSON has it, with the digits that its bits
 // need. One that is not finite is never stored; it would be 0.

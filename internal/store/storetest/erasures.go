@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/tombstone"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -29,7 +30,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			{Kind: tombstone.Visitor, ID: tombstone.IDOf(tombstone.Visitor, []byte("web_1"), []byte("v"))},
 		}
 		e.Days = []string{"2026-03-01"}
-		if err := s.CreateErasure(t.Context(), e, somebody); err != nil {
+		if err := s.CreateErasure(t.Context(), somebody, e); err != nil {
 			t.Fatal(err)
 		}
 		look := func() {
@@ -82,7 +83,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			anErasure("era_1", "org_1", "web_1", tombstone.Profile), anErasure("era_2", "org_1", "web_2", tombstone.Visitor),
 			anErasure("era_3", "org_2", "web_3", tombstone.Profile), anErasure("era_4", "org_1", "web_1", tombstone.Visitor),
 		} {
-			if err := s.CreateErasure(t.Context(), e, somebody); err != nil {
+			if err := s.CreateErasure(t.Context(), somebody, e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -114,7 +115,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		w, stays := f.Website(o.ID), f.Website(o.ID)
 		key := f.Key(o.ID, w.ID)
 		service := website.NewService(s, f.Clock.Now)
-		if _, err := service.Delete(t.Context(), website.Target{OrganizationID: o.ID, Ref: w.ID}, somebody); err != nil {
+		if _, err := service.Delete(t.Context(), somebody, managed.Target{OrganizationID: o.ID, Ref: w.ID}); err != nil {
 			t.Fatal(err)
 		}
 		deleted := kept(f.Clock.Now())
@@ -124,13 +125,13 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		e := anErasure("era_1", o.ID, w.ID, tombstone.Website)
-		if err := s.CreateErasure(t.Context(), e, audit.BySystem()); err != nil {
+		if err := s.CreateErasure(t.Context(), audit.BySystem(), e); err != nil {
 			t.Fatal(err)
 		}
 		if found, err := s.DeletedWebsites(t.Context(), deleted, 10); err != nil || len(found) != 0 {
 			t.Errorf("%d websites are found again, %v", len(found), err)
 		}
-		if err := s.CreateErasure(t.Context(), anErasure("era_2", o.ID, w.ID, tombstone.Website), audit.BySystem()); err == nil {
+		if err := s.CreateErasure(t.Context(), audit.BySystem(), anErasure("era_2", o.ID, w.ID, tombstone.Website)); err == nil {
 			t.Error("a website has two erasures")
 		}
 		e.State, e.DoneAt = erasure.Done, kept(Start)

@@ -90,7 +90,7 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 			f.finds(when, other, audit.Standing{Scopes: good.Scopes})
 		}
 		f.finds("one that is not there", audit.Grant{OrganizationID: o.ID, KeyID: "key_none"}, audit.Standing{})
-		rotated, _, err := f.keys().Rotate(t.Context(), target(k), time.Minute, somebody)
+		rotated, _, err := f.keys().Rotate(t.Context(), somebody, target(k), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,13 +99,13 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 		f.finds("with the old secret, after its grace", g, audit.Standing{Scopes: good.Scopes})
 		g.KeyHash = rotated.Hash
 		f.finds("with the new secret", g, good)
-		if _, err := f.keys().Update(t.Context(), target(k), apikey.Patch{IPAllow: &[]string{"192.0.2.0/24"}}, somebody); err != nil {
+		if _, err := f.keys().Update(t.Context(), somebody, target(k), apikey.Patch{IPAllow: &[]string{"192.0.2.0/24"}}); err != nil {
 			t.Fatal(err)
 		}
 		f.finds("from an address that is not its own", g, audit.Standing{Scopes: good.Scopes})
 		g.Addr = netip.MustParseAddr("192.0.2.9")
 		f.finds("from its own", g, good)
-		if _, err := f.keys().Revoke(t.Context(), target(k), somebody); err != nil {
+		if _, err := f.keys().Revoke(t.Context(), somebody, target(k)); err != nil {
 			t.Fatal(err)
 		}
 		f.finds("revoked", g, audit.Standing{Scopes: good.Scopes})

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -28,13 +29,13 @@ func (f *Fixture) keys() *apikey.Service {
 	return apikey.NewService(apikey.Config{Prefix: "mlr", Scopes: []string{"read:data"}}, f.Store(), f.Clock.Now)
 }
 
-func target(k *apikey.Key) apikey.Target {
-	return apikey.Target{OrganizationID: k.OrganizationID, ID: k.ID}
+func target(k *apikey.Key) managed.Target {
+	return managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}
 }
 
 // named makes a key with nothing but an id, a name and a hash of its own.
 func named(id, organizationID string, hash byte) *apikey.Key {
-	return &apikey.Key{ID: id, OrganizationID: organizationID, Version: 1, Name: "n", Hash: [32]byte{hash, 1}, CreatedAt: Start, UpdatedAt: Start}
+	return &apikey.Key{Record: managed.Record{ID: id, OrganizationID: organizationID, Version: 1, Name: "n", CreatedAt: Start, UpdatedAt: Start}, Hash: [32]byte{hash, 1}}
 }
 
 // news returns what was announced, without the time and what the relay adds.
@@ -57,17 +58,17 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		s, o := f.Store(), f.Organization()
 		w := f.Website(o.ID)
 		full := &apikey.Key{
-			ID: "key_1", OrganizationID: o.ID, WebsiteID: w.ID, Version: 7, Name: awkward, Start: "mlr_abcdef",
+			Record: managed.Record{ID: "key_1", OrganizationID: o.ID, Version: 7, Name: awkward, CreatedAt: Start, UpdatedAt: Start.Add(6 * time.Hour), CreatedBy: "usr_1"}, WebsiteID: w.ID, Start: "mlr_abcdef",
 			Hash: [32]byte{0, 1, 0xff}, OldHash: [32]byte{2}, OldHashUntil: Start.Add(time.Hour),
 			Scopes:         []string{"read:data", "of:the:future"},
 			RateLimit:      apikey.RateLimit{Enabled: true, Limit: 300, Window: time.Minute},
 			IPAllow:        []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
 			IdleExpiryDays: 30, Tags: []string{awkward, "ci"},
 			ExpiresAt: Start.Add(2 * time.Hour), RevokedAt: Start.Add(3 * time.Hour), RotatedAt: Start.Add(4 * time.Hour),
-			LastUsedAt: Start.Add(5 * time.Hour), CreatedAt: Start, UpdatedAt: Start.Add(6 * time.Hour), CreatedBy: "usr_1",
+			LastUsedAt: Start.Add(5 * time.Hour),
 		}
 		for _, k := range []*apikey.Key{full, named("key_2", o.ID, 3)} {
-			if err := s.CreateKey(t.Context(), k, somebody); err != nil {
+			if err := s.CreateKey(t.Context(), somebody, k); err != nil {
 				t.Fatal(err)
 			}
 			want := *k
@@ -108,7 +109,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		} {
 			k := named("key_1", tc.organizationID, byte(i))
 			k.WebsiteID = tc.websiteID
-			if err := s.CreateKey(t.Context(), k, somebody); !errors.Is(err, tc.want) {
+			if err := s.CreateKey(t.Context(), somebody, k); !errors.Is(err, tc.want) {
 				t.Errorf("CreateKey(%s, %s) = %v, want %v", tc.organizationID, tc.websiteID, err, tc.want)
 			}
 		}
@@ -135,7 +136,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			if k.edit != nil {
 				k.edit(key)
 			}
-			if err := s.CreateKey(t.Context(), key, somebody); err != nil {
+			if err := s.CreateKey(t.Context(), somebody, key); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -186,7 +187,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 	"a key's change, its audit entry and its news are one": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		keys := f.keys()
-		k, _, err := keys.Create(t.Context(), apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"read:data"}}, somebody)
+		k, _, err := keys.Create(t.Context(), somebody, apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"read:data"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,17 +201,17 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			refs   func(is *apikey.Key) []string
 		}{
 			{"apikey.updated", func() (*apikey.Key, error) {
-				return keys.Update(t.Context(), target(k), apikey.Patch{Name: &name}, somebody)
+				return keys.Update(t.Context(), somebody, target(k), apikey.Patch{Name: &name})
 			}, false, func(*apikey.Key) []string { return []string{first} }},
 			{"apikey.rotated", func() (*apikey.Key, error) {
-				is, _, err := keys.Rotate(t.Context(), target(k), time.Hour, somebody)
+				is, _, err := keys.Rotate(t.Context(), somebody, target(k), time.Hour)
 				return is, err
 			}, false, func(is *apikey.Key) []string { return []string{first, hash(is)} }},
 			{"apikey.revoked", func() (*apikey.Key, error) {
-				return keys.Revoke(t.Context(), target(k), somebody)
+				return keys.Revoke(t.Context(), somebody, target(k))
 			}, false, func(is *apikey.Key) []string { return []string{hash(is), first} }},
 			{"apikey.deleted", func() (*apikey.Key, error) {
-				return keys.Delete(t.Context(), target(k), somebody)
+				return keys.Delete(t.Context(), somebody, target(k))
 			}, true, func(is *apikey.Key) []string { return []string{hash(is), first} }},
 		}
 		want := []control.Change{{Kind: control.Key, ID: k.ID, OrganizationID: o.ID, Version: 1, Refs: []string{first}}}
@@ -245,11 +246,11 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		first, second := *was, *was
 		first.Version, second.Version = 2, 2
 		first.Name, second.Name = "first", "second"
-		if err := s.SaveKey(t.Context(), apikey.ActionUpdated, was, &first, somebody); err != nil {
+		if err := s.SaveKey(t.Context(), somebody, managed.Updated, was, &first); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.SaveKey(t.Context(), apikey.ActionUpdated, was, &second, somebody); !errors.Is(err, apikey.ErrChanged) {
-			t.Errorf("SaveKey() on an old version = %v, want %v", err, apikey.ErrChanged)
+		if err := s.SaveKey(t.Context(), somebody, managed.Updated, was, &second); !errors.Is(err, managed.ErrChanged) {
+			t.Errorf("SaveKey() on an old version = %v, want %v", err, managed.ErrChanged)
 		}
 		if got, err := s.KeyByID(t.Context(), was.ID); err != nil || got.Name != "first" || got.Version != 2 {
 			t.Errorf("the key is %+v, %v", got, err)
@@ -274,11 +275,11 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			wg.Go(func() {
 				switch i % 3 {
 				case 0:
-					_, _, results[i] = keys.Rotate(t.Context(), want, 0, somebody)
+					_, _, results[i] = keys.Rotate(t.Context(), somebody, want, 0)
 				case 1:
-					_, results[i] = keys.Revoke(t.Context(), want, somebody)
+					_, results[i] = keys.Revoke(t.Context(), somebody, want)
 				default:
-					_, results[i] = keys.Delete(t.Context(), want, somebody)
+					_, results[i] = keys.Delete(t.Context(), somebody, want)
 				}
 			})
 		}
@@ -288,7 +289,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			switch {
 			case err == nil:
 				won++
-			case !errors.Is(err, apikey.ErrChanged) && !errors.Is(err, apikey.ErrRevoked) && !errors.Is(err, apikey.ErrDeleted):
+			case !errors.Is(err, managed.ErrChanged) && !errors.Is(err, apikey.ErrRevoked) && !errors.Is(err, apikey.ErrNotFound):
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
@@ -321,7 +322,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		}
 		rotate := func(grace time.Duration) {
 			t.Helper()
-			is, secret, err := f.keys().Rotate(t.Context(), target(k), grace, somebody)
+			is, secret, err := f.keys().Rotate(t.Context(), somebody, target(k), grace)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -366,7 +367,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			// A change that was worked out before the use does not undo it.
 			is := *k
 			is.Version, is.Name = 2, "other"
-			if err := s.SaveKey(t.Context(), apikey.ActionUpdated, k, &is, somebody); err != nil {
+			if err := s.SaveKey(t.Context(), somebody, managed.Updated, k, &is); err != nil {
 				t.Error(err)
 			}
 			if got, err := s.KeyByID(t.Context(), k.ID); err != nil || !got.LastUsedAt.Equal(want) {
@@ -404,7 +405,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		o := f.Organization()
 		k := f.Key(o.ID, "")
 		by := audit.By{Actor: audit.Actor{Type: audit.Operator, Name: "millrace"}}
-		if _, err := f.keys().Revoke(t.Context(), target(k), by); err != nil {
+		if _, err := f.keys().Revoke(t.Context(), by, target(k)); err != nil {
 			t.Fatal(err)
 		}
 		for who, want := range map[string]int{"actor_type = 'user' AND action = 'apikey.created'": 1, "actor_type = 'operator' AND action = 'apikey.revoked'": 1} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 )
@@ -128,8 +129,8 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 		if diff := cmp.Diff(&want, got); diff != "" || err != nil {
 			t.Errorf("UpdateOrganization(): %v (-want +got):\n%s", err, diff)
 		}
-		if _, err := rename(1, "late"); !errors.Is(err, org.ErrStale) {
-			t.Errorf("with a version that is past: %v, want %v", err, org.ErrStale)
+		if _, err := rename(1, "late"); !errors.Is(err, managed.ErrChanged) {
+			t.Errorf("with a version that is past: %v, want %v", err, managed.ErrChanged)
 		}
 		if same, err := rename(2, awkward); err != nil || same.Version != 2 {
 			t.Errorf("a change of nothing: %+v, %v, want version 2", same, err)
@@ -161,7 +162,7 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 				return nil
 			})
 			return err
-		}, org.ErrStale)
+		}, managed.ErrChanged)
 		if ends[nil] != 1 {
 			t.Errorf("ended as %v, want one that succeeded", ends)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/retention"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -14,21 +15,21 @@ var retentionTests = map[string]func(*testing.T, *Fixture){
 		s := f.Store()
 		o := f.Organization()
 		service := website.NewService(s, f.Clock.Now)
-		target := func(w *website.Website) website.Target { return website.Target{OrganizationID: o.ID, Ref: w.ID} }
+		target := func(w *website.Website) managed.Target { return managed.Target{OrganizationID: o.ID, Ref: w.ID} }
 		var want []retention.Website
 		for _, days := range []int{30, 0, 365, 7} {
 			w := f.Website(o.ID)
-			if _, err := service.Update(t.Context(), target(w), website.Patch{Settings: func(s *website.Settings) {
+			if _, err := service.Update(t.Context(), somebody, target(w), website.Patch{Settings: func(s *website.Settings) {
 				s.DataRetentionDays = days
 				s.MaskPatterns = []string{`/"dataRetentionDays":9/*`} // says nothing about days
-			}}, somebody); err != nil {
+			}}); err != nil {
 				t.Fatal(err)
 			}
 			if days > 0 {
 				want = append(want, retention.Website{ID: w.ID, Days: days})
 			}
 		}
-		if _, err := service.Delete(t.Context(), website.Target{OrganizationID: o.ID, Ref: want[1].ID}, somebody); err != nil {
+		if _, err := service.Delete(t.Context(), somebody, managed.Target{OrganizationID: o.ID, Ref: want[1].ID}); err != nil {
 			t.Fatal(err)
 		}
 		var got []retention.Website

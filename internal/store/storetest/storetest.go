@@ -125,7 +125,7 @@ func (f *Fixture) Website(organizationID string) *website.Website {
 	f.tb.Helper()
 	w, err := website.New(organizationID, "Shop", fmt.Sprintf("shop%d.example.com", f.websites.Add(1)), f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateWebsite(f.tb.Context(), w, somebody)
+		err = f.Store().CreateWebsite(f.tb.Context(), somebody, w)
 	}
 	if err != nil {
 		f.tb.Fatal(err)
@@ -140,7 +140,7 @@ func (f *Fixture) Key(organizationID, websiteID string) *apikey.Key {
 		OrganizationID: organizationID, WebsiteID: websiteID, Name: "ci", Scopes: []string{"read:data"},
 	}, f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateKey(f.tb.Context(), k, somebody)
+		err = f.Store().CreateKey(f.tb.Context(), somebody, k)
 	}
 	if err != nil {
 		f.tb.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -20,26 +21,25 @@ func (f *Fixture) sites() *website.Service {
 	return website.NewService(f.Store(), f.Clock.Now)
 }
 
-func site(w *website.Website) website.Target {
-	return website.Target{OrganizationID: w.OrganizationID, Ref: w.ID}
+func site(w *website.Website) managed.Target {
+	return managed.Target{OrganizationID: w.OrganizationID, Ref: w.ID}
 }
 
 var websiteTests = map[string]func(*testing.T, *Fixture){
 	"a website is read back by id and by client id": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		full := &website.Website{
-			ID: "web_1", OrganizationID: o.ID, Version: 9, ClientID: "client 1", OldClientID: "client 0", OldClientIDUntil: Start.Add(time.Hour),
-			Name: awkward, Domain: "example.com", Timezone: "Europe/Berlin", Public: true,
+			Record: managed.Record{ID: "web_1", OrganizationID: o.ID, Version: 9, Name: awkward, CreatedAt: Start, UpdatedAt: Start.Add(time.Minute), CreatedBy: "usr_1"}, ClientID: "client 1", OldClientID: "client 0", OldClientIDUntil: Start.Add(time.Hour),
+			Domain: "example.com", Timezone: "Europe/Berlin", Public: true,
 			Settings: website.Settings{
 				AllowedOrigins: []string{"*.example.com", awkward}, AllowedIPs: []string{"10.0.0.0/8", "::1"},
 				ExcludedPaths: []string{"/admin/**"}, ExcludedIPs: []string{"192.0.2.1"}, MaskPatterns: []string{"/users/*"},
 				AnonymizeVisitorIDs: "auto", SessionTimeoutMinutes: 5, KeepBots: true, HonorGlobalPrivacyControl: true, HonorDoNotTrack: true, DataRetentionDays: 90, TrackQueryParams: []string{"q"},
 			},
-			CreatedAt: Start, UpdatedAt: Start.Add(time.Minute), CreatedBy: "usr_1",
 		}
-		plain := &website.Website{ID: "web_2", OrganizationID: o.ID, ClientID: "web_2", Name: "n", Domain: "localhost", CreatedAt: Start, UpdatedAt: Start}
+		plain := &website.Website{Record: managed.Record{ID: "web_2", OrganizationID: o.ID, Name: "n", CreatedAt: Start, UpdatedAt: Start}, ClientID: "web_2", Domain: "localhost"}
 		for _, w := range []*website.Website{full, plain} {
-			if err := s.CreateWebsite(t.Context(), w, somebody); err != nil {
+			if err := s.CreateWebsite(t.Context(), somebody, w); err != nil {
 				t.Fatal(err)
 			}
 			want := *w
@@ -80,11 +80,11 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		s := f.Store()
 		w := *f.Website(f.Organization().ID)
 		w.ID, w.Domain = "web_other", "other.example"
-		if err := s.CreateWebsite(t.Context(), &w, somebody); !errors.Is(err, website.ErrClientIDTaken) {
+		if err := s.CreateWebsite(t.Context(), somebody, &w); !errors.Is(err, website.ErrClientIDTaken) {
 			t.Errorf("CreateWebsite() = %v, want %v", err, website.ErrClientIDTaken)
 		}
 		w.ClientID, w.OrganizationID = "web_other", "org_none"
-		if err := s.CreateWebsite(t.Context(), &w, somebody); !errors.Is(err, org.ErrNotFound) {
+		if err := s.CreateWebsite(t.Context(), somebody, &w); !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("CreateWebsite() = %v, want %v", err, org.ErrNotFound)
 		}
 		if n := f.count("audit_entries WHERE resource_type = 'website'"); n != 1 {
@@ -95,7 +95,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		o, foreign := f.Organization(), f.Organization()
 		sites := f.sites()
 		create := func(organizationID, domain string) (*website.Website, error) {
-			return sites.Create(t.Context(), website.Spec{OrganizationID: organizationID, Name: "n", Domain: domain}, somebody)
+			return sites.Create(t.Context(), somebody, website.Spec{OrganizationID: organizationID, Name: "n", Domain: domain})
 		}
 		first, err := create(o.ID, "Shop.example")
 		if err != nil {
@@ -112,16 +112,16 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		domain := "shop.example"
-		if _, err := sites.Update(t.Context(), site(other), website.Patch{Domain: &domain}, somebody); !errors.Is(err, website.ErrDomainTaken) {
+		if _, err := sites.Update(t.Context(), somebody, site(other), website.Patch{Domain: &domain}); !errors.Is(err, website.ErrDomainTaken) {
 			t.Errorf("Update() to a domain that is taken = %v, want %v", err, website.ErrDomainTaken)
 		}
-		if _, err := sites.Delete(t.Context(), site(first), somebody); err != nil {
+		if _, err := sites.Delete(t.Context(), somebody, site(first)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sites.Update(t.Context(), site(other), website.Patch{Domain: &domain}, somebody); err != nil {
+		if _, err := sites.Update(t.Context(), somebody, site(other), website.Patch{Domain: &domain}); err != nil {
 			t.Errorf("Update() to a domain that is free again = %v", err)
 		}
-		if _, err := sites.Restore(t.Context(), site(first), somebody); !errors.Is(err, website.ErrDomainTaken) {
+		if _, err := sites.Restore(t.Context(), somebody, site(first)); !errors.Is(err, website.ErrDomainTaken) {
 			t.Errorf("Restore() of a website whose domain is taken = %v, want %v", err, website.ErrDomainTaken)
 		}
 	},
@@ -132,7 +132,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		for i := range results {
 			sites := website.NewService(f.Open(), f.Clock.Now) // as another process would
 			wg.Go(func() {
-				_, results[i] = sites.Create(t.Context(), website.Spec{OrganizationID: o.ID, Name: "n", Domain: "shop.example"}, somebody)
+				_, results[i] = sites.Create(t.Context(), somebody, website.Spec{OrganizationID: o.ID, Name: "n", Domain: "shop.example"})
 			})
 		}
 		wg.Wait()
@@ -158,7 +158,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("WebsiteByClientID(%s) = %v, %v, want error %v", clientID, got, err, want)
 			}
 		}
-		second, err := f.sites().RotateClientID(t.Context(), site(w), time.Hour, somebody)
+		second, err := f.sites().RotateClientID(t.Context(), somebody, site(w), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		expect(w.ID, nil)
 		f.Clock.Set(until)
 		expect(w.ID, website.ErrNotFound)
-		third, err := f.sites().RotateClientID(t.Context(), site(w), 0, somebody)
+		third, err := f.sites().RotateClientID(t.Context(), somebody, site(w), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 	"a deleted website is nowhere until it is restored as it was": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		w, sites := f.Website(o.ID), f.sites()
-		if _, err := sites.Delete(t.Context(), site(w), somebody); err != nil {
+		if _, err := sites.Delete(t.Context(), somebody, site(w)); err != nil {
 			t.Fatal(err)
 		}
 		for name, read := range map[string]func(context.Context, string) (*website.Website, error){"WebsiteByID": s.WebsiteByID, "WebsiteByClientID": s.WebsiteByClientID} {
@@ -211,11 +211,11 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		}
 		end := kept(Start).Add(website.RestoreFor)
 		f.Clock.Set(end)
-		if _, err := sites.Restore(t.Context(), site(w), somebody); !errors.Is(err, website.ErrNotFound) {
+		if _, err := sites.Restore(t.Context(), somebody, site(w)); !errors.Is(err, website.ErrNotFound) {
 			t.Errorf("Restore() after 30 days = %v, want %v", err, website.ErrNotFound)
 		}
 		f.Clock.Set(end.Add(-time.Millisecond))
-		if _, err := sites.Restore(t.Context(), site(w), somebody); err != nil {
+		if _, err := sites.Restore(t.Context(), somebody, site(w)); err != nil {
 			t.Fatal(err)
 		}
 		want := *w
@@ -228,7 +228,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 	"a website's change, its audit entry and its news are one": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		sites := f.sites()
-		w, err := sites.Create(t.Context(), website.Spec{OrganizationID: o.ID, Name: "Shop", Domain: "shop.example"}, somebody)
+		w, err := sites.Create(t.Context(), somebody, website.Spec{OrganizationID: o.ID, Name: "Shop", Domain: "shop.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,15 +239,15 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			gone   bool
 		}{
 			{"website.updated", func() (*website.Website, error) {
-				return sites.Update(t.Context(), site(w), website.Patch{Name: &name}, somebody)
+				return sites.Update(t.Context(), somebody, site(w), website.Patch{Name: &name})
 			}, false},
-			{"website.published", func() (*website.Website, error) { return sites.Publish(t.Context(), site(w), true, somebody) }, false},
-			{"website.unpublished", func() (*website.Website, error) { return sites.Publish(t.Context(), site(w), false, somebody) }, false},
+			{"website.published", func() (*website.Website, error) { return sites.Publish(t.Context(), somebody, site(w), true) }, false},
+			{"website.unpublished", func() (*website.Website, error) { return sites.Publish(t.Context(), somebody, site(w), false) }, false},
 			{"website.clientIdRotated", func() (*website.Website, error) {
-				return sites.RotateClientID(t.Context(), site(w), time.Hour, somebody)
+				return sites.RotateClientID(t.Context(), somebody, site(w), time.Hour)
 			}, false},
-			{"website.deleted", func() (*website.Website, error) { return sites.Delete(t.Context(), site(w), somebody) }, true},
-			{"website.restored", func() (*website.Website, error) { return sites.Restore(t.Context(), site(w), somebody) }, false},
+			{"website.deleted", func() (*website.Website, error) { return sites.Delete(t.Context(), somebody, site(w)) }, true},
+			{"website.restored", func() (*website.Website, error) { return sites.Restore(t.Context(), somebody, site(w)) }, false},
 		}
 		refs := []string{w.ID}
 		want := []control.Change{{Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: 1, Refs: refs}}
@@ -275,10 +275,10 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 	"of two changes of a website made on one version the second fails": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		was := f.Website(o.ID)
-		for i, want := range []error{nil, website.ErrChanged} {
+		for i, want := range []error{nil, managed.ErrChanged} {
 			is := *was
 			is.Version, is.Public = 2, i == 0
-			if err := s.SaveWebsite(t.Context(), website.ActionPublished, was, &is, somebody); !errors.Is(err, want) {
+			if err := s.SaveWebsite(t.Context(), somebody, website.Published, was, &is); !errors.Is(err, want) {
 				t.Errorf("SaveWebsite() the %d. time = %v, want %v", i+1, err, want)
 			}
 		}
@@ -294,9 +294,9 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		for _, w := range []struct{ id, organizationID, name string }{
 			{"web_1", o.ID, "Müller"}, {"web_3", o.ID, "100%"}, {"web_2", o.ID, "n"}, {"web_0", foreign.ID, "n"},
 		} {
-			if err := s.CreateWebsite(t.Context(), &website.Website{
-				ID: w.id, OrganizationID: w.organizationID, ClientID: w.id, Name: w.name, Domain: w.id + ".example", CreatedAt: Start, UpdatedAt: Start,
-			}, somebody); err != nil {
+			if err := s.CreateWebsite(t.Context(), somebody, &website.Website{
+				Record: managed.Record{ID: w.id, OrganizationID: w.organizationID, Name: w.name, CreatedAt: Start, UpdatedAt: Start}, ClientID: w.id, Domain: w.id + ".example",
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
