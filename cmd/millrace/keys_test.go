@@ -92,7 +92,7 @@ func TestAKeyIsRotatedRevokedAndDeletedByCommand(t *testing.T) {
 	if out := mustMillrace(t, "keys", "list", url, "--json"); out != "" {
 		t.Errorf("after the deletion the list is %q", out)
 	}
-	if _, _, err := millrace(t, "keys", "delete", url, first.ID); err == nil || !strings.Contains(err.Error(), "deleted") {
+	if _, _, err := millrace(t, "keys", "delete", url, first.ID); err == nil || !strings.Contains(err.Error(), apikey.ErrNotFound.Error()) {
 		t.Errorf("deleting again: %v", err)
 	}
 }

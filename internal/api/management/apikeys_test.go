@@ -3,7 +3,6 @@ package management_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -194,9 +193,8 @@ func TestRotatedRevokedAndDeletedKeysAreRefusedAndStaySo(t *testing.T) {
 		t.Errorf("a revoked key is %+v", got)
 	}
 	do[apiKey](d, "owner", "apiKeys/delete", ref)
-	d.refused("owner", "apiKeys/get", ref, 404, fault.NotFound)
-	for _, operation := range []string{"update", "rotate", "revoke", "delete"} {
-		d.refused("owner", "apiKeys/"+operation, ref, 409, fault.Conflict)
+	for _, operation := range []string{"get", "update", "rotate", "revoke", "delete"} { // as of a deleted website
+		d.refused("owner", "apiKeys/"+operation, ref, 404, fault.NotFound)
 	}
 	if all := do[[]apiKey](d, "owner", "apiKeys/list", `{}`); len(all) != 0 {
 		t.Errorf("the list has %+v", all)
@@ -218,8 +216,8 @@ func TestOfThoseWhoEndAKeyAtOnceOneWins(t *testing.T) {
 	for _, s := range statuses {
 		got[s]++
 	}
-	if !maps.Equal(got, map[int]int{200: 1, 409: 8}) {
-		t.Errorf("statuses %v, want one 200 and eight 409", statuses)
+	if got[200] != 1 || got[409]+got[404] != 8 { // 404 for who comes after a deletion
+		t.Errorf("statuses %v, want one 200 and eight 409 or 404", statuses)
 	}
 }
 
