@@ -17,7 +17,6 @@ import (
 	"github.com/millrace/millrace/internal/export/download"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -155,19 +154,12 @@ func (e *Events) export(ctx context.Context, call *rpc.Call, in *exportInput) (*
 func (e *Events) website(ctx context.Context, call *rpc.Call, in *exportInput) (*website.Website, error) {
 	w, err := e.Access.Website(ctx, in.WebsiteID)
 	if err == nil {
-		p := call.Principal
-		// A person may mean any of their organizations, which the website tells.
-		if p.Kind == auth.KindSession && in.OrganizationID == "" && w.OrganizationID != "" {
-			p, err = auth.Enter(p.SessionID, call.User, call.Places, w.OrganizationID)
-		}
-		if err == nil {
-			err = auth.AuthorizeWebsite(p, w, auth.ScopeReadData)
-		}
+		err = auth.AuthorizeWebsite(call.Principal, w, auth.ScopeReadData)
 	}
 	switch {
 	case err == nil:
 		return w, nil
-	case errors.Is(err, website.ErrNotFound), errors.Is(err, org.ErrNotFound), fault.Is(err, fault.AccessDenied):
+	case errors.Is(err, website.ErrNotFound), fault.Is(err, fault.AccessDenied):
 		return nil, &fault.Error{Code: fault.AccessDenied, Message: "Access denied to this website", Err: err}
 	}
 	return nil, err

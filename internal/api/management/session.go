@@ -80,7 +80,7 @@ type signInInput struct {
 type sessionBody struct {
 	ID            string      `json:"id" doc:"The session's id."`
 	User          userBody    `json:"user"`
-	Organizations []placeBody `json:"organizations" doc:"Where the person belongs, oldest first; the first one is meant where a call names none."`
+	Organizations []placeBody `json:"organizations" doc:"Where the person belongs, oldest first. Calls name the one they act in, unless it is the only one."`
 }
 
 type userBody struct {

@@ -15,9 +15,10 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-func require(p auth.Principal, scope auth.Scope) error {
-	if !p.Has(scope) {
-		return fault.Wrap(fault.Forbidden, fmt.Errorf("%s lacks the scope %s", cmp.Or(p.KeyID, p.UserID), scope))
+// require refuses a caller who holds the scope nowhere.
+func require(caller *request, scope auth.Scope) error {
+	if !caller.Holds(scope) {
+		return fault.Wrap(fault.Forbidden, fmt.Errorf("%s lacks the scope %s", cmp.Or(caller.Principal.KeyID, caller.Principal.UserID), scope))
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func empty(c *fiber.Ctx) bool {
 
 // subject says what the request is about, from the query string, and what the caller
 // may ask of it. A request that names nothing is about the organization of a key that
-// reaches all of it, or the first one of a person.
+// reaches all of it, or the only one of a person.
 func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 	for _, s := range subjects {
 		if id := c.Query(s.parameter); id != "" {
@@ -123,7 +124,10 @@ func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 	if err := known(caller, auth.ScopeReadData); err != nil {
 		return standing{}, err
 	}
-	p := caller.Principal
+	p, err := caller.In("")
+	if err != nil {
+		return standing{}, err
+	}
 	if empty(c) || !p.Global() || p.OrganizationID == "" {
 		return standing{}, fault.New(fault.MissingProjectID)
 	}
@@ -135,7 +139,7 @@ func known(caller *request, scope auth.Scope) error {
 	if caller.anonymous() {
 		return caller.unauthorized()
 	}
-	return require(caller.Principal, scope)
+	return require(caller, scope)
 }
 
 // link and monitor refuse: no link and no monitor exists yet, and what does not
@@ -184,10 +188,13 @@ func hidden(err error) bool {
 }
 
 // authorize says whether the caller may query a website, and as whom: a person in the
-// organization that the website belongs to, which need not be their first.
+// organization that the website belongs to.
 func authorize(caller *request, w *website.Website) (auth.Principal, error) {
 	p := caller.Principal
-	if p.Kind == auth.KindSession && w.OrganizationID != "" {
+	if p.Kind == auth.KindSession {
+		if w.OrganizationID == "" {
+			return p, website.ErrNotFound
+		}
 		var err error
 		if p, err = caller.In(w.OrganizationID); err != nil {
 			return p, err

@@ -93,7 +93,7 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 	if caller.anonymous() {
 		return fault.New(fault.AuthRequired)
 	}
-	if err := require(caller.Principal, r.Scope); err != nil {
+	if err := require(caller, r.Scope); err != nil {
 		return err
 	}
 	return r.handle(h, c, caller)

@@ -12,7 +12,8 @@ import (
 // Call is one call of an operation, from a caller whom its class admits.
 type Call struct {
 	// Principal is the caller, in the organization of this call: a key's own, or
-	// for a session the body's organizationId, else the user's first one. It is
+	// for a session the body's organizationId, else the user's only one; in none for
+	// operations that act in none. It is
 	// anonymous for public operations without a credential.
 	Principal auth.Principal
 	// User and Places are the person of a session and the organizations that they
@@ -52,7 +53,7 @@ func (c *Call) EndSession() { c.cookie = &cookie{} }
 // InOrganization is embedded by the inputs of all operations that act in an
 // organization.
 type InOrganization struct {
-	OrganizationID string `json:"organizationId,omitempty" maxLength:"30" doc:"The organization to act in; needed only by sessions of people who belong to several. Without it the first one is meant."`
+	OrganizationID string `json:"organizationId,omitempty" maxLength:"30" doc:"The organization to act in; required of people who belong to several, who are answered 400 with a list of them without it."`
 }
 
 // ID names a record in an input.

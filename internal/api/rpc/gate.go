@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -27,8 +28,8 @@ type Gate struct {
 
 // Caller is who sent a request: nobody, a key, or a person with their places.
 type Caller struct {
-	// Principal is final for a key and for nobody. A person is in their first
-	// organization; see In.
+	// Principal is final for a key and for nobody. A person is in their only
+	// organization, or in none; see In.
 	Principal auth.Principal
 	Token     string // of the session
 	User      *org.User
@@ -66,10 +67,13 @@ func (g *Gate) Identify(c *fiber.Ctx) (*Caller, error) {
 	return caller, err
 }
 
-// In returns the principal in an organization, empty for the own or first one.
-// One that the caller has no place in is org.ErrNotFound.
+// In returns the principal in an organization, empty for the own or only one.
+// One that the caller has no place in is org.ErrNotFound; of several one has to be
+// named, see auth.Unnamed.
 func (c *Caller) In(organizationID string) (auth.Principal, error) {
 	switch {
+	case organizationID == "" && c.Principal.OrganizationID == "" && len(c.Places) > 1:
+		return auth.Principal{}, auth.Unnamed(c.Places)
 	case organizationID == "":
 		return c.Principal, nil
 	case c.Principal.Kind == auth.KindSession:
@@ -79,6 +83,13 @@ func (c *Caller) In(organizationID string) (auth.Principal, error) {
 	default:
 		return c.Principal, nil
 	}
+}
+
+// Holds reports whether the caller holds a scope in any organization that it may
+// name.
+func (c *Caller) Holds(scope auth.Scope) bool {
+	return c.Principal.Has(scope) ||
+		slices.ContainsFunc(c.Places, func(m org.Member) bool { return auth.ScopesOf(m.Role).Has(scope) })
 }
 
 // errNoOrganization is what someone learns who belongs to none.

@@ -159,7 +159,7 @@ func TestACallIsAnsweredInTheEnvelope(t *testing.T) {
 		want                                string
 	}{
 		{"a key", "/rpc/things/create", `{"name":"x"}`, "X-Api-Key", "good", 201, made},
-		{"a session", "/rpc/things/create", `{"name":"x"}`, "Cookie", "millrace_session=token", 201, made},
+		{"a session", "/rpc/things/create", `{"name":"x","organizationId":"org_1"}`, "Cookie", "millrace_session=token", 201, made},
 		{"a session elsewhere", "/rpc/things/list", `{"organizationId":"org_2","limit":1}`, "Cookie", "millrace_session=token", 200, inSecond},
 		{"the last page", "/rpc/things/list", `{"cursor":"ImIi","limit":2}`, "X-Api-Key", "good", 200, last},
 		{"null clears", "/rpc/things/create", `{"name":"x","note":null}`, "X-Api-Key", "good", 201, made},
@@ -170,6 +170,17 @@ func TestACallIsAnsweredInTheEnvelope(t *testing.T) {
 				t.Errorf("%d %s\nwant %d %s", status, body, tc.status, tc.want)
 			}
 		})
+	}
+}
+
+// Which of several organizations is meant is nobody's to guess.
+func TestWhoBelongsToSeveralOrganizationsIsToldToNameOne(t *testing.T) {
+	t.Parallel()
+	_, body := call(t, newApp(t), "/rpc/things/list", `{}`, "Cookie", "millrace_session=token")
+	for _, want := range []string{`"field":"organizationId"`, "org_1 (owner), org_2 (viewer)"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s\nwant %s", body, want)
+		}
 	}
 }
 
@@ -187,6 +198,7 @@ func TestWhoMayNotCallIsRefused(t *testing.T) {
 		{"a session that ended", `{"name":"x"}`, "Cookie", "millrace_session=old", 401, fault.AuthRequired},
 		{"a key without the scope", `{"name":"x"}`, "X-Api-Key", "weak", 403, fault.Forbidden},
 		{"a viewer", `{"name":"x","organizationId":"org_2"}`, "Cookie", "millrace_session=token", 403, fault.Forbidden},
+		{"a person of several organizations who names none", `{"name":"x"}`, "Cookie", "millrace_session=token", 400, fault.Validation},
 		{"a person in another organization", `{"name":"x","organizationId":"org_9"}`, "Cookie", "millrace_session=token", 404, fault.NotFound},
 		{"a key in another organization", `{"name":"x","organizationId":"org_2"}`, "X-Api-Key", "good", 404, fault.NotFound},
 		{"a taken name", `{"name":"taken"}`, "X-Api-Key", "good", 409, fault.Conflict},
