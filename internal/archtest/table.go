@@ -46,10 +46,11 @@ var edges = map[string][]string{
 	// News are published as records, by whoever holds the lease.
 	"internal/control": {"internal/lease", "internal/record"},
 	// Changes are audited, and each package says how its own are.
-	"internal/managed":   {"internal/audit"},
-	"internal/apikey":    {"internal/audit", "internal/managed"},
-	"internal/website":   {"internal/audit", "internal/managed"},
-	"internal/org":       {"internal/audit", "internal/managed"},
+	"internal/managed": {"internal/audit"},
+	"internal/apikey":  {"internal/audit", "internal/managed"},
+	"internal/website": {"internal/audit", "internal/managed"},
+	// Who leaves an organization leaves the keys that they made.
+	"internal/org":       {"internal/apikey", "internal/audit", "internal/managed"},
 	"internal/quota":     {"internal/audit"},
 	"internal/erasure":   {"internal/audit", "internal/website"},
 	"internal/session":   {"internal/audit", "internal/org"},
