@@ -105,6 +105,7 @@ func newKeysList() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.OrganizationID, "organization", "", "organization `ID`; may be left out when there is only one")
 	flags.StringVar(&f.WebsiteID, "website", "", "only keys that are limited to the website with this `ID`")
+	flags.StringVar(&f.CreatedBy, "created-by", "", "only keys that the user with this `ID` made")
 	flags.StringVar(&f.Tag, "tag", "", "only keys with this `TAG`")
 	flags.StringVar(&f.Search, "search", "", "only keys with this `TEXT` in their name, or whose secret begins with it")
 	flags.StringVar(&status, "status", "", "only keys that are active, revoked or expired")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -228,32 +229,60 @@ func setMember(ctx context.Context, db *store.Store, organizationID, userID stri
 
 func newOrgsRemoveMember() *cobra.Command {
 	var organization string
-	var asJSON bool
+	var asJSON, revoke bool
 	cmd := &cobra.Command{
-		Use:     "remove-member ADDRESS",
-		Short:   "Take a user's place in an organization away",
-		Example: `  millrace orgs remove-member ann@shop.example --organization org_01JD…`,
-		Args:    cobra.ExactArgs(1),
+		Use:   "remove-member ADDRESS",
+		Short: "Take a user's place in an organization away, and name the API keys that they made",
+		Example: `  millrace orgs remove-member ann@shop.example --organization org_01JD…
+  millrace orgs remove-member ann@shop.example --revoke-keys`,
+		Args: cobra.ExactArgs(1),
 		RunE: withStore(func(cmd *cobra.Command, args []string, _ config.Settings, db *store.Store) error {
 			var u *org.User
 			id, err := organizationOf(cmd.Context(), db, organization)
 			if err == nil {
 				u, err = userOf(cmd.Context(), db, args[0])
 			}
+			var made *org.MadeKeys
 			if err == nil {
-				err = db.RemoveMember(cmd.Context(), operator(), id, u.ID, time.Now().UTC(), agreed)
+				gone := org.Departure{OrganizationID: id, UserID: u.ID, RevokeKeys: revoke}
+				made, err = db.RemoveMember(cmd.Context(), operator(), gone, time.Now().UTC(), agreed)
 			}
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printRecord(cmd, map[string]string{"organizationId": id, "userId": u.ID})
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s) from %s\n", u.ID, u.Email, id)
-			return err
+			return printDeparture(cmd, id, u, made, asJSON)
 		}),
 	}
 	organizationFlag(cmd, &organization)
+	cmd.Flags().BoolVar(&revoke, "revoke-keys", false, "revoke the API keys that the user made in the organization")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// departure is a member who went as --json prints it.
+type departure struct {
+	OrganizationID string   `json:"organizationId"`
+	UserID         string   `json:"userId"`
+	APIKeys        []string `json:"apiKeys"`
+	APIKeysTotal   int      `json:"apiKeysTotal"`
+	APIKeysRevoked bool     `json:"apiKeysRevoked"`
+}
+
+func printDeparture(cmd *cobra.Command, organizationID string, u *org.User, made *org.MadeKeys, asJSON bool) error {
+	ids := make([]string, len(made.Keys))
+	for i, k := range made.Keys {
+		ids[i] = k.ID
+	}
+	if asJSON {
+		return printRecord(cmd, departure{organizationID, u.ID, ids, made.Total, made.Revoked})
+	}
+	out := fmt.Sprintf("removed %s (%s) from %s\n", u.ID, u.Email, organizationID)
+	switch {
+	case made.Total > 0 && made.Revoked:
+		out += fmt.Sprintf("revoked %d API keys that they made: %s\n", made.Total, strings.Join(ids, " "))
+	case made.Total > 0:
+		out += fmt.Sprintf("%d API keys that they made go on working: %s\n", made.Total, strings.Join(ids, " "))
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), out)
+	return err
 }

@@ -103,7 +103,7 @@ func TestOrganizationsAndTheirMembersAreManaged(t *testing.T) {
 	if strings.Count(members, `"role":"owner"`) != 2 || !strings.Contains(members, "bob@shop.example") {
 		t.Errorf("the members are\n%s", members)
 	}
-	mustMillrace(t, "orgs", "remove-member", url, "ann@shop.example", "--organization", id)
+	mustMillrace(t, "orgs", "remove-member", url, "ann@shop.example", "--organization", id, "--revoke-keys")
 	if _, _, err := millrace(t, "orgs", "remove-member", url, "bob@shop.example", "--organization", id); err == nil || !strings.Contains(err.Error(), "at least one owner") {
 		t.Errorf("removing the last owner: %v", err)
 	}

@@ -138,6 +138,7 @@ type Filter struct {
 	OrganizationID string // required
 	WebsiteID      string // only keys limited to this website; empty for all
 	Tag            string // only keys with this tag; empty for all
+	CreatedBy      string // only keys that the person with this id made; empty for all
 	// Search selects by a part of the name, whatever its case, or by the start of
 	// the secret; empty for all.
 	Search string

@@ -28,6 +28,15 @@ func (k *Key) rotated(prefix string, grace time.Duration, now time.Time) (is *Ke
 	return is, secret, nil
 }
 
+// Unrevoked returns the key as it was before its revocation, the change that made
+// it what it is: for the audit of keys that are revoked together.
+func (k *Key) Unrevoked() *Key {
+	was := *k
+	was.Version--
+	was.RevokedAt = time.Time{}
+	return &was
+}
+
 // revoked returns the key as it is after its revocation.
 func (k *Key) revoked(now time.Time) *Key {
 	is := k.next(now)

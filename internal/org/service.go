@@ -21,10 +21,10 @@ type Store interface {
 	// those after the given one.
 	ListPeople(ctx context.Context, organizationID, after string, limit int) ([]Person, error)
 	// SetRole changes a member's role where check, which is told the one before,
-	// agrees. RemoveMember takes a place away likewise. Neither leaves an
-	// organization without an owner.
+	// agrees. RemoveMember takes a place away likewise, and returns the API keys that
+	// the member made. Neither leaves an organization without an owner.
 	SetRole(ctx context.Context, by audit.By, organizationID, userID string, role Role, now time.Time, check func(from Role) error) (*Person, error)
-	RemoveMember(ctx context.Context, by audit.By, organizationID, userID string, now time.Time, check func(from Role) error) error
+	RemoveMember(ctx context.Context, by audit.By, d Departure, now time.Time, check func(from Role) error) (*MadeKeys, error)
 }
 
 // Invitations keeps invitations.
@@ -96,16 +96,16 @@ func (s *Service) SetRole(ctx context.Context, by audit.By, actor Role, organiza
 		func(from Role) error { return MayChange(actor, from, role) })
 }
 
-// Remove takes a member's place away, with the errors of SetRole.
-func (s *Service) Remove(ctx context.Context, by audit.By, actor Role, organizationID, userID string) error {
-	return s.deps.Store.RemoveMember(ctx, by, organizationID, userID, s.deps.Now().UTC(),
-		func(from Role) error { return MayChange(actor, from, "") })
+// Remove takes a member's place away, with the errors of SetRole, and returns the API
+// keys that the member made.
+func (s *Service) Remove(ctx context.Context, by audit.By, actor Role, d Departure) (*MadeKeys, error) {
+	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(), func(from Role) error { return MayChange(actor, from, "") })
 }
 
 // Leave gives up one's own place: anybody may but the last owner, who is told
-// ErrLastOwner.
-func (s *Service) Leave(ctx context.Context, by audit.By, organizationID, userID string) error {
-	return s.deps.Store.RemoveMember(ctx, by, organizationID, userID, s.deps.Now().UTC(), func(Role) error { return nil })
+// ErrLastOwner. It returns the API keys that one made.
+func (s *Service) Leave(ctx context.Context, by audit.By, d Departure) (*MadeKeys, error) {
+	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(), func(Role) error { return nil })
 }
 
 // Invite offers a place to whoever has an address, and mails the offer. Where no

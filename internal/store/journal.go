@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -60,46 +61,66 @@ func journal[R managed.Kept](ctx context.Context, tx *Store, noun *managed.Noun[
 	return tx.Announce(ctx, noun.Event(was, is))
 }
 
-// Record remembers a change. It works only inside InTx, next to the change, and inside
+// journalAtOnce is how many rows of the journal one statement writes.
+const journalAtOnce = 500
+
+// Record remembers changes. It works only inside InTx, next to the changes, and inside
 // Change for a caller whose grant may have ended.
-func (s *Store) Record(ctx context.Context, e audit.Entry) error {
-	switch {
-	case !s.inTx():
+func (s *Store) Record(ctx context.Context, entries ...audit.Entry) error {
+	if !s.inTx() {
 		return errNoTransaction
-	case e.By.Grant != nil && !s.judged:
-		return errNotJudged
 	}
-	changes := []byte("{}")
-	if len(e.Changes) > 0 {
+	rows := make([]auditRow, len(entries))
+	for i := range entries {
+		if entries[i].By.Grant != nil && !s.judged {
+			return errNotJudged
+		}
 		var err error
-		if changes, err = json.Marshal(e.Changes); err != nil {
-			return fmt.Errorf("writing down what changed: %w", err)
+		if rows[i], err = newAuditRow(&entries[i]); err != nil {
+			return err
 		}
 	}
-	row := auditRow{
-		ID: e.ID, At: at(e.At), OrganizationID: e.OrganizationID,
-		ActorType: string(e.By.Actor.Type), ActorID: e.By.Actor.ID, ActorName: e.By.Actor.Name,
-		Action: e.Action, ResourceType: e.ResourceType, ResourceID: e.ResourceID, ResourceName: e.ResourceName,
-		Changes: string(changes), IP: e.By.IP, UserAgent: e.By.UserAgent, RequestID: e.By.RequestID,
-	}
-	if _, err := s.write.NewInsert().Model(&row).Exec(ctx); err != nil {
-		return fmt.Errorf("adding the audit entry of %s: %w", e.Action, err)
+	for some := range slices.Chunk(rows, journalAtOnce) {
+		if _, err := s.write.NewInsert().Model(&some).Exec(ctx); err != nil {
+			return fmt.Errorf("adding the audit entry of %s: %w", some[0].Action, err)
+		}
 	}
 	return nil
 }
 
-// Announce puts news of a change into the outbox, from where they are published
-// after the commit. It works only inside InTx, next to the change.
-func (s *Store) Announce(ctx context.Context, c control.Change) error {
+func newAuditRow(e *audit.Entry) (auditRow, error) {
+	changes := []byte("{}")
+	if len(e.Changes) > 0 {
+		var err error
+		if changes, err = json.Marshal(e.Changes); err != nil {
+			return auditRow{}, fmt.Errorf("writing down what changed: %w", err)
+		}
+	}
+	return auditRow{
+		ID: e.ID, At: at(e.At), OrganizationID: e.OrganizationID,
+		ActorType: string(e.By.Actor.Type), ActorID: e.By.Actor.ID, ActorName: e.By.Actor.Name,
+		Action: e.Action, ResourceType: e.ResourceType, ResourceID: e.ResourceID, ResourceName: e.ResourceName,
+		Changes: string(changes), IP: e.By.IP, UserAgent: e.By.UserAgent, RequestID: e.By.RequestID,
+	}, nil
+}
+
+// Announce puts news of changes into the outbox, from where they are published
+// after the commit. It works only inside InTx, next to the changes.
+func (s *Store) Announce(ctx context.Context, changes ...control.Change) error {
 	if !s.inTx() {
 		return errNoTransaction
 	}
-	row := outboxRow{
-		Kind: string(c.Kind), ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version,
-		Refs: c.Refs, State: c.State, Gone: c.Gone, CreatedAt: at(c.At),
+	rows := make([]outboxRow, len(changes))
+	for i, c := range changes {
+		rows[i] = outboxRow{
+			Kind: string(c.Kind), ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version,
+			Refs: c.Refs, State: c.State, Gone: c.Gone, CreatedAt: at(c.At),
+		}
 	}
-	if _, err := s.write.NewInsert().Model(&row).Exec(ctx); err != nil {
-		return fmt.Errorf("announcing the change of %s %s: %w", c.Kind, c.ID, err)
+	for some := range slices.Chunk(rows, journalAtOnce) {
+		if _, err := s.write.NewInsert().Model(&some).Exec(ctx); err != nil {
+			return fmt.Errorf("announcing the change of %s %s: %w", some[0].Kind, some[0].ID, err)
+		}
 	}
 	return nil
 }

@@ -171,6 +171,9 @@ func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]*apikey.Key, e
 	if f.WebsiteID != "" {
 		q = q.Where("k.website_id = ?", f.WebsiteID)
 	}
+	if f.CreatedBy != "" {
+		q = q.Where("k.created_by = ?", f.CreatedBy)
+	}
 	if f.Tag != "" {
 		q = q.Where(s.dialect.holds, bun.Ident("k.tags"), f.Tag)
 	}
@@ -184,6 +187,10 @@ func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]*apikey.Key, e
 	if err := page(q, "k.id", f.Newest, f.After, f.Limit).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing API keys of organization %s: %w", f.OrganizationID, err)
 	}
+	return keysOf(rows)
+}
+
+func keysOf(rows []keyRow) ([]*apikey.Key, error) {
 	keys := make([]*apikey.Key, len(rows))
 	for i := range rows {
 		var err error

@@ -130,22 +130,41 @@ func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID
 }
 
 // RemoveMember takes a user's place in an organization away, with the errors of
-// SetRole.
-func (s *Store) RemoveMember(ctx context.Context, by audit.By, organizationID, userID string, now time.Time, check func(from org.Role) error) error {
-	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
-		p, err := tx.memberToChange(ctx, organizationID, userID, check)
+// SetRole. It returns the API keys that the user made in it, and revokes them where
+// that is wanted.
+func (s *Store) RemoveMember(ctx context.Context, by audit.By, d org.Departure, now time.Time, check func(from org.Role) error) (*org.MadeKeys, error) {
+	var made *org.MadeKeys
+	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
+		p, err := tx.memberToChange(ctx, d.OrganizationID, d.UserID, check)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.write.NewDelete().Model((*memberRow)(nil)).
-			Where("organization_id = ?", organizationID).Where("user_id = ?", userID).Exec(ctx); err != nil {
-			return fmt.Errorf("removing member %s: %w", userID, err)
+			Where("organization_id = ?", d.OrganizationID).Where("user_id = ?", d.UserID).Exec(ctx); err != nil {
+			return fmt.Errorf("removing member %s: %w", d.UserID, err)
 		}
-		if err := tx.recordMember(ctx, by, p, "removed", now, map[string]audit.Change{"role": {From: string(p.Role)}}); err != nil {
+		if made, err = tx.keysLeft(ctx, by, d, now); err != nil {
 			return err
 		}
-		return tx.afterPowerLost(ctx, organizationID, userID, p.Role, "")
+		changes := made.Changes(map[string]audit.Change{"role": {From: string(p.Role)}})
+		if err := tx.recordMember(ctx, by, p, "removed", now, changes); err != nil {
+			return err
+		}
+		return tx.afterPowerLost(ctx, d.OrganizationID, d.UserID, p.Role, "")
 	})
+	if err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// keysLeft returns the API keys that a member who goes made.
+func (s *Store) keysLeft(ctx context.Context, by audit.By, d org.Departure, now time.Time) (*org.MadeKeys, error) {
+	which := madeBy(d.OrganizationID, d.UserID)
+	if d.RevokeKeys {
+		return s.revokeKeys(ctx, by, which, now)
+	}
+	return s.keysMade(ctx, which)
 }
 
 // memberToChange returns a member whom check lets be changed, and keeps others

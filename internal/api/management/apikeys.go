@@ -138,6 +138,7 @@ type keyList struct {
 	Status    string `json:"status,omitempty" enum:"active,revoked,expired"`
 	Tag       string `json:"tag,omitempty" minLength:"1" maxLength:"50"`
 	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only keys that are limited to this website."`
+	CreatedBy string `json:"createdBy,omitempty" minLength:"1" maxLength:"64" doc:"Only keys that the person with this id made, also after they have left."`
 	Sort      string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
 }
 
@@ -282,7 +283,7 @@ func (s *APIKeys) get(ctx context.Context, call *rpc.Call, in *KeyRef) (*KeyBody
 func (s *APIKeys) list(ctx context.Context, call *rpc.Call, in *keyList) (*rpc.List[KeyBody], error) {
 	filter := apikey.Filter{
 		OrganizationID: call.OrganizationID(), WebsiteID: in.WebsiteID, Tag: in.Tag, Search: in.Search,
-		Status: apikey.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+		CreatedBy: in.CreatedBy, Status: apikey.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	if _, err := in.After(&filter.After); err != nil {
 		return nil, err

@@ -244,6 +244,8 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 		`{"tag":"blue"}`:                   {"one"},
 		`{"search":"WO"}`:                  {"two"},
 		`{"websiteId":"` + w.ID + `"}`:     {"two"},
+		`{"createdBy":"usr_owner"}`:        {"three", "two", "one"},
+		`{"createdBy":"usr_admin"}`:        nil,
 		`{"status":"expired","limit":100}`: nil,
 	} {
 		var got []string

@@ -62,8 +62,9 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(d.access.Close)
 	websites := website.NewService(db, nil)
 	table := management.Resources(management.Deps{
-		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
-		Profiles: management.Profiles{Service: erasure.NewService(db, nil), Websites: websites},
+		Organizations: management.Organizations{Service: org.NewService("", org.Deps{Store: db, Invitations: db})},
+		Websites:      management.Websites{Service: websites, IngestURL: "https://in.example.com"},
+		Profiles:      management.Profiles{Service: erasure.NewService(db, nil), Websites: websites},
 		APIKeys: management.APIKeys{
 			Service: apikey.NewService(apikey.Config{Prefix: deskPrefix, Scopes: auth.AllScopes().Strings()}, db, nil), Websites: websites,
 		},

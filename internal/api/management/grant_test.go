@@ -166,7 +166,9 @@ func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
 			return d.db.EndSession(t.Context(), audit.BySystem(), "usr_admin", "ses_admin", time.Now())
 		}, 401, fault.AuthRequired},
 		"removed": {func(d *desk) error {
-			return d.db.RemoveMember(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", time.Now(), func(org.Role) error { return nil })
+			_, err := d.db.RemoveMember(t.Context(), audit.BySystem(), org.Departure{OrganizationID: d.own.ID, UserID: "usr_admin"}, time.Now(),
+				func(org.Role) error { return nil })
+			return err
 		}, 404, fault.NotFound},
 		"demoted": {func(d *desk) error {
 			_, err := d.db.SetRole(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", org.RoleEditor, time.Now(), func(org.Role) error { return nil })

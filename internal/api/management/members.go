@@ -2,11 +2,15 @@ package management
 
 import (
 	"context"
+	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/org"
 )
+
+// keysStay is what is said of the keys of who goes.
+const keysStay = "API keys that the person made go on working, unless revokeKeys ends them in the same call; the answer and the audit name them."
 
 func (o *Organizations) members() []rpc.Operation {
 	return []rpc.Operation{
@@ -17,11 +21,11 @@ func (o *Organizations) members() []rpc.Operation {
 		}, o.setMemberRole),
 		rpc.Op(rpc.Spec{
 			Name: "removeMember", Summary: "Take a member's place away", Class: auth.ManageMembers, Audit: "member.removed",
-			Detail: "The person's account and their places in other organizations stay; invitations that they sent end.",
+			Detail: "The person's account and their places in other organizations stay; invitations that they sent end. " + keysStay,
 		}, o.removeMember),
 		rpc.Op(rpc.Spec{
 			Name: "leave", Summary: "Give up one's own place", Class: auth.ViewMembers, Audit: "member.removed",
-			Detail: "Anybody may but the last owner.",
+			Detail: "Anybody may but the last owner. " + keysStay + " Only owners and admins revoke keys.",
 		}, o.leave),
 	}
 }
@@ -60,10 +64,45 @@ func (o *Organizations) listMembers(ctx context.Context, call *rpc.Call, in *lis
 	return rpc.Cut(members, in.Size(), func(m memberBody) any { return m.UserID }), nil
 }
 
-type memberInput struct {
+type removeInput struct {
 	rpc.InOrganization
 
-	UserID string `json:"userId" minLength:"1" maxLength:"64"`
+	UserID     string `json:"userId" minLength:"1" maxLength:"64"`
+	RevokeKeys bool   `json:"revokeKeys,omitempty" doc:"Revokes the API keys that the person made."`
+}
+
+type leaveInput struct {
+	rpc.InOrganization
+
+	RevokeKeys bool `json:"revokeKeys,omitempty" doc:"Revokes the API keys that one made; for owners and admins."`
+}
+
+// departureBody is what somebody leaves who has gone.
+type departureBody struct {
+	APIKeys        []KeyBody `json:"apiKeys" doc:"The API keys of the organization that the person made and nobody had revoked or deleted: the oldest 100, as they are now."`
+	APIKeysTotal   int       `json:"apiKeysTotal" doc:"How many there are."`
+	APIKeysRevoked bool      `json:"apiKeysRevoked" doc:"Whether the call has revoked them all."`
+}
+
+// departed shapes the answer of everything that ends with somebody gone.
+func departed(made *org.MadeKeys, err error) (*departureBody, error) {
+	if err != nil {
+		return nil, err
+	}
+	body := &departureBody{APIKeys: make([]KeyBody, len(made.Keys)), APIKeysTotal: made.Total, APIKeysRevoked: made.Revoked}
+	now := time.Now()
+	for i, k := range made.Keys {
+		body.APIKeys[i] = NewKeyBody(k, now)
+	}
+	return body, nil
+}
+
+// mayRevoke refuses to revoke keys to whom they are none of their business.
+func mayRevoke(call *rpc.Call, revoke bool) error {
+	if !revoke {
+		return nil
+	}
+	return auth.Admit(call.Principal, auth.ManageKeys)
 }
 
 type roleInput struct {
@@ -82,10 +121,20 @@ func (o *Organizations) setMemberRole(ctx context.Context, call *rpc.Call, in *r
 	return &body, nil
 }
 
-func (o *Organizations) removeMember(ctx context.Context, call *rpc.Call, in *memberInput) (*rpc.Empty, error) {
-	return &rpc.Empty{}, o.Service.Remove(ctx, call.By, call.Principal.Role, call.OrganizationID(), in.UserID)
+func (o *Organizations) removeMember(ctx context.Context, call *rpc.Call, in *removeInput) (*departureBody, error) {
+	if err := mayRevoke(call, in.RevokeKeys); err != nil {
+		return nil, err
+	}
+	return departed(o.Service.Remove(ctx, call.By, call.Principal.Role, org.Departure{
+		OrganizationID: call.OrganizationID(), UserID: in.UserID, RevokeKeys: in.RevokeKeys,
+	}))
 }
 
-func (o *Organizations) leave(ctx context.Context, call *rpc.Call, _ *rpc.InOrganization) (*rpc.Empty, error) {
-	return &rpc.Empty{}, o.Service.Leave(ctx, call.By, call.OrganizationID(), call.Principal.UserID)
+func (o *Organizations) leave(ctx context.Context, call *rpc.Call, in *leaveInput) (*departureBody, error) {
+	if err := mayRevoke(call, in.RevokeKeys); err != nil {
+		return nil, err
+	}
+	return departed(o.Service.Leave(ctx, call.By, org.Departure{
+		OrganizationID: call.OrganizationID(), UserID: call.Principal.UserID, RevokeKeys: in.RevokeKeys,
+	}))
 }

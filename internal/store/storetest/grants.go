@@ -65,7 +65,7 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		f.finds("as viewer", g, audit.Standing{Good: true, Role: "viewer"})
-		if err := s.RemoveMember(t.Context(), somebody, o.ID, u.ID, Start, anyRole); err != nil {
+		if err := remove(t, s, o.ID, u.ID, anyRole); err != nil {
 			t.Fatal(err)
 		}
 		f.finds("removed", g, audit.Standing{Good: true})
@@ -147,7 +147,7 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 		ends := f.race(8, func(i int, s *store.Store) error {
 			switch i {
 			case 3:
-				return s.RemoveMember(t.Context(), somebody, o.ID, u.ID, Start, anyRole)
+				return remove(t, s, o.ID, u.ID, anyRole)
 			case 5:
 				return s.EndSession(t.Context(), somebody, u.ID, "ses_a", Start)
 			}

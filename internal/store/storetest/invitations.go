@@ -35,7 +35,7 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		f.invite(o.ID, "x@example.com", org.RoleViewer, "usr_b")
-		if err := s.RemoveMember(t.Context(), somebody, o.ID, "usr_b", Start, anyRole); err != nil {
+		if err := remove(t, s, o.ID, "usr_b", anyRole); err != nil {
 			t.Fatal(err)
 		}
 		if n := f.count("invitations"); n != 1 {
