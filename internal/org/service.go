@@ -51,6 +51,10 @@ type Mailer interface {
 type Deps struct {
 	Store       Store
 	Invitations Invitations
+	Ownership   Ownership
+	// AnyoneCreates lets everybody with an account make organizations; otherwise only
+	// who owns one may make another.
+	AnyoneCreates bool
 	// Mail is nil where no mail can be sent.
 	Mail Mailer
 	Now  func() time.Time // nil means time.Now

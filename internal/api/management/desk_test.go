@@ -26,6 +26,7 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/store/storetest"
@@ -62,9 +63,11 @@ func newDesk(t *testing.T) *desk {
 	t.Cleanup(d.access.Close)
 	websites := website.NewService(db, nil)
 	table := management.Resources(management.Deps{
-		Organizations: management.Organizations{Service: org.NewService("", org.Deps{Store: db, Invitations: db})},
-		Websites:      management.Websites{Service: websites, IngestURL: "https://in.example.com"},
-		Profiles:      management.Profiles{Service: erasure.NewService(db, nil), Websites: websites},
+		Organizations: management.Organizations{
+			Service: org.NewService("", org.Deps{Store: db, Invitations: db, Ownership: db}), Quotas: quota.NewService(quota.Config{}, db, d, nil),
+		},
+		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
+		Profiles: management.Profiles{Service: erasure.NewService(db, nil), Websites: websites},
 		APIKeys: management.APIKeys{
 			Service: apikey.NewService(apikey.Config{Prefix: deskPrefix, Scopes: auth.AllScopes().Strings()}, db, nil), Websites: websites,
 		},

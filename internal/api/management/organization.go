@@ -36,7 +36,7 @@ func (o *Organizations) Resource() rpc.Resource {
 			{Err: org.ErrTooManyInvitations, Code: fault.Conflict, Message: "There are 100 open invitations already, which is as many as an organization may have"},
 			{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "The person belongs to as many organizations as anybody may"},
 		},
-		Operations: slices.Concat(o.settings(), o.usage(), o.members(), o.invitations()),
+		Operations: slices.Concat(o.settings(), o.ownership(), o.usage(), o.members(), o.invitations()),
 	}
 }
 

@@ -32,7 +32,7 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 		Sessions: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db})
+	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true})
 	table := management.Resources(management.Deps{
 		Sessions: management.Sessions{Service: sessions}, Passwords: management.Passwords{Service: sessions},
 		Organizations: management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)},

@@ -45,7 +45,9 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		Sessions: db, Accounts: db, Attempts: db, Passwords: org.NewPasswords(),
 		Mail: p.mailer, Log: t.Log, Metrics: t.Registry,
 	})
-	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{Store: db, Invitations: db, Mail: p.mailer})
+	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{
+		Store: db, Invitations: db, Ownership: db, AnyoneCreates: session.SignUp(s.Session.SignUp) == session.SignUpOpen, Mail: p.mailer,
+	})
 	// After the mail server's part, so that what it still mails at a stop is sent.
 	p.parts = append(p.parts, lifecycle.Part{Name: "sessions", Run: p.sessions.Run})
 	return p, nil

@@ -1,0 +1,92 @@
+package management
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/org"
+)
+
+func (o *Organizations) ownership() []rpc.Operation {
+	return []rpc.Operation{
+		rpc.Op(rpc.Spec{
+			Name: "list", Summary: "List the organizations that one belongs to", Class: auth.Account,
+			Detail: "Oldest place first; there are at most 100, on one page. Calls name the one they act in with organizationId.",
+		}, o.list),
+		rpc.Op(rpc.Spec{
+			Name: "create", Summary: "Make an organization", Class: auth.Account, Audit: "organization.created", Creates: true,
+			Detail: "Whoever makes it is its owner. Where session.sign_up is not open, only who owns an organization may make another one.",
+		}, o.create),
+		rpc.Op(rpc.Spec{
+			Name: "transferOwnership", Summary: "Hand one's ownership over to another member", Class: auth.OwnOrganization,
+			Audit:  "organization.ownershipTransferred",
+			Detail: "The member becomes an owner and the caller what role says, both or neither. Other owners stay owners.",
+		}, o.transfer),
+	}
+}
+
+type ownPlaceBody struct {
+	ID       string    `json:"id" doc:"The organization's id."`
+	Name     string    `json:"name" doc:"The organization's name."`
+	Role     string    `json:"role" enum:"owner,admin,editor,viewer"`
+	JoinedAt *rpc.Time `json:"joinedAt"`
+}
+
+func (o *Organizations) list(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*rpc.List[ownPlaceBody], error) {
+	places, err := o.Service.Places(ctx, call.Principal.UserID)
+	if err != nil {
+		return nil, err
+	}
+	bodies := make([]ownPlaceBody, len(places))
+	for i, p := range places {
+		bodies[i] = ownPlaceBody{p.OrganizationID, p.Organization, string(p.Role), rpc.At(p.CreatedAt)}
+	}
+	return rpc.Cut(bodies, org.MaxPlaces, func(b ownPlaceBody) any { return b.ID }), nil
+}
+
+type organizationCreate struct {
+	Name     string                 `json:"name" minLength:"1" maxLength:"100"`
+	Slug     string                 `json:"slug,omitempty" minLength:"2" maxLength:"40" doc:"2 to 40 lower-case letters, digits and hyphens."`
+	Defaults organizationDefaultsIn `json:"defaults,omitzero"`
+}
+
+type organizationDefaultsIn struct {
+	Timezone string `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA time zone such as Europe/Berlin; UTC without it."`
+}
+
+func (o *Organizations) create(ctx context.Context, call *rpc.Call, in *organizationCreate) (*organizationBody, error) {
+	made, err := o.Service.Create(ctx, call.By, call.Principal.UserID, in.Name, org.Settings{
+		Slug: orNull(in.Slug), Timezone: orNull(in.Defaults.Timezone),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.body(ctx, made)
+}
+
+type transferInput struct {
+	rpc.InOrganization
+
+	UserID string `json:"userId" minLength:"1" maxLength:"64" doc:"The member who becomes an owner."`
+	Role   string `json:"role,omitempty" enum:"admin,editor,viewer" default:"admin" doc:"What the caller is afterwards."`
+}
+
+type transferBody struct {
+	Owner       memberBody `json:"owner" doc:"The member who is an owner now."`
+	FormerOwner memberBody `json:"formerOwner" doc:"The caller."`
+}
+
+func (o *Organizations) transfer(ctx context.Context, call *rpc.Call, in *transferInput) (*transferBody, error) {
+	role := org.RoleAdmin
+	if in.Role != "" {
+		role = org.Role(in.Role)
+	}
+	owner, former, err := o.Service.Transfer(ctx, call.By, org.Transfer{
+		OrganizationID: call.OrganizationID(), From: call.Principal.UserID, To: in.UserID, Role: role,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &transferBody{newMemberBody(*owner), newMemberBody(*former)}, nil
+}
