@@ -4,9 +4,10 @@
 //
 // # The order of checks
 //
-// The surface reads the body first, so its own answers come before these: 413
-// for a body over the limit, 400 for one that cannot be decompressed. Then, each
-// step only when the ones before it found nothing:
+// The steps are those of httpkit.Checks on this host, under the same names. The surface
+// reads the body first, so its own answers come before these: 413 for a body over the
+// limit, 400 for one that cannot be decompressed. Then, each step only when the ones
+// before it found nothing:
 //
 //  1. Credentials. A key decides alone: a malformed, unknown, expired, revoked or
 //     rotated one is 401 even where a good client id stands beside it. Without a
@@ -19,7 +20,7 @@
 //  3. Limits. A key, or an address for one website, has its requests counted, on
 //     each route apart: 429. Client ids that are no website's are counted by the
 //     address alone.
-//  4. Decoding. Every event is decoded and validated; one bad event refuses the
+//  4. Decode. Every event is decoded and validated; one bad event refuses the
 //     request with a list of all problems: 400, or 413 where only properties are
 //     too large. On routes whose events stand for themselves it keeps no other out,
 //     and only a body that is no array is 400.
@@ -35,7 +36,7 @@
 //  6. Quota. An organization whose month is used up is 402 QUOTA_EXCEEDED, and one
 //     that an external service decides about and has not is 503
 //     BILLING_UNAVAILABLE.
-//  7. Screening, of client ids only: what bots send, unless the website keeps it,
+//  7. Screen, of client ids only: what bots send, unless the website keeps it,
 //     what comes from addresses that the website excludes, and what visitors ask
 //     not to be counted by signals that it honours, is left out in silence. The
 //     agent and the address tell of the visitor; neither goes further.
@@ -44,7 +45,7 @@
 //     hashed with the salt of the UTC day of receipt unless event or website say
 //     otherwise; a salt that is not known and cannot be read is 503
 //     SERVICE_UNAVAILABLE.
-//  9. Publication. All records are sent, and every acknowledgement is waited for:
+//  9. Publish. All records are sent, and every acknowledgement is waited for:
 //     503 DELIVERY_UNAVAILABLE unless all arrive in time.
 //
 // Nothing is published before step 9, so every refusal is of the whole request,

@@ -50,7 +50,7 @@ func configPage(string) (string, error) {
 }
 
 func errorsPage(string) (string, error) {
-	d := newDocument("Errors", "`internal/httpkit/codes.go`")
+	d := newDocument("Errors", "`internal/httpkit/codes.go` and `internal/httpkit/checks.go`")
 	d.paragraph("Each answer other than 2xx carries one of these codes. Tell them apart by `code`;\n" +
 		"messages are for people and may be worded anew. An error that may pass if the same\n" +
 		"request is sent again is marked as retryable; wait for what `Retry-After` says where\n" +
@@ -71,7 +71,38 @@ func errorsPage(string) (string, error) {
 		rows = append(rows, []string{code(string(r.Code)), strconv.Itoa(r.Status), message, retry, strings.TrimSpace(r.Meaning + " " + r.Fix)})
 	}
 	d.table([]string{"Code", "Status", "Message", "Retryable", "Meaning"}, rows)
+	checksTable(d)
 	return d.String(), nil
+}
+
+// checksTable lists the checks of a request in their order.
+func checksTable(d *document) {
+	d.heading("The order of checks")
+	d.paragraph("Of a request with which several things are wrong, the first is told, in this order,\n" +
+		"which is that of `internal/httpkit/checks.go`. A request that is under way when a right ends,\n" +
+		"such as one that is half sent, is judged by what holds once it has arrived; a change, by what\n" +
+		"holds when it is made.")
+	surfaces := []httpkit.Surface{httpkit.Management, httpkit.Queries, httpkit.Intake}
+	var rows [][]string
+	for _, c := range httpkit.Checks {
+		row := []string{c.Name}
+		for _, s := range surfaces {
+			made := ""
+			if c.On&s != 0 {
+				made = "yes"
+			}
+			row = append(row, made)
+		}
+		codes := make([]string, len(c.Codes))
+		for i := range c.Codes {
+			codes[i] = code(string(c.Codes[i]))
+		}
+		rows = append(rows, append(row, c.Asks, strings.Join(codes, ", ")))
+	}
+	d.table([]string{"Check", code("POST /rpc/…"), code("/v1/query…"), "routes that take events", "Passes when", "Refuses with"}, rows)
+	d.paragraph("A route takes only those that it has something for: " + code("GET /v1/query/websites") + " has no body,\n" +
+		"and the access of " + code("POST /v1/query/compile") + " is to what its body names. The pixel answers what is\n" +
+		"refused for good with its image.")
 }
 
 func limitsPage(string) (string, error) {

@@ -38,19 +38,23 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 			return err
 		}
 	}
-	asked, err := readCompile(caller.body)
+	given, err := compileMembers(caller.body)
 	if err != nil {
 		return err
 	}
 	if !named {
-		if may, err = h.project(c, caller, asked.project); err != nil {
+		if may, err = h.project(c, caller, given.project()); err != nil {
 			return err
 		}
 	}
 	if err := checkParameters(c); err != nil {
 		return uncompiled(err)
 	}
-	plans, err := analytics.Compile(asked.requests, false, h.environment(c, may))
+	requests, err := given.requests()
+	if err != nil {
+		return uncompiled(err)
+	}
+	plans, err := analytics.Compile(requests, false, h.environment(c, may))
 	if err != nil {
 		return uncompiled(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
 
@@ -36,44 +37,18 @@ var compileFields = []struct{ name, query string }{
 	{"offset", "offset"},
 }
 
-// compileRequest is a body that was read.
-type compileRequest struct {
-	project  string
-	requests []analytics.Request
-}
-
-// readCompile reads a body as the query that it stands for, so that the rules are
-// those of queries. The error is a Parse or a Compilation fault.
-func readCompile(body []byte) (compileRequest, error) {
-	given, err := compileMembers(body)
-	if err != nil {
-		return compileRequest{}, err
-	}
-	query := given.query()
-	asked := compileRequest{project: given.text("projectId")}
-	limit, offset := given.number("limit", 1, maxCompileLimit), given.number("offset", 0, maxCompileOffset)
-	if err := given.refusal.Err(); err != nil {
-		return compileRequest{}, uncompiled(err)
-	}
-	text, err := json.Marshal(query)
-	if err != nil {
-		return compileRequest{}, err
-	}
-	if asked.requests, _, err = analytics.Decode(text); err != nil {
-		return compileRequest{}, uncompiled(err)
-	}
-	asked.requests[0].Limit, asked.requests[0].Offset = limit, offset
-	return asked, nil
-}
-
 // compileInput are the members of a body that are known, and what is wrong with them.
 type compileInput struct {
 	members map[string]json.RawMessage
 	refusal fault.Refusal
 }
 
-// compileMembers reads the members of a body; null stands for one that is not there.
+// compileMembers reads the members of a body; null stands for one that is not there. The
+// error is a Parse fault, or a Compilation fault for what is no object.
 func compileMembers(body []byte) (*compileInput, error) {
+	if !utf8.Valid(body) {
+		return nil, &fault.Error{Code: fault.Parse, Message: "Request body is not valid UTF-8"}
+	}
 	if err := fastjson.ValidateBytes(body); err != nil {
 		return nil, fault.Wrap(fault.Parse, err)
 	}
@@ -97,6 +72,36 @@ func compileMembers(body []byte) (*compileInput, error) {
 		}
 	})
 	return given, nil
+}
+
+// project is what the body says that the query is about; empty for nothing. What is no
+// text is for requests to refuse.
+func (in *compileInput) project() (ref string) {
+	if json.Unmarshal(in.members["projectId"], &ref) != nil {
+		return ""
+	}
+	return ref
+}
+
+// requests are the members as the query that they stand for, so that the rules are
+// those of queries. The error is a Validation fault with the names of queries' fields.
+func (in *compileInput) requests() ([]analytics.Request, error) {
+	query := in.query()
+	in.text("projectId")
+	limit, offset := in.number("limit", 1, maxCompileLimit), in.number("offset", 0, maxCompileOffset)
+	if err := in.refusal.Err(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(query)
+	if err != nil {
+		return nil, err
+	}
+	requests, _, err := analytics.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	requests[0].Limit, requests[0].Offset = limit, offset
+	return requests, nil
 }
 
 // query is the body of the query, but for what that has no member for.

@@ -81,7 +81,7 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 			}
 		})
 	}
-	for name, body := range map[string]string{"no JSON": "{", "nothing": ""} {
+	for name, body := range map[string]string{"no JSON": "{", "nothing": "", "no UTF-8": "{\"type\":\"\xff\"}"} {
 		if resp, text := call(t, http.MethodPost, "/v1/query/compile?website_id=web_1", "global", body); resp.StatusCode != 400 || !strings.Contains(text, `"PARSE"`) {
 			t.Errorf("%s: %d %s", name, resp.StatusCode, text)
 		}

@@ -2,7 +2,8 @@
 // them, and the shapes of their answers. What can be asked and how it is computed
 // is package analytics'; how errors look is httpkit's.
 //
-// It promises that access is decided before a body is read, and that what an
-// answer says about a website nobody may see is the same whether that website
-// exists or not.
+// It promises that requests are checked in the order of httpkit.Checks, so that access
+// to what the query string names is decided before a body is understood, and that what
+// an answer says about a website nobody may see is the same whether that website exists
+// or not.
 package queryapi

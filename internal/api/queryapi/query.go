@@ -39,11 +39,11 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	if err != nil {
 		return err
 	}
-	if err := covered(plans, caller); err != nil {
-		return err
-	}
 	a := &response{plans: plans, batch: batch, format: formatOf(c.Get(fiber.HeaderAccept)), requestID: httpkit.RequestID(c)}
 	if err := a.check(); err != nil {
+		return err
+	}
+	if err := covered(plans, caller); err != nil {
 		return err
 	}
 	wants := freshnessOf(c)

@@ -19,3 +19,16 @@ func Stub(resources []Resource, reached func(auth.Class, *Call)) {
 		}
 	}
 }
+
+// Watch has the handlers of a table say that they were reached.
+func Watch(resources []Resource, reached func()) {
+	for i := range resources {
+		for j := range resources[i].Operations {
+			run := resources[i].Operations[j].run
+			resources[i].Operations[j].run = func(ctx context.Context, call *Call, body []byte) (any, error) {
+				reached()
+				return run(ctx, call, body)
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package ingestapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/admission"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/httpkit/checktest"
+	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/salt"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// spoilt is a request to POST /track, and what is around the host that it is sent to.
+type spoilt struct {
+	path, key, body string
+	long            bool
+
+	full, limited, used, saltless, cut bool
+
+	asked []string // the checks that asked somebody
+}
+
+// Key implements ingest.Access: the key "reader" may not track.
+func (*spoilt) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+	p := auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: string(secret), Scopes: auth.AllScopes()}
+	switch p.KeyID {
+	case "good":
+	case "reader":
+		p.Scopes = 0
+	default:
+		return auth.Principal{}, fault.New(fault.AuthRequired)
+	}
+	return p, nil
+}
+
+// ClientWebsite, Website and Remembered implement ingest.Access.
+func (*spoilt) ClientWebsite(context.Context, string) (*website.Website, error) {
+	return nil, website.ErrNotFound
+}
+
+func (*spoilt) Website(context.Context, string) (*website.Website, error) {
+	return nil, website.ErrNotFound
+}
+
+func (*spoilt) Remembered(string) *website.Website { return nil }
+
+// Check implements ingest.Quota.
+func (s *spoilt) Check(context.Context, string, time.Time) error {
+	s.asked = append(s.asked, "quota")
+	if s.used {
+		return fault.New(fault.QuotaExceeded)
+	}
+	return nil
+}
+
+// Salt and PruneSalts implement salt.Store.
+func (s *spoilt) Salt(context.Context, time.Time) ([]byte, error) {
+	s.asked = append(s.asked, "records")
+	if s.saltless {
+		return nil, errors.New("the store is away")
+	}
+	return []byte("salt"), nil
+}
+
+func (*spoilt) PruneSalts(context.Context, time.Time) error { return nil }
+
+// Publish implements ingest.Publisher.
+func (s *spoilt) Publish(context.Context, []record.Record) error {
+	s.asked = append(s.asked, "publish")
+	if s.cut {
+		return fault.New(fault.DeliveryUnavailable)
+	}
+	return nil
+}
+
+// TestEachPairOfFailuresOfAnEventIsRefusedInTheOrderOfChecks plays POST /track; the other
+// routes that take events take the same steps.
+func TestEachPairOfFailuresOfAnEventIsRefusedInTheOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	checktest.Play(t, httpkit.Intake, map[string]checktest.Failure[spoilt]{
+		"route":       {Spoil: func(s *spoilt) { s.path = "/nothing" }, Code: fault.NotFound},
+		"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: fault.PayloadTooLarge},
+		"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: fault.AuthRequired},
+		"room":        {Spoil: func(s *spoilt) { s.full = true }, Code: fault.ServiceUnavailable},
+		"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
+		"decode":      {Spoil: func(s *spoilt) { s.body = `{"name":"","anonymousId":"v"}` }, Code: fault.Validation},
+		"access":      {Spoil: func(s *spoilt) { s.key = "reader" }, Code: fault.Forbidden},
+		"quota":       {Spoil: func(s *spoilt) { s.used = true }, Code: fault.QuotaExceeded},
+		"records":     {Spoil: func(s *spoilt) { s.saltless = true }, Code: fault.ServiceUnavailable},
+		"publish":     {Spoil: func(s *spoilt) { s.cut = true }, Code: fault.DeliveryUnavailable},
+	}, func() *spoilt {
+		return &spoilt{path: "/track", key: "good", body: `{"name":"a","anonymousId":"v"}`}
+	}, tryEvent)
+}
+
+// tryEvent sends a request to a host of its own.
+func tryEvent(t *testing.T, s *spoilt) checktest.Answer {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	limits := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log})
+	if s.limited {
+		checktest.UseUp(t, limits, ingest.Track.Family, "good", "reader")
+	}
+	gate := admission.Config{Host: "test", Memory: 64 << 20}
+	var held int64
+	if s.full {
+		held = gate.Memory
+	}
+	intake := ingest.New(ingest.Deps{
+		Access: s, Quota: s, Salts: salt.New(s, log, time.Now), Publisher: s, Metrics: prometheus.NewRegistry(),
+		Limits: limits,
+		Gate:   admission.New(gate, admission.Deps{Metrics: prometheus.NewRegistry(), Outside: func() int64 { return held }}),
+	})
+	app := New(Config{}, Deps{Log: log, Metrics: prometheus.NewRegistry(), Intake: intake})
+	body := s.body
+	if s.long {
+		body += strings.Repeat(" ", event.MaxBodyBytes)
+	}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.path, strings.NewReader(body))
+	req.Header.Set("X-Api-Key", s.key)
+	resp, err := app.Test(req, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checktest.Answer{Status: resp.StatusCode, Body: string(text), Asked: s.asked}
+}
