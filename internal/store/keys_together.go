@@ -38,7 +38,7 @@ func (s *Store) keysMade(ctx context.Context, which keysWhere) (*org.MadeKeys, e
 	return &org.MadeKeys{Keys: keys, Total: int(n)}, err
 }
 
-// revokeKeys revokes keys together, each with its audit entry and its news, and
+// revokeKeys revokes keys together, each with its audit entry and its change event, and
 // returns them as org.MadeKeys says. It works only inside Change.
 func (s *Store) revokeKeys(ctx context.Context, by audit.By, which keysWhere, now time.Time) (*org.MadeKeys, error) {
 	var ids []string
@@ -59,14 +59,14 @@ func (s *Store) revokeKeys(ctx context.Context, by audit.By, which keysWhere, no
 	if err != nil {
 		return nil, err
 	}
-	entries, news := make([]audit.Entry, len(keys)), make([]control.Change, len(keys))
+	entries, events := make([]audit.Entry, len(keys)), make([]control.Change, len(keys))
 	for i, is := range keys {
 		was := is.Unrevoked()
-		entries[i], news[i] = apikey.Entry(apikey.ActionRevoked, was, is, by), apikey.News(was, is)
+		entries[i], events[i] = apikey.Noun.Entry(by, apikey.Ended, was, is), apikey.Noun.Event(was, is)
 	}
 	if err := s.Record(ctx, entries...); err != nil {
 		return nil, err
 	}
 	made.Keys = keys[:min(len(keys), org.MaxNamedKeys)]
-	return made, s.Announce(ctx, news...)
+	return made, s.Announce(ctx, events...)
 }

@@ -42,6 +42,7 @@ type desk struct {
 	app        *fiber.App
 	db         *store.Store
 	access     *auth.Authenticator
+	gate       *rpc.Gate // of a house
 	own, other *org.Organization
 }
 
@@ -61,17 +62,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	d.access = auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: db, Websites: db})
 	t.Cleanup(d.access.Close)
-	websites := website.NewService(db, nil)
-	table := management.Resources(management.Deps{
-		Organizations: management.Organizations{
-			Service: org.NewService("", org.Deps{Store: db, Invitations: db, Ownership: db}), Quotas: quota.NewService(quota.Config{}, db, d, nil),
-		},
-		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
-		Profiles: management.Profiles{Service: erasure.NewService(db, nil), Websites: websites},
-		APIKeys: management.APIKeys{
-			Service: apikey.NewService(apikey.Config{Prefix: deskPrefix, Scopes: auth.AllScopes().Strings()}, db, nil), Websites: websites,
-		},
-	})
+	table := management.Resources(d.deps())
 	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +70,23 @@ func newDesk(t *testing.T) *desk {
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Repeats: idempotency.New(db, nil), Log: slog.New(slog.DiscardHandler)})
 	return d
+}
+
+// deps are the services of the desk's operations.
+func (d *desk) deps() management.Deps {
+	websites := website.NewService(d.db, nil)
+	return management.Deps{
+		Organizations: management.Organizations{
+			Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db}), Quotas: quota.NewService(quota.Config{}, d.db, d, nil),
+		},
+		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
+		Profiles: management.Profiles{Service: erasure.NewService(d.db, nil), Websites: websites},
+		APIKeys: management.APIKeys{
+			Service:  apikey.NewService(apikey.Config{Prefix: deskPrefix, Scopes: auth.AllScopes().Strings()}, d.db, nil),
+			Websites: websites,
+		},
+		Audit: management.Audit{Entries: d.db},
+	}
 }
 
 func (d *desk) organization(name string) *org.Organization {

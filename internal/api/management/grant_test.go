@@ -76,6 +76,13 @@ func (d *desk) begin(addr, who, operation, body string) *halfSent {
 // finish sends the last byte and returns the status.
 func (h *halfSent) finish(t *testing.T) int {
 	t.Helper()
+	status, _ := h.answer(t)
+	return status
+}
+
+// answer sends the last byte and returns the answer.
+func (h *halfSent) answer(t *testing.T) (status int, text string) {
+	t.Helper()
 	if _, err := h.conn.Write([]byte{h.last}); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +91,11 @@ func (h *halfSent) finish(t *testing.T) int {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	return resp.StatusCode
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
 }
 
 // revoke revokes a key in the store alone: no cache is told.

@@ -6,6 +6,7 @@ import (
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 func (o *Organizations) ownership() []rpc.Operation {
@@ -57,7 +58,7 @@ type organizationDefaultsIn struct {
 
 func (o *Organizations) create(ctx context.Context, call *rpc.Call, in *organizationCreate) (*organizationBody, error) {
 	made, err := o.Service.Create(ctx, call.By, call.Principal.UserID, in.Name, org.Settings{
-		Slug: orNull(in.Slug), Timezone: orNull(in.Defaults.Timezone),
+		Slug: wire.OrNull(in.Slug), Timezone: wire.OrNull(in.Defaults.Timezone),
 	})
 	if err != nil {
 		return nil, err

@@ -18,11 +18,11 @@ import (
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/session"
-	"github.com/millrace/millrace/internal/website"
 )
 
-// newHouse is a desk on which people sign in themselves: its sessions are real
-// ones, and so a caller is the token of one. Anybody may sign up.
+// newHouse is a desk with all operations but exports, on which people sign in
+// themselves: its sessions are real ones, and so a caller is the token of one. Anybody
+// may sign up.
 func newHouse(t *testing.T, site httpkit.Site) *desk {
 	t.Helper()
 	d := newDesk(t)
@@ -33,17 +33,18 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true})
-	table := management.Resources(management.Deps{
-		Sessions: management.Sessions{Service: sessions}, Passwords: management.Passwords{Service: sessions},
-		Organizations: management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)},
-		Websites:      management.Websites{Service: website.NewService(d.db, nil), Organizations: organizations},
-	})
+	deps := d.deps()
+	deps.Sessions, deps.Passwords = management.Sessions{Service: sessions}, management.Passwords{Service: sessions}
+	deps.Organizations = management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)}
+	deps.Websites.Organizations = organizations
+	table := management.Resources(deps)
 	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: sessions, Site: &site}, Log: slog.New(slog.DiscardHandler)})
+	d.gate = &rpc.Gate{Keys: d.access, Sessions: sessions, Site: &site}
+	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: d.gate, Log: slog.New(slog.DiscardHandler)})
 	return d
 }
 

@@ -21,7 +21,7 @@ func (f *Fixture) keyBy(organizationID, userID string) *apikey.Key {
 		OrganizationID: organizationID, Name: "ci", Scopes: []string{"read:data"}, CreatedBy: userID,
 	}, f.Clock.Now())
 	if err == nil {
-		err = f.Store().CreateKey(f.tb.Context(), k, somebody)
+		err = f.Store().CreateKey(f.tb.Context(), somebody, k)
 	}
 	if err != nil {
 		f.tb.Fatal(err)
@@ -55,9 +55,9 @@ var departureTests = map[string]func(*testing.T, *Fixture){
 		revoked, deleted := f.keyBy(o.ID, "usr_b"), f.keyBy(o.ID, "usr_b")
 		f.keyBy(o.ID, "usr_a")
 		f.keyBy(f.Organization().ID, "usr_b")
-		_, err := f.keys().Revoke(t.Context(), target(revoked), somebody)
+		_, err := f.keys().Revoke(t.Context(), somebody, target(revoked))
 		if err == nil {
-			_, err = f.keys().Delete(t.Context(), target(deleted), somebody)
+			_, err = f.keys().Delete(t.Context(), somebody, target(deleted))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ var departureTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff(is, made.Keys[i], samePrefix); diff != "" {
 				t.Errorf("returned what is not kept (-want +got):\n%s", diff)
 			}
-			news := apikey.News(was, is)
+			news := apikey.Noun.Event(was, is)
 			news.At = time.Time{}
 			want = append(want, news)
 		}
