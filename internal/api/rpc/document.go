@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,6 +59,9 @@ func Describe(info Info, resources []Resource, routes ...Route) (doc *Document, 
 		}
 		doc.api.Tags = append(doc.api.Tags, &huma.Tag{Name: resources[i].Name, Description: resources[i].Summary})
 	}
+	for _, s := range doc.api.Components.Schemas.Map() {
+		allowNull(s)
+	}
 	if doc.Text, err = json.Marshal(doc.api); err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
 	}
@@ -65,6 +69,21 @@ func Describe(info Info, resources []Resource, routes ...Route) (doc *Document, 
 		return nil, err
 	}
 	return doc, nil
+}
+
+// allowNull lets null be a choice wherever null may be: of a field with both tags, huma
+// says that its type may be null and that its value is one of the choices.
+func allowNull(s *huma.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Nullable && len(s.Enum) > 0 && !slices.Contains(s.Enum, nil) {
+		s.Enum = append(s.Enum, nil)
+	}
+	allowNull(s.Items)
+	for _, p := range s.Properties {
+		allowNull(p)
+	}
 }
 
 // Info returns what the document was made with.
