@@ -39,13 +39,13 @@ func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	vars := s.Vars()
 	maps.Copy(vars, faultyHosts(t))
 	maps.Copy(vars, faultyQueries(t))
-	docs, ingestion := map[string]*apitest.OpenAPI{}, document(t, vars["INGEST"])
+	docs, ingestion := map[string]*apitest.OpenAPI{}, Document(t, vars["INGEST"])
 	for name, url := range vars {
 		if strings.HasPrefix(name, "INGEST") {
 			docs[strings.TrimPrefix(url, "http://")] = ingestion
 		}
 	}
-	doc := document(t, vars["QUERY"])
+	doc := Document(t, vars["QUERY"])
 	for i := range cases {
 		t.Run(cases[i].Name, func(t *testing.T) {
 			t.Parallel()
@@ -83,8 +83,8 @@ type biller struct{ err error }
 // Allowed implements quota.Biller.
 func (b biller) Allowed(context.Context, string) (bool, error) { return false, b.err }
 
-// document returns what a host says about itself.
-func document(t *testing.T, host string) *apitest.OpenAPI {
+// Document returns what a host says about itself.
+func Document(t *testing.T, host string) *apitest.OpenAPI {
 	t.Helper()
 	text, _, err := get(t.Context(), host+"/openapi.json")
 	if err != nil {
