@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
 
@@ -46,15 +45,9 @@ type compileInput struct {
 // compileMembers reads the members of a body; null stands for one that is not there. The
 // error is a Parse fault, or a Compilation fault for what is no object.
 func compileMembers(body []byte) (*compileInput, error) {
-	if !utf8.Valid(body) {
-		return nil, &fault.Error{Code: fault.Parse, Message: "Request body is not valid UTF-8"}
-	}
-	if err := fastjson.ValidateBytes(body); err != nil {
-		return nil, fault.Wrap(fault.Parse, err)
-	}
-	v, err := fastjson.ParseBytes(body)
+	v, err := analytics.Parse(body)
 	if err != nil {
-		return nil, fault.Wrap(fault.Parse, err)
+		return nil, err
 	}
 	o, err := v.Object()
 	if err != nil {
