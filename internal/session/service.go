@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/attempt"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
@@ -81,7 +82,7 @@ type Config struct {
 type Deps struct {
 	Sessions  Sessions
 	Accounts  Accounts
-	Attempts  Attempts
+	Attempts  attempt.Store
 	Passwords Passwords
 	// Mail is nil where no mail can be sent.
 	Mail    Mailer
@@ -142,7 +143,7 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) 
 	if normal, err := org.NormalizeEmail(email); err == nil {
 		email = normal // what is no address is nobody's
 	}
-	charges := []Charge{
+	charges := []attempt.Charge{
 		ofAddress(Allowances.AddressSignIns, "sign-in", c.Addr),
 		ofAccount(Allowances.AccountSignIns, "sign-in", email),
 	}
@@ -268,7 +269,7 @@ func (s *Service) EndOthers(ctx context.Context, by audit.By, userID, except str
 }
 
 // refund takes charges back. That it fails is no reason to refuse anybody.
-func (s *Service) refund(ctx context.Context, charges ...Charge) {
+func (s *Service) refund(ctx context.Context, charges ...attempt.Charge) {
 	if err := s.deps.Attempts.Refund(ctx, charges...); err != nil {
 		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "taking an attempt back", slog.Any("error", err))
 	}

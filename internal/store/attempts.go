@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/millrace/millrace/internal/session"
+	"github.com/millrace/millrace/internal/attempt"
 )
 
 // attemptRow is a bucket that leaks: an attempt pays for one interval, from now
@@ -28,7 +28,7 @@ var errUsedUp = errors.New("used up")
 // the refusal of the first that is used up. Pass the charges of many people
 // before those of few, in one order everywhere, so that two calls do not wait for
 // each other.
-func (s *Store) Charge(ctx context.Context, now time.Time, charges ...session.Charge) (refusal *session.Refusal, err error) {
+func (s *Store) Charge(ctx context.Context, now time.Time, charges ...attempt.Charge) (refusal *attempt.Refusal, err error) {
 	err = s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		for _, c := range charges {
 			wait, err := tx.charge(ctx, now, c)
@@ -36,7 +36,7 @@ func (s *Store) Charge(ctx context.Context, now time.Time, charges ...session.Ch
 				return err
 			}
 			if wait > 0 {
-				refusal = &session.Refusal{Limit: c.Burst, Wait: wait}
+				refusal = &attempt.Refusal{Charge: c, Wait: wait}
 				return errUsedUp
 			}
 		}
@@ -49,7 +49,7 @@ func (s *Store) Charge(ctx context.Context, now time.Time, charges ...session.Ch
 }
 
 // charge counts one attempt, or returns how long to wait for it.
-func (s *Store) charge(ctx context.Context, now time.Time, c session.Charge) (wait time.Duration, err error) {
+func (s *Store) charge(ctx context.Context, now time.Time, c attempt.Charge) (wait time.Duration, err error) {
 	ms, interval := now.UnixMilli(), c.Interval.Milliseconds()
 	last := ms + int64(c.Burst-1)*interval // the latest that may be paid for before this attempt
 	row := attemptRow{Key: c.Key[:], PaidUntil: instant{time.UnixMilli(ms + interval)}}
@@ -72,7 +72,7 @@ func (s *Store) charge(ctx context.Context, now time.Time, c session.Charge) (wa
 }
 
 // Refund takes charges back.
-func (s *Store) Refund(ctx context.Context, charges ...session.Charge) error {
+func (s *Store) Refund(ctx context.Context, charges ...attempt.Charge) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		for _, c := range charges {
 			if _, err := tx.write.NewUpdate().Model((*attemptRow)(nil)).

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/attempt"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/store"
@@ -42,8 +43,8 @@ func (f *Fixture) reset(userID, text string) {
 }
 
 // charge names an allowance of three, one more a minute.
-func charge(name string) session.Charge {
-	return session.Charge{Key: token.HashOf(name), Allowance: session.Allowance{Burst: 3, Interval: time.Minute}}
+func charge(name string) attempt.Charge {
+	return attempt.Of(attempt.Allowance{Burst: 3, Interval: time.Minute}, "try", name)
 }
 
 var sessionTests = map[string]func(*testing.T, *Fixture){
@@ -209,11 +210,11 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 	"attempts are counted exactly": func(t *testing.T, f *Fixture) {
 		s := f.Store()
 		now := Start.Truncate(time.Millisecond)
-		try := func(at time.Time, want time.Duration, charges ...session.Charge) {
+		try := func(at time.Time, want time.Duration, charges ...attempt.Charge) {
 			t.Helper()
-			var wait *session.Refusal
+			var wait *attempt.Refusal
 			if want > 0 {
-				wait = &session.Refusal{Limit: 3, Wait: want}
+				wait = &attempt.Refusal{Charge: charges[len(charges)-1], Wait: want}
 			}
 			refusal, err := s.Charge(t.Context(), at, charges...)
 			if diff := cmp.Diff(wait, refusal); diff != "" || err != nil {
