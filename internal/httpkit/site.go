@@ -12,12 +12,14 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 )
 
-// Names of the session's cookie. The prefix makes browsers refuse a cookie that
-// another host or a plain connection set; it needs https, so a host that is
-// reached by plain http, on loopback, does without.
+// Names of the cookies: that of the session, and that by which an account knows the
+// browser again. The prefix makes browsers refuse a cookie that another host or a plain
+// connection set; it needs https, so a host that is reached by plain http, on loopback,
+// does without.
 const (
-	plainCookie  = "millrace_session"
-	secureCookie = "__Host-" + plainCookie
+	sessionCookie = "millrace_session"
+	deviceCookie  = "millrace_device"
+	securePrefix  = "__Host-"
 )
 
 // Site is how browsers reach the query host. The zero value is a host without a
@@ -34,31 +36,47 @@ type Site struct {
 func (s *Site) Secure() bool { return strings.HasPrefix(s.PublicURL, "https://") }
 
 // CookieName is the name of the session's cookie.
-func (s *Site) CookieName() string {
+func (s *Site) CookieName() string { return s.cookieName(sessionCookie) }
+
+func (s *Site) cookieName(plain string) string {
 	if s.Secure() {
-		return secureCookie
+		return securePrefix + plain
 	}
-	return plainCookie
+	return plain
 }
 
 // SessionToken returns the token in the session's cookie; empty without one. It
 // is never logged.
-func (s *Site) SessionToken(c *fiber.Ctx) string {
-	return string(c.Context().Request.Header.Cookie(s.CookieName()))
+func (s *Site) SessionToken(c *fiber.Ctx) string { return s.token(c, sessionCookie) }
+
+// DeviceToken returns the token in the device's cookie likewise.
+func (s *Site) DeviceToken(c *fiber.Ctx) string { return s.token(c, deviceCookie) }
+
+func (s *Site) token(c *fiber.Ctx, plain string) string {
+	return string(c.Context().Request.Header.Cookie(s.cookieName(plain)))
 }
 
 // SetSession has the answer set the session's cookie for a time, or remove it
 // when token is empty.
 func (s *Site) SetSession(c *fiber.Ctx, token string, lifetime time.Duration) {
+	s.setCookie(c, sessionCookie, token, lifetime)
+}
+
+// SetDevice has the answer set the device's cookie likewise.
+func (s *Site) SetDevice(c *fiber.Ctx, token string, lifetime time.Duration) {
+	s.setCookie(c, deviceCookie, token, lifetime)
+}
+
+func (s *Site) setCookie(c *fiber.Ctx, plain, token string, lifetime time.Duration) {
 	maxAge := int(lifetime / time.Second)
 	if token == "" {
 		maxAge = -1
 	}
 	cookie := http.Cookie{ //nolint:gosec // Secure wherever the host is reached by https
-		Name: s.CookieName(), Value: token, Path: "/", MaxAge: maxAge,
+		Name: s.cookieName(plain), Value: token, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, Secure: s.Secure(), SameSite: http.SameSiteLaxMode,
 	}
-	c.Append(fiber.HeaderSetCookie, cookie.String())
+	c.Context().Response.Header.Add(fiber.HeaderSetCookie, cookie.String()) // c.Append makes one header of two
 }
 
 // CheckOrigin refuses a request that another site's page may have made a browser

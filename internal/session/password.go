@@ -15,19 +15,11 @@ import (
 )
 
 // ChangePassword sets the password of a signed-in user who knows the present one.
-// All sessions of the user end, and a new one begins for the client. A wrong
-// password is a Validation fault and counts as a failed sign-in does.
+// All sessions of the user end, their devices are forgotten, and a new session begins
+// for the client. A wrong password is a Validation fault and counts as a failed sign-in
+// of a client that the account knows: nobody else's guesses keep the user from this.
 func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, current, password string) (*Opened, error) {
-	charge := ofAccount(Allowances.AccountSignIns, "sign-in", u.Email)
-	if err := s.attempt(ctx, charge); err != nil {
-		return nil, err
-	}
-	ok, err := s.deps.Passwords.Verify(ctx, u.PasswordHash, current)
-	if err == nil && !ok {
-		return nil, fault.Invalid("currentPassword", "wrong", "currentPassword is not the account's password")
-	}
-	s.refund(ctx, charge)
-	if err != nil {
+	if err := s.confirm(ctx, c, u, "currentPassword", current); err != nil {
 		return nil, err
 	}
 	hash, err := s.deps.Passwords.Hash(ctx, password)
@@ -39,7 +31,24 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, cur
 		return nil, err
 	}
 	s.tellChanged(ctx, u)
-	return &Opened{Session: next, Token: text, User: u}, nil
+	return &Opened{Session: next, Token: text, Device: s.remember(ctx, c, u), User: u}, nil
+}
+
+// confirm returns nil where a signed-in user has sent the account's password in a field.
+func (s *Service) confirm(ctx context.Context, c Caller, u *org.User, field, password string) error {
+	charges, err := s.guess(ctx, c, u.Email)
+	if err != nil {
+		return err
+	}
+	if err := s.attempt(ctx, charges...); err != nil {
+		return err
+	}
+	ok, err := s.deps.Passwords.Verify(ctx, u.PasswordHash, password)
+	if err == nil && !ok {
+		return fault.Invalid(field, "wrong", field+" is not the account's password")
+	}
+	s.refund(ctx, charges...)
+	return err
 }
 
 // about returns a Validation fault as one about the field of another name.
@@ -77,7 +86,7 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 		return &fault.Error{Code: fault.Forbidden, Message: "No mail is sent from here; ask the operator for a new password"}
 	}
 	if err := s.attempt(ctx,
-		ofAddress(Allowances.AddressResets, "reset", c.Addr), ofAccount(Allowances.AccountResets, "reset", email),
+		ofAddress(Allowances.AddressResets, "reset", c), ofAccount(Allowances.AccountResets, "reset", email),
 	); err != nil {
 		return err
 	}
@@ -91,22 +100,24 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 }
 
 // ResetPassword sets a new password for whoever has the token of a permission,
-// and ends all sessions of the user. Any other token is a Validation fault.
-func (s *Service) ResetPassword(ctx context.Context, c Caller, text, password string) error {
-	charge := ofAddress(Allowances.AddressSignIns, "sign-in", c.Addr)
+// ends all sessions of the user and forgets their devices. It returns the token by which
+// the account knows the client from now on, so that nobody's guesses keep out who reads
+// the account's mail. Any other token is a Validation fault.
+func (s *Service) ResetPassword(ctx context.Context, c Caller, text, password string) (device string, err error) {
+	charge := ofAddress(Allowances.AddressResetTokens, "reset token", c)
 	if err := s.attempt(ctx, charge); err != nil {
-		return err
+		return "", err
 	}
 	u, err := s.resetPassword(ctx, c, text, password)
 	if errors.Is(err, ErrResetNotFound) {
-		return fault.Invalid("token", "invalid_value", "token is unknown, past or used already; ask for a new one")
+		return "", fault.Invalid("token", "invalid_value", "token is unknown, past or used already; ask for a new one")
 	}
 	s.refund(ctx, charge)
 	if err != nil {
-		return err
+		return "", err
 	}
 	s.tellChanged(ctx, u)
-	return nil
+	return s.remember(ctx, c, u), nil
 }
 
 func (s *Service) resetPassword(ctx context.Context, c Caller, text, password string) (*org.User, error) {

@@ -31,7 +31,7 @@ type Sessions interface {
 	// EndSessions ends all sessions of a user but one and returns how many.
 	EndSessions(ctx context.Context, by audit.By, userID, except string, now time.Time) (int, error)
 	// Prune removes what is past: sessions not used since idle, permissions,
-	// invitations and attempts.
+	// invitations, devices and attempts.
 	Prune(ctx context.Context, now, idle time.Time) error
 }
 
@@ -81,6 +81,7 @@ type Config struct {
 // Deps are what a service works with.
 type Deps struct {
 	Sessions  Sessions
+	Devices   Devices
 	Accounts  Accounts
 	Attempts  attempt.Store
 	Passwords Passwords
@@ -117,6 +118,9 @@ type Caller struct {
 	By audit.By
 	// Token opens the session that the client has now; empty for none.
 	Token string
+	// Device is the token by which the client says that it was signed in from before;
+	// empty for none.
+	Device string
 }
 
 // by is the caller as a user.
@@ -130,6 +134,7 @@ func (c Caller) by(u *org.User) audit.By {
 type Opened struct {
 	Session *Session
 	Token   string // opens it; known to nobody else
+	Device  string // the token that the client is known by from now on; empty keeps the one it has
 	User    *org.User
 }
 
@@ -138,14 +143,15 @@ var errWrong = &fault.Error{Code: fault.AuthRequired, Message: "Wrong e-mail add
 // SignIn begins a session for whoever knows an account's password; the session
 // that the client had ends. Anything else is one and the same AuthRequired fault,
 // after the same work. Who tries too often is told so by a RateLimited fault,
-// whether there is an account or not.
+// whether there is an account or not; a client that the account knows waits for no
+// attempts but its own.
 func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) (*Opened, error) {
 	if normal, err := org.NormalizeEmail(email); err == nil {
 		email = normal // what is no address is nobody's
 	}
-	charges := []attempt.Charge{
-		ofAddress(Allowances.AddressSignIns, "sign-in", c.Addr),
-		ofAccount(Allowances.AccountSignIns, "sign-in", email),
+	charges, err := s.guess(ctx, c, email)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.attempt(ctx, charges...); err != nil {
 		return nil, err
@@ -196,7 +202,7 @@ func (s *Service) open(ctx context.Context, c Caller, u *org.User) (*Opened, err
 	if err := s.SignOut(ctx, c); err != nil {
 		return nil, err
 	}
-	return &Opened{Session: next, Token: text, User: u}, nil
+	return &Opened{Session: next, Token: text, Device: s.remember(ctx, c, u), User: u}, nil
 }
 
 // SignOut ends the session that the client has. A client without one is signed
@@ -294,7 +300,7 @@ func (s *Service) SignUp(ctx context.Context, c Caller, in NewAccount) (*Opened,
 	if err := s.maySignUp(in); err != nil {
 		return nil, err
 	}
-	if err := s.attempt(ctx, ofAddress(Allowances.AddressSignUps, "sign-up", c.Addr)); err != nil {
+	if err := s.attempt(ctx, ofAddress(Allowances.AddressSignUps, "sign-up", c)); err != nil {
 		return nil, err
 	}
 	hash, err := s.deps.Passwords.Hash(ctx, in.Password)

@@ -82,7 +82,7 @@ func newWorld(t *testing.T, change func(*session.Config, *session.Deps)) *world 
 	}
 	cfg := session.Config{Lifetimes: lifetimes, SignUp: session.SignUpInvite, PublicURL: "https://api.example.com"}
 	deps := session.Deps{
-		Sessions: w.db, Accounts: w.db, Attempts: w.db, Passwords: hashing, Mail: w,
+		Sessions: w.db, Devices: w.db, Accounts: w.db, Attempts: w.db, Passwords: hashing, Mail: w,
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: w.clock,
 	}
 	if change != nil {
@@ -147,7 +147,12 @@ func from(addr string) session.Caller {
 
 func (w *world) signIn() *session.Opened {
 	w.t.Helper()
-	o, err := w.SignIn(w.t.Context(), from("192.0.2.1"), email, password)
+	return w.must(w.SignIn(w.t.Context(), from("192.0.2.1"), email, password))
+}
+
+// must returns a session that has begun.
+func (w *world) must(o *session.Opened, err error) *session.Opened {
+	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -205,65 +210,6 @@ func TestWhoHasNoAccountAndWhoHasAWrongPasswordLearnTheSame(t *testing.T) {
 		if n := verified.Load() - before; n != 1 {
 			t.Errorf("%s: %d passwords were verified, want 1", name, n)
 		}
-	}
-}
-
-func TestFailuresOfAnAccountAreBoundedWhetherThereIsOneOrNot(t *testing.T) {
-	t.Parallel()
-	for _, who := range []string{email, "bob@example.com"} {
-		t.Run(who, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, nil)
-			try := func(i int, password string) error {
-				_, err := w.SignIn(t.Context(), from(fmt.Sprintf("192.0.2.%d", i)), who, password)
-				return err
-			}
-			burst := session.Allowances.AccountSignIns.Burst
-			for i := range burst {
-				if err := try(i, "wrong"); !fault.Is(err, fault.AuthRequired) {
-					t.Fatalf("failure %d: %v", i+1, err)
-				}
-			}
-			err := try(100, password) // not even with the right one
-			if f := fault.Of(err); f.Code != fault.RateLimited || f.RetryAfter != session.Allowances.AccountSignIns.Interval {
-				t.Errorf("failure %d: %+v", burst+1, f)
-			}
-			w.pass(session.Allowances.AccountSignIns.Interval)
-			if err := try(101, password); (err == nil) != (who == email) || fault.Is(err, fault.RateLimited) {
-				t.Errorf("after the pause: %v", err)
-			}
-		})
-	}
-}
-
-func TestFailuresOfAClientAreBoundedAndOfIPv6ANetworkIsOne(t *testing.T) {
-	t.Parallel()
-	for name, address := range map[string]func(int) string{
-		"IPv4": func(int) string { return "192.0.2.7" },
-		"IPv6": func(i int) string { return fmt.Sprintf("2001:db8:0:1::%x", i+1) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, nil)
-			burst := session.Allowances.AddressSignIns.Burst
-			for i := range burst + 1 {
-				_, err := w.SignIn(t.Context(), from(address(i)), fmt.Sprintf("u%d@example.com", i), "wrong")
-				if want := i == burst; fault.Is(err, fault.RateLimited) != want {
-					t.Fatalf("failure %d: %v", i+1, err)
-				}
-			}
-			if _, err := w.SignIn(t.Context(), from("2001:db8:0:2::1"), email, password); err != nil {
-				t.Errorf("from elsewhere: %v", err)
-			}
-		})
-	}
-}
-
-func TestSignInsThatSucceedAreNotCounted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	for range session.Allowances.AccountSignIns.Burst + 2 {
-		w.signIn()
 	}
 }
 
@@ -360,21 +306,6 @@ func TestANewPasswordEndsEverySessionAndBeginsOne(t *testing.T) {
 	}
 }
 
-func TestGuessingTheCurrentPasswordIsGuessingAtSigningIn(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	burst := session.Allowances.AccountSignIns.Burst
-	for i := range burst + 1 {
-		_, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, "wrong", "new password")
-		if want := i == burst; fault.Is(err, fault.RateLimited) != want {
-			t.Fatalf("guess %d: %v", i+1, err)
-		}
-	}
-	if _, err := w.SignIn(t.Context(), from("192.0.2.9"), email, password); !fault.Is(err, fault.RateLimited) {
-		t.Errorf("signing in: %v", err)
-	}
-}
-
 var tokenLine = regexp.MustCompile(`(?m)^    ([A-Za-z0-9_-]{43})$`)
 
 func TestAForgottenPasswordIsReplacedWithAMailedToken(t *testing.T) {
@@ -393,7 +324,8 @@ func TestAForgottenPasswordIsReplacedWithAMailedToken(t *testing.T) {
 		t.Fatalf("the mail is %s", w.mail(1))
 	}
 	reset := func(text, password string) error {
-		return w.ResetPassword(t.Context(), from("192.0.2.1"), text, password)
+		_, err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, password)
+		return err
 	}
 	if err := reset(found[1], "short"); fault.Of(err).Details[0].Field != "newPassword" || !w.opens(old.Token) {
 		t.Errorf("with a short password: %v", err)
@@ -425,7 +357,7 @@ func TestAMailedTokenIsPastAfterAnHour(t *testing.T) {
 	}
 	text := tokenLine.FindStringSubmatch(w.mail(1))[1]
 	w.pass(session.ResetLife)
-	if err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, "new password"); !fault.Is(err, fault.Validation) {
+	if _, err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, "new password"); !fault.Is(err, fault.Validation) {
 		t.Errorf("ResetPassword() = %v", err)
 	}
 }

@@ -164,8 +164,8 @@ func (s *Store) ResetUser(ctx context.Context, hash token.Hash, now time.Time) (
 }
 
 // ResetPassword sets the password of the user whom a token permits it, and ends
-// the user's sessions and all permissions, this one among them: of two who use it
-// at once, one is told session.ErrResetNotFound.
+// the user's sessions, devices and all permissions, this one among them: of two who use
+// it at once, one is told session.ErrResetNotFound.
 func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.ResetUser(ctx, hash, now)
@@ -184,8 +184,8 @@ func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash,
 }
 
 // SetPassword sets a user's password, where the one before has the hash was or
-// was is empty; it ends the user's sessions and permissions to set a new one, and
-// begins next, unless that is nil. It returns org.ErrUserNotFound, and
+// was is empty; it ends the user's sessions and permissions to set a new one, forgets
+// their devices, and begins next, unless that is nil. It returns org.ErrUserNotFound, and
 // session.ErrPasswordChanged when the hash is not was any more.
 func (s *Store) SetPassword(ctx context.Context, by audit.By, userID, was, passwordHash string, now time.Time, next *session.Session) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
@@ -216,6 +216,9 @@ func (s *Store) setPassword(ctx context.Context, by audit.By, u *org.User, actio
 	}
 	if _, err := s.write.NewDelete().Model((*sessionRow)(nil)).Where("user_id = ?", u.ID).Exec(ctx); err != nil {
 		return fmt.Errorf("ending the sessions of user %s: %w", u.ID, err)
+	}
+	if _, err := s.write.NewDelete().Model((*deviceRow)(nil)).Where("user_id = ?", u.ID).Exec(ctx); err != nil {
+		return fmt.Errorf("forgetting the devices of user %s: %w", u.ID, err)
 	}
 	return s.Record(ctx, audit.New(by, "", "user", action, now).Of(u.ID, u.Email))
 }

@@ -20,7 +20,8 @@ func (p *Passwords) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "change", Summary: "Change one's password", Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.passwordChanged",
-				Detail: "All of the person's sessions end; the answer sets the cookie of a new one. A wrong currentPassword counts as a failed sign-in.",
+				Detail: "All of the person's sessions end; the answer sets the cookie of a new one. A wrong currentPassword counts as a failed sign-in " +
+					"of this client; those of others keep nobody from this.",
 			}, p.change),
 			rpc.Op(rpc.Spec{
 				Name: "forgot", Summary: "Have the permission to set a new password mailed", Class: auth.Public, Limit: ratelimit.SignIn,
@@ -30,7 +31,8 @@ func (p *Passwords) Resource() rpc.Resource {
 			}, p.forgot),
 			rpc.Op(rpc.Spec{
 				Name: "reset", Summary: "Set a new password with a mailed token", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.passwordReset",
-				Detail: "All of the person's sessions end, and other permissions with them. It signs nobody in.",
+				Detail: "All of the person's sessions end, and other permissions with them. It signs nobody in, but the answer sets the cookie " +
+					"by which the account knows the client: whoever else has failed to sign in does not keep it out.",
 			}, p.reset),
 		},
 	}
@@ -68,5 +70,10 @@ type resetInput struct {
 }
 
 func (p *Passwords) reset(ctx context.Context, call *rpc.Call, in *resetInput) (*rpc.Empty, error) {
-	return &rpc.Empty{}, p.Service.ResetPassword(ctx, callerOf(call), in.Token, in.NewPassword)
+	device, err := p.Service.ResetPassword(ctx, callerOf(call), in.Token, in.NewPassword)
+	if err != nil {
+		return nil, err
+	}
+	keepDevice(call, device)
+	return &rpc.Empty{}, nil
 }

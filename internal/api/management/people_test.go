@@ -29,7 +29,7 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 	sessions := session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
 	}, session.Deps{
-		Sessions: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
+		Sessions: d.db, Devices: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true})
@@ -61,12 +61,14 @@ type signedIn struct {
 
 var setCookie = regexp.MustCompile(`^millrace_session=([A-Za-z0-9_-]{43}); Path=/; Max-Age=7200; HttpOnly; SameSite=Lax$`)
 
-// cookie returns the token that an answer sets.
+var setDevice = regexp.MustCompile(`^millrace_device=([A-Za-z0-9_-]{43}); Path=/; Max-Age=15552000; HttpOnly; SameSite=Lax$`)
+
+// cookie returns the session's token that an answer sets, beside one of the device.
 func (d *desk) cookie(r *reply) string {
 	d.t.Helper()
 	m := setCookie.FindStringSubmatch(r.Header.Get("Set-Cookie"))
-	if m == nil {
-		d.t.Fatalf("%d %s sets the cookie %q", r.Status, r.Text, r.Header.Get("Set-Cookie"))
+	if m == nil || !setDevice.MatchString(strings.Join(r.Header["Set-Cookie"][1:], "\n")) {
+		d.t.Fatalf("%d %s sets the cookies %q", r.Status, r.Text, r.Header["Set-Cookie"])
 	}
 	return m[1]
 }
@@ -150,7 +152,7 @@ func TestAnAnswerDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
 	}
 	for _, email := range []string{"ann@example.com", "bob@example.com"} {
 		var r *reply
-		for range session.Allowances.AccountSignIns.Burst {
+		for range session.Allowances.NetworkAccountSignIns.Burst {
 			r = d.call("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email))
 		}
 		if r.Status != http.StatusTooManyRequests || r.Code != string(fault.RateLimited) ||
@@ -158,6 +160,22 @@ func TestAnAnswerDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
 			t.Errorf("%s: %d %s, Retry-After %q", email, r.Status, r.Text, r.Header.Get("Retry-After"))
 		}
 	}
+}
+
+func TestABrowserThatWasSignedInFromIsKnownByItsCookie(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	d.signUp("ann", "")
+	device := strings.TrimPrefix(strings.Split(d.call("", "session/signIn", annSignsIn).Header["Set-Cookie"][1], ";")[0], "millrace_device=")
+	for range session.Allowances.NetworkAccountSignIns.Burst {
+		d.refused("", "session/signIn", `{"email":"ann@example.com","password":"wrong horse"}`, 401, fault.AuthRequired)
+	}
+	d.refused("", "session/signIn", annSignsIn, 429, fault.RateLimited)
+	r := d.call("", "session/signIn", annSignsIn, "Cookie", "millrace_device="+device)
+	if r.Status != http.StatusOK || strings.Contains(r.Text, device) {
+		t.Errorf("with the device's cookie: %d %s", r.Status, r.Text)
+	}
+	d.cookie(r)
 }
 
 func TestAnotherSitesPageSignsNobodyIn(t *testing.T) {

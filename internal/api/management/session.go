@@ -39,8 +39,10 @@ func (s *Sessions) Resource() rpc.Resource {
 			rpc.Op(rpc.Spec{
 				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "session.created",
 				Detail: "The answer sets the session's cookie; a session that the request came with ends. " +
-					"An unknown address and a wrong password get the same answer. Ten failures at once for an address, or thirty " +
-					"for a client, are answered 429 until some time has passed, whether there is an account or not.",
+					"An unknown address and a wrong password get the same answer. After ten failures at once for an account from one " +
+					"network, thirty from a network or a hundred for an account one more is answered 429 until some time has passed, " +
+					"whether there is an account or not. The answer sets a second cookie too, for 180 days: with it, or with a session " +
+					"of the account, only the client's own failures count, ten at once.",
 			}, s.signIn),
 			rpc.Op(rpc.Spec{
 				Name: "signOut", Summary: "End the session of the cookie", Class: auth.Public, Audit: "session.ended",
@@ -102,7 +104,7 @@ func newPlaceBody(p org.Place) placeBody {
 
 // callerOf is the client of a call to the session service.
 func callerOf(call *rpc.Call) session.Caller {
-	return session.Caller{Addr: call.Client, By: call.By, Token: call.SessionToken}
+	return session.Caller{Addr: call.Client, By: call.By, Token: call.SessionToken, Device: call.DeviceToken}
 }
 
 func (s *Sessions) signUp(ctx context.Context, call *rpc.Call, in *signUpInput) (*sessionBody, error) {
@@ -129,6 +131,13 @@ func (s *Sessions) opened(ctx context.Context, call *rpc.Call) func(*session.Ope
 func startSession(call *rpc.Call, o *session.Opened) {
 	// Whole seconds, as a cookie has them: a session is as good as a cookie at least.
 	call.StartSession(o.Token, o.Session.ExpiresAt.Sub(o.Session.CreatedAt).Truncate(time.Second))
+	keepDevice(call, o.Device)
+}
+
+func keepDevice(call *rpc.Call, token string) {
+	if token != "" {
+		call.KeepDevice(token, session.DeviceLife)
+	}
 }
 
 func (s *Sessions) body(ctx context.Context, sessionID string, u *org.User) (*sessionBody, error) {

@@ -28,11 +28,13 @@ type Call struct {
 	RequestID string
 	// SessionToken is the cookie's value as it was sent; empty without one.
 	SessionToken string
+	// DeviceToken is the value of the device's cookie likewise.
+	DeviceToken string
 
-	cookie *cookie // to set with the answer; nil for none
+	session, device *cookie // to set with the answer; nil for none
 }
 
-// cookie is a session's cookie to be set, or removed when the token is empty.
+// cookie is one to be set, or removed when the token is empty.
 type cookie struct {
 	token    string
 	lifetime time.Duration
@@ -44,11 +46,20 @@ func (c *Call) OrganizationID() string { return c.Principal.OrganizationID }
 // StartSession has the answer set the session's cookie, for as long as the
 // session may last at most. A failure sets none.
 func (c *Call) StartSession(token string, lifetime time.Duration) {
-	c.cookie = &cookie{token, lifetime}
+	c.session = &cookie{token, lifetime}
 }
 
 // EndSession has the answer remove the session's cookie.
-func (c *Call) EndSession() { c.cookie = &cookie{} }
+func (c *Call) EndSession() { c.session = &cookie{} }
+
+// KeepDevice has the answer set the device's cookie, for as long as an account knows a
+// device. A failure sets none.
+func (c *Call) KeepDevice(token string, lifetime time.Duration) {
+	c.device = &cookie{token, lifetime}
+}
+
+// ForgetDevice has the answer remove the device's cookie.
+func (c *Call) ForgetDevice() { c.device = &cookie{} }
 
 // InOrganization is embedded by the inputs of all operations that act in an
 // organization.

@@ -195,7 +195,8 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 	}
 	call := &Call{
 		Principal: p, User: caller.User, Places: caller.Places,
-		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c), SessionToken: caller.Token,
+		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c),
+		SessionToken: caller.Token, DeviceToken: e.deps.Gate.Site.DeviceToken(c),
 	}
 	call.By = audit.By{Actor: actorOf(p), UserAgent: c.Get(fiber.HeaderUserAgent), RequestID: call.RequestID}
 	call.By.Grant = auth.Grant(p, e.operation.Class, httpkit.Credential(c), call.Client)
@@ -253,8 +254,11 @@ func (e *endpoint) answer(c *fiber.Ctx, call *Call, out any) error {
 	if err != nil {
 		return err
 	}
-	if call.cookie != nil {
-		e.deps.Gate.Site.SetSession(c, call.cookie.token, call.cookie.lifetime)
+	if call.session != nil {
+		e.deps.Gate.Site.SetSession(c, call.session.token, call.session.lifetime)
+	}
+	if call.device != nil {
+		e.deps.Gate.Site.SetDevice(c, call.device.token, call.device.lifetime)
 	}
 	c.Status(e.operation.Status())
 	c.Set(fiber.HeaderCacheControl, "no-store")

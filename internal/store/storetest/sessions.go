@@ -144,6 +144,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.session(u, "ses_1", Start)
 		f.session(other, "ses_b", Start)
 		f.reset(u.ID, "r1")
+		f.device(u.ID, "", "d1", Start)
+		f.device(other.ID, "", "d2", Start)
 		later := Start.Add(time.Minute)
 		if err := s.SetPassword(t.Context(), somebody, u.ID, u.PasswordHash, "new", later, newSession(u, "ses_2", later)); err != nil {
 			t.Fatal(err)
@@ -159,6 +161,9 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		}
 		if _, err := s.ResetUser(t.Context(), token.HashOf("r1"), Start); !errors.Is(err, session.ErrResetNotFound) {
 			t.Errorf("the permission: %v, want %v", err, session.ErrResetNotFound)
+		}
+		if f.knows("a@example.com", "d1", long) || !f.knows("b@example.com", "d2", long) {
+			t.Error("a device of the user is known still, or one of another user is not")
 		}
 		for _, step := range []struct {
 			user, was string
@@ -271,6 +276,7 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.session(u, "ses_good", Start.Add(-20*time.Minute))
 		f.reset(u.ID, "r1")
 		f.invite(o.ID, "x@example.com", org.RoleViewer, "")
+		f.device(u.ID, "", "d1", Start)
 		if _, err := s.Charge(t.Context(), Start, charge("a")); err != nil {
 			t.Fatal(err)
 		}
@@ -278,15 +284,16 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			now  time.Time
 			want string
 		}{
-			{Start, "1 sessions, 1 password_resets, 1 invitations, 1 attempts"},
-			{Start.Add(time.Hour), "0 sessions, 0 password_resets, 1 invitations, 1 attempts"},
-			{Start.Add(org.InvitationLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts"},
+			{Start, "1 sessions, 1 password_resets, 1 invitations, 1 attempts, 1 devices"},
+			{Start.Add(time.Hour), "0 sessions, 0 password_resets, 1 invitations, 1 attempts, 1 devices"},
+			{Start.Add(org.InvitationLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts, 1 devices"},
+			{Start.Add(session.DeviceLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts, 0 devices"},
 		} {
 			if err := s.Prune(t.Context(), step.now, step.now.Add(-30*time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, table := range []string{"sessions", "password_resets", "invitations", "attempts"} {
+			for _, table := range []string{"sessions", "password_resets", "invitations", "attempts", "devices"} {
 				if got != "" {
 					got += ", "
 				}
