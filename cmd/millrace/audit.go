@@ -39,7 +39,8 @@ func newAudit() *cobra.Command {
 		Use:   "audit",
 		Short: "List who changed what, newest first",
 		Long: `Lists the changes of websites, keys, people and settings, newest first, those of
-every organization and those that belong to none, such as a person's password.
+every organization and those that belong to none. What concerns a person's own
+account, such as sign-ins and passwords, is in each organization that they belong to.
 Entries are never changed or removed, and hold no secret.`,
 		Example: `  millrace audit --organization org_01JD…
   millrace audit --action apikey.rotated --since 24h

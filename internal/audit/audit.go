@@ -63,7 +63,7 @@ type Change struct {
 type Entry struct {
 	ID             string // "aud_" + ULID
 	At             time.Time
-	OrganizationID string // empty for what belongs to no organization, such as a person's password
+	OrganizationID string // empty for what belongs to no organization
 	By             By
 	// Action is the resource and what was done, such as "apikey.rotated".
 	Action       string
@@ -86,6 +86,13 @@ func New(by By, organizationID, resourceType, action string, now time.Time) Entr
 // Of names the record that the entry is about.
 func (e Entry) Of(id, name string) Entry {
 	e.ResourceID, e.ResourceName = id, name
+	return e
+}
+
+// In returns the same entry for another organization: what concerns a person's own account
+// is remembered in each that they belong to.
+func (e Entry) In(organizationID string) Entry {
+	e.ID, e.OrganizationID = id.New("aud"), organizationID
 	return e
 }
 

@@ -5,8 +5,8 @@ import "time"
 // Filter says which entries are wanted; a zero field wants all, but of the organization.
 type Filter struct {
 	// OrganizationID is the organization that the entries are about. Without it the
-	// entries are wanted that belong to none, such as those of a person's password: who
-	// forgets it sees no tenant's.
+	// entries are wanted that belong to none, such as those of a person who belongs to
+	// none: who forgets it sees no tenant's.
 	OrganizationID string
 	// EveryOrganization is for the operator, who sees all entries.
 	EveryOrganization bool

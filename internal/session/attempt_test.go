@@ -1,14 +1,21 @@
 package session_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/millrace/millrace/internal/attempt"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/session"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 func TestFailuresOfAnAccountAreBoundedWhetherThereIsOneOrNot(t *testing.T) {
@@ -226,5 +233,62 @@ func TestAPasswordSetWithAMailedTokenOpensALockedDoor(t *testing.T) {
 	}
 	if _, err := w.SignIn(t.Context(), c, email, "new password"); err != nil {
 		t.Errorf("signing in: %v", err)
+	}
+}
+
+func TestWrongPasswordsAreInTheAuditOfTheOwnersOrganization(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.run()
+	places, err := w.Places(t.Context(), w.ann.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := from("192.0.2.1")
+	c.Token = w.signIn().Token
+	for _, who := range []string{"nobody@example.com", email} {
+		if _, err := w.SignIn(t.Context(), from("203.0.113.7"), who, "wrong"); !fault.Is(err, fault.AuthRequired) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.ChangePassword(t.Context(), c, w.ann, "wrong", "new password"); !fault.Is(err, fault.Validation) {
+		t.Fatal(err)
+	}
+	type event struct {
+		Action, Resource, Name, IP string
+		Actor                      audit.Actor
+	}
+	want := []event{
+		{"user.passwordRefused", w.ann.ID, email, "192.0.2.1", audit.Actor{Type: audit.User, ID: w.ann.ID, Name: email}},
+		{"user.signInFailed", w.ann.ID, email, "203.0.113.7", audit.Actor{Type: audit.System}},
+	}
+	testkit.Eventually(t, 30*time.Second, func() error {
+		entries, err := w.db.AuditEntries(t.Context(), audit.Filter{OrganizationID: places[0].OrganizationID, ResourceType: "user"})
+		var got []event
+		for _, e := range entries {
+			got = append(got, event{e.Action, e.ResourceID, e.ResourceName, e.By.IP, e.By.Actor})
+		}
+		slices.SortFunc(got, func(a, b event) int { return strings.Compare(a.Action, b.Action) })
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			return fmt.Errorf("entries: %w (-want +got):\n%s", err, diff)
+		}
+		return nil
+	})
+}
+
+func TestWrongPasswordsThatCameBeforeAStopAreRemembered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), email, "wrong"); !fault.Is(err, fault.AuthRequired) {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := w.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := w.db.AuditEntries(t.Context(), audit.Filter{EveryOrganization: true, Action: "user.signInFailed"})
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%d entries, %v, want 1", len(entries), err)
 	}
 }

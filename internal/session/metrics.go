@@ -17,6 +17,8 @@ type metrics struct {
 	signIns *prometheus.CounterVec
 	refused prometheus.Counter
 	dropped prometheus.Counter
+	// unrecorded counts what the audit lacks.
+	unrecorded prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) metrics {
@@ -33,6 +35,10 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		dropped: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_session_unsent_resets_total",
 			Help: "Requests for a new password that could not be mailed.",
+		}),
+		unrecorded: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_session_unrecorded_failures_total",
+			Help: "Wrong passwords of accounts that are not in the audit, since the store was away or too many came at once.",
 		}),
 	}
 	for _, result := range []string{resultOK, resultWrong, resultReturned} {

@@ -45,6 +45,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, u *org.User, field, pas
 	}
 	ok, err := s.deps.Passwords.Verify(ctx, u.PasswordHash, password)
 	if err == nil && !ok {
+		s.noteRefused(c.by(u), u.Email, actionPasswordRefused)
 		return fault.Invalid(field, "wrong", field+" is not the account's password")
 	}
 	s.refund(ctx, charges...)
@@ -151,11 +152,11 @@ func (s *Service) tellChanged(ctx context.Context, u *org.User) {
 // Times of Run.
 const (
 	pruneEvery = time.Hour
-	mailTime   = 10 * time.Second // to find an account and hand its mail over
+	workTime   = 10 * time.Second // to find an account, and hand its mail over or remember something
 )
 
-// Run mails permissions to set a new password and removes what is past, until ctx
-// ends. What was asked for by then is still mailed.
+// Run mails permissions to set a new password, remembers wrong ones and removes what is
+// past, until ctx ends. What was asked for by then is still done.
 func (s *Service) Run(ctx context.Context) error {
 	prune := time.NewTicker(pruneEvery)
 	defer prune.Stop()
@@ -164,17 +165,27 @@ func (s *Service) Run(ctx context.Context) error {
 		select {
 		case f := <-s.forgot:
 			s.mailReset(ctx, f)
+		case r := <-s.refusals:
+			s.record(ctx, r)
 		case <-prune.C:
 			s.prune(ctx)
 		case <-ctx.Done():
-			for {
-				select {
-				case f := <-s.forgot:
-					s.mailReset(ctx, f)
-				default:
-					return nil
-				}
-			}
+			s.drain(ctx)
+			return nil
+		}
+	}
+}
+
+// drain does what waits.
+func (s *Service) drain(ctx context.Context) {
+	for {
+		select {
+		case f := <-s.forgot:
+			s.mailReset(ctx, f)
+		case r := <-s.refusals:
+			s.record(ctx, r)
+		default:
+			return
 		}
 	}
 }
@@ -187,7 +198,7 @@ func (s *Service) prune(ctx context.Context) {
 }
 
 func (s *Service) mailReset(ctx context.Context, f forgotten) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mailTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
 	err := s.tryMailReset(ctx, f)
 	if err != nil && !errors.Is(err, org.ErrUserNotFound) {

@@ -30,6 +30,9 @@ type Sessions interface {
 	EndSession(ctx context.Context, by audit.By, userID, id string, now time.Time) error
 	// EndSessions ends all sessions of a user but one and returns how many.
 	EndSessions(ctx context.Context, by audit.By, userID, except string, now time.Time) (int, error)
+	// RecordRefusedPassword remembers a wrong password for the account of an address,
+	// by the name of what was tried; without such an account it does nothing.
+	RecordRefusedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error
 	// Prune removes what is past: sessions not used since idle, permissions,
 	// invitations, devices and attempts.
 	Prune(ctx context.Context, now, idle time.Time) error
@@ -93,12 +96,14 @@ type Deps struct {
 }
 
 // Service signs people in and out. It is safe for concurrent use. Run has to run
-// for permissions to set a new password to be mailed.
+// for permissions to set a new password to be mailed, and for wrong passwords to be
+// remembered.
 type Service struct {
-	cfg     Config
-	deps    Deps
-	metrics metrics
-	forgot  chan forgotten
+	cfg      Config
+	deps     Deps
+	metrics  metrics
+	forgot   chan forgotten
+	refusals chan refused
 }
 
 // New returns a service.
@@ -106,7 +111,10 @@ func New(cfg Config, deps Deps) *Service {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	return &Service{cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), forgot: make(chan forgotten, maxForgotten)}
+	return &Service{
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics),
+		forgot: make(chan forgotten, maxForgotten), refusals: make(chan refused, maxRefused),
+	}
 }
 
 func (s *Service) now() time.Time { return s.deps.Now().UTC() }
@@ -161,6 +169,9 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) 
 	switch {
 	case errors.Is(err, errWrong):
 		s.metrics.signIns.WithLabelValues(resultWrong).Inc()
+		by := c.By
+		by.Actor = audit.Actor{Type: audit.System} // whoever it was
+		s.noteRefused(by, email, actionSignInFailed)
 		return nil, err
 	case err != nil:
 		result = resultReturned

@@ -88,6 +88,26 @@ func (s *Store) Record(ctx context.Context, entries ...audit.Entry) error {
 	return nil
 }
 
+// recordPerson remembers something about a person's own account, such as a session: once
+// in each organization that the person belongs to now, so that its owners see it, and once
+// in none for a person who belongs to none.
+func (s *Store) recordPerson(ctx context.Context, userID string, e audit.Entry) error {
+	var organizations []string
+	if err := s.write.NewSelect().Model((*memberRow)(nil)).Column("organization_id").
+		Where("m.user_id = ?", userID).Order("m.organization_id").Scan(ctx, &organizations); err != nil {
+		return fmt.Errorf("reading where user %s belongs: %w", userID, err)
+	}
+	if len(organizations) == 0 {
+		organizations = []string{""}
+	}
+	for _, id := range organizations {
+		if err := s.Record(ctx, e.In(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func newAuditRow(e *audit.Entry) (auditRow, error) {
 	changes := []byte("{}")
 	if len(e.Changes) > 0 {

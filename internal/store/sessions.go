@@ -171,7 +171,7 @@ func (s *Store) endSessions(ctx context.Context, by audit.By, userID string, now
 }
 
 func (s *Store) recordSession(ctx context.Context, by audit.By, id string, u *org.User, action string, now time.Time) error {
-	return s.Record(ctx, audit.New(by, "", "session", action, now).Of(id, u.Email))
+	return s.recordPerson(ctx, u.ID, audit.New(by, "", "session", action, now).Of(id, u.Email))
 }
 
 // attemptsKept is how long a bucket stays that is empty.

@@ -142,7 +142,7 @@ func (s *Store) CreateReset(ctx context.Context, by audit.By, r *session.Reset) 
 		if _, err := tx.write.NewInsert().Model(&row).Exec(ctx); err != nil {
 			return fmt.Errorf("permitting user %s a new password: %w", r.UserID, err)
 		}
-		return tx.Record(ctx, audit.New(by, "", "user", "passwordResetRequested", r.CreatedAt).Of(u.ID, u.Email))
+		return tx.recordUser(ctx, by, u, "passwordResetRequested", r.CreatedAt)
 	})
 }
 
@@ -220,7 +220,26 @@ func (s *Store) setPassword(ctx context.Context, by audit.By, u *org.User, actio
 	if _, err := s.write.NewDelete().Model((*deviceRow)(nil)).Where("user_id = ?", u.ID).Exec(ctx); err != nil {
 		return fmt.Errorf("forgetting the devices of user %s: %w", u.ID, err)
 	}
-	return s.Record(ctx, audit.New(by, "", "user", action, now).Of(u.ID, u.Email))
+	return s.recordUser(ctx, by, u, action, now)
+}
+
+func (s *Store) recordUser(ctx context.Context, by audit.By, u *org.User, action string, now time.Time) error {
+	return s.recordPerson(ctx, u.ID, audit.New(by, "", "user", action, now).Of(u.ID, u.Email))
+}
+
+// RecordRefusedPassword remembers a wrong password for the account of an address; without
+// such an account it does nothing.
+func (s *Store) RecordRefusedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
+		u, err := tx.UserByEmail(ctx, email)
+		if errors.Is(err, org.ErrUserNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.recordUser(ctx, by, u, action, now)
+	})
 }
 
 // lockUser keeps others from setting a user's password until the transaction

@@ -130,7 +130,8 @@ func (h *house) signOut(c *caller) error {
 func anyRole(org.Role) error { return nil }
 
 func (h *house) remove(c *caller) error {
-	return h.db.RemoveMember(h.t.Context(), audit.BySystem(), h.own.ID, c.user.ID, time.Now(), anyRole)
+	_, err := h.db.RemoveMember(h.t.Context(), audit.BySystem(), org.Departure{OrganizationID: h.own.ID, UserID: c.user.ID}, time.Now(), anyRole)
+	return err
 }
 
 // demote gives a person the role below the least one that the class asks for.

@@ -42,7 +42,8 @@ func (s *Sessions) Resource() rpc.Resource {
 					"An unknown address and a wrong password get the same answer. After ten failures at once for an account from one " +
 					"network, thirty from a network or a hundred for an account one more is answered 429 until some time has passed, " +
 					"whether there is an account or not. The answer sets a second cookie too, for 180 days: with it, or with a session " +
-					"of the account, only the client's own failures count, ten at once.",
+					"of the account, only the client's own failures count, ten at once. A failure is in the audit of the organizations that " +
+					"the account belongs to, as user.signInFailed.",
 			}, s.signIn),
 			rpc.Op(rpc.Spec{
 				Name: "signOut", Summary: "End the session of the cookie", Class: auth.Public, Audit: "session.ended",

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/attempt"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/store"
@@ -304,6 +306,40 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 	},
+	"what happens to an account is seen where the person belongs at that time": func(t *testing.T, f *Fixture) {
+		s, u := f.Store(), f.User("usr_a", "a@example.com")
+		first, second, other := f.Organization(), f.Organization(), f.Organization()
+		f.join(first.ID, u.ID, org.RoleViewer)
+		f.join(second.ID, u.ID, org.RoleOwner)
+		f.member(other.ID, "usr_b", org.RoleOwner)
+		f.session(u, "ses_1", Start)
+		if err := s.RemoveMember(t.Context(), somebody, first.ID, u.ID, Start, anyRole); err != nil {
+			t.Fatal(err)
+		}
+		for email, action := range map[string]string{u.Email: "signInFailed", "nobody@example.com": "signInFailed"} {
+			if err := s.RecordRefusedPassword(t.Context(), somebody, email, action, Start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for id, want := range map[string][]string{
+			first.ID: {"session.created"}, second.ID: {"session.created", "user.signInFailed"}, other.ID: nil, "": {"user.created", "user.created"},
+		} {
+			entries, err := s.AuditEntries(t.Context(), audit.Filter{OrganizationID: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range entries {
+				if e.ResourceType == "session" || e.ResourceType == "user" {
+					got = append(got, e.Action)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("in %q (-want +got):\n%s", id, diff)
+			}
+		}
+	},
 	"every change of a session or a password leaves its entry": func(t *testing.T, f *Fixture) {
 		s, u := f.Store(), f.User("usr_a", "a@example.com")
 		for _, step := range []struct {
@@ -320,6 +356,9 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			{[]string{"session.ended"}, func(ctx context.Context) error {
 				_, err := s.EndSessions(ctx, somebody, u.ID, "", Start)
 				return err
+			}},
+			{[]string{"user.passwordRefused"}, func(ctx context.Context) error {
+				return s.RecordRefusedPassword(ctx, somebody, u.Email, "passwordRefused", Start)
 			}},
 			{[]string{"user.passwordResetRequested"}, func(context.Context) error { f.reset(u.ID, "r1"); return nil }},
 			{[]string{"user.passwordReset"}, func(ctx context.Context) error {
