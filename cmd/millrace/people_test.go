@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/token"
 )
@@ -37,6 +38,9 @@ func TestAUserIsMadeListedAndGivenANewPassword(t *testing.T) {
 		t.Errorf("the password printed is not the user's: %v", err)
 	}
 
+	if !u.Verified() {
+		t.Error("whom the operator makes is not verified")
+	}
 	list := mustMillrace(t, "users", "list", url)
 	if !strings.Contains(list, u.ID) || !strings.Contains(list, w.OrganizationID+" (admin)") {
 		t.Errorf("the list is\n%s", list)
@@ -53,6 +57,30 @@ func TestAUserIsMadeListedAndGivenANewPassword(t *testing.T) {
 	}
 	if ok, err := org.VerifyPassword(u.PasswordHash, password); !ok || err != nil {
 		t.Errorf("the password set is not the user's: %v", err)
+	}
+}
+
+func TestTheOperatorVerifiesWhoSignedUp(t *testing.T) {
+	t.Parallel()
+	url, db, _ := seeded(t)
+	u, err := org.NewUser("ann@shop.example", "Ann", "none", time.Now())
+	if err == nil {
+		err = db.CreateUser(t.Context(), audit.BySystem(), u)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := mustMillrace(t, "users", "verify", url, "Ann@shop.example"); !strings.Contains(out, u.ID) {
+		t.Errorf("it printed %q", out)
+	}
+	if got := printed(t, "users", "verify", url, "ann@shop.example"); got["emailVerified"] != true {
+		t.Errorf("it printed %v", got)
+	}
+	if u, err = db.UserByID(t.Context(), u.ID); err != nil || !u.Verified() {
+		t.Errorf("the user is %+v, %v", u, err)
+	}
+	if _, _, err := millrace(t, "users", "verify", url, "bob@shop.example"); err == nil || !strings.Contains(err.Error(), "bob@shop.example: user not found") {
+		t.Errorf("verifying nobody: %v", err)
 	}
 }
 

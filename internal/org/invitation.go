@@ -19,8 +19,11 @@ type Invitation struct {
 	Role           Role
 	TokenHash      token.Hash
 	InvitedBy      string // the user's id; empty for the operator's command
-	CreatedAt      time.Time
-	ExpiresAt      time.Time
+	// Mailed says that the token was mailed and shown to nobody else: who has it reads
+	// the mail of the address.
+	Mailed    bool
+	CreatedAt time.Time
+	ExpiresAt time.Time
 }
 
 // NewInvitation makes an invitation and its token.

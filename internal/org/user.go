@@ -21,9 +21,16 @@ type User struct {
 	CreatedAt    time.Time
 	// PasswordChangedAt is when the password was set last.
 	PasswordChangedAt time.Time
+	// VerifiedAt is since when it is known that the user reads the mail of the address,
+	// by a token that was mailed there or by the operator's word; zero while it is not.
+	VerifiedAt time.Time
 }
 
-// NewUser makes a user from a hash that HashPassword or Passwords made.
+// Verified reports whether the address is known to be the user's own.
+func (u *User) Verified() bool { return !u.VerifiedAt.IsZero() }
+
+// NewUser makes a user from a hash that HashPassword or Passwords made. The address is
+// not verified.
 func NewUser(email, name, passwordHash string, now time.Time) (*User, error) {
 	normal, err := NormalizeEmail(email)
 	if err != nil {

@@ -24,6 +24,7 @@ var Allowances = struct {
 	AccountResets, AddressResets attempt.Allowance
 	AddressResetTokens           attempt.Allowance
 	AddressSignUps               attempt.Allowance
+	AccountVerifications         attempt.Allowance
 }{
 	NetworkAccountSignIns: attempt.Allowance{Burst: 10, Interval: 90 * time.Second},
 	AccountSignIns:        attempt.Allowance{Burst: 100, Interval: 30 * time.Second},
@@ -34,6 +35,8 @@ var Allowances = struct {
 	AddressResets:      attempt.Allowance{Burst: 10, Interval: 2 * time.Minute},
 	AddressResetTokens: attempt.Allowance{Burst: 30, Interval: 20 * time.Second},
 	AddressSignUps:     attempt.Allowance{Burst: 10, Interval: 6 * time.Minute},
+
+	AccountVerifications: attempt.Allowance{Burst: 3, Interval: 20 * time.Minute},
 }
 
 // attempt charges, and returns a RateLimited fault for who has to wait.

@@ -27,7 +27,7 @@ func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, cur
 		return nil, about("newPassword", err)
 	}
 	next, text := newSession(u.ID, c.By.IP, c.By.UserAgent, s.cfg.Lifetimes, s.now())
-	if err := s.deps.Accounts.SetPassword(ctx, c.by(u), u.ID, u.PasswordHash, hash, s.now(), next); err != nil {
+	if err := s.deps.Credentials.SetPassword(ctx, c.by(u), u.ID, u.PasswordHash, hash, s.now(), next); err != nil {
 		return nil, err
 	}
 	s.tellChanged(ctx, u)
@@ -103,7 +103,8 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 // ResetPassword sets a new password for whoever has the token of a permission,
 // ends all sessions of the user and forgets their devices. It returns the token by which
 // the account knows the client from now on, so that nobody's guesses keep out who reads
-// the account's mail. Any other token is a Validation fault.
+// the account's mail. The address counts as verified. Any other token is a Validation
+// fault.
 func (s *Service) ResetPassword(ctx context.Context, c Caller, text, password string) (device string, err error) {
 	charge := ofAddress(Allowances.AddressResetTokens, "reset token", c)
 	if err := s.attempt(ctx, charge); err != nil {
@@ -126,7 +127,7 @@ func (s *Service) resetPassword(ctx context.Context, c Caller, text, password st
 		return nil, ErrResetNotFound
 	}
 	// First, so that a wrong token does not cost the work of hashing.
-	u, err := s.deps.Accounts.ResetUser(ctx, token.HashOf(text), s.now())
+	u, err := s.deps.Credentials.ResetUser(ctx, token.HashOf(text), s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -134,13 +135,21 @@ func (s *Service) resetPassword(ctx context.Context, c Caller, text, password st
 	if err != nil {
 		return nil, about("newPassword", err)
 	}
-	return u, s.deps.Accounts.ResetPassword(ctx, c.by(u), token.HashOf(text), hash, s.now())
+	now := s.now()
+	if err := s.deps.Credentials.ResetPassword(ctx, c.by(u), token.HashOf(text), hash, now); err != nil {
+		return nil, err
+	}
+	if !u.Verified() {
+		u.VerifiedAt = now // by that token
+	}
+	return u, nil
 }
 
 // tellChanged mails that a password was changed, so that the owner of a stolen
-// session or mailbox notices.
+// session or mailbox notices. A stranger whose address somebody signed up with is told
+// nothing: it would be a mail for each change that somebody likes to make.
 func (s *Service) tellChanged(ctx context.Context, u *org.User) {
-	if s.deps.Mail == nil {
+	if s.deps.Mail == nil || !u.Verified() {
 		return
 	}
 	subject, body := changedMail(s.cfg.PublicURL, s.now())
@@ -215,7 +224,7 @@ func (s *Service) tryMailReset(ctx context.Context, f forgotten) error {
 	r, text := NewReset(u.ID, s.now())
 	by := f.by // whoever asks is not yet known to be the user
 	by.Actor = audit.Actor{Type: audit.System}
-	if err := s.deps.Accounts.CreateReset(ctx, by, r); err != nil {
+	if err := s.deps.Credentials.CreateReset(ctx, by, r); err != nil {
 		return err
 	}
 	subject, body := resetMail(s.cfg.PublicURL, text, r.ExpiresAt)

@@ -34,20 +34,30 @@ type Sessions interface {
 	// by the name of what was tried; without such an account it does nothing.
 	RecordRefusedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error
 	// Prune removes what is past: sessions not used since idle, permissions,
-	// invitations, devices and attempts.
+	// verifications, invitations, devices and attempts.
 	Prune(ctx context.Context, now, idle time.Time) error
 }
 
-// Accounts keeps people and their passwords.
+// Accounts keeps people.
 type Accounts interface {
 	UserByEmail(ctx context.Context, email string) (*org.User, error)
 	CreateAccount(ctx context.Context, by audit.By, u *org.User, o *org.Organization) error
+	// CreateInvited verifies the address of u where the invitation was mailed.
 	CreateInvited(ctx context.Context, by audit.By, u *org.User, invitation token.Hash) error
 	ListPlaces(ctx context.Context, userID string) ([]org.Place, error)
+}
+
+// Credentials keeps what people prove themselves with: passwords, and the tokens that are
+// mailed to them.
+type Credentials interface {
 	SetPassword(ctx context.Context, by audit.By, userID, was, passwordHash string, now time.Time, next *Session) error
 	CreateReset(ctx context.Context, by audit.By, r *Reset) error
 	ResetUser(ctx context.Context, hash token.Hash, now time.Time) (*org.User, error)
 	ResetPassword(ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time) error
+	CreateVerification(ctx context.Context, by audit.By, v *Verification) error
+	// VerifyEmail verifies the address of a user by a token, which is
+	// ErrVerificationNotFound unless it is theirs and not past.
+	VerifyEmail(ctx context.Context, by audit.By, userID string, hash token.Hash, now time.Time) error
 }
 
 // Passwords hashes and verifies passwords, as org.Passwords does: the empty hash is
@@ -83,11 +93,12 @@ type Config struct {
 
 // Deps are what a service works with.
 type Deps struct {
-	Sessions  Sessions
-	Devices   Devices
-	Accounts  Accounts
-	Attempts  attempt.Store
-	Passwords Passwords
+	Sessions    Sessions
+	Devices     Devices
+	Accounts    Accounts
+	Credentials Credentials
+	Attempts    attempt.Store
+	Passwords   Passwords
 	// Mail is nil where no mail can be sent.
 	Mail    Mailer
 	Log     *slog.Logger
@@ -302,7 +313,8 @@ type NewAccount struct {
 	Invitation string
 }
 
-// SignUp makes an account and begins its first session. Where the settings do
+// SignUp makes an account and begins its first session. A token is mailed that verifies
+// the address, unless the invitation was mailed and so has done it. Where the settings do
 // not let everybody sign up it is a Forbidden fault, for an invitation that is
 // past or another address's org.ErrInvitationNotFound, and for an address with an
 // account org.ErrEmailTaken: whoever may sign up learns that much, and is
@@ -330,6 +342,7 @@ func (s *Service) SignUp(ctx context.Context, c Caller, in NewAccount) (*Opened,
 	if err != nil {
 		return nil, err
 	}
+	s.beginVerification(ctx, c, u)
 	return s.open(ctx, c, u)
 }
 

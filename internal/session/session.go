@@ -27,6 +27,9 @@ var (
 	ErrNotFound        = errors.New("session not found")
 	ErrResetNotFound   = errors.New("the permission to set a new password is unknown, past or used up")
 	ErrPasswordChanged = errors.New("the password has changed in the meantime")
+
+	ErrVerificationNotFound = errors.New("the token for an address is unknown, past, used up or another user's")
+	ErrVerified             = errors.New("the address is verified already")
 )
 
 // MaxSessions is how many sessions a person has at most; one more ends the

@@ -73,6 +73,7 @@ func newWorld(t *testing.T, change func(*session.Config, *session.Deps)) *world 
 	if w.ann, err = org.NewUser(email, "Ann", hash, w.now); err != nil {
 		t.Fatal(err)
 	}
+	w.ann.VerifiedAt = w.now
 	o, err := org.New("Acme", w.now)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func newWorld(t *testing.T, change func(*session.Config, *session.Deps)) *world 
 	}
 	cfg := session.Config{Lifetimes: lifetimes, SignUp: session.SignUpInvite, PublicURL: "https://api.example.com"}
 	deps := session.Deps{
-		Sessions: w.db, Devices: w.db, Accounts: w.db, Attempts: w.db, Passwords: hashing, Mail: w,
+		Sessions: w.db, Devices: w.db, Accounts: w.db, Credentials: w.db, Attempts: w.db, Passwords: hashing, Mail: w,
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: w.clock,
 	}
 	if change != nil {
@@ -148,6 +149,20 @@ func from(addr string) session.Caller {
 func (w *world) signIn() *session.Opened {
 	w.t.Helper()
 	return w.must(w.SignIn(w.t.Context(), from("192.0.2.1"), email, password))
+}
+
+// invite has Ann offer an editor's place and returns the token.
+func (w *world) invite(organizationID, email string, mailed bool) string {
+	w.t.Helper()
+	i, text, err := org.NewInvitation(organizationID, email, org.RoleEditor, w.ann.ID, w.clock())
+	if err == nil {
+		i.Mailed = mailed
+		err = w.db.CreateInvitation(w.t.Context(), audit.BySystem(), i, func(org.Role) error { return nil })
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return text
 }
 
 // must returns a session that has begun.
@@ -410,13 +425,7 @@ func TestWhoMaySignUpIsASetting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i, text, err := org.NewInvitation(places[0].OrganizationID, invited, org.RoleEditor, w.ann.ID, w.clock())
-			if err == nil {
-				err = w.db.CreateInvitation(t.Context(), audit.BySystem(), i, func(org.Role) error { return nil })
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := w.invite(places[0].OrganizationID, invited, false)
 			in := session.NewAccount{Email: tc.email, Name: "New", Password: "new password"}
 			if tc.invited {
 				in.Invitation = text

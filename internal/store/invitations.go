@@ -23,6 +23,7 @@ type invitationRow struct {
 	Role           string  `bun:"role"`
 	TokenHash      []byte  `bun:"token_hash"`
 	InvitedBy      string  `bun:"invited_by"`
+	Mailed         bool    `bun:"mailed"`
 	CreatedAt      instant `bun:"created_at"`
 	ExpiresAt      instant `bun:"expires_at"`
 }
@@ -30,7 +31,7 @@ type invitationRow struct {
 func (r *invitationRow) invitation() *org.Invitation {
 	i := &org.Invitation{
 		ID: r.ID, OrganizationID: r.OrganizationID, Email: r.Email, Role: org.Role(r.Role),
-		InvitedBy: r.InvitedBy, CreatedAt: r.CreatedAt.Time, ExpiresAt: r.ExpiresAt.Time,
+		InvitedBy: r.InvitedBy, Mailed: r.Mailed, CreatedAt: r.CreatedAt.Time, ExpiresAt: r.ExpiresAt.Time,
 	}
 	copy(i.TokenHash[:], r.TokenHash) // 32 bytes, which the schema checks
 	return i
@@ -71,7 +72,7 @@ func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invita
 		}
 		row := invitationRow{
 			ID: i.ID, OrganizationID: i.OrganizationID, Email: i.Email, Role: string(i.Role), TokenHash: i.TokenHash[:],
-			InvitedBy: i.InvitedBy, CreatedAt: at(i.CreatedAt), ExpiresAt: at(i.ExpiresAt),
+			InvitedBy: i.InvitedBy, Mailed: i.Mailed, CreatedAt: at(i.CreatedAt), ExpiresAt: at(i.ExpiresAt),
 		}
 		if _, err := tx.write.NewInsert().Model(&row).Exec(ctx); err != nil {
 			return fmt.Errorf("adding invitation %s: %w", i.ID, err)
@@ -128,7 +129,7 @@ func (s *Store) RevokeInvitation(ctx context.Context, by audit.By, organizationI
 }
 
 // AcceptInvitation gives a user the place that an invitation for their address
-// offers, and uses it up: of two who accept at once, one is told
+// offers, and uses it up; one that was mailed verifies the address. Of two who accept at once, one is told
 // org.ErrInvitationNotFound, as with any other token and with one whose inviter could
 // not issue it any more. It also returns the errors
 // of AddMember and org.ErrUserNotFound.
@@ -145,6 +146,11 @@ func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Ha
 		}
 		if err := tx.accept(ctx, by, i, u, now); err != nil {
 			return err
+		}
+		if i.Mailed {
+			if err := tx.verify(ctx, by, u, now); err != nil {
+				return err
+			}
 		}
 		o, err := tx.OrganizationByID(ctx, i.OrganizationID)
 		if err != nil {

@@ -178,7 +178,7 @@ func (s *Store) recordSession(ctx context.Context, by audit.By, id string, u *or
 const attemptsKept = 24 * time.Hour
 
 // Prune removes what is past at now: sessions, also those not used since idle,
-// permissions to set a password, invitations, devices, and attempts of the days before.
+// permissions to set a password, verifications, invitations, devices, and attempts of the days before.
 func (s *Store) Prune(ctx context.Context, now, idle time.Time) error {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
@@ -190,6 +190,7 @@ func (s *Store) Prune(ctx context.Context, now, idle time.Time) error {
 		{(*sessionRow)(nil), "expires_at <= ?", now},
 		{(*sessionRow)(nil), "seen_at <= ?", idle},
 		{(*resetRow)(nil), "expires_at <= ?", now},
+		{(*verificationRow)(nil), "expires_at <= ?", now},
 		{(*invitationRow)(nil), "expires_at <= ?", now},
 		{(*deviceRow)(nil), "seen_at <= ?", now.Add(-session.DeviceLife)},
 		// Long past, so that nobody who tries just now waits for this and this for them.

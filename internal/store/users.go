@@ -24,12 +24,13 @@ type userRow struct {
 	PasswordHash      string  `bun:"password_hash"`
 	CreatedAt         instant `bun:"created_at"`
 	PasswordChangedAt instant `bun:"password_changed_at"`
+	VerifiedAt        instant `bun:"verified_at"`
 }
 
 func (r *userRow) user() *org.User {
 	return &org.User{
 		ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash,
-		CreatedAt: r.CreatedAt.Time, PasswordChangedAt: r.PasswordChangedAt.Time,
+		CreatedAt: r.CreatedAt.Time, PasswordChangedAt: r.PasswordChangedAt.Time, VerifiedAt: r.VerifiedAt.Time,
 	}
 }
 
@@ -38,7 +39,7 @@ func (s *Store) CreateUser(ctx context.Context, by audit.By, u *org.User) error 
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		row := userRow{
 			ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash,
-			CreatedAt: at(u.CreatedAt), PasswordChangedAt: at(u.PasswordChangedAt),
+			CreatedAt: at(u.CreatedAt), PasswordChangedAt: at(u.PasswordChangedAt), VerifiedAt: at(u.VerifiedAt),
 		}
 		_, err := tx.write.NewInsert().Model(&row).Exec(ctx)
 		if tx.dialect.violation(err) == uniqueViolation {
@@ -105,8 +106,9 @@ func (s *Store) CreateAccount(ctx context.Context, by audit.By, u *org.User, o *
 	})
 }
 
-// CreateInvited adds a user by an invitation for their address. Any other token
-// is org.ErrInvitationNotFound.
+// CreateInvited adds a user by an invitation for their address, which is verified where
+// the invitation was mailed; u tells so then. Any other token is
+// org.ErrInvitationNotFound.
 func (s *Store) CreateInvited(ctx context.Context, by audit.By, u *org.User, hash token.Hash) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		// The invitation first: without a good one nobody learns whether the address
@@ -114,6 +116,9 @@ func (s *Store) CreateInvited(ctx context.Context, by audit.By, u *org.User, has
 		i, err := tx.invitationFor(ctx, hash, u.Email, u.CreatedAt)
 		if err != nil {
 			return err
+		}
+		if i.Mailed {
+			u.VerifiedAt = u.CreatedAt
 		}
 		if err := tx.CreateUser(ctx, by, u); err != nil {
 			return err
@@ -165,7 +170,8 @@ func (s *Store) ResetUser(ctx context.Context, hash token.Hash, now time.Time) (
 
 // ResetPassword sets the password of the user whom a token permits it, and ends
 // the user's sessions, devices and all permissions, this one among them: of two who use
-// it at once, one is told session.ErrResetNotFound.
+// it at once, one is told session.ErrResetNotFound. The address is verified from then on:
+// the token was mailed there, or the operator gave it to its owner.
 func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.ResetUser(ctx, hash, now)
@@ -177,6 +183,9 @@ func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash,
 			return fmt.Errorf("using up the permission of user %s: %w", u.ID, err)
 		}
 		if err := mustTouch(res, session.ErrResetNotFound); err != nil {
+			return err
+		}
+		if err := tx.verify(ctx, by, u, now); err != nil {
 			return err
 		}
 		return tx.setPassword(ctx, by, u, "passwordReset", passwordHash, now)

@@ -29,12 +29,13 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 	sessions := session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
 	}, session.Deps{
-		Sessions: d.db, Devices: d.db, Accounts: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
+		Sessions: d.db, Devices: d.db, Accounts: d.db, Credentials: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true})
 	deps := d.deps()
 	deps.Sessions, deps.Passwords = management.Sessions{Service: sessions}, management.Passwords{Service: sessions}
+	deps.Accounts = management.Accounts{Service: sessions}
 	deps.Organizations = management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)}
 	deps.Websites.Organizations = organizations
 	table := management.Resources(deps)

@@ -6,6 +6,7 @@ import "github.com/millrace/millrace/internal/api/rpc"
 type Deps struct {
 	Sessions      Sessions
 	Passwords     Passwords
+	Accounts      Accounts
 	Organizations Organizations
 	Websites      Websites
 	APIKeys       APIKeys
@@ -19,6 +20,7 @@ func Resources(deps Deps) []rpc.Resource {
 	return []rpc.Resource{
 		deps.Sessions.Resource(),
 		deps.Passwords.Resource(),
+		deps.Accounts.Resource(),
 		deps.Organizations.Resource(),
 		deps.Websites.Resource(),
 		deps.APIKeys.Resource(),

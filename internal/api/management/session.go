@@ -15,10 +15,11 @@ import (
 // Sessions are the operations of signing in and out.
 type Sessions struct{ Service *session.Service }
 
-// accountFailures are the errors of both resources that are about an account.
+// accountFailures are the errors of the resources that are about an account.
 var accountFailures = []rpc.Failure{
 	{Err: session.ErrNotFound, Code: fault.NotFound, Message: "Session not found"},
 	{Err: session.ErrPasswordChanged, Code: fault.Conflict, Message: "The password has changed in the meantime"},
+	{Err: session.ErrVerified, Code: fault.Conflict, Message: "The e-mail address is verified already"},
 	{Err: org.ErrEmailTaken, Code: fault.Conflict, Message: "There is an account with this e-mail address already"},
 	{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
 	{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "You belong to as many organizations as anybody may"},
@@ -34,7 +35,8 @@ func (s *Sessions) Resource() rpc.Resource {
 				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.created", Creates: true,
 				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
 					"With an invitation the person gets the place that it offers, else an organization of their own. " +
-					"The answer sets the session's cookie.",
+					"The answer sets the session's cookie. Where mail is sent, a token for account/verifyEmail is mailed to the address, " +
+					"unless the invitation was mailed there.",
 			}, s.signUp),
 			rpc.Op(rpc.Spec{
 				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "session.created",
@@ -91,6 +93,15 @@ type userBody struct {
 	Email     string    `json:"email"`
 	Name      string    `json:"name"`
 	CreatedAt *rpc.Time `json:"createdAt"`
+	// Verified or not, both are there.
+	EmailVerified bool      `json:"emailVerified" doc:"Whether the address is known to be the person's own."`
+	VerifiedAt    *rpc.Time `json:"verifiedAt" nullable:"true" doc:"Since when it is known; null while it is not."`
+}
+
+func newUserBody(u *org.User) userBody {
+	return userBody{
+		ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: rpc.At(u.CreatedAt), EmailVerified: u.Verified(), VerifiedAt: rpc.At(u.VerifiedAt),
+	}
 }
 
 type placeBody struct {
@@ -148,7 +159,7 @@ func (s *Sessions) body(ctx context.Context, sessionID string, u *org.User) (*se
 	}
 	body := &sessionBody{
 		ID:            sessionID,
-		User:          userBody{ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: rpc.At(u.CreatedAt)},
+		User:          newUserBody(u),
 		Organizations: make([]placeBody, len(places)),
 	}
 	for i, p := range places {

@@ -73,6 +73,7 @@ func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string,
 	if err != nil {
 		return Account{}, err
 	}
+	user.VerifiedAt = now // by the operator's word
 	member := org.Member{OrganizationID: o.ID, UserID: user.ID, Role: org.RoleOwner, CreatedAt: now}
 	for _, create := range []func() error{
 		func() error { return tx.CreateOrganization(ctx, by, o) },

@@ -37,8 +37,8 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 		t.Errorf("the website is %+v, %v", site, err)
 	}
 	user, err := db.UserByEmail(ctx, first.AdminEmail)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || !user.Verified() {
+		t.Fatalf("the owner is %+v, %v, want a verified one", user, err)
 	}
 	if good, err := org.VerifyPassword(user.PasswordHash, a.AdminPassword); !good || err != nil {
 		t.Errorf("the password is not the owner's: %v", err)

@@ -42,7 +42,7 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		Lifetimes: session.Lifetimes{Idle: s.Session.Idle, Absolute: s.Session.Absolute},
 		SignUp:    session.SignUp(s.Session.SignUp), PublicURL: s.Query.BaseURL(),
 	}, session.Deps{
-		Sessions: db, Devices: db, Accounts: db, Attempts: db, Passwords: org.NewPasswords(),
+		Sessions: db, Devices: db, Accounts: db, Credentials: db, Attempts: db, Passwords: org.NewPasswords(),
 		Mail: p.mailer, Log: t.Log, Metrics: t.Registry,
 	})
 	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{
@@ -58,6 +58,7 @@ func (p *people) management() management.Deps {
 	return management.Deps{
 		Sessions:      management.Sessions{Service: p.sessions},
 		Passwords:     management.Passwords{Service: p.sessions},
+		Accounts:      management.Accounts{Service: p.sessions},
 		Organizations: management.Organizations{Service: p.organizations},
 	}
 }

@@ -279,6 +279,7 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.reset(u.ID, "r1")
 		f.invite(o.ID, "x@example.com", org.RoleViewer, "")
 		f.device(u.ID, "", "d1", Start)
+		f.verification(u.ID, "v1")
 		if _, err := s.Charge(t.Context(), Start, charge("a")); err != nil {
 			t.Fatal(err)
 		}
@@ -286,16 +287,16 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			now  time.Time
 			want string
 		}{
-			{Start, "1 sessions, 1 password_resets, 1 invitations, 1 attempts, 1 devices"},
-			{Start.Add(time.Hour), "0 sessions, 0 password_resets, 1 invitations, 1 attempts, 1 devices"},
-			{Start.Add(org.InvitationLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts, 1 devices"},
-			{Start.Add(session.DeviceLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts, 0 devices"},
+			{Start, "1 sessions, 1 password_resets, 1 invitations, 1 attempts, 1 devices, 1 email_verifications"},
+			{Start.Add(time.Hour), "0 sessions, 0 password_resets, 1 invitations, 1 attempts, 1 devices, 0 email_verifications"},
+			{Start.Add(org.InvitationLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts, 1 devices, 0 email_verifications"},
+			{Start.Add(session.DeviceLife), "0 sessions, 0 password_resets, 0 invitations, 0 attempts, 0 devices, 0 email_verifications"},
 		} {
 			if err := s.Prune(t.Context(), step.now, step.now.Add(-30*time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, table := range []string{"sessions", "password_resets", "invitations", "attempts", "devices"} {
+			for _, table := range []string{"sessions", "password_resets", "invitations", "attempts", "devices", "email_verifications"} {
 				if got != "" {
 					got += ", "
 				}
@@ -361,7 +362,7 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 				return s.RecordRefusedPassword(ctx, somebody, u.Email, "passwordRefused", Start)
 			}},
 			{[]string{"user.passwordResetRequested"}, func(context.Context) error { f.reset(u.ID, "r1"); return nil }},
-			{[]string{"user.passwordReset"}, func(ctx context.Context) error {
+			{[]string{"user.emailVerified", "user.passwordReset"}, func(ctx context.Context) error {
 				return s.ResetPassword(ctx, somebody, token.HashOf("r1"), "new", Start)
 			}},
 			{[]string{"session.created", "user.passwordChanged"}, func(ctx context.Context) error {
