@@ -2,11 +2,10 @@ package org
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/millrace/millrace/internal/attempt"
 	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/token"
 )
 
@@ -55,6 +54,8 @@ type Deps struct {
 	// AnyoneCreates lets everybody with an account make organizations; otherwise only
 	// who owns one may make another.
 	AnyoneCreates bool
+	// Attempts counts the mails of invitations.
+	Attempts attempt.Store
 	// Mail is nil where no mail can be sent.
 	Mail Mailer
 	Now  func() time.Time // nil means time.Now
@@ -110,39 +111,6 @@ func (s *Service) Remove(ctx context.Context, by audit.By, actor Role, d Departu
 // ErrLastOwner. It returns the API keys that one made.
 func (s *Service) Leave(ctx context.Context, by audit.By, d Departure) (*MadeKeys, error) {
 	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(), func(Role) error { return nil })
-}
-
-// Invite offers a place to whoever has an address, and mails the offer. Where no
-// mail can be sent the token is returned, for the inviter to pass on; otherwise
-// it is empty, so that accepting shows that the address is one's own. An earlier
-// invitation of the address ends. It returns ErrMemberExists,
-// ErrTooManyInvitations or a fault: Forbidden where the inviter might not revoke
-// the earlier one.
-func (s *Service) Invite(ctx context.Context, by audit.By, actor Role, organizationID, email string, role Role) (i *Invitation, text string, err error) {
-	if err := MayChange(actor, "", role); err != nil {
-		return nil, "", err
-	}
-	o, err := s.deps.Store.OrganizationByID(ctx, organizationID)
-	if err != nil {
-		return nil, "", err
-	}
-	i, text, err = NewInvitation(organizationID, email, role, by.Actor.ID, s.deps.Now().UTC())
-	if err != nil {
-		return nil, "", err
-	}
-	replaces := func(earlier Role) error { return MayChange(actor, "", earlier) }
-	if err := s.deps.Invitations.CreateInvitation(ctx, by, i, replaces); err != nil {
-		return nil, "", err
-	}
-	if s.deps.Mail == nil {
-		return i, text, nil
-	}
-	subject, body := invitationMail(s.url, o, i, by.Actor.Name, text)
-	if err := s.deps.Mail.Send(ctx, i.Email, subject, body); err != nil {
-		// Inviting again replaces the invitation that nobody heard of.
-		return nil, "", fault.Wrap(fault.ServiceUnavailable, fmt.Errorf("mailing invitation %s: %w", i.ID, err))
-	}
-	return i, "", nil
 }
 
 // Invitations returns at most limit open invitations of an organization, those

@@ -1,6 +1,7 @@
 package management_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -25,14 +26,20 @@ import (
 // may sign up.
 func newHouse(t *testing.T, site httpkit.Site) *desk {
 	t.Helper()
+	return newMailingHouse(t, site, nil)
+}
+
+// newMailingHouse is one that sends mail, unless mail is nil.
+func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *desk {
+	t.Helper()
 	d := newDesk(t)
 	sessions := session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
 	}, session.Deps{
-		Sessions: d.db, Devices: d.db, Accounts: d.db, Credentials: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
+		Sessions: d.db, Devices: d.db, Accounts: d.db, Credentials: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}), Mail: mail,
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true})
+	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true, Attempts: d.db, Mail: mail})
 	deps := d.deps()
 	deps.Sessions, deps.Passwords = management.Sessions{Service: sessions}, management.Passwords{Service: sessions}
 	deps.Accounts = management.Accounts{Service: sessions}
@@ -48,6 +55,20 @@ func newHouse(t *testing.T, site httpkit.Site) *desk {
 	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: d.gate, Log: slog.New(slog.DiscardHandler)})
 	return d
 }
+
+// mails are those that were sent.
+type mails []string
+
+// Send implements session.Mailer.
+func (m *mails) Send(_ context.Context, to, subject, text string) error {
+	*m = append(*m, to+"\n"+subject+"\n"+text)
+	return nil
+}
+
+// token returns the token in a mail.
+func (m mails) token(i int) string { return mailedToken.FindStringSubmatch(m[i])[1] }
+
+var mailedToken = regexp.MustCompile(`(?m)^    ([A-Za-z0-9_-]{43})$`)
 
 // person is somebody who is signed in.
 type person struct {
@@ -359,6 +380,44 @@ func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
 	do[struct{}](d, carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)))
 	d.refused(carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)), 404, fault.NotFound)
 	d.refused("", "session/signUp", fmt.Sprintf(`{"email":"x@example.com","name":"X","password":"correct horse","invitation":%q}`, *gone.Token), 404, fault.NotFound)
+}
+
+func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
+	t.Parallel()
+	var sent mails
+	d := newMailingHouse(t, httpkit.Site{}, &sent)
+	eve := d.signUp("eve", "")
+	type user struct {
+		EmailVerified bool
+		VerifiedAt    *string
+	}
+	known := func() user { return do[struct{ User user }](d, eve.token, "session/get", "{}").User }
+	if u := known(); u.EmailVerified || u.VerifiedAt != nil {
+		t.Errorf("who has just signed up is %+v", u)
+	}
+	const invite = `{"email":"ann@example.com","role":"viewer"}`
+	d.refused(eve.token, "organization/inviteMember", invite, 403, fault.Forbidden)
+	d.refused(eve.token, "account/verifyEmail", `{"token":"x"}`, 400, fault.Validation)
+	do[struct{}](d, eve.token, "account/sendVerification", "{}")
+	if len(sent) != 2 || sent.token(0) == sent.token(1) {
+		t.Fatalf("the mails are %q", sent)
+	}
+	if u := do[user](d, eve.token, "account/verifyEmail", fmt.Sprintf(`{"token":%q}`, sent.token(1))); !u.EmailVerified || u.VerifiedAt == nil {
+		t.Errorf("account/verifyEmail: %+v", u)
+	}
+	if u := known(); !u.EmailVerified || u.VerifiedAt == nil {
+		t.Errorf("session/get: %+v", u)
+	}
+	for _, operation := range []string{"account/sendVerification", "account/verifyEmail"} {
+		d.refused(eve.token, operation, map[bool]string{true: "{}", false: `{"token":"x"}`}[operation == "account/sendVerification"], 409, fault.Conflict)
+	}
+	if i := do[invitation](d, eve.token, "organization/inviteMember", invite); i.Token != nil || len(sent) != 3 {
+		t.Errorf("inviteMember: %+v, %d mails", i, len(sent))
+	}
+	ann := d.signUp("ann", sent.token(2))
+	if u := do[struct{ User user }](d, ann.token, "session/get", "{}").User; !u.EmailVerified || len(sent) != 3 {
+		t.Errorf("who was invited by mail is %+v, %d mails", u, len(sent))
+	}
 }
 
 func TestANewPasswordIsANewCookie(t *testing.T) {
