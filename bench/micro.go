@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/telemetry"
 	"github.com/millrace/millrace/internal/testkit"
@@ -16,7 +17,7 @@ import (
 func loopKey(ctx context.Context, j job, say func(result) error) error {
 	p := newParts()
 	defer p.access.Close()
-	secret, from := []byte(benchKey), netip.MustParseAddr("192.0.2.1")
+	secret, from := []byte(benchKey), auth.From{Addr: netip.MustParseAddr("192.0.2.1")}
 	return j.repeat(say, func() error {
 		_, err := p.access.Key(ctx, secret, from)
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -100,7 +99,7 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Stale: s.Lookup.Stale}, auth.Deps{Keys: db, Websites: db},
 	)
 	defer access.Close()
-	principal, err := access.Key(ctx, []byte(f.key), netip.Addr{}) // a file comes from no address
+	principal, err := access.Key(ctx, []byte(f.key), auth.From{}) // a file comes from no address
 	if err != nil {
 		return bulk.Explain(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -117,32 +116,52 @@ func loadRef(websites WebsiteStore) func(context.Context, string) (*website.Webs
 // Key returns whom an API key stands for that came from an address. A key that is malformed, unknown,
 // expired, revoked, rotated away or without an organization is an AuthRequired
 // fault, and nothing tells these apart; a malformed one costs no lookup. A key
-// that may not be used from the address is an IPNotAuthorized fault. When
+// that may not be used from the address is an IPNotAuthorized fault. Both are counted
+// against the address: when it has used up what callers without a credential have, they
+// are a RateLimited fault, and a key that is not remembered is not looked up. When
 // the store cannot be asked and the key is not known from before, it is a
 // ServiceUnavailable fault.
-func (a *Authenticator) Key(ctx context.Context, secret []byte, from netip.Addr) (Principal, error) {
+func (a *Authenticator) Key(ctx context.Context, secret []byte, from From) (Principal, error) {
+	c, err := a.credential(ctx, secret, from)
+	switch {
+	case err == nil:
+		return c.principal, nil
+	case fault.Is(err, fault.AuthRequired), fault.Is(err, fault.IPNotAuthorized):
+		return Principal{}, from.Failed(ctx, err)
+	default:
+		return Principal{}, err
+	}
+}
+
+// credential returns a key that is good at the place it came from.
+func (a *Authenticator) credential(ctx context.Context, secret []byte, from From) (*credential, error) {
 	if !apikey.WellFormed(a.prefix, secret) {
-		return Principal{}, fault.New(fault.AuthRequired)
+		return nil, fault.New(fault.AuthRequired)
 	}
 	hash, now := apikey.HashOf(secret), time.Now()
+	if _, known := a.keys.Peek(hash); !known {
+		if err := from.MayAsk(); err != nil {
+			return nil, err
+		}
+	}
 	c, err := a.keys.Get(ctx, hash, now)
 	if noKey(err) {
-		return Principal{}, fault.New(fault.AuthRequired)
+		return nil, fault.New(fault.AuthRequired)
 	}
 	if err != nil {
-		return Principal{}, unavailable(err)
+		return nil, unavailable(err)
 	}
 	// The answer may be older than the instant at which the key or its old secret
 	// ended, so the dates are looked at here and not when it was read. They are
 	// held against the moment of the call: reading the clock is dear.
 	if !c.key.Accepts(hash, now) || c.key.OrganizationID == "" {
-		return Principal{}, fault.New(fault.AuthRequired)
+		return nil, fault.New(fault.AuthRequired)
 	}
-	if !c.key.AllowsAddr(from) {
-		return Principal{}, fault.Wrap(fault.IPNotAuthorized, fmt.Errorf("key %s is not for this address", c.key.ID))
+	if !c.key.AllowsAddr(from.Addr) {
+		return nil, fault.Wrap(fault.IPNotAuthorized, fmt.Errorf("key %s is not for this address", c.key.ID))
 	}
 	a.touch(c, now)
-	return c.principal, nil
+	return c, nil
 }
 
 // touch notes the use of a key, once a minute.

@@ -119,7 +119,7 @@ func pass(d time.Duration) {
 // expectKey calls Key and compares what it said: a code, or "yes".
 func expectKey(t *testing.T, a *auth.Authenticator, when string, secret []byte, want string) {
 	t.Helper()
-	p, err := a.Key(t.Context(), secret, somewhere)
+	p, err := a.Key(t.Context(), secret, auth.From{Addr: somewhere})
 	synctest.Wait()
 	if got := verdict(err); got != want {
 		t.Errorf("%s: Key() = %s, want %s", when, got, want)
@@ -157,7 +157,7 @@ func TestAKeyIsAcceptedFromItsAddressesOnly(t *testing.T) {
 			if tc.from != "" {
 				from = netip.MustParseAddr(tc.from)
 			}
-			p, err := a.Key(t.Context(), tc.secret, from)
+			p, err := a.Key(t.Context(), tc.secret, auth.From{Addr: from})
 			if got := verdict(err); got != tc.want || (p == auth.Principal{}) != (err != nil) {
 				t.Errorf("a key from %q: %s, want %s", tc.from, got, tc.want)
 			}
@@ -188,7 +188,7 @@ func TestTheUseOfAKeyIsNotedOnceAMinute(t *testing.T) {
 		elsewhere := m.add(t, func(k *apikey.Key) { k.IPAllow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 		for range 130 { // of seconds, over three minutes of the clock
 			for _, secret := range [][]byte{used, refused, elsewhere} {
-				_, _ = a.Key(t.Context(), secret, somewhere) // only the first is accepted
+				_, _ = a.Key(t.Context(), secret, auth.From{Addr: somewhere}) // only the first is accepted
 			}
 			pass(time.Second)
 		}
@@ -210,7 +210,7 @@ func TestKeyBecomesAPrincipal(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Name: "ci", WebsiteID: "web_1", Scopes: scopes}
-		got, err := a.Key(t.Context(), secret, somewhere)
+		got, err := a.Key(t.Context(), secret, auth.From{Addr: somewhere})
 		if got.Key == nil || got.Key.ID != "key_1" {
 			t.Errorf("the principal has the key %+v", got.Key)
 		}
@@ -396,7 +396,7 @@ func BenchmarkKey(b *testing.B) {
 	s, ctx := []byte(secret), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := a.Key(ctx, s, somewhere); err != nil {
+		if _, err := a.Key(ctx, s, auth.From{Addr: somewhere}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -159,7 +159,7 @@ func TestFloodOfKeysIsBounded(t *testing.T) {
 		for i := range 10_000 {
 			wrong := append([]byte(nil), good...)
 			wrong[10+i%30]++
-			if _, err := a.Key(t.Context(), wrong, somewhere); err == nil {
+			if _, err := a.Key(t.Context(), wrong, auth.From{Addr: somewhere}); err == nil {
 				t.Fatal("a made-up key is accepted")
 			}
 		}
@@ -198,7 +198,7 @@ func TestKnownKeyIsCheckedWithoutGarbage(t *testing.T) {
 	defer a.Close()
 	a.Trust(time.Now().Add(time.Hour))
 	s, ctx := []byte(secret), context.Background() //nolint:usetesting // its own costs nothing
-	check := func() { _, _ = a.Key(ctx, s, somewhere) }
+	check := func() { _, _ = a.Key(ctx, s, auth.From{Addr: somewhere}) }
 	reads := func() int {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -23,9 +23,9 @@ import (
 // Access recognises callers and websites; *auth.Authenticator is one. Strings
 // passed to it may alias memory that is reused after the call.
 type Access interface {
-	// Key returns whom a key stands for that came from an address, or an
-	// AuthRequired, IPNotAuthorized or ServiceUnavailable fault.
-	Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error)
+	// Key returns whom a key stands for, or an AuthRequired, IPNotAuthorized,
+	// RateLimited or ServiceUnavailable fault.
+	Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error)
 	// ClientWebsite finds a website by client id, or website.ErrNotFound, or a
 	// ServiceUnavailable fault.
 	ClientWebsite(ctx context.Context, clientID string) (*website.Website, error)
@@ -157,6 +157,7 @@ var panicked = fault.New(fault.Internal)
 func (a *Acceptor) Accept(ctx context.Context, req Request) (Result, error) {
 	r := a.begin(req)
 	defer a.end(ctx, r)
+	r.limits = a.deps.Limits
 	outcome := panicked // unless every step returns
 	defer func() { r.account(ctx, outcome) }()
 	outcome = r.take(ctx, acceptSteps)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -59,14 +58,14 @@ func scopes(names ...string) auth.ScopeSet {
 	return set
 }
 
-func (w *world) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+func (w *world) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	w.asked = append(w.asked, "key")
 	if string(secret) == "down" {
 		return auth.Principal{}, &fault.Error{Code: fault.ServiceUnavailable, Err: errDown}
 	}
 	p, ok := keys[string(secret)]
 	if !ok {
-		return auth.Principal{}, fault.New(fault.AuthRequired)
+		return auth.Principal{}, from.Failed(ctx, fault.New(fault.AuthRequired))
 	}
 	return p, nil
 }

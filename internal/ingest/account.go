@@ -90,24 +90,23 @@ func (r *run) owner(a *aim) tally.Owner {
 // supposed returns whose events those of a refused request would have been, as far
 // as that is known: a client id's website; else of a key's organization the website
 // that the key is limited to, or that is named; else nobody's. Where there was no room,
-// nobody is asked: it would cost more than what was refused to save.
+// or too much was asked, nobody is asked: it would cost more than what was refused to save.
 func (r *run) supposed(ctx context.Context, why *fault.Error) tally.Owner {
-	find := func(ref []byte, look func(context.Context, string) (*website.Website, error)) *website.Website {
-		if errors.Is(why, admission.ErrRefused) {
-			return r.deps.Access.Remembered(view(ref))
-		}
-		w, _ := look(ctx, view(ref))
-		return w
-	}
+	busy := errors.Is(why, admission.ErrRefused) || why.Code == fault.RateLimited
 	p := r.principal
 	if p.Kind == auth.KindAnonymous {
-		if r.site == nil && len(r.clientID) > 0 {
-			r.site = find(r.clientID, r.deps.Access.ClientWebsite)
+		site := r.site
+		switch {
+		case site != nil, len(r.clientID) == 0:
+		case busy:
+			site = r.deps.Access.Remembered(view(r.clientID))
+		default:
+			site, _ = r.website(ctx)
 		}
-		if r.site == nil {
+		if site == nil {
 			return tally.Owner{}
 		}
-		return tally.Owner{Organization: r.site.OrganizationID, Website: r.site.ID}
+		return tally.Owner{Organization: site.OrganizationID, Website: site.ID}
 	}
 	o := tally.Owner{Organization: p.OrganizationID, Website: p.WebsiteID}
 	ref := r.req.WebsiteID
@@ -117,7 +116,13 @@ func (r *run) supposed(ctx context.Context, why *fault.Error) tally.Owner {
 	if o.Website != "" || len(ref) == 0 {
 		return o
 	}
-	if w := find(ref, r.deps.Access.Website); w != nil && w.OrganizationID == o.Organization {
+	var w *website.Website
+	if busy {
+		w = r.deps.Access.Remembered(view(ref))
+	} else {
+		w, _ = r.deps.Access.Website(ctx, view(ref))
+	}
+	if w != nil && w.OrganizationID == o.Organization {
 		o.Website = w.ID
 	}
 	return o
@@ -129,6 +134,7 @@ func (a *Acceptor) Refuse(ctx context.Context, req Request, why error) {
 	req.Body = nil
 	r := a.begin(req)
 	defer a.end(ctx, r)
+	r.limits = a.deps.Limits
 	_ = r.identify(ctx) // else it is nobody's
 	r.account(ctx, faultOf(why))
 }

@@ -32,7 +32,7 @@ type crowd struct {
 	told map[string]int // events by owner and outcome
 }
 
-func (c *crowd) Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error) {
+func (c *crowd) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.inner.Key(ctx, secret, from)

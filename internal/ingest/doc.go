@@ -14,12 +14,13 @@
 //     key the client id is the query's; else, on routes that say so, the first
 //     event's websiteId, read before the body is validated; else a header's.
 //     None of them: 401. A key that cannot be looked up: 503 SERVICE_UNAVAILABLE.
+//     A key that is not good is counted by the address: 429 from the limit on.
 //  2. Room. A request for whose work there is no memory, whose caller holds more of
 //     it than the others have left, or before which others wait too long: 503
 //     SERVICE_UNAVAILABLE. It is not counted against the caller's limits.
 //  3. Limits. A key, or an address for one website, has its requests counted, on
 //     each route apart: 429. Client ids that are no website's are counted by the
-//     address alone.
+//     address alone, and no more of them are looked up than that allows.
 //  4. Decode. Every event is decoded and validated; one bad event refuses the
 //     request with a list of all problems: 400, or 413 where only properties are
 //     too large. On routes whose events stand for themselves it keeps no other out,

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/salt"
+	"github.com/millrace/millrace/internal/tally"
 )
 
 // limited returns an acceptor that limits.
@@ -50,7 +52,9 @@ func TestWhoeverSendsIsCounted(t *testing.T) {
 		{"after a bad body", request("global", "", bad), request("global", "", good), fault.RateLimited},
 		{"a bad body", request("global", "", good), request("global", "", bad), fault.RateLimited},
 		{"after a key without scope", request("readonly", "", good), request("readonly", "", good), fault.RateLimited},
-		{"a forged key", request("forged", "", good), request("forged", "", good), fault.AuthRequired},
+		{"keys that are tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("made-up", "", good)), fault.RateLimited},
+		{"a key beside one that was tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("global", "", good)), ""},
+		{"a website beside a key that was tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("", "client-1", good)), ""},
 		{"nobody", request("", "", good), request("", "", good), fault.AuthRequired},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -116,4 +120,31 @@ func TestTwentyRequestsOfAKeyAreUnderWayAtMost(t *testing.T) {
 	go func() { ended <- track() }()
 	<-g.arrived // the failed ones have given their places back
 	<-ended
+}
+
+// Client ids that are no website's are looked up as often as their address may try, however
+// often it does, and whether or not the body can be read.
+func TestClientIDsThatAreTriedOutAreNotLookedUpForEver(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	cfg := config.Default().Limits
+	cfg.Track = 3
+	a := w.limited(w, cfg)
+	a.deps.Tally = tally.New(tally.Deps{Publisher: w, Log: slog.New(slog.DiscardHandler)}) // asks whose a refused request is
+	for i := range 10 {
+		want := fault.WebsiteNotFound
+		if i >= cfg.Track {
+			want = fault.RateLimited
+		}
+		if _, err := track(t, a, from("192.0.2.1", request("", fmt.Sprint("made-up-", i), `{"name":"a"}`))); !fault.Is(err, want) {
+			t.Errorf("request %d: %v, want %s", i+1, err, want)
+		}
+		a.Refuse(t.Context(), from("192.0.2.2", request("", fmt.Sprint("unread-", i), "")), fault.New(fault.PayloadTooLarge))
+	}
+	if n := len(w.asked); n != 2*cfg.Track {
+		t.Errorf("%d look-ups, want %d", n, 2*cfg.Track)
+	}
+	if _, err := track(t, a, from("192.0.2.1", request("", "client-1", `{"name":"a"}`))); err != nil {
+		t.Errorf("a website that is remembered: %v", err)
+	}
 }

@@ -24,24 +24,26 @@ type run struct {
 	decoder event.Decoder
 	records record.Batch
 
-	events       []event.Event    // the decoder's
-	principal    auth.Principal   // of a key; anonymous without one
-	clientID     []byte           // without a key
-	clientBuf    []byte           // holds a client id that was read from the body
-	site         *website.Website // of the client id, once it was looked up
-	lease        ratelimit.Lease  // set by step "limits"
-	organization string           // set by step "access"
-	aims         []aim            // set by step "access"
-	aimedAt      bool             // all of them are
-	seen         int              // events of a body that was refused, as far as it was read
-	problems     []event.Problem  // of events that stand for themselves
-	fates        []fate           // of the events, once one is not taken
-	taken        int              // events that became records
-	silent       bool             // the caller is told nothing
-	visitor      enrich.Visitor   // who sends, of a client id
-	page         enrich.PageInfo  // of the event that was looked at last
-	found        record.Web       // the same
-	scripts      []byte           // the places of its error
+	events       []event.Event      // the decoder's
+	principal    auth.Principal     // of a key; anonymous without one
+	clientID     []byte             // without a key
+	clientBuf    []byte             // holds a client id that was read from the body
+	site         *website.Website   // of the client id, once it was looked up
+	noSite       error              // the same, where there is none
+	limits       *ratelimit.Limiter // nil where nothing is counted
+	lease        ratelimit.Lease    // set by step "limits"
+	organization string             // set by step "access"
+	aims         []aim              // set by step "access"
+	aimedAt      bool               // all of them are
+	seen         int                // events of a body that was refused, as far as it was read
+	problems     []event.Problem    // of events that stand for themselves
+	fates        []fate             // of the events, once one is not taken
+	taken        int                // events that became records
+	silent       bool               // the caller is told nothing
+	visitor      enrich.Visitor     // who sends, of a client id
+	page         enrich.PageInfo    // of the event that was looked at last
+	found        record.Web         // the same
+	scripts      []byte             // the places of its error
 
 	claim   admission.Claim // set by step "room"
 	receipt record.Receipt  // set by step "records"
@@ -76,7 +78,8 @@ func (a *Acceptor) begin(req Request) *run {
 func (a *Acceptor) end(ctx context.Context, r *run) {
 	r.lease.Release(ctx)
 	r.claim.Release(!r.unsure)
-	r.lease, r.site, r.claim = ratelimit.Lease{}, nil, admission.Claim{}
+	r.lease, r.limits, r.claim = ratelimit.Lease{}, nil, admission.Claim{}
+	r.site, r.noSite = nil, nil
 	r.receipt, r.built, r.at, r.unsure = record.Receipt{}, 0, 0, false
 	r.seen, r.aimedAt = 0, false
 	r.req, r.events, r.clientID, r.principal = Request{}, nil, nil, auth.Principal{}
@@ -96,7 +99,7 @@ func (a *Acceptor) end(ctx context.Context, r *run) {
 // identify is step 1.
 func (r *run) identify(ctx context.Context) error {
 	if len(r.req.Key) > 0 {
-		p, err := r.deps.Access.Key(ctx, r.req.Key, r.req.Addr)
+		p, err := r.deps.Access.Key(ctx, r.req.Key, r.from())
 		r.principal = p
 		return err
 	}
@@ -113,6 +116,11 @@ func (r *run) identify(ctx context.Context) error {
 		return fault.New(fault.AuthRequired)
 	}
 	return nil
+}
+
+// from is where the request's credential came from.
+func (r *run) from() auth.From {
+	return auth.From{Addr: r.req.Addr, Limits: r.limits, Family: r.req.Route.Family}
 }
 
 // decode is step 4.

@@ -102,11 +102,7 @@ func (l *Limiter) Admit(ctx context.Context, r Request) (Lease, error) {
 	if l == nil || l.off {
 		return Lease{}, nil
 	}
-	if r.Who.Kind == Client {
-		r.Who.Addr = network(r.Who.Addr, l.ipv6Prefix)
-	} else {
-		r.Who.Addr = netip.Addr{}
-	}
+	r = l.plain(r)
 	var lease Lease
 	var refused *Refusal
 	if l.shared != nil {
@@ -119,6 +115,29 @@ func (l *Limiter) Admit(ctx context.Context, r Request) (Lease, error) {
 		return Lease{}, refused.fault()
 	}
 	return lease, nil
+}
+
+// Check returns the RateLimited fault with which a request would be refused, as far as
+// this process knows, and counts nothing.
+func (l *Limiter) Check(r Request) error {
+	if l == nil || l.off {
+		return nil
+	}
+	if _, refused := l.admit(l.plain(r), look); refused != nil {
+		l.metrics.refuse(r.Family, refused)
+		return refused.fault()
+	}
+	return nil
+}
+
+// plain is a request with nothing in it that tells one caller apart from itself.
+func (l *Limiter) plain(r Request) Request {
+	if r.Who.Kind == Client {
+		r.Who.Addr = network(r.Who.Addr, l.ipv6Prefix)
+	} else {
+		r.Who.Addr = netip.Addr{}
+	}
+	return r
 }
 
 // mode is what to do with a request.

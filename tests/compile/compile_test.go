@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) { clickhousetest.Main(m) }
 // tenant is the only one: every key is of its organization.
 type tenant struct{}
 
-func (tenant) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
+func (tenant) Key(context.Context, []byte, auth.From) (auth.Principal, error) {
 	return auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: auth.AllScopes()}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -180,7 +179,7 @@ func (zeroSalt) PruneSalts(context.Context, time.Time) error { return nil }
 type anybody struct{}
 
 // Key implements ingest.Access.
-func (anybody) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
+func (anybody) Key(context.Context, []byte, auth.From) (auth.Principal, error) {
 	return auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", Scopes: auth.AllScopes()}, nil
 }
 
@@ -201,7 +200,7 @@ func (anybody) Remembered(string) *website.Website { return nil }
 type faultyAccess struct{ anybody }
 
 // Key implements ingest.Access.
-func (faultyAccess) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
+func (faultyAccess) Key(context.Context, []byte, auth.From) (auth.Principal, error) {
 	return auth.Principal{}, errDown
 }
 

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"log/slog"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -77,7 +76,7 @@ func (brokenRunner) Run(context.Context, *analytics.Statement) (*analytics.Table
 type eachItself struct{ anybody }
 
 // Key implements queryapi.Access.
-func (e eachItself) Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error) {
+func (e eachItself) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	p, err := e.anybody.Key(ctx, secret, from)
 	p.KeyID = string(secret)
 	p.Key = &apikey.Key{Record: managed.Record{ID: p.KeyID, CreatedAt: time.Unix(0, 0)}}

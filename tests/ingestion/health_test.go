@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { clickhousetest.Main(m) }
 // directory knows one organization with a key and two websites.
 type directory struct{ sites []*website.Website }
 
-func (directory) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+func (directory) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal, error) {
 	if string(secret) != "key" {
 		return auth.Principal{}, fault.New(fault.AuthRequired)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -52,7 +51,7 @@ const organization = "org_01K00000000000000000000000"
 // tenants is an organization that has every website and no end of rights.
 type tenants struct{}
 
-func (tenants) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
+func (tenants) Key(context.Context, []byte, auth.From) (auth.Principal, error) {
 	return auth.Principal{Kind: auth.KindKey, OrganizationID: organization, Scopes: auth.AllScopes()}, nil
 }
 

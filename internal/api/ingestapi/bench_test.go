@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +33,7 @@ type openDoor struct{}
 
 var theWebsite = &website.Website{Record: managed.Record{ID: "web_01HZXYZXYZXYZXYZXYZXYZXYZX", OrganizationID: "org_01HZXYZXYZXYZXYZXYZXYZXYZX"}, ClientID: "client"}
 
-func (openDoor) Key(context.Context, []byte, netip.Addr) (auth.Principal, error) {
+func (openDoor) Key(context.Context, []byte, auth.From) (auth.Principal, error) {
 	return auth.Principal{
 		Kind: auth.KindKey, OrganizationID: theWebsite.OrganizationID, Scopes: auth.AllScopes(), WebsiteID: theWebsite.ID,
 	}, nil

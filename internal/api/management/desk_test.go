@@ -223,6 +223,6 @@ func (d *desk) accepts(secret string) bool {
 	d.t.Helper()
 	fresh := auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: d.db, Websites: d.db})
 	defer fresh.Close()
-	_, err := fresh.Key(d.t.Context(), []byte(secret), netip.MustParseAddr("192.0.2.1"))
+	_, err := fresh.Key(d.t.Context(), []byte(secret), auth.From{Addr: netip.MustParseAddr("192.0.2.1")})
 	return err == nil
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/ratelimit"
 )
 
@@ -23,7 +26,7 @@ import (
 func TestQueriesAreLimitedByCallerAndRoute(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	app, err := New(Config{}, Deps{
+	app, err := New(Config{Proxies: httpkit.Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}}, Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Tenants: tenants{},
 		Limits: ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log}),
 		Now:    func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
@@ -48,20 +51,25 @@ func TestQueriesAreLimitedByCallerAndRoute(t *testing.T) {
 		name           string
 		headers        []string
 		query, compile int // specification, section 8
+		within         int // what is answered before
 	}{
-		{"a key", []string{"X-Api-Key", "global"}, 120, 300},
-		{"another key", []string{"X-Api-Key", "foreign"}, 120, 300},
-		{"a person", []string{"Cookie", "millrace_session=ann"}, 120, 300},
-		{"nobody", nil, 60, 60},
+		{"a key", []string{"X-Api-Key", "global"}, 120, 300, http.StatusBadRequest},
+		{"another key", []string{"X-Api-Key", "foreign"}, 120, 300, http.StatusBadRequest},
+		{"a person", []string{"Cookie", "millrace_session=ann"}, 120, 300, http.StatusBadRequest},
+		{"nobody", []string{"X-Forwarded-For", "192.0.2.1"}, 60, 60, http.StatusBadRequest},
+		{"a key that is not good", []string{"X-Api-Key", "made up", "X-Forwarded-For", "192.0.2.2"}, 60, 60, http.StatusUnauthorized},
+		{"a session that is not good", []string{"Cookie", "millrace_session=made-up", "X-Forwarded-For", "192.0.2.3"}, 60, 60, http.StatusBadRequest},
+		{"a person at an address without rest", []string{"Cookie", "millrace_session=eve", "X-Forwarded-For", "192.0.2.3"}, 0, 0, 0},
 	} {
 		for path, limit := range map[string]int{"/v1/query?website_id=web_open": caller.query, "/v1/query/compile?website_id=web_open": caller.compile} {
 			for i := range limit {
-				if status, _ := send(path, caller.headers...); status != http.StatusBadRequest {
-					t.Fatalf("%s, request %d to %s: %d, want the refusal of its body", caller.name, i+1, path, status)
+				if status, _ := send(path, caller.headers...); status != caller.within {
+					t.Fatalf("%s, request %d to %s: %d, want %d", caller.name, i+1, path, status, caller.within)
 				}
 			}
 			status, header := send(path, caller.headers...)
-			if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" || header.Get("X-RateLimit-Remaining") != "0" {
+			if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" || header.Get("X-RateLimit-Remaining") != "0" ||
+				limit > 0 && header.Get("X-RateLimit-Limit") != strconv.Itoa(limit) {
 				t.Errorf("%s, request %d to %s: %d %v", caller.name, limit+1, path, status, header)
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -54,13 +53,13 @@ var websites = []website.Website{
 
 type access struct{}
 
-func (access) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+func (access) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	if string(secret) == "store down" {
 		return auth.Principal{}, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	}
 	p, ok := callers[string(secret)]
 	if !ok {
-		return p, fault.New(fault.AuthRequired)
+		return p, from.Failed(ctx, fault.New(fault.AuthRequired))
 	}
 	return p, nil
 }

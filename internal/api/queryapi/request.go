@@ -46,7 +46,7 @@ func (r *request) hold(ctx context.Context) (release func()) {
 // identify finds out who calls. On a route that nobody in particular may call too, a
 // session that another site's page sent counts as none.
 func (h *handlers) identify(r *Route, c *fiber.Ctx) (*request, error) {
-	caller, err := h.gate.Identify(c)
+	caller, err := h.gate.Identify(c, r.Limit)
 	if r.Open && fault.Is(err, fault.Forbidden) {
 		return &request{Caller: &rpc.Caller{}, elsewhere: err}, nil
 	}
@@ -79,7 +79,7 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 		return err
 	}
 	caller.body = body
-	if caller.lease, err = rpc.Admit(c, h.limits, caller.Caller, r.Limit); err != nil {
+	if caller.lease, err = h.gate.Admit(c, caller.Caller, r.Limit); err != nil {
 		return err
 	}
 	defer func() {

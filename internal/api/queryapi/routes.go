@@ -3,7 +3,6 @@ package queryapi
 import (
 	"context"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -47,7 +46,7 @@ type Config struct {
 
 // Access recognises callers; *auth.Authenticator is one.
 type Access interface {
-	Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error)
+	Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error)
 	Website(ctx context.Context, ref string) (*website.Website, error)
 }
 
@@ -134,7 +133,6 @@ var Routes = []Route{
 type handlers struct {
 	gate     *rpc.Gate
 	files    files
-	limits   *ratelimit.Limiter
 	access   Access
 	executor Executor
 	dirty    analytics.DirtyDays
@@ -154,8 +152,8 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site}
-	h := &handlers{gate: gate, limits: deps.Limits, access: deps.Access, executor: deps.Executor, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now}
+	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site, Limits: deps.Limits}
+	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now}
 	if h.now == nil {
 		h.now = time.Now
 	}
@@ -168,7 +166,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 			httpkit.Handle(app, fiber.MethodOptions, r.Path, h.preflight)
 		}
 	}
-	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Limits: deps.Limits, Repeats: deps.Repeats, Log: deps.Log})
+	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ const accessFile = "testdata/access.txt"
 // when it is of another organization; a session after its role likewise.
 type anyone struct{}
 
-func (anyone) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+func (anyone) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal, error) {
 	p := auth.Principal{Kind: auth.KindKey, KeyID: "key_1", OrganizationID: "org_1", Name: "ci"}
 	name := string(secret)
 	if rest, ok := strings.CutPrefix(name, "foreign:"); ok {

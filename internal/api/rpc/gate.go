@@ -3,8 +3,8 @@ package rpc
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -12,18 +12,24 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/ratelimit"
 )
 
 // Keys recognises API keys; *auth.Authenticator is one.
 type Keys interface {
-	Key(ctx context.Context, secret []byte, from netip.Addr) (auth.Principal, error)
+	Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error)
 }
 
-// Gate finds out who calls.
+// Gate finds out who calls, and how often. It is made once and not copied.
 type Gate struct {
 	Keys     Keys
 	Sessions auth.Sessions // nil when nobody can sign in
 	Site     *httpkit.Site
+	// Limits counts callers' requests; nil limits nobody.
+	Limits *ratelimit.Limiter
+
+	known  sync.Once
+	tokens *familiar // set by known
 }
 
 // Caller is who sent a request: nobody, a key, or a person with their places.
@@ -41,9 +47,14 @@ type Caller struct {
 // that has ended counts as none, so that its owner may sign in again. What a
 // cookie alone vouches for, and what may change something, must come from a page
 // of our own, or from no page.
-func (g *Gate) Identify(c *fiber.Ctx) (*Caller, error) {
+//
+// A key that is not good is counted against its address as a request of the family; a
+// cookie is by Admit. An address that has used up what callers without a credential
+// have is a RateLimited fault, unless the key or session is remembered.
+func (g *Gate) Identify(c *fiber.Ctx, f ratelimit.Family) (*Caller, error) {
+	from := auth.From{Addr: httpkit.ClientAddr(c), Limits: g.Limits, Family: f}
 	if secret := httpkit.Credential(c); secret != nil {
-		p, err := g.Keys.Key(c.UserContext(), secret, httpkit.ClientAddr(c))
+		p, err := g.Keys.Key(c.UserContext(), secret, from)
 		return &Caller{Principal: p}, err
 	}
 	caller := &Caller{Token: g.Site.SessionToken(c)}
@@ -55,16 +66,29 @@ func (g *Gate) Identify(c *fiber.Ctx) (*Caller, error) {
 			return nil, err
 		}
 	}
+	known := g.familiar()
+	if !known.knows(caller.Token) {
+		if err := from.MayAsk(); err != nil {
+			return nil, err
+		}
+	}
 	id, user, places, err := g.Sessions.SignedIn(c.UserContext(), caller.Token)
 	if fault.Is(err, fault.AuthRequired) {
+		known.forget(caller.Token)
 		return caller, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	known.note(caller.Token)
 	caller.User, caller.Places = user, places
 	caller.Principal, err = auth.Enter(id, user, places, "")
 	return caller, err
+}
+
+func (g *Gate) familiar() *familiar {
+	g.known.Do(func() { g.tokens = newFamiliar() })
+	return g.tokens
 }
 
 // In returns the principal in an organization, empty for the own or only one.

@@ -12,7 +12,7 @@ import (
 // key, a person, or an address. It returns a RateLimited fault, or a lease to be
 // given back when the request is answered. Signing in is counted by the address,
 // whoever else the caller is.
-func Admit(c *fiber.Ctx, l *ratelimit.Limiter, caller *Caller, f ratelimit.Family) (ratelimit.Lease, error) {
+func (g *Gate) Admit(c *fiber.Ctx, caller *Caller, f ratelimit.Family) (ratelimit.Lease, error) {
 	req := ratelimit.Request{Family: f}
 	switch p := caller.Principal; {
 	case f == ratelimit.SignIn || p.Kind == auth.KindAnonymous:
@@ -22,5 +22,5 @@ func Admit(c *fiber.Ctx, l *ratelimit.Limiter, caller *Caller, f ratelimit.Famil
 	default:
 		req.Who = ratelimit.Identity{Kind: ratelimit.User, ID: p.UserID}
 	}
-	return l.Admit(c.UserContext(), req)
+	return g.Limits.Admit(c.UserContext(), req)
 }

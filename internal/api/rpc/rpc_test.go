@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -91,7 +90,7 @@ func table() []rpc.Resource {
 // credentials recognises the keys and sessions of these tests.
 type credentials struct{}
 
-func (credentials) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+func (credentials) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal, error) {
 	switch string(secret) {
 	case "good":
 		return auth.Principal{Kind: auth.KindKey, KeyID: "key_1", OrganizationID: "org_1", Scopes: auth.AllScopes()}, nil

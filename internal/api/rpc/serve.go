@@ -17,14 +17,11 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/ratelimit"
 )
 
 // Deps are what serving needs.
 type Deps struct {
 	Gate *Gate
-	// Limits counts callers' requests; nil limits nobody.
-	Limits *ratelimit.Limiter
 	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
 	Repeats *idempotency.Keeper
 	Log     *slog.Logger
@@ -74,11 +71,11 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	caller, err := e.identify(c)
+	caller, err := e.deps.Gate.Identify(c, e.operation.Limit)
 	if err != nil {
 		return err
 	}
-	lease, err := Admit(c, e.deps.Limits, caller, e.operation.Limit)
+	lease, err := e.deps.Gate.Admit(c, caller, e.operation.Limit)
 	if err != nil {
 		return err
 	}
@@ -89,6 +86,9 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 			ended()
 		}
 	}()
+	if err := e.known(c, caller); err != nil {
+		return err
+	}
 	object, err := decode(body)
 	if err != nil {
 		return err
@@ -160,19 +160,16 @@ func (e *endpoint) note(ctx context.Context, err error) {
 	}
 }
 
-// identify finds out who calls; nobody may where a credential is needed.
-func (e *endpoint) identify(c *fiber.Ctx) (*Caller, error) {
-	caller, err := e.deps.Gate.Identify(c)
+// known refuses nobody where a credential is needed.
+func (e *endpoint) known(c *fiber.Ctx, caller *Caller) error {
 	switch {
-	case err != nil:
-		return nil, err
 	case caller.Principal.Kind != auth.KindAnonymous:
-		return caller, nil
+		return nil
 	case e.operation.Class == auth.Public:
 		// Another site's page must not sign its visitors in as somebody else.
-		return caller, e.deps.Gate.Site.CheckOrigin(c)
+		return e.deps.Gate.Site.CheckOrigin(c)
 	default:
-		return nil, fault.New(fault.AuthRequired)
+		return fault.New(fault.AuthRequired)
 	}
 }
 
