@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/providers/confmap"
@@ -26,6 +27,9 @@ type Options struct {
 	Output io.Writer
 	// Required lists the keys that may not be empty for this daemon.
 	Required []string
+	// Serves lists the keys of the listeners that this daemon opens. One that other
+	// machines reach needs the public addresses that its host tells callers of.
+	Serves []string
 }
 
 // Meta tells how the settings came about.
@@ -95,7 +99,7 @@ func load(fs *pflag.FlagSet, opts Options, problems []error) (Settings, Meta, er
 	if err := merged.Unmarshal("", &s); err != nil {
 		return s, meta, fmt.Errorf("reading settings: %w", err)
 	}
-	for _, p := range append(s.problems(), s.missing(opts.Required)...) {
+	for _, p := range slices.Concat(s.problems(), s.missing(opts.Required), s.unnamed(opts.Serves)) {
 		p.origin = meta.origins[p.key]
 		problems = append(problems, p)
 	}

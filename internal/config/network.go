@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,6 +43,42 @@ func ListenURL(listen string) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port)
+}
+
+// IsLoopback reports whether only this machine reaches a listener.
+func IsLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip, errIP := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || errIP == nil && ip.Unmap().IsLoopback())
+}
+
+// publicURLs lists, by the listener of a host, the addresses that it tells callers of:
+// in cookies, mails, snippets and discovery. An address of this machine is of no use to
+// others, and what a request says of the host it asked is anybody's word.
+var publicURLs = []struct{ listen, url string }{
+	{"ingest.listen", "ingest.public_url"},
+	{"query.listen", "query.public_url"},
+	{"query.listen", "ingest.public_url"},
+}
+
+// unnamed returns a problem for each address that is missing although one of the
+// listeners, given by their keys, is reached from other machines.
+func (s Settings) unnamed(listeners []string) []*problem {
+	var out []*problem
+	asked := map[string]bool{}
+	for _, p := range publicURLs {
+		listen, _ := lookupField(p.listen)
+		url, _ := lookupField(p.url)
+		addr := formatValue(listen.of(&s))
+		if !slices.Contains(listeners, p.listen) || IsLoopback(addr) || !url.isEmpty(&s) || asked[p.url] {
+			continue
+		}
+		asked[p.url] = true
+		out = append(out, &problem{key: p.url, text: "must be set, as " + url.Env + " or --" + p.url +
+			", to the address that callers use, such as https://millrace.example.com: " + p.listen + " is " + addr +
+			", which other machines reach"})
+	}
+	return out
 }
 
 // Networks returns the trusted proxies as ranges; a single address is a range of

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,5 +51,45 @@ func TestTrustedProxiesAreRanges(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p.Networks(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Errorf("Networks() (-want +got):\n%s", diff)
+	}
+}
+
+// A host that other machines reach must be told by which address: its cookies, mails and
+// snippets name it, and a request's own headers say whatever its caller likes.
+func TestAListenerOffLoopbackNeedsThePublicAddresses(t *testing.T) {
+	t.Parallel()
+	both := []string{"ingest.listen", "query.listen"}
+	for _, tc := range []struct {
+		name    string
+		environ []string
+		serves  []string
+		want    []string // the settings that are missing
+	}{
+		{"on loopback", nil, both, nil},
+		{"by the name of loopback", []string{"MILLRACE_QUERY_LISTEN=localhost:8080", "MILLRACE_INGEST_LISTEN=[::1]:8081"}, both, nil},
+		{"everywhere", []string{"MILLRACE_QUERY_LISTEN=:8080", "MILLRACE_INGEST_LISTEN=0.0.0.0:8081"}, both, []string{"ingest.public_url", "query.public_url"}},
+		{"at one address", []string{"MILLRACE_QUERY_LISTEN=192.0.2.1:8080"}, both, []string{"query.public_url", "ingest.public_url"}},
+		{"the ingestion host", []string{"MILLRACE_INGEST_LISTEN=[::]:8081"}, both[:1], []string{"ingest.public_url"}},
+		{"the query host", []string{"MILLRACE_QUERY_LISTEN=[::]:8080", "MILLRACE_INGEST_PUBLIC_URL=https://in.example"}, both[1:], []string{"query.public_url"}},
+		{"with both", []string{
+			"MILLRACE_QUERY_LISTEN=:8080", "MILLRACE_INGEST_LISTEN=:8081",
+			"MILLRACE_QUERY_PUBLIC_URL=https://api.example", "MILLRACE_INGEST_PUBLIC_URL=https://in.example",
+		}, both, nil},
+		{"who opens no listener", []string{"MILLRACE_QUERY_LISTEN=:8080", "MILLRACE_INGEST_LISTEN=:8081"}, nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := Load(Options{Args: []string{}, Environ: append([]string{}, tc.environ...), Serves: tc.serves})
+			var got []string
+			for _, p := range problemsOf(err) {
+				key, says, _ := strings.Cut(p, ": must be set, as MILLRACE_")
+				if got = append(got, key); !strings.Contains(says, "which other machines reach") {
+					t.Errorf("%s does not say why", p)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("missing settings (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -60,7 +60,7 @@ type Query struct {
 	MaxResult    int           `koanf:"max_result" range:"65536..1073741824" help:"Bytes that the result of one query may have; the results of a request may have twice as many together."`
 	CacheMemory  int           `koanf:"cache_memory" range:"0..274877906944" help:"Bytes of results that are kept to answer the same question again while its data has not changed; 0 keeps none."`
 
-	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the query host, for cookies, mails and discovery; empty means query.listen over http."`
+	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the query host, for cookies, mails and discovery; empty means query.listen over http, if that is on loopback; beyond it there is no start without."`
 	Export    Export   `koanf:"export"`
 	Origins   []string `koanf:"origins" form:"origin" empty:"ok" help:"Your own origins, such as https://app.example.com, whose pages may call the query host with a signed-in person's cookie; comma-separated. Pages of query.public_url always may, other pages never."`
 }
@@ -82,7 +82,7 @@ type Ingest struct {
 	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request, which is then closed instead. Each takes about 20 KB, and 10 KB more while a body arrives on it or is thrown away, beside ingest.max_memory. 0 is unlimited."`
 	MaxPerAddr  int           `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
 	ClientIDs   []string      `koanf:"client_id_headers" form:"header" help:"Headers in which a page may send the website's client id instead of in the query; the first one that is sent counts. Comma-separated."`
-	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the ingestion host, for snippets and discovery; empty means ingest.listen over http."`
+	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the ingestion host, for snippets and discovery; empty means ingest.listen over http, if that is on loopback; beyond it neither host starts without."`
 }
 
 // Enrich configures what the ingestion host finds out about visitors.

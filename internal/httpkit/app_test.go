@@ -285,14 +285,17 @@ func TestAServerThatIsAwayIsNoFailureOfOurOwn(t *testing.T) {
 	}
 }
 
-func TestA401NamesTheResourceMetadata(t *testing.T) {
+// Who may choose what stands in Host, such as a proxy's client or a page that a cache
+// keeps, must not choose where callers sign in.
+func TestAChallengeRepeatsNothingOfTheRequest(t *testing.T) {
 	t.Parallel()
 	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	Handle(app, "GET", "/", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
-	resp := do(t, app, "GET", "/", map[string]string{"X-Forwarded-Proto": "https"}, "")
-	want := `Bearer resource_metadata="https://ingest.example/.well-known/oauth-protected-resource"`
-	if got := resp.header.Get("WWW-Authenticate"); resp.status != 401 || got != want {
-		t.Errorf("%d with WWW-Authenticate %s, want 401 with %s", resp.status, got, want)
+	resp := do(t, app, "GET", "/", map[string]string{
+		"X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example",
+	}, "")
+	if got := resp.header.Get("WWW-Authenticate"); resp.status != 401 || got != "Bearer" {
+		t.Errorf("%d with WWW-Authenticate %s, want 401 with Bearer", resp.status, got)
 	}
 }
 

@@ -78,7 +78,7 @@ func (k *kit) refuse(rc *fasthttp.RequestCtx, r *request, err error) {
 		h.Set(headerRateReset, strconv.FormatInt(f.Rate.Reset.UnixMilli(), 10))
 	}
 	if f.status == http.StatusUnauthorized {
-		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL, rc))
+		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
 	}
 	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))
 }
@@ -138,31 +138,13 @@ func (f failure) retryAfterSeconds() int {
 }
 
 // challenge is the WWW-Authenticate header of RFC 9728: it names the document
-// that says how to sign in, on the host's public address, or on the host that was
-// asked where it has none.
-func challenge(public string, rc *fasthttp.RequestCtx) string {
-	if public != "" {
-		return challengeOf(public)
-	}
-	host := rc.Host()
-	for _, c := range host {
-		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			host = nil
-			break
-		}
-	}
-	if len(host) == 0 {
+// that says how to sign in, on the host's public address. What the request says of
+// the host that was asked is its caller's word, and stands in no address.
+func challenge(public string) string {
+	if public == "" {
 		return "Bearer"
 	}
-	scheme := "http"
-	if rc.IsTLS() || string(rc.Request.Header.Peek(fiber.HeaderXForwardedProto)) == "https" {
-		scheme = "https"
-	}
-	return challengeOf(scheme + "://" + string(host))
-}
-
-func challengeOf(origin string) string {
-	return `Bearer resource_metadata="` + origin + `/.well-known/oauth-protected-resource"`
+	return `Bearer resource_metadata="` + public + `/.well-known/oauth-protected-resource"`
 }
 
 // logFailure logs a fault of the server, once. Callers' own faults are for their

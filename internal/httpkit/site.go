@@ -22,11 +22,11 @@ const (
 	securePrefix  = "__Host-"
 )
 
-// Site is how browsers reach the query host. The zero value is a host without a
-// name, reached by plain http.
+// Site is how callers reach a host. The zero value is a host without a name,
+// reached by plain http. Nothing of it is taken from what a request says.
 type Site struct {
 	// PublicURL is the host's own origin, such as https://api.example.com; empty
-	// means that it is whatever host was asked, by http.
+	// means that it is not known.
 	PublicURL string
 	// Origins are other origins whose pages may call with the session's cookie.
 	Origins []string
@@ -93,7 +93,7 @@ func (s *Site) CheckOrigin(c *fiber.Ctx) error {
 	case "same-origin", "none":
 		return nil
 	case "":
-		if origin == "" || origin == s.scheme()+string(c.Context().Host()) {
+		if origin == "" {
 			return nil
 		}
 	}
@@ -103,13 +103,6 @@ func (s *Site) CheckOrigin(c *fiber.Ctx) error {
 // own reports whether an origin is the host's or one that the operator named.
 func (s *Site) own(origin string) bool {
 	return origin != "" && (origin == s.PublicURL || slices.Contains(s.Origins, origin))
-}
-
-func (s *Site) scheme() string {
-	if s.Secure() {
-		return "https://"
-	}
-	return "http://"
 }
 
 // The answers to browsers on the query host.

@@ -60,9 +60,9 @@ func TestEveryServiceOfOursHasSettingsThatItAccepts(t *testing.T) {
 			environ = append(environ, key+"="+*value)
 		}
 		var said bytes.Buffer
-		_, _, err := config.Load(config.Options{
-			Name: name, Args: []string{"--config.check"}, Environ: environ, Output: &said, Required: daemon.Required(s.Command[0]),
-		})
+		options := daemon.Options(s.Command[0])
+		options.Args, options.Environ, options.Output = []string{"--config.check"}, environ, &said
+		_, _, err := config.Load(options)
 		if err != nil || said.String() != "ok\n" {
 			t.Errorf("%s: %q, %v", name, said.String(), err)
 		}

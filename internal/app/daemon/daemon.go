@@ -28,17 +28,20 @@ import (
 // no listener: that is the parts' work.
 type Parts func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error)
 
-// required lists the settings without which a daemon of its own cannot work;
-// standalone mode fills them in.
-var required = map[string][]string{
-	"ingest-edge": {"kafka.brokers", "store.url"},
-	"sink":        {"kafka.brokers", "clickhouse.addr"},
-	"query":       {"kafka.brokers", "clickhouse.addr", "store.url"},
+// demands are what a daemon of its own asks of the settings. Standalone mode fills
+// required in.
+var demands = map[string]struct{ required, serves []string }{
+	"ingest-edge": {[]string{"kafka.brokers", "store.url"}, []string{"ingest.listen"}},
+	"sink":        {[]string{"kafka.brokers", "clickhouse.addr"}, nil},
+	"query":       {[]string{"kafka.brokers", "clickhouse.addr", "store.url"}, []string{"query.listen"}},
 }
 
-// Required lists the settings without which the daemon called component does not
-// start; none for what is no daemon.
-func Required(component string) []string { return required[component] }
+// Options returns how the settings of the daemon called component are read: what it
+// does not start without. What is no daemon asks for nothing.
+func Options(component string) config.Options {
+	d := demands[component]
+	return config.Options{Name: component, Required: d.required, Serves: d.serves}
+}
 
 // Main runs the daemon called component until it is asked to stop, and returns
 // the exit code: 0 after a clean stop or an answered question such as --help, 1
@@ -93,9 +96,9 @@ type process struct {
 }
 
 func (p process) main(ctx context.Context, component string, parts Parts) int {
-	settings, meta, err := config.Load(config.Options{
-		Name: component, Args: p.args, Environ: p.environ, Output: p.stdout, Required: required[component],
-	})
+	options := Options(component)
+	options.Args, options.Environ, options.Output = p.args, p.environ, p.stdout
+	settings, meta, err := config.Load(options)
 	if err != nil {
 		return p.fail(component, err)
 	}

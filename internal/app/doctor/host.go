@@ -141,8 +141,8 @@ func lookAtAddresses(ctx context.Context, o *Options, n *notebook) {
 	}{{"ingest.public_url", s.Ingest.PublicURL, s.Ingest.Listen, Edge}, {"query.public_url", s.Query.PublicURL, s.Query.Listen, Query}} {
 		switch {
 		case !o.has(p.role):
-		case p.url == "" && !loopback(p.listen):
-			n.warn("public_url", p.key+" is empty, and the host listens on "+p.listen, "snippets, mails and cookies name an address that callers do not know", "set "+p.key+" to what callers use, such as https://events.example.com")
+		case p.url == "" && !config.IsLoopback(p.listen):
+			n.fail("public_url", p.key+" is empty, and the host listens on "+p.listen, "the daemon does not start: snippets, mails and cookies would name an address that callers do not know", "set "+p.key+" to what callers use, such as https://events.example.com")
 		case strings.HasPrefix(p.url, "http:") && !loopbackURL(p.url):
 			n.warn("public_url", p.key+" is not encrypted: "+p.url, "keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")
 		case p.url != "":
@@ -170,13 +170,7 @@ func (n *notebook) proxies(s *config.Settings) {
 	n.well("proxy.trusted", "the proxies that are believed fit the public addresses")
 }
 
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	ip, errIP := netip.ParseAddr(host)
-	return err == nil && (host == "localhost" || errIP == nil && ip.IsLoopback())
-}
-
 func loopbackURL(url string) bool {
 	_, rest, _ := strings.Cut(url, "://")
-	return loopback(rest) || loopback(rest+":80")
+	return config.IsLoopback(rest) || config.IsLoopback(rest+":80")
 }

@@ -88,7 +88,7 @@ func parts(
 	}
 	conns := httpkit.Conns{Max: s.Ingest.MaxConns, MaxPerAddr: s.Ingest.MaxPerAddr}
 	app := ingestapi.New(
-		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: conns, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Ingest.PublicURL}, ClientIDs: s.Ingest.ClientIDs},
+		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: conns, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: services,
 			Intake: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry, Limits: limiter, Quota: allowed, Gate: gate, Enrich: enricher, Tally: counts, Deadline: s.Ingest.Deadline}),

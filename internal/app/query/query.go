@@ -98,7 +98,7 @@ func parts(
 		queryapi.Config{
 			Deadline: s.Query.Deadline, MaxInFlight: s.Query.MaxInFlight, Conns: httpkit.Conns{Max: s.Query.MaxConns, MaxPerAddr: s.Query.MaxPerAddr},
 			Admission: admission.New(admission.Config{Host: httpkit.Query.String(), Memory: int64(s.Query.MaxBodyMemory)}, admission.Deps{Metrics: t.Registry}),
-			AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.PublicURL, Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable,
+			AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.BaseURL(), Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable,
 		},
 		queryapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Dirty: dirty, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),

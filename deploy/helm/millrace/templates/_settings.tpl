@@ -28,6 +28,14 @@
 MILLRACE_ADMIN_LISTEN: ":9464"
 MILLRACE_INGEST_LISTEN: ":8081"
 MILLRACE_QUERY_LISTEN: ":8080"
+{{- if .Values.standalone.enabled }}{{/* a trial is reached through kubectl port-forward, unless told otherwise */}}
+{{- if not (dig "ingest" "public_url" "" .Values.config) }}
+MILLRACE_INGEST_PUBLIC_URL: http://127.0.0.1:8081
+{{- end }}
+{{- if not (dig "query" "public_url" "" .Values.config) }}
+MILLRACE_QUERY_PUBLIC_URL: http://127.0.0.1:8080
+{{- end }}
+{{- end }}
 {{- include "millrace.flatten" (dict "prefix" "MILLRACE" "values" .Values.config) }}
 {{- end -}}
 
