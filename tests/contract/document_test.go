@@ -111,12 +111,12 @@ func (m *maker) begin() {
 	ctx, now := m.t.Context(), time.Now()
 	site, err := website.New(m.organization, "Shop", m.text()+".example", now)
 	m.must(err)
-	m.must(m.db.CreateWebsite(ctx, site, audit.BySystem()))
+	m.must(m.db.CreateWebsite(ctx, audit.BySystem(), site))
 	key, secret, err := apikey.New("mlr", apikey.Spec{
 		OrganizationID: m.organization, Name: "made up", Scopes: auth.AllScopes().Strings(),
 	}, now)
 	m.must(err)
-	m.must(m.db.CreateKey(ctx, key, audit.BySystem()))
+	m.must(m.db.CreateKey(ctx, audit.BySystem(), key))
 	m.key, m.answered = secret, map[int]int{}
 	m.Samples = map[string][]any{
 		"id": {site.ID, key.ID}, "websiteId": {site.ID, site.ClientID},

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +38,7 @@ type spoilt struct {
 }
 
 // Key implements ingest.Access: the key "reader" may not track.
-func (*spoilt) Key(_ context.Context, secret []byte, _ netip.Addr) (auth.Principal, error) {
+func (*spoilt) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal, error) {
 	p := auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: string(secret), Scopes: auth.AllScopes()}
 	switch p.KeyID {
 	case "good":

@@ -212,7 +212,7 @@ func (h *house) changes(in *org.Organization) map[string]string {
 func (h *house) ownChanges(c *caller) map[string]string {
 	h.t.Helper()
 	ctx, by := h.t.Context(), audit.BySystem()
-	_, offer, err := h.organizations.Invite(ctx, by, org.RoleOwner, h.third.ID, c.user.Email, org.RoleViewer)
+	_, offer, err := h.organizations.Invite(ctx, by, org.Inviter{Role: org.RoleOwner, Verified: true}, h.third.ID, c.user.Email, org.RoleViewer)
 	h.must(err)
 	return map[string]string{
 		"session/end":                   fmt.Sprintf(`{"id":%q}`, c.session),
@@ -337,7 +337,7 @@ func TestEveryChangeIsRefusedOnceTheRightToItHasEndedThoughItsCallerWasAdmitted(
 			return
 		}
 		if e.ofKey {
-			p, err := h.access.Key(t.Context(), []byte(c.credential), netip.MustParseAddr("0.0.0.0")) // and keeps it
+			p, err := h.access.Key(t.Context(), []byte(c.credential), auth.From{Addr: netip.MustParseAddr("0.0.0.0")}) // and keeps it
 			h.must(err)
 			callers[p.KeyID] = true
 		} else {

@@ -64,7 +64,7 @@ func tryCall(t *testing.T, s *spoilt) (answer checktest.Answer) {
 		Log: log, Metrics: prometheus.NewRegistry(),
 	})
 	rpc.Mount(app, doc, things, rpc.Deps{
-		Gate: &rpc.Gate{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}}, Limits: limits,
+		Gate:    &rpc.Gate{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}, Limits: limits},
 		Repeats: idempotency.New(&memory{rows: map[string]idempotency.Row{}}, nil), Log: log,
 	})
 	fields, err := json.Marshal(s.fields)

@@ -314,7 +314,7 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.join(second.ID, u.ID, org.RoleOwner)
 		f.member(other.ID, "usr_b", org.RoleOwner)
 		f.session(u, "ses_1", Start)
-		if err := s.RemoveMember(t.Context(), somebody, first.ID, u.ID, Start, anyRole); err != nil {
+		if _, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: first.ID, UserID: u.ID}, Start, anyRole); err != nil {
 			t.Fatal(err)
 		}
 		for email, action := range map[string]string{u.Email: "signInFailed", "nobody@example.com": "signInFailed"} {
