@@ -53,6 +53,10 @@ func compileMembers(body []byte) (*compileInput, error) {
 	if err != nil {
 		return nil, uncompiled(fault.Invalid("", "wrong_type", "The body must be an object"))
 	}
+	var texts map[string]json.RawMessage // as they came: fastjson would write some as no JSON
+	if err := json.Unmarshal(body, &texts); err != nil {
+		return nil, fault.Wrap(fault.Parse, err)
+	}
 	given := &compileInput{members: map[string]json.RawMessage{}}
 	o.Visit(func(key []byte, v *fastjson.Value) {
 		switch {
@@ -61,7 +65,7 @@ func compileMembers(body []byte) (*compileInput, error) {
 		case given.members[string(key)] != nil:
 			given.refusal.Add(string(key), "duplicate", "%s is given twice", key)
 		case v.Type() != fastjson.TypeNull:
-			given.members[string(key)] = v.MarshalTo(nil)
+			given.members[string(key)] = texts[string(key)]
 		}
 	})
 	return given, nil

@@ -53,6 +53,9 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 		"a number as type":   {`{"type":7,"from":"2026-03-01","to":"2026-03-02"}`, "type", "type must be a string", ""},
 		"an array":           {`[]`, "", "The body must be an object", ""},
 		"a type and another": {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type is given twice", ""},
+		"a text with what is not printed": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","groupBy":"\u0000\udb40\udc01"}`, "groupBy", "", "",
+		},
 		"an unknown unit": {
 			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"decade"}`, "timeUnit",
 			"Invalid granularity: decade", "Supported granularities: minute, hour, day, week, month",
