@@ -47,7 +47,7 @@ type Query struct {
 
 	MaxInFlight   int `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
 	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes that the bodies of requests in flight may take; beyond it they are answered 503 with Retry-After. One address may take a quarter."`
-	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request, which is then closed instead. 0 is unlimited."`
+	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. 0 is unlimited."`
 	MaxPerAddr    int `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
 
 	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, and connections to it."`
@@ -79,7 +79,7 @@ type Ingest struct {
 	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
 	MaxMemory   int           `koanf:"max_memory" range:"16777216..274877906944" help:"Bytes that requests in flight may take, as estimated before they do; beyond it they are answered 503 with Retry-After."`
 	QueueTime   time.Duration `koanf:"queue_time" range:"0s..1m" help:"How long requests may wait for Kafka and the processor before new ones are answered 503 with Retry-After; below ingest.deadline. 0 does not look at it."`
-	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request, which is then closed instead. Each takes about 20 KB, and 10 KB more while a body arrives on it or is thrown away, beside ingest.max_memory. 0 is unlimited."`
+	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. Each takes about 20 KB, and 10 KB more while a body arrives on it or is thrown away, beside ingest.max_memory. 0 is unlimited."`
 	MaxPerAddr  int           `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
 	ClientIDs   []string      `koanf:"client_id_headers" form:"header" help:"Headers in which a page may send the website's client id instead of in the query; the first one that is sent counts. Comma-separated."`
 	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the ingestion host, for snippets and discovery; empty means ingest.listen over http, if that is on loopback; beyond it neither host starts without."`

@@ -52,6 +52,7 @@ type guardedConn struct {
 	site     netip.Addr   // that it counts for; invalid for none
 	used     atomic.Bool  // something was read
 	idle     atomic.Int64 // until when it may be without a request, about, in Unix nanoseconds; 0 while one is served
+	arrives  atomic.Int64 // since when a body is awaited, in Unix nanoseconds; 0 while none is
 	hurried  atomic.Bool  // read deadlines are what hurry set
 	severed  atomic.Bool  // nothing more is written
 	lingers  atomic.Bool
@@ -215,12 +216,14 @@ func (c *guardedConn) tell(err error) {
 func (c *guardedConn) bodyBegins() {
 	if c != nil {
 		c.phase, c.arrived, c.began = bodyDue, 0, time.Time{}
+		c.arrives.Store(time.Now().UnixNano())
 	}
 }
 
 func (c *guardedConn) bodyEnds() {
 	if c != nil {
 		c.phase = answerDue
+		c.arrives.Store(0)
 	}
 }
 

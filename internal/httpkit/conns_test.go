@@ -524,3 +524,52 @@ func TestA64OfIPv6IsOneAddress(t *testing.T) {
 		}
 	}
 }
+
+// Where all connections are those of bodies that never end, another address has room made
+// for it, and those with no more than it has stay.
+func TestAddressesThatNeverEndTheirRequestsDoNotTakeEveryConnection(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Conns: Conns{Max: 5, MaxPerAddr: 3}})
+	kitOf(app).roomPause = 0
+	begun := make(chan struct{}, 5)
+	Handle(app, "POST", "/upload", func(c *fiber.Ctx) error {
+		begun <- struct{}{}
+		_, err := Body(c)
+		return err
+	})
+	addr := serve(t, app)
+	begin := func(from string) net.Conn {
+		t.Helper()
+		conn := dial(t, addr, from)
+		sent := "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("1", 2*prefetchBytes)
+		if _, err := io.WriteString(conn, sent); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		return conn
+	}
+	few := begin("127.0.0.3")
+	begin("127.0.0.3")
+	for range 3 {
+		begin("127.0.0.2")
+	}
+	testkit.Eventually(t, time.Minute, func() error { // once the host waits for their bodies
+		conn := dial(t, addr, "127.0.0.4")
+		if _, err := io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			return err
+		}
+		if got, err := answered(conn); err != nil || got.status != 200 {
+			return fmt.Errorf("another address is answered %d, %w", got.status, err)
+		}
+		return nil
+	})
+	if n := turnedAway(app, madeRoom); n != 1 {
+		t.Errorf("room was made %v times", n)
+	}
+	if _, err := io.WriteString(few, strings.Repeat("1", 100_000-2*prefetchBytes)); err != nil {
+		t.Fatal(err)
+	}
+	if got := hear(t, few); got.status != 200 {
+		t.Errorf("who has fewer was cut off: %d", got.status)
+	}
+}

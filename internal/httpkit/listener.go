@@ -87,9 +87,11 @@ func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 }
 
 // makeRoom closes, for a connection of an address, one of the address that has most: the
-// one that has been without a request for longest. It does so only where the
-// other address goes on having more, so that a few cannot keep all others out. What
-// trusted proxies have is counted for nobody, and stays. The lock is held.
+// one that has been without a request for longest, else the one whose body has been
+// arriving for longest, which costs its client the beginning of a request. It does so only
+// where the other address goes on having more, so that neither a few that keep their
+// connections idle nor some hundreds that never end their requests keep all others out.
+// What trusted proxies have is counted for nobody, and stays. The lock is held.
 func (l *listener) makeRoom(site netip.Addr) bool {
 	now := time.Now()
 	if now.Sub(l.made) < l.kit.roomPause {
@@ -105,20 +107,32 @@ func (l *listener) makeRoom(site netip.Addr) bool {
 	if l.sites[biggest] <= l.sites[site]+1 {
 		return false
 	}
-	var idlest *guardedConn
-	var first int64
-	for c := range l.conns {
-		if until := c.idle.Load(); c.site == biggest && until > 0 && (idlest == nil || until < first) {
-			idlest, first = c, until
-		}
+	gives := l.longest(biggest, func(c *guardedConn) int64 { return c.idle.Load() })
+	if gives == nil {
+		gives = l.longest(biggest, func(c *guardedConn) int64 { return c.arrives.Load() })
 	}
-	if idlest == nil {
+	if gives == nil {
 		return false
 	}
-	l.forget(idlest)
+	l.forget(gives)
 	l.kit.metrics.refuse(madeRoom)
-	idlest.Conn.Close() // fasthttp's read tells it
+	gives.Conn.Close() // fasthttp's read tells it, or that of the body
 	return true
+}
+
+// longest returns the connection of an address with the earliest time; nil where all have
+// none, which is 0. The lock is held.
+func (l *listener) longest(site netip.Addr, since func(*guardedConn) int64) (longest *guardedConn) {
+	var first int64
+	for c := range l.conns {
+		if c.site != site {
+			continue
+		}
+		if at := since(c); at > 0 && (longest == nil || at < first) {
+			longest, first = c, at
+		}
+	}
+	return longest
 }
 
 // remove forgets a connection, once.
