@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/edge"
+	"github.com/millrace/millrace/internal/app/query"
 	appsink "github.com/millrace/millrace/internal/app/sink"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/lifecycle"
@@ -36,7 +37,7 @@ const (
 
 // order says what a child runs, and when it does what to itself.
 type order struct {
-	Role     string // sink or ingest-edge
+	Role     string // sink, ingest-edge or query
 	Settings config.Settings
 	StoreURL string // Settings.Store.URL does not survive being written down
 	RedisURL string // nor does this one
@@ -91,8 +92,11 @@ func runIfChild() {
 }
 
 func (o *order) parts(say func(string, ...any)) daemon.Parts {
-	if o.Role == edge.Component {
+	switch o.Role {
+	case edge.Component:
 		return edge.Alone
+	case query.Component:
+		return query.Parts
 	}
 	return sinkParts(o.Locks.testing(o.reached(say)))
 }

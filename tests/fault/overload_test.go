@@ -29,7 +29,9 @@ const (
 type target struct {
 	*front
 	*child
+	at    string // where requests go
 	admin string
+	bound int64 // what it may occupy
 }
 
 // newTarget starts one with the default caps, or with what change makes of them.
@@ -45,11 +47,11 @@ func (s *stage) newTarget(change func(*front)) *target {
 	if change != nil {
 		change(f)
 	}
-	return &target{front: f, child: f.spawn(0), admin: e.Admin.Listen}
+	return &target{front: f, child: f.spawn(0), at: e.Ingest.Listen, admin: e.Admin.Listen, bound: memoryBound}
 }
 
 // addr is where requests go.
-func (x *target) addr() string { return x.settings[0].Ingest.Listen }
+func (x *target) addr() string { return x.at }
 
 // request makes a request of one event, whose id is its number behind a prefix.
 func (x *target) request(website, prefix string) func([]byte, int) []byte {
@@ -78,7 +80,7 @@ func (x *target) metric(name string, labels ...string) float64 {
 	return v
 }
 
-// bounded fails the test unless the edge has always kept its bound.
+// bounded fails the test unless the host has always kept its bound.
 func (x *target) bounded() {
 	x.s.t.Helper()
 	peak, err := peakBytes(x.cmd.Process.Pid, false)
@@ -86,8 +88,8 @@ func (x *target) bounded() {
 		x.s.t.Logf("the edge's memory is not known here: %v", err)
 		return
 	}
-	x.s.t.Logf("the edge occupied %d MB at most", peak>>20)
-	bound := int64(memoryBound)
+	x.s.t.Logf("it occupied %d MB at most", peak>>20)
+	bound := x.bound
 	if !testkit.Strict() {
 		bound += lateCollector
 	}
@@ -95,7 +97,7 @@ func (x *target) bounded() {
 		bound *= 10
 	}
 	if peak > bound {
-		x.s.t.Errorf("the edge occupied %d MB, want at most %d", peak>>20, bound>>20)
+		x.s.t.Errorf("it occupied %d MB, want at most %d", peak>>20, bound>>20)
 	}
 }
 

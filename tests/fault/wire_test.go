@@ -32,6 +32,8 @@ type load struct {
 	addr  string
 	rate  int // requests a second; 0 sends the next one when one is answered
 	wires int // connections
+	// scattered has each of them from an address of its own.
+	scattered bool
 	// request makes the n-th request in a buffer that is used again.
 	request func(buf []byte, n int) []byte
 	// heard is called for each answer, by several goroutines.
@@ -45,9 +47,12 @@ func (l *load) run(ctx context.Context, d time.Duration) {
 	begin := time.Now()
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range l.wires {
+	for i := range l.wires {
 		all.Go(func() {
 			w := wire{addr: l.addr}
+			if l.scattered {
+				w.from = &net.TCPAddr{IP: net.IPv4(127, 2, byte(i/250), byte(1+i%250))}
+			}
 			defer w.close()
 			due := time.NewTimer(time.Hour)
 			defer due.Stop()
@@ -80,6 +85,7 @@ func (l *load) run(ctx context.Context, d time.Duration) {
 // costs much less than a client, so that it is not the load that is measured.
 type wire struct {
 	addr string
+	from net.Addr // nil for any
 	buf  []byte
 	conn net.Conn
 	in   *bufio.Reader
@@ -95,7 +101,8 @@ func (w *wire) close() {
 // do sends what is in buf.
 func (w *wire) do() reply {
 	if w.conn == nil {
-		conn, err := net.DialTimeout("tcp", w.addr, patience)
+		d := net.Dialer{Timeout: patience, LocalAddr: w.from}
+		conn, err := d.Dial("tcp", w.addr)
 		if err != nil {
 			return reply{err: err}
 		}
