@@ -1,10 +1,12 @@
 package org_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/id"
 	"github.com/millrace/millrace/internal/org"
 )
@@ -51,6 +53,21 @@ func TestOrganizationNameHasItsLimits(t *testing.T) {
 		}
 		if want && !id.Valid("org", o.ID) {
 			t.Errorf("id %q", o.ID)
+		}
+	}
+}
+
+func TestWhoIsNeededIsToldWhere(t *testing.T) {
+	t.Parallel()
+	place := org.Place{Organization: "Acme", Member: org.Member{OrganizationID: "org_1"}}
+	for n, want := range map[int]string{
+		1: "owner of Acme (org_1), and other members",
+		5: strings.Repeat("Acme (org_1), ", 5) + "and other members",
+		7: strings.Repeat("Acme (org_1), ", 5) + "2 more, and other members",
+	} {
+		f := fault.Of(org.NeedsOwner(slices.Repeat([]org.Place{place}, n)))
+		if f.Code != fault.Conflict || !strings.Contains(f.Message, want) {
+			t.Errorf("%d organizations: %s %q", n, f.Code, f.Message)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package org
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/millrace/millrace/internal/fault"
 )
@@ -43,4 +45,24 @@ func MayChange(actor, from, to Role) error {
 		return &fault.Error{Code: fault.Forbidden, Message: "Only owners may make, change or remove owners"}
 	}
 	return nil
+}
+
+// maxNamed is how many organizations an error names.
+const maxNamed = 5
+
+// NeedsOwner returns the Conflict fault for somebody who goes while organizations need
+// them: it names them, or the first of many.
+func NeedsOwner(places []Place) error {
+	var names []string
+	for _, p := range places[:min(len(places), maxNamed)] {
+		names = append(names, fmt.Sprintf("%s (%s)", p.Organization, p.OrganizationID))
+	}
+	if more := len(places) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return &fault.Error{
+		Code: fault.Conflict,
+		Message: "You are the only owner of " + strings.Join(names, ", ") +
+			", and other members or websites are left there: make somebody else an owner or remove them first",
+	}
 }

@@ -44,3 +44,14 @@ on %s, and every session was signed out.
 If it was not you, ask for a new password now and tell your operator.
 `, publicURL, at.UTC().Format(time.RFC1123))
 }
+
+// deletedMail writes the mail that tells that an account is no more.
+func deletedMail(publicURL string, at time.Time) (subject, body string) {
+	return "Your Millrace account was deleted", fmt.Sprintf(`Hello,
+
+your account at %s was deleted
+on %s, by somebody who knew its password.
+
+If it was not you, tell your operator.
+`, publicURL, at.UTC().Format(time.RFC1123))
+}

@@ -45,6 +45,10 @@ type Accounts interface {
 	// CreateInvited verifies the address of u where the invitation was mailed.
 	CreateInvited(ctx context.Context, by audit.By, u *org.User, invitation token.Hash) error
 	ListPlaces(ctx context.Context, userID string) ([]org.Place, error)
+	// DeleteAccount deletes a user whose password is still that of u, with what is theirs
+	// alone. It is a Conflict fault where an organization needs them, and
+	// ErrPasswordChanged for another password.
+	DeleteAccount(ctx context.Context, by audit.By, u *org.User, now time.Time) error
 }
 
 // Credentials keeps what people prove themselves with: passwords, and the tokens that are

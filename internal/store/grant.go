@@ -15,8 +15,9 @@ import (
 // grant holds in the transaction. What could end it waits until the transaction has:
 // changes of one organization, and of one person's account, come one after the other.
 // Locks are taken in the order organization, user, API key, so that two changes do not
-// wait for each other. Only accepting an invitation locks the user first: where the same
-// person changes the same organization at that moment, PostgreSQL ends one of the two.
+// wait for each other. Only accepting an invitation and deleting one's account lock the user
+// first: where the same person changes the same organization at that moment, PostgreSQL ends
+// one of the two.
 func (s *Store) Change(ctx context.Context, by audit.By, fn func(ctx context.Context, tx *Store) error) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		if !tx.judged { // once: a change may end what it rests on, such as one's own session

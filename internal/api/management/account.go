@@ -32,6 +32,14 @@ func (a *Accounts) Resource() rpc.Resource {
 					"invitations mailed. The first account of an installation, those that the operator makes and those by a mailed invitation " +
 					"are verified from the beginning; setting a new password with a mailed token verifies an address too.",
 			}, a.verifyEmail),
+			rpc.Op(rpc.Spec{
+				Name: "delete", Summary: "Delete one's own account", Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.deleted",
+				Detail: "It ends the person's sessions, their places and the invitations that they made, and organizations of which they are the " +
+					"only member and that have no website. The answer is 409, and names them, while they are the only owner of organizations with " +
+					"other members or websites. API keys belong to their organization: those that the person made stay, with their id as " +
+					"createdBy, and are for its admins to revoke. The audit keeps its entries. A wrong password counts as a failed sign-in of " +
+					"this client.",
+			}, a.delete),
 		},
 	}
 }
@@ -51,4 +59,17 @@ func (a *Accounts) verifyEmail(ctx context.Context, call *rpc.Call, in *verifyIn
 	}
 	body := newUserBody(u)
 	return &body, nil
+}
+
+type deleteAccountInput struct {
+	Password string `json:"password" minLength:"1" maxLength:"1024" doc:"The account's present password."`
+}
+
+func (a *Accounts) delete(ctx context.Context, call *rpc.Call, in *deleteAccountInput) (*rpc.Empty, error) {
+	if err := a.Service.DeleteAccount(ctx, callerOf(call), call.User, in.Password); err != nil {
+		return nil, err
+	}
+	call.EndSession()
+	call.ForgetDevice()
+	return &rpc.Empty{}, nil
 }

@@ -420,6 +420,29 @@ func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
 	}
 }
 
+func TestSomebodyDeletesTheirAccount(t *testing.T) {
+	t.Parallel()
+	d := newHouse(t, httpkit.Site{})
+	ann := d.signUp("ann", "")
+	bob := d.signUp("bob", *d.invite(ann, "bob@example.com", "editor").Token)
+	const good = `{"password":"correct horse"}`
+	d.refused(ann.token, "account/delete", `{}`, 400, fault.Validation)
+	d.refused(ann.token, "account/delete", `{"password":"wrong horse"}`, 400, fault.Validation)
+	r := d.refused(ann.token, "account/delete", good, 409, fault.Conflict)
+	if !strings.Contains(r.Error, "only owner of ann ("+ann.organization+")") {
+		t.Errorf("the refusal is %q", r.Error)
+	}
+	r = d.call(bob.token, "account/delete", good)
+	cookies := strings.Join(r.Header["Set-Cookie"], "\n")
+	if !r.Success || !strings.Contains(cookies, "millrace_session=; Path=/; Max-Age=0") || !strings.Contains(cookies, "millrace_device=; Path=/; Max-Age=0") {
+		t.Errorf("account/delete: %d %s, cookies %q", r.Status, r.Text, cookies)
+	}
+	d.refused(bob.token, "session/get", "{}", 401, fault.AuthRequired)
+	do[struct{}](d, ann.token, "account/delete", good)
+	d.refused("", "session/signIn", annSignsIn, 401, fault.AuthRequired)
+	d.signUp("ann", "") // the address is free again
+}
+
 func TestANewPasswordIsANewCookie(t *testing.T) {
 	t.Parallel()
 	d := newHouse(t, httpkit.Site{})
