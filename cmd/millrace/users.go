@@ -175,7 +175,10 @@ func listUsers(cmd *cobra.Command, db *store.Store, asJSON bool) error {
 			if err != nil {
 				return err
 			}
-			listed := listedUser{ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: u.CreatedAt, EmailVerified: u.Verified(), Organizations: []listedPlace{}}
+			listed := listedUser{
+				ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: u.CreatedAt,
+				EmailVerified: u.Verified(), Organizations: []listedPlace{},
+			}
 			var names []string
 			for _, p := range places {
 				listed.Organizations = append(listed.Organizations, listedPlace{p.OrganizationID, p.Organization, string(p.Role)})

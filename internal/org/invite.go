@@ -27,8 +27,9 @@ type Inviter struct {
 }
 
 var errUnverified = &fault.Error{
-	Code:    fault.Forbidden,
-	Message: "Verify your e-mail address before you invite anybody: account/sendVerification mails you a token for account/verifyEmail",
+	Code: fault.Forbidden,
+	Message: "Verify your e-mail address before you invite anybody: " +
+		"account/sendVerification mails you a token for account/verifyEmail",
 }
 
 // Invite offers a place to whoever has an address, and mails the offer. Where no
@@ -38,7 +39,9 @@ var errUnverified = &fault.Error{
 // ErrTooManyInvitations or a fault: Forbidden where the inviter might not revoke
 // the earlier one or has no verified address for mails in their name, RateLimited
 // where one of the Allowances is used up.
-func (s *Service) Invite(ctx context.Context, by audit.By, inviter Inviter, organizationID, email string, role Role) (i *Invitation, text string, err error) {
+func (s *Service) Invite(
+	ctx context.Context, by audit.By, inviter Inviter, organizationID, email string, role Role,
+) (i *Invitation, text string, err error) {
 	if err := MayChange(inviter.Role, "", role); err != nil {
 		return nil, "", err
 	}

@@ -66,8 +66,8 @@ var verified = org.Inviter{Role: org.RoleOwner, Verified: true}
 
 func (h *house) invite(by org.Inviter, inviter, organizationID, email string) error {
 	h.t.Helper()
-	_, text, err := h.Invite(h.t.Context(), audit.By{Actor: audit.Actor{Type: audit.User, ID: inviter, Name: "eve@example.com"}},
-		by, organizationID, email, org.RoleViewer)
+	eve := audit.By{Actor: audit.Actor{Type: audit.User, ID: inviter, Name: "eve@example.com"}}
+	_, text, err := h.Invite(h.t.Context(), eve, by, organizationID, email, org.RoleViewer)
 	if text != "" {
 		h.t.Errorf("the token of a mailed invitation is shown")
 	}
@@ -78,7 +78,8 @@ func TestWhoHasNoVerifiedAddressHasNoInvitationMailed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	o := h.organization()
-	if err := h.invite(org.Inviter{Role: org.RoleOwner}, "usr_eve", o, "ann@example.com"); !fault.Is(err, fault.Forbidden) || len(h.sent) != 0 {
+	err := h.invite(org.Inviter{Role: org.RoleOwner}, "usr_eve", o, "ann@example.com")
+	if !fault.Is(err, fault.Forbidden) || len(h.sent) != 0 {
 		t.Errorf("Invite() = %v, %d mails", err, len(h.sent))
 	}
 	if all, err := h.Invitations(t.Context(), o, "", 10); err != nil || len(all) != 0 {
@@ -125,7 +126,8 @@ func TestMailedInvitationsAreBoundedByRecipientOrganizationAndInviter(t *testing
 					}
 					continue
 				}
-				if f := fault.Of(err); f.Code != fault.RateLimited || f.RetryAfter != tc.allowance.Interval || f.Message == "" {
+				f := fault.Of(err)
+				if f.Code != fault.RateLimited || f.RetryAfter != tc.allowance.Interval || f.Message == "" {
 					t.Errorf("invitation %d: %+v", i+1, f)
 				}
 			}
@@ -165,7 +167,8 @@ func TestAnInvitationThatIsNotMailedCountsNot(t *testing.T) {
 		err = h.db.CreateUser(t.Context(), audit.BySystem(), ann)
 	}
 	if err == nil {
-		err = h.db.AddMember(t.Context(), audit.BySystem(), &org.Member{OrganizationID: o, UserID: ann.ID, Role: org.RoleViewer, CreatedAt: h.now})
+		place := &org.Member{OrganizationID: o, UserID: ann.ID, Role: org.RoleViewer, CreatedAt: h.now}
+		err = h.db.AddMember(t.Context(), audit.BySystem(), place)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,8 @@ func TestFailuresOfAnAccountAreBoundedWhetherThereIsOneOrNot(t *testing.T) {
 				}
 			}
 			err := try(100, password) // not even with the right one
-			if f := fault.Of(err); f.Code != fault.RateLimited || f.RetryAfter != session.Allowances.AccountSignIns.Interval {
+			f := fault.Of(err)
+			if f.Code != fault.RateLimited || f.RetryAfter != session.Allowances.AccountSignIns.Interval {
 				t.Errorf("failure %d: %+v", burst+1, f)
 			}
 			w.pass(session.Allowances.AccountSignIns.Interval)
@@ -77,12 +78,12 @@ func TestSignInsThatSucceedAreNotCounted(t *testing.T) {
 	}
 }
 
-// tryWrong signs in with a wrong password as often as an allowance lets, and once more, and
-// has the last alone be told to wait.
-func (w *world) tryWrong(a attempt.Allowance, who string, from func(i int) session.Caller) {
+// tryWrong signs in as Ann with a wrong password as often as an allowance lets, and once
+// more, and has the last alone be told to wait.
+func (w *world) tryWrong(a attempt.Allowance, from func(i int) session.Caller) {
 	w.t.Helper()
 	for i := range a.Burst + 1 {
-		_, err := w.SignIn(w.t.Context(), from(i), who, "wrong")
+		_, err := w.SignIn(w.t.Context(), from(i), email, "wrong")
 		want := fault.AuthRequired
 		if i == a.Burst {
 			want = fault.RateLimited
@@ -93,23 +94,26 @@ func (w *world) tryWrong(a attempt.Allowance, who string, from func(i int) sessi
 	}
 }
 
-// lockOut has strangers fail from many networks until the account takes no more of them.
-func (w *world) lockOut(who string) {
+// lockOut has strangers fail from many networks until Ann's account takes no more of them.
+func (w *world) lockOut() {
 	w.t.Helper()
-	w.tryWrong(session.Allowances.AccountSignIns, who, func(i int) session.Caller { return from(fmt.Sprintf("203.0.113.%d", i)) })
+	w.tryWrong(session.Allowances.AccountSignIns, func(i int) session.Caller {
+		return from(fmt.Sprintf("203.0.113.%d", i))
+	})
 }
 
 func TestFailuresFromOneNetworkKeepNobodyElsewhereOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	w.tryWrong(session.Allowances.NetworkAccountSignIns, email, func(int) session.Caller { return from("203.0.113.7") })
+	w.tryWrong(session.Allowances.NetworkAccountSignIns, func(int) session.Caller { return from("203.0.113.7") })
 	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), email, password); !fault.Is(err, fault.RateLimited) {
 		t.Errorf("from the same network: %v", err)
 	}
 	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, password); err != nil {
 		t.Errorf("from another network: %v", err)
 	}
-	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), "bob@example.com", password); !fault.Is(err, fault.AuthRequired) {
+	_, err := w.SignIn(t.Context(), from("203.0.113.7"), "bob@example.com", password)
+	if !fault.Is(err, fault.AuthRequired) {
 		t.Errorf("another account from the same network: %v", err)
 	}
 }
@@ -118,7 +122,7 @@ func TestNobodysFailuresKeepOutWhomTheAccountKnows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	o := w.signIn()
-	w.lockOut(email)
+	w.lockOut()
 	stranger, device, signedIn := from("192.0.2.1"), from("192.0.2.1"), from("192.0.2.1")
 	device.Device, signedIn.Token = o.Device, o.Token
 	if _, err := w.SignIn(t.Context(), stranger, email, password); !fault.Is(err, fault.RateLimited) {
@@ -138,7 +142,7 @@ func TestADeviceSignsInThroughALockOut(t *testing.T) {
 	c := from("192.0.2.1")
 	c.Device = w.signIn().Device
 	for range 2 { // each sign-in gives a new token, and the one before is good for nothing
-		w.lockOut(email)
+		w.lockOut()
 		o, err := w.SignIn(t.Context(), c, email, password)
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +155,7 @@ func TestADeviceSignsInThroughALockOut(t *testing.T) {
 	}
 	signedIn := from("192.0.2.1")
 	signedIn.Token = w.must(w.SignIn(t.Context(), c, email, password)).Token
-	w.lockOut(email)
+	w.lockOut()
 	if _, err := w.SignIn(t.Context(), signedIn, email, password); err != nil {
 		t.Errorf("with a session: %v", err)
 	}
@@ -162,7 +166,7 @@ func TestADevicesOwnFailuresAreBounded(t *testing.T) {
 	w := newWorld(t, nil)
 	c := from("192.0.2.1")
 	c.Device = w.signIn().Device
-	w.tryWrong(session.Allowances.KnownSignIns, email, func(int) session.Caller { return c })
+	w.tryWrong(session.Allowances.KnownSignIns, func(int) session.Caller { return c })
 	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, password); err != nil {
 		t.Errorf("what a device fails counts against others: %v", err)
 	}
@@ -205,7 +209,7 @@ func TestADeviceIsKnownToItsAccountAloneAndForAWhile(t *testing.T) {
 	forged := from("192.0.2.1")
 	forged.Device = anns.Device[:42] + "x"
 	w.pass(session.DeviceLife - time.Millisecond)
-	w.lockOut(email)
+	w.lockOut()
 	for name, c := range map[string]session.Caller{"another's": bobs, "a forged one": forged} {
 		if _, err := w.SignIn(t.Context(), c, email, password); !fault.Is(err, fault.RateLimited) {
 			t.Errorf("with %s: %v", name, err)
@@ -221,7 +225,7 @@ func TestAPasswordSetWithAMailedTokenOpensALockedDoor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.run()
-	w.lockOut(email)
+	w.lockOut()
 	c := from("203.0.113.7") // the network that failed most
 	if err := w.ForgotPassword(t.Context(), c, email); err != nil {
 		t.Fatal(err)
@@ -258,12 +262,14 @@ func TestWrongPasswordsAreInTheAuditOfTheOwnersOrganization(t *testing.T) {
 		Action, Resource, Name, IP string
 		Actor                      audit.Actor
 	}
+	ann := audit.Actor{Type: audit.User, ID: w.ann.ID, Name: email}
+	filter := audit.Filter{OrganizationID: places[0].OrganizationID, ResourceType: "user"}
 	want := []event{
-		{"user.passwordRefused", w.ann.ID, email, "192.0.2.1", audit.Actor{Type: audit.User, ID: w.ann.ID, Name: email}},
+		{"user.passwordRefused", w.ann.ID, email, "192.0.2.1", ann},
 		{"user.signInFailed", w.ann.ID, email, "203.0.113.7", audit.Actor{Type: audit.System}},
 	}
 	testkit.Eventually(t, 30*time.Second, func() error {
-		entries, err := w.db.AuditEntries(t.Context(), audit.Filter{OrganizationID: places[0].OrganizationID, ResourceType: "user"})
+		entries, err := w.db.AuditEntries(t.Context(), filter)
 		var got []event
 		for _, e := range entries {
 			got = append(got, event{e.Action, e.ResourceID, e.ResourceName, e.By.IP, e.By.Actor})

@@ -14,7 +14,8 @@ func TestAnAccountIsDeletedByWhoKnowsItsPassword(t *testing.T) {
 	o := w.signIn()
 	c := from("192.0.2.1")
 	c.Token = o.Token
-	if f := fault.Of(w.DeleteAccount(t.Context(), c, w.ann, "wrong")); f.Code != fault.Validation || f.Details[0].Field != "password" || !w.opens(o.Token) {
+	f := fault.Of(w.DeleteAccount(t.Context(), c, w.ann, "wrong"))
+	if f.Code != fault.Validation || f.Details[0].Field != "password" || !w.opens(o.Token) {
 		t.Errorf("with a wrong password: %+v", f)
 	}
 	if err := w.DeleteAccount(t.Context(), c, w.ann, password); err != nil || w.opens(o.Token) {

@@ -38,7 +38,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}),
 		unrecorded: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_session_unrecorded_failures_total",
-			Help: "Wrong passwords of accounts that are not in the audit, since the store was away or too many came at once.",
+			Help: "Wrong passwords that are not in the audit, since the store was away or too many came at once.",
 		}),
 	}
 	for _, result := range []string{resultOK, resultWrong, resultReturned} {

@@ -372,7 +372,8 @@ func TestAMailedTokenIsPastAfterAnHour(t *testing.T) {
 	}
 	text := tokenLine.FindStringSubmatch(w.mail(1))[1]
 	w.pass(session.ResetLife)
-	if _, err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, "new password"); !fault.Is(err, fault.Validation) {
+	_, err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, "new password")
+	if !fault.Is(err, fault.Validation) {
 		t.Errorf("ResetPassword() = %v", err)
 	}
 }

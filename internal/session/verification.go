@@ -38,7 +38,9 @@ func (s *Service) SendVerification(ctx context.Context, c Caller, u *org.User) e
 	case u.Verified():
 		return ErrVerified
 	case s.deps.Mail == nil:
-		return &fault.Error{Code: fault.Forbidden, Message: "No mail is sent from here, and nothing needs a verified address"}
+		return &fault.Error{
+			Code: fault.Forbidden, Message: "No mail is sent from here, and nothing needs a verified address",
+		}
 	}
 	charge := ofAccount(Allowances.AccountVerifications, "verification", u.Email)
 	if err := s.attempt(ctx, charge); err != nil {
@@ -81,7 +83,8 @@ func (s *Service) VerifyEmail(ctx context.Context, c Caller, u *org.User, text s
 		err = s.deps.Credentials.VerifyEmail(ctx, c.by(u), u.ID, token.HashOf(text), now)
 	}
 	if errors.Is(err, ErrVerificationNotFound) {
-		return nil, fault.Invalid("token", "invalid_value", "token is unknown, past, used already or another person's; ask for a new one")
+		return nil, fault.Invalid("token", "invalid_value",
+			"token is unknown, past, used already or another person's; ask for a new one")
 	}
 	if err != nil {
 		return nil, err

@@ -56,7 +56,8 @@ func (s *Store) giveUp(ctx context.Context, by audit.By, p org.Place, now time.T
 	if err := s.lockOrganization(ctx, p.OrganizationID, org.ErrNotFound); err != nil {
 		return false, err
 	}
-	others := s.write.NewSelect().Model((*memberRow)(nil)).Where("m.organization_id = ?", p.OrganizationID).Where("m.user_id <> ?", p.UserID)
+	others := s.write.NewSelect().Model((*memberRow)(nil)).
+		Where("m.organization_id = ?", p.OrganizationID).Where("m.user_id <> ?", p.UserID)
 	members, err := others.Clone().Count(ctx)
 	if err != nil {
 		return false, fmt.Errorf("counting the members of organization %s: %w", p.OrganizationID, err)

@@ -28,8 +28,9 @@ var errUsedUp = errors.New("used up")
 // the refusal of the first that is used up. Pass the charges of many people
 // before those of few, in one order everywhere, so that two calls do not wait for
 // each other.
-func (s *Store) Charge(ctx context.Context, now time.Time, charges ...attempt.Charge) (refusal *attempt.Refusal, err error) {
-	err = s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+func (s *Store) Charge(ctx context.Context, now time.Time, charges ...attempt.Charge) (*attempt.Refusal, error) {
+	var refusal *attempt.Refusal
+	err := s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		for _, c := range charges {
 			wait, err := tx.charge(ctx, now, c)
 			if err != nil {

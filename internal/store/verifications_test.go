@@ -23,8 +23,10 @@ func TestPeopleOfBeforeCountAsVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := time.UnixMilli(1_700_000_000_000)
-	if _, err := s.pools[0].ExecContext(t.Context(), `INSERT INTO users (id, email, name, password_hash, created_at, password_changed_at)
-		VALUES ('usr_a', 'a@example.com', 'Ann', 'none', ?, ?)`, made.UnixMilli(), made.UnixMilli()); err != nil {
+	_, err = s.pools[0].ExecContext(t.Context(), `INSERT INTO users
+		(id, email, name, password_hash, created_at, password_changed_at) VALUES
+		('usr_a', 'a@example.com', 'Ann', 'none', ?, ?)`, made.UnixMilli(), made.UnixMilli())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Migrate(t.Context()); err != nil {

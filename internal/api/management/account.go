@@ -19,26 +19,29 @@ func (a *Accounts) Resource() rpc.Resource {
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "sendVerification", Summary: "Have the token mailed that verifies one's address", Class: auth.Account, Limit: ratelimit.SignIn,
-				Audit: "user.emailVerificationRequested",
-				Detail: "The token is good for 24 hours, for account/verifyEmail; three are mailed at once, and one more every 20 minutes. " +
-					"An address that is verified is answered 409. Where the installation sends no mail the answer is 403: nothing needs " +
-					"a verified address there.",
+				Name: "sendVerification", Summary: "Have the token mailed that verifies one's address",
+				Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.emailVerificationRequested",
+				Detail: "The token is good for 24 hours, for account/verifyEmail; three are mailed at once, and one " +
+					"more every 20 minutes. An address that is verified is answered 409. Where the installation " +
+					"sends no mail the answer is 403: nothing needs a verified address there.",
 			}, a.sendVerification),
 			rpc.Op(rpc.Spec{
-				Name: "verifyEmail", Summary: "Verify one's address with a mailed token", Class: auth.Account, Limit: ratelimit.SignIn,
-				Audit: "user.emailVerified",
-				Detail: "The token has to be one that was mailed for the person who is signed in. Only who has a verified address may have " +
-					"invitations mailed. The first account of an installation, those that the operator makes and those by a mailed invitation " +
-					"are verified from the beginning; setting a new password with a mailed token verifies an address too.",
+				Name: "verifyEmail", Summary: "Verify one's address with a mailed token",
+				Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.emailVerified",
+				Detail: "The token has to be one that was mailed for the person who is signed in. Only who has a " +
+					"verified address may have invitations mailed. The first account of an installation, those that " +
+					"the operator makes and those by a mailed invitation are verified from the beginning; setting a " +
+					"new password with a mailed token verifies an address too.",
 			}, a.verifyEmail),
 			rpc.Op(rpc.Spec{
-				Name: "delete", Summary: "Delete one's own account", Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.deleted",
-				Detail: "It ends the person's sessions, their places and the invitations that they made, and organizations of which they are the " +
-					"only member and that have no website. The answer is 409, and names them, while they are the only owner of organizations with " +
-					"other members or websites. API keys belong to their organization: those that the person made stay, with their id as " +
-					"createdBy, and are for its admins to revoke. The audit keeps its entries. A wrong password counts as a failed sign-in of " +
-					"this client.",
+				Name: "delete", Summary: "Delete one's own account",
+				Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.deleted",
+				Detail: "It ends the person's sessions, their places and the invitations that they made, and " +
+					"organizations of which they are the only member and that have no website. The answer is 409, " +
+					"and names them, while they are the only owner of organizations with other members or websites. " +
+					"API keys belong to their organization: those that the person made stay, with their id as " +
+					"createdBy, and are for its admins to revoke. The audit keeps its entries. A wrong password " +
+					"counts as a failed sign-in of this client.",
 			}, a.delete),
 		},
 	}

@@ -26,8 +26,9 @@ func (a *Audit) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List the changes", Class: auth.ReadAudit,
-				Detail: "Newest first. Entries are never changed or removed, and hold no secret. Queries and events are not among them. " +
-					"Sign-ins, failed ones too, sessions and passwords of the people who belonged to the organization at that time are.",
+				Detail: "Newest first. Entries are never changed or removed, and hold no secret. Queries and events " +
+					"are not among them. Sign-ins, failed ones too, sessions and passwords of the people who " +
+					"belonged to the organization at that time are.",
 			}, a.list),
 		},
 	}

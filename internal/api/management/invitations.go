@@ -14,11 +14,12 @@ func (o *Organizations) invitations() []rpc.Operation {
 		rpc.Op(rpc.Spec{
 			Name: "inviteMember", Summary: "Offer a place to whoever has an e-mail address", Class: auth.ManageMembers,
 			Audit: "invitation.created", Creates: true,
-			Detail: "The offer is mailed and good for seven days; inviting an address again replaces the invitation before. " +
-				"Where the installation sends no mail, the answer holds the token, for the inviter to pass on. Only owners invite owners. " +
-				"Mails are only sent in the name of people whose address is verified; others are answered 403. An address gets three mails at " +
-				"once and one more every 8 hours, whoever invites; an organization sends 100 and one more every 15 minutes, a person 50 and " +
-				"one more every 30 minutes; more is answered 429.",
+			Detail: "The offer is mailed and good for seven days; inviting an address again replaces the invitation " +
+				"before. Where the installation sends no mail, the answer holds the token, for the inviter to pass " +
+				"on. Only owners invite owners. Mails are only sent in the name of people whose address is verified; " +
+				"others are answered 403. An address gets three mails at once and one more every 8 hours, whoever " +
+				"invites; an organization sends 100 and one more every 15 minutes, a person 50 and one more every 30 " +
+				"minutes; more is answered 429.",
 		}, o.inviteMember),
 		rpc.Op(rpc.Spec{Name: "listInvitations", Summary: "List the open invitations", Class: auth.ManageMembers}, o.listInvitations),
 		rpc.Op(rpc.Spec{

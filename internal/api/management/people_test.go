@@ -36,8 +36,9 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *desk
 	sessions := session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
 	}, session.Deps{
-		Sessions: d.db, Devices: d.db, Accounts: d.db, Credentials: d.db, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}), Mail: mail,
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Sessions: d.db, Devices: d.db, Accounts: d.db, Credentials: d.db, Attempts: d.db, Mail: mail,
+		Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
+		Log:       slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true, Attempts: d.db, Mail: mail})
 	deps := d.deps()
@@ -57,16 +58,16 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *desk
 }
 
 // mails are those that were sent.
-type mails []string
+type mails struct{ all []string }
 
 // Send implements session.Mailer.
 func (m *mails) Send(_ context.Context, to, subject, text string) error {
-	*m = append(*m, to+"\n"+subject+"\n"+text)
+	m.all = append(m.all, to+"\n"+subject+"\n"+text)
 	return nil
 }
 
 // token returns the token in a mail.
-func (m mails) token(i int) string { return mailedToken.FindStringSubmatch(m[i])[1] }
+func (m *mails) token(i int) string { return mailedToken.FindStringSubmatch(m.all[i])[1] }
 
 var mailedToken = regexp.MustCompile(`(?m)^    ([A-Za-z0-9_-]{43})$`)
 
@@ -83,7 +84,7 @@ type signedIn struct {
 
 var setCookie = regexp.MustCompile(`^millrace_session=([A-Za-z0-9_-]{43}); Path=/; Max-Age=7200; HttpOnly; SameSite=Lax$`)
 
-var setDevice = regexp.MustCompile(`^millrace_device=([A-Za-z0-9_-]{43}); Path=/; Max-Age=15552000; HttpOnly; SameSite=Lax$`)
+var setDevice = regexp.MustCompile(`^millrace_device=[\w-]{43}; Path=/; Max-Age=15552000; HttpOnly; SameSite=Lax$`)
 
 // cookie returns the session's token that an answer sets, beside one of the device.
 func (d *desk) cookie(r *reply) string {
@@ -188,13 +189,13 @@ func TestABrowserThatWasSignedInFromIsKnownByItsCookie(t *testing.T) {
 	t.Parallel()
 	d := newHouse(t, httpkit.Site{})
 	d.signUp("ann", "")
-	device := strings.TrimPrefix(strings.Split(d.call("", "session/signIn", annSignsIn).Header["Set-Cookie"][1], ";")[0], "millrace_device=")
+	device, _, _ := strings.Cut(d.call("", "session/signIn", annSignsIn).Header["Set-Cookie"][1], ";")
 	for range session.Allowances.NetworkAccountSignIns.Burst {
 		d.refused("", "session/signIn", `{"email":"ann@example.com","password":"wrong horse"}`, 401, fault.AuthRequired)
 	}
 	d.refused("", "session/signIn", annSignsIn, 429, fault.RateLimited)
-	r := d.call("", "session/signIn", annSignsIn, "Cookie", "millrace_device="+device)
-	if r.Status != http.StatusOK || strings.Contains(r.Text, device) {
+	r := d.call("", "session/signIn", annSignsIn, "Cookie", device)
+	if r.Status != http.StatusOK {
 		t.Errorf("with the device's cookie: %d %s", r.Status, r.Text)
 	}
 	d.cookie(r)
@@ -399,24 +400,24 @@ func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
 	d.refused(eve.token, "organization/inviteMember", invite, 403, fault.Forbidden)
 	d.refused(eve.token, "account/verifyEmail", `{"token":"x"}`, 400, fault.Validation)
 	do[struct{}](d, eve.token, "account/sendVerification", "{}")
-	if len(sent) != 2 || sent.token(0) == sent.token(1) {
-		t.Fatalf("the mails are %q", sent)
+	if len(sent.all) != 2 || sent.token(0) == sent.token(1) {
+		t.Fatalf("the mails are %q", sent.all)
 	}
-	if u := do[user](d, eve.token, "account/verifyEmail", fmt.Sprintf(`{"token":%q}`, sent.token(1))); !u.EmailVerified || u.VerifiedAt == nil {
+	u := do[user](d, eve.token, "account/verifyEmail", fmt.Sprintf(`{"token":%q}`, sent.token(1)))
+	if !u.EmailVerified || u.VerifiedAt == nil {
 		t.Errorf("account/verifyEmail: %+v", u)
 	}
 	if u := known(); !u.EmailVerified || u.VerifiedAt == nil {
 		t.Errorf("session/get: %+v", u)
 	}
-	for _, operation := range []string{"account/sendVerification", "account/verifyEmail"} {
-		d.refused(eve.token, operation, map[bool]string{true: "{}", false: `{"token":"x"}`}[operation == "account/sendVerification"], 409, fault.Conflict)
-	}
-	if i := do[invitation](d, eve.token, "organization/inviteMember", invite); i.Token != nil || len(sent) != 3 {
-		t.Errorf("inviteMember: %+v, %d mails", i, len(sent))
+	d.refused(eve.token, "account/sendVerification", "{}", 409, fault.Conflict)
+	d.refused(eve.token, "account/verifyEmail", `{"token":"x"}`, 409, fault.Conflict)
+	if i := do[invitation](d, eve.token, "organization/inviteMember", invite); i.Token != nil || len(sent.all) != 3 {
+		t.Errorf("inviteMember: %+v, %d mails", i, len(sent.all))
 	}
 	ann := d.signUp("ann", sent.token(2))
-	if u := do[struct{ User user }](d, ann.token, "session/get", "{}").User; !u.EmailVerified || len(sent) != 3 {
-		t.Errorf("who was invited by mail is %+v, %d mails", u, len(sent))
+	if u := do[struct{ User user }](d, ann.token, "session/get", "{}").User; !u.EmailVerified || len(sent.all) != 3 {
+		t.Errorf("who was invited by mail is %+v, %d mails", u, len(sent.all))
 	}
 }
 
@@ -433,8 +434,9 @@ func TestSomebodyDeletesTheirAccount(t *testing.T) {
 		t.Errorf("the refusal is %q", r.Error)
 	}
 	r = d.call(bob.token, "account/delete", good)
-	cookies := strings.Join(r.Header["Set-Cookie"], "\n")
-	if !r.Success || !strings.Contains(cookies, "millrace_session=; Path=/; Max-Age=0") || !strings.Contains(cookies, "millrace_device=; Path=/; Max-Age=0") {
+	const gone = "millrace_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax\n" +
+		"millrace_device=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+	if cookies := strings.Join(r.Header["Set-Cookie"], "\n"); !r.Success || cookies != gone {
 		t.Errorf("account/delete: %d %s, cookies %q", r.Status, r.Text, cookies)
 	}
 	d.refused(bob.token, "session/get", "{}", 401, fault.AuthRequired)

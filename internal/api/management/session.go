@@ -35,17 +35,18 @@ func (s *Sessions) Resource() rpc.Resource {
 				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.created", Creates: true,
 				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
 					"With an invitation the person gets the place that it offers, else an organization of their own. " +
-					"The answer sets the session's cookie. Where mail is sent, a token for account/verifyEmail is mailed to the address, " +
-					"unless the invitation was mailed there.",
+					"The answer sets the session's cookie. Where mail is sent, a token for account/verifyEmail is " +
+					"mailed to the address, unless the invitation was mailed there.",
 			}, s.signUp),
 			rpc.Op(rpc.Spec{
 				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "session.created",
-				Detail: "The answer sets the session's cookie; a session that the request came with ends. " +
-					"An unknown address and a wrong password get the same answer. After ten failures at once for an account from one " +
-					"network, thirty from a network or a hundred for an account one more is answered 429 until some time has passed, " +
-					"whether there is an account or not. The answer sets a second cookie too, for 180 days: with it, or with a session " +
-					"of the account, only the client's own failures count, ten at once. A failure is in the audit of the organizations that " +
-					"the account belongs to, as user.signInFailed.",
+				Detail: "The answer sets the session's cookie; a session that the request came with ends. An unknown " +
+					"address and a wrong password get the same answer. After ten failures at once for an account " +
+					"from one network, thirty from a network or a hundred for an account one more is answered 429 " +
+					"until some time has passed, whether there is an account or not. The answer sets a second cookie " +
+					"too, for 180 days: with it, or with a session of the account, only the client's own failures " +
+					"count, ten at once. A failure is in the audit of the organizations that the account belongs to, " +
+					"as user.signInFailed.",
 			}, s.signIn),
 			rpc.Op(rpc.Spec{
 				Name: "signOut", Summary: "End the session of the cookie", Class: auth.Public, Audit: "session.ended",
@@ -100,7 +101,8 @@ type userBody struct {
 
 func newUserBody(u *org.User) userBody {
 	return userBody{
-		ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: rpc.At(u.CreatedAt), EmailVerified: u.Verified(), VerifiedAt: rpc.At(u.VerifiedAt),
+		ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: rpc.At(u.CreatedAt),
+		EmailVerified: u.Verified(), VerifiedAt: rpc.At(u.VerifiedAt),
 	}
 }
 

@@ -42,7 +42,8 @@ var accountDeletionTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("the organization of the user alone: %v, want %v", err, org.ErrNotFound)
 		}
 		for from, want := range map[string]int{
-			"sessions": 0, "password_resets": 0, "email_verifications": 0, "devices": 0, "members": 1, "invitations": 1, "api_keys": 1,
+			"sessions": 0, "password_resets": 0, "email_verifications": 0, "devices": 0,
+			"members": 1, "invitations": 1, "api_keys": 1,
 			"audit_entries WHERE action = 'user.deleted' AND resource_id = 'usr_a' AND organization_id <> ''": 2,
 			"audit_entries WHERE action = 'organization.deleted'":                                             1,
 			"audit_entries WHERE action = 'member.removed'":                                                   1,
@@ -85,7 +86,8 @@ var accountDeletionTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		fails(withMember, withWebsite)
-		if _, err := s.SetRole(t.Context(), somebody, withMember.ID, "usr_b", org.RoleOwner, Start, anyRole); err != nil {
+		_, err := s.SetRole(t.Context(), somebody, withMember.ID, "usr_b", org.RoleOwner, Start, anyRole)
+		if err != nil {
 			t.Fatal(err)
 		}
 		fails(withWebsite)

@@ -57,7 +57,8 @@ var deviceTests = map[string]func(*testing.T, *Fixture){
 		if f.knows("a@example.com", "d1", long) || !f.knows("a@example.com", "d3", long) {
 			t.Error("the old token is known still, or the new one is not")
 		}
-		if err := f.Store().ReplaceDevice(t.Context(), "usr_none", token.HashOf(""), token.HashOf("d4"), Start); err == nil {
+		err := f.Store().ReplaceDevice(t.Context(), "usr_none", token.HashOf(""), token.HashOf("d4"), Start)
+		if err == nil {
 			t.Error("nobody knows a device")
 		}
 	},
@@ -77,7 +78,8 @@ var deviceTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		f.race(4, func(i int, s *store.Store) error {
-			return s.ReplaceDevice(t.Context(), "usr_a", token.HashOf("none"), token.HashOf(fmt.Sprintf("at once %d", i)), later)
+			next := token.HashOf(fmt.Sprintf("at once %d", i))
+			return s.ReplaceDevice(t.Context(), "usr_a", token.HashOf("none"), next, later)
 		})
 		if n := f.count("devices"); n != session.MaxDevices {
 			t.Errorf("%d devices are known, want %d", n, session.MaxDevices)

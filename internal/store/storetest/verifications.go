@@ -16,7 +16,9 @@ import (
 // verification adds the verification of a user's address, whose token is given.
 func (f *Fixture) verification(userID, text string) {
 	f.tb.Helper()
-	v := &session.Verification{UserID: userID, TokenHash: token.HashOf(text), CreatedAt: Start, ExpiresAt: Start.Add(time.Hour)}
+	v := &session.Verification{
+		UserID: userID, TokenHash: token.HashOf(text), CreatedAt: Start, ExpiresAt: Start.Add(time.Hour),
+	}
 	if err := f.Store().CreateVerification(f.tb.Context(), somebody, v); err != nil {
 		f.tb.Fatal(err)
 	}
@@ -42,8 +44,12 @@ var verificationTests = map[string]func(*testing.T, *Fixture){
 		for name, try := range map[string]struct {
 			user, text string
 			at         time.Time
-		}{"another user": {"usr_b", "v1", Start}, "another token": {"usr_a", "x", Start}, "when it is past": {"usr_a", "v1", Start.Add(time.Hour)}} {
-			if err := s.VerifyEmail(t.Context(), somebody, try.user, token.HashOf(try.text), try.at); !errors.Is(err, session.ErrVerificationNotFound) {
+		}{
+			"another user": {"usr_b", "v1", Start}, "another token": {"usr_a", "x", Start},
+			"when it is past": {"usr_a", "v1", Start.Add(time.Hour)},
+		} {
+			err := s.VerifyEmail(t.Context(), somebody, try.user, token.HashOf(try.text), try.at)
+			if !errors.Is(err, session.ErrVerificationNotFound) {
 				t.Errorf("%s: %v, want %v", name, err, session.ErrVerificationNotFound)
 			}
 		}
@@ -60,7 +66,8 @@ var verificationTests = map[string]func(*testing.T, *Fixture){
 		if n := f.count("email_verifications"); n != 0 {
 			t.Errorf("%d verifications are left", n)
 		}
-		if err := s.CreateVerification(t.Context(), somebody, &session.Verification{UserID: "usr_none"}); !errors.Is(err, org.ErrUserNotFound) {
+		err := s.CreateVerification(t.Context(), somebody, &session.Verification{UserID: "usr_none"})
+		if !errors.Is(err, org.ErrUserNotFound) {
 			t.Errorf("CreateVerification() for nobody = %v", err)
 		}
 	},
@@ -68,14 +75,17 @@ var verificationTests = map[string]func(*testing.T, *Fixture){
 		s, o := f.Store(), f.Organization()
 		for userID, prove := range map[string]func(ctx context.Context) error{
 			"usr_invited": func(ctx context.Context) error {
-				_, err := s.AcceptInvitation(ctx, somebody, f.mailed(o.ID, "usr_invited@example.com").TokenHash, "usr_invited", Start)
+				i := f.mailed(o.ID, "usr_invited@example.com")
+				_, err := s.AcceptInvitation(ctx, somebody, i.TokenHash, "usr_invited", Start)
 				return err
 			},
 			"usr_reset": func(ctx context.Context) error {
 				f.reset("usr_reset", "r1")
 				return s.ResetPassword(ctx, somebody, token.HashOf("r1"), "new", Start)
 			},
-			"usr_operator": func(ctx context.Context) error { return s.SetVerified(ctx, somebody, "usr_operator", Start) },
+			"usr_operator": func(ctx context.Context) error {
+				return s.SetVerified(ctx, somebody, "usr_operator", Start)
+			},
 		} {
 			f.User(userID, userID+"@example.com")
 			f.verification(userID, "v "+userID)
@@ -86,7 +96,9 @@ var verificationTests = map[string]func(*testing.T, *Fixture){
 			if !slices.Contains(actions, "user.emailVerified") || !f.verifiedAt(userID).Equal(kept(Start)) {
 				t.Errorf("%s: %v, verified at %s", userID, actions, f.verifiedAt(userID))
 			}
-			actions = f.audited(func() error { return s.SetVerified(t.Context(), somebody, userID, Start.Add(time.Hour)) })
+			actions = f.audited(func() error {
+				return s.SetVerified(t.Context(), somebody, userID, Start.Add(time.Hour))
+			})
 			if len(actions) != 0 || !f.verifiedAt(userID).Equal(kept(Start)) {
 				t.Errorf("%s a second time: %v, verified at %s", userID, actions, f.verifiedAt(userID))
 			}
@@ -96,7 +108,8 @@ var verificationTests = map[string]func(*testing.T, *Fixture){
 		}
 		f.User("usr_shown", "usr_shown@example.com")
 		i := f.invite(o.ID, "usr_shown@example.com", org.RoleViewer, "")
-		if _, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_shown", Start); err != nil || !f.verifiedAt("usr_shown").IsZero() {
+		_, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_shown", Start)
+		if err != nil || !f.verifiedAt("usr_shown").IsZero() {
 			t.Errorf("an invitation that was shown: %v, verified at %s", err, f.verifiedAt("usr_shown"))
 		}
 		if err := s.SetVerified(t.Context(), somebody, "usr_none", Start); !errors.Is(err, org.ErrUserNotFound) {
