@@ -8,9 +8,10 @@
 //
 // The package promises that nobody learns from signing in or from asking for a
 // new password whether an address has an account: the answers are the same, and
-// so is the work that they take. Attempts are counted for each account and each
-// client address, in the metadata store, so that neither several processes nor a
-// restart give more of them. It refuses to know cookies: those are the HTTP
+// so is the work that they take. Attempts are counted by network and by account, and
+// apart for each client that an account knows, so that nobody's failures keep that one
+// out. What is mailed to an address that nobody has verified is bounded, and holds
+// nothing that anybody wrote. It refuses to know cookies: those are the HTTP
 // surface's.
 package session
 
