@@ -8,11 +8,20 @@ import (
 
 // Catalog lists every query type, grouped by category, in the order in which
 // GET /v1/query/types shows them.
-var Catalog = slices.Concat(
+var Catalog = reading("read:data",
 	summaryTypes, currentTypes, pageTypes, pageDetailTypes, pathTypes, retentionTypes, funnelTypes, trafficTypes, technologyTypes, placeTypes,
 	customEventTypes, propertyTypes, percentileTypes, errorTypes, errorImpactTypes, vitalTypes, sessionTypes, sessionListTypes, profileTypes,
 	engagementTypes, realtimeTypes, outboundTypes, ingestionTypes,
 )
+
+// reading returns the types of groups that need a scope.
+func reading(scope string, groups ...[]Type) []Type {
+	all := slices.Concat(groups...)
+	for i := range all {
+		all[i].Scope = scope
+	}
+	return all
+}
 
 var byName = sync.OnceValue(func() map[string]*Type {
 	m := map[string]*Type{}

@@ -13,6 +13,10 @@ type SubjectKind uint8
 const (
 	Website SubjectKind = 1 << iota
 	Organization
+
+	// AnySubject is one of which nothing is known, to look at a request that names what
+	// is not there.
+	AnySubject = Website | Organization
 )
 
 // namedBy says how to name the subjects that are in a set.
@@ -83,6 +87,9 @@ type Type struct {
 	Sorts []string
 	// DefaultLimit is how many rows an answer has when the request does not say.
 	DefaultLimit int
+	// Scope is the scope that a caller needs, by its name in specification 5.3. Catalog
+	// sets it.
+	Scope string
 	// Public types may be asked of public websites without a credential.
 	Public bool
 	// Series types have a row per bucket of the range; their first column is the

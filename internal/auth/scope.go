@@ -68,6 +68,9 @@ func (set ScopeSet) Has(s Scope) bool {
 	return i >= 0 && set&(1<<i) != 0
 }
 
+// HasAny reports whether the set holds one of others at least.
+func (set ScopeSet) HasAny(others ScopeSet) bool { return set&others != 0 }
+
 // Strings returns the names in the table's order.
 func (set ScopeSet) Strings() []string {
 	var names []string

@@ -46,6 +46,7 @@ func describe(d *document, t *analytics.Type) {
 	if g := t.Granularities(); len(g) > 0 {
 		facts = append(facts, "One row per "+codes(g)+".")
 	}
+	facts = append(facts, "Needs "+code(t.Scope)+".")
 	if t.Public {
 		facts = append(facts, "Public.")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -39,16 +40,27 @@ type standing struct {
 	public bool
 	// anonymous says that nobody is known to call.
 	anonymous bool
+	// absent is why nothing can be said of the subject, which a caller learns once what
+	// it asks for makes sense; nil where there is one.
+	absent error
 }
 
-// scopeOf is the scope that a type needs.
-func scopeOf(*analytics.Type) auth.Scope { return auth.ScopeReadData }
+// readers are the scopes of which a caller holds one at least: those of query types, and
+// those by which subjects are read.
+var readers = sync.OnceValue(func() (set auth.ScopeSet) {
+	names := []string{string(auth.ScopeReadData), string(auth.ScopeReadMonitors)}
+	for i := range analytics.Catalog {
+		names = append(names, analytics.Catalog[i].Scope)
+	}
+	set, _ = auth.ParseScopes(names) // which a test has looked at
+	return set
+})
 
 // refuse says why a type may not be asked for; nil when it may. What is asked by who
 // users are, such as the summary of those with an email address, would tell who they are.
 func (s *standing) refuse(t *analytics.Type, personal bool) error {
 	switch {
-	case s.scopes.Has(scopeOf(t)), s.public && t.Public && !personal:
+	case s.scopes.Has(auth.Scope(t.Scope)), s.public && t.Public && !personal:
 		return nil
 	case s.anonymous:
 		return analytics.ErrNoCredential
@@ -57,8 +69,11 @@ func (s *standing) refuse(t *analytics.Type, personal bool) error {
 	}
 }
 
-// covered refuses a request of which nothing is covered.
-func covered(plans []analytics.Plan, c *request) error {
+// covered refuses a request about what is not there, or of which nothing is covered.
+func covered(plans []analytics.Plan, c *request, may *standing) error {
+	if may.absent != nil {
+		return may.absent
+	}
 	for i := range plans {
 		for j := range plans[i].Outputs {
 			if plans[i].Outputs[j].Refused == nil {
@@ -121,7 +136,7 @@ func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 			return s.resolve(h, c, caller, id)
 		}
 	}
-	if err := known(caller, auth.ScopeReadData); err != nil {
+	if err := known(caller); err != nil {
 		return standing{}, err
 	}
 	p, err := caller.In("")
@@ -134,28 +149,42 @@ func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 	return standing{subject: analytics.Subject{Kind: analytics.Organization, ID: p.OrganizationID}, scopes: p.Scopes}, nil
 }
 
-// known refuses nobody, and who holds none of the scope.
-func known(caller *request, scope auth.Scope) error {
+// known refuses nobody, and who may read nothing. What a type needs is looked at with the
+// type.
+func known(caller *request) error {
 	if caller.anonymous() {
 		return caller.unauthorized()
 	}
-	return require(caller, scope)
+	return reads(caller.Principal)
 }
 
-// link and monitor refuse: no link and no monitor exists yet, and what does not
+// reads refuses who may read nothing.
+func reads(p auth.Principal) error {
+	if !p.Scopes.HasAny(readers()) {
+		return fault.Wrap(fault.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
+	}
+	return nil
+}
+
+// link and monitor know of none: no link and no monitor exists yet, and what does not
 // exist is denied.
 func (*handlers) link(_ *fiber.Ctx, caller *request, _ string) (standing, error) {
-	if err := known(caller, auth.ScopeReadData); err != nil {
-		return standing{}, err
-	}
-	return standing{}, denied("link", errNoSuch)
+	return absent(caller, auth.ScopeReadData, "link")
 }
 
 func (*handlers) monitor(_ *fiber.Ctx, caller *request, _ string) (standing, error) {
-	if err := known(caller, auth.ScopeReadMonitors); err != nil {
+	return absent(caller, auth.ScopeReadMonitors, "monitor")
+}
+
+// absent is the standing of a caller to what is not there and is read by a scope.
+func absent(caller *request, scope auth.Scope, what string) (standing, error) {
+	if caller.anonymous() {
+		return standing{}, caller.unauthorized()
+	}
+	if err := require(caller.Principal, scope); err != nil {
 		return standing{}, err
 	}
-	return standing{}, denied("monitor", errNoSuch)
+	return standing{subject: analytics.Subject{Kind: analytics.AnySubject}, absent: denied(what, errNoSuch)}, nil
 }
 
 // website finds a website. Of a public one everybody may ask the public types: who
@@ -174,7 +203,7 @@ func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing,
 	case public && (fault.Is(err, fault.AuthRequired) || fault.Is(err, fault.Forbidden) || hidden(err)):
 		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, public: true, anonymous: caller.anonymous()}, nil
 	case fault.Is(err, fault.AuthRequired), hidden(err):
-		if err := known(caller, auth.ScopeReadData); err != nil {
+		if err := known(caller); err != nil {
 			return standing{}, err
 		}
 		return standing{}, denied("website", err)
@@ -191,6 +220,9 @@ func hidden(err error) bool {
 // organization that the website belongs to.
 func authorize(caller *request, w *website.Website) (auth.Principal, error) {
 	p := caller.Principal
+	if caller.anonymous() {
+		return p, caller.unauthorized()
+	}
 	if p.Kind == auth.KindSession {
 		if w.OrganizationID == "" {
 			return p, website.ErrNotFound
@@ -200,11 +232,14 @@ func authorize(caller *request, w *website.Website) (auth.Principal, error) {
 			return p, err
 		}
 	}
-	return p, auth.AuthorizeWebsite(p, w, auth.ScopeReadData)
+	if err := reads(p); err != nil {
+		return p, err
+	}
+	return p, auth.ReachWebsite(p, w)
 }
 
 func (*handlers) organization(_ *fiber.Ctx, caller *request, id string) (standing, error) {
-	if err := known(caller, auth.ScopeReadData); err != nil {
+	if err := known(caller); err != nil {
 		return standing{}, err
 	}
 	p, err := caller.In(id)

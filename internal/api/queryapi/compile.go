@@ -58,7 +58,7 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 	if err != nil {
 		return uncompiled(err)
 	}
-	if err := covered(plans, caller); err != nil {
+	if err := covered(plans, caller, &may); err != nil {
 		return err
 	}
 	o := &plans[0].Outputs[0]

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/auth"
 )
 
 // Of a public website everybody may ask the public types, and learns of the others
@@ -62,6 +65,40 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 				t.Errorf("WWW-Authenticate %q", resp.Header.Get("WWW-Authenticate"))
 			}
 		})
+	}
+}
+
+// A key that may read anything is let in, and what it may read is for each type to say
+// (specification, 5.3).
+func TestATypeIsLookedAtBeforeItsScope(t *testing.T) {
+	t.Parallel()
+	const unknown = `{"parameters":["nonsense"],"preset":"today"}`
+	for _, tc := range []struct {
+		key, query, body string
+		status           int
+		contains         string
+	}{
+		{"monitors", "?schedule_id=mon_1", unknown, 400, "Unknown query type: nonsense"},
+		{"monitors", "?schedule_id=mon_1", summary, 403, "Access denied to this monitor"},
+		{"monitors", "?website_id=web_1", unknown, 400, "Unknown query type: nonsense"},
+		{"monitors", "?website_id=web_1", summary, 403, `"FORBIDDEN"`},
+		{"monitors", "?organization_id=org_1", unknown, 400, "Unknown query type: nonsense"},
+		{"monitors", "", summary, 403, `"FORBIDDEN"`},
+		{"monitors", "?website_id=web_9", unknown, 403, "Access denied to this website"},
+		{"reader", "?schedule_id=mon_1", unknown, 403, `"FORBIDDEN"`},
+		{"reader", "?link_id=link_1", unknown, 400, "Unknown query type: nonsense"},
+		{"powerless", "?website_id=web_1", unknown, 403, `"FORBIDDEN"`},
+		{"powerless", "", unknown, 403, `"FORBIDDEN"`},
+	} {
+		resp, body := call(t, http.MethodPost, "/v1/query"+tc.query, tc.key, tc.body)
+		if resp.StatusCode != tc.status || !strings.Contains(body, tc.contains) {
+			t.Errorf("%s%s %s: %d %s\nwant %d %s", tc.key, tc.query, tc.body, resp.StatusCode, body, tc.status, tc.contains)
+		}
+	}
+	for i := range analytics.Catalog {
+		if _, err := auth.ParseScopes([]string{analytics.Catalog[i].Scope}); err != nil {
+			t.Errorf("%s: %v", analytics.Catalog[i].Name, err)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // which days the rollups are right for, all is counted from the events.
 func (h *handlers) environment(c *fiber.Ctx, may standing) analytics.Environment {
 	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query(zoneParameter), Now: h.now(), Refuse: may.refuse}
-	if h.dirty != nil {
+	if h.dirty != nil && may.absent == nil {
 		days, err := h.dirty.DirtyDays(c.UserContext(), may.subject)
 		env.Rollups, env.Dirty = err == nil, days
 	}
@@ -43,7 +43,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	if err := covered(plans, caller); err != nil {
+	if err := covered(plans, caller, &may); err != nil {
 		return err
 	}
 	wants := freshnessOf(c)
