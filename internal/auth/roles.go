@@ -17,6 +17,7 @@ const (
 	Account            Class = "account"
 	ViewData           Class = "view data"
 	ViewWebsites       Class = "view websites"
+	ReadWebsites       Class = "read websites' settings"
 	AddWebsites        Class = "add websites"
 	ManageWebsites     Class = "manage websites"
 	ViewOrganization   Class = "view the organization"
@@ -48,7 +49,8 @@ var Classes = []ClassRow{
 	{Public, "", nil, false, "anybody, also without a credential"},
 	{Account, "", nil, false, "one's own account and sessions"},
 	{ViewData, org.RoleViewer, []Scope{ScopeReadData}, false, "query analytics"},
-	{ViewWebsites, org.RoleViewer, []Scope{ScopeReadData, ScopeManageWebsites}, false, "see websites and their settings"},
+	{ViewWebsites, org.RoleViewer, []Scope{ScopeReadData, ScopeManageWebsites}, false, "see which websites there are"},
+	{ReadWebsites, org.RoleViewer, []Scope{ScopeManageWebsites}, false, "see the settings of websites, such as which addresses may send"},
 	{AddWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, true, "create websites"},
 	{ManageWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, false, "change websites"},
 	{ViewOrganization, org.RoleViewer, []Scope{ScopeManageConfig}, true, "see the organization's settings and usage"},

@@ -42,10 +42,10 @@ func (s *Websites) Resource() rpc.Resource {
 				Name: "create", Summary: "Add a website", Class: auth.AddWebsites, Creates: true, Audit: "website.created",
 				Detail: "The domain is taken out of a URL if need be, without \"www.\", and belongs to one website of the organization. The client id, which the tag carries, is the id at first. A key that is limited to one website adds none.",
 			}, s.create),
-			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a website and its settings", Class: auth.ViewWebsites, Detail: "By its id or client id." + sessionsAndKeys}, s.get),
+			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a website and its settings", Class: auth.ReadWebsites, Detail: "By its id or client id." + sessionsAndKeys}, s.get),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List websites", Class: auth.ViewWebsites,
-				Detail: "Those that exist, or with deleted those that can be restored." + sessionsAndKeys,
+				Detail: "Those that exist, or with deleted those that can be restored; without their settings for a key that may not manage them." + sessionsAndKeys,
 			}, s.list),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change a website or its settings", Class: auth.ManageWebsites, Audit: "website.updated",
@@ -159,22 +159,22 @@ type websiteRotate struct {
 }
 
 type websiteBody struct {
-	ID               string              `json:"id"`
-	OrganizationID   string              `json:"organizationId"`
-	Version          int64               `json:"version" doc:"One more with every change."`
-	ClientID         string              `json:"clientId" doc:"The public name that browsers carry."`
-	OldClientID      *string             `json:"oldClientId" nullable:"true" doc:"The client id before the last rotation, while it is accepted."`
-	OldClientIDUntil *rpc.Time           `json:"oldClientIdUntil" nullable:"true"`
-	Name             string              `json:"name"`
-	Domain           string              `json:"domain"`
-	Timezone         string              `json:"timezone"`
-	IsPublic         bool                `json:"isPublic"`
-	Settings         websiteSettingsBody `json:"settings"`
-	CreatedAt        *rpc.Time           `json:"createdAt"`
-	UpdatedAt        *rpc.Time           `json:"updatedAt"`
-	DeletedAt        *rpc.Time           `json:"deletedAt" nullable:"true"`
-	RestorableUntil  *rpc.Time           `json:"restorableUntil" nullable:"true" doc:"Of a deleted website."`
-	CreatedBy        *string             `json:"createdBy" nullable:"true" doc:"The id of who made it; null for the operator's command."`
+	ID               string               `json:"id"`
+	OrganizationID   string               `json:"organizationId"`
+	Version          int64                `json:"version" doc:"One more with every change."`
+	ClientID         string               `json:"clientId" doc:"The public name that browsers carry."`
+	OldClientID      *string              `json:"oldClientId" nullable:"true" doc:"The client id before the last rotation, while it is accepted."`
+	OldClientIDUntil *rpc.Time            `json:"oldClientIdUntil" nullable:"true"`
+	Name             string               `json:"name"`
+	Domain           string               `json:"domain"`
+	Timezone         string               `json:"timezone"`
+	IsPublic         bool                 `json:"isPublic"`
+	Settings         *websiteSettingsBody `json:"settings,omitempty" doc:"Absent for API keys that may not manage websites."`
+	CreatedAt        *rpc.Time            `json:"createdAt"`
+	UpdatedAt        *rpc.Time            `json:"updatedAt"`
+	DeletedAt        *rpc.Time            `json:"deletedAt" nullable:"true"`
+	RestorableUntil  *rpc.Time            `json:"restorableUntil" nullable:"true" doc:"Of a deleted website."`
+	CreatedBy        *string              `json:"createdBy" nullable:"true" doc:"The id of who made it; null for the operator's command."`
 }
 
 type websiteSettingsBody struct {
@@ -196,7 +196,7 @@ func (s *Websites) body(w *website.Website, now time.Time) *websiteBody {
 	b := &websiteBody{
 		ID: w.ID, OrganizationID: w.OrganizationID, Version: w.Version, ClientID: w.ClientID,
 		Name: w.Name, Domain: w.Domain, Timezone: w.Timezone, IsPublic: w.Public,
-		Settings: websiteSettingsBody{
+		Settings: &websiteSettingsBody{
 			AllowedOrigins: list(w.AllowedOrigins), AllowedIPs: list(w.AllowedIPs), ExcludedPaths: list(w.ExcludedPaths),
 			ExcludedIPs: list(w.ExcludedIPs), MaskPatterns: list(w.MaskPatterns), TrackQueryParams: list(w.TrackQueryParams),
 			AnonymizeVisitorIDs: anonymize(w.AnonymizeVisitorIDs), SessionTimeoutMinutes: w.SessionTimeoutMinutes,
@@ -270,6 +270,10 @@ func (s *Websites) list(ctx context.Context, call *rpc.Call, in *websiteList) (*
 	bodies, now := make([]websiteBody, len(found)), time.Now()
 	for i, w := range found {
 		bodies[i] = *s.body(w, now)
+		// What a website lets in is for who manages it: reading data needs none of it.
+		if auth.Admit(call.Principal, auth.ReadWebsites) != nil {
+			bodies[i].Settings = nil
+		}
 	}
 	return rpc.Cut(bodies, in.Size(), func(b websiteBody) any { return b.ID }), nil
 }

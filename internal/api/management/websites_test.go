@@ -3,6 +3,7 @@ package management_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -240,7 +241,8 @@ func TestWhoMayDoWhatWithWebsites(t *testing.T) {
 		{"stranger", "get", ref(first), 404, fault.NotFound},
 		{"stranger", "update", `{"id":"` + first.ID + `","name":"Mine"}`, 404, fault.NotFound},
 		{"stranger", "get", `{"id":"` + first.ID + `","organizationId":"` + d.own.ID + `"}`, 404, fault.NotFound},
-		{reader, "get", ref(first), 200, ""},
+		{reader, "get", ref(first), 403, fault.Forbidden},
+		{reader, "list", `{}`, 200, ""},
 		{reader, "publish", ref(first), 403, fault.Forbidden},
 		{all, "publish", ref(second), 200, ""},
 		{all, "create", `{"name":"n","domain":"third.example"}`, 201, ""},
@@ -301,5 +303,28 @@ func TestWebsitesAreListedPageByPage(t *testing.T) {
 // waitMilli returns when the clock shows another millisecond.
 func waitMilli() {
 	for start := time.Now().UnixMilli(); time.Now().UnixMilli() == start; {
+	}
+}
+
+// Which addresses and pages may send is for who manages websites: a key that reads data
+// needs to know which websites there are, and no more (specification, 5.3).
+func TestAKeyThatReadsDataLearnsNoRulesOfAWebsite(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example","settings":{"allowedIps":["192.0.2.7"]}}`)
+	reader, manager := d.key("", "read:data"), d.key("", "read:data", "manage:websites")
+	ref := fmt.Sprintf(`{"id":%q}`, w.ID)
+	d.refused(reader, "websites/get", ref, http.StatusForbidden, fault.Forbidden)
+	for who, sees := range map[string]bool{reader: false, manager: true, d.key("", "manage:websites"): true, "viewer": true} {
+		list := d.call(who, "websites/list", `{}`)
+		if list.Status != http.StatusOK || !strings.Contains(list.Text, w.ID) || strings.Contains(list.Text, "192.0.2.7") != sees {
+			t.Errorf("websites/list by %s: %d %s", who, list.Status, list.Text)
+		}
+	}
+	if got := d.call(manager, "websites/get", ref); got.Status != http.StatusOK || !strings.Contains(got.Text, "192.0.2.7") {
+		t.Errorf("websites/get by who manages: %d %s", got.Status, got.Text)
+	}
+	if got := d.call(reader, "websites/snippet", ref); got.Status != http.StatusOK {
+		t.Errorf("websites/snippet: %d %s", got.Status, got.Text)
 	}
 }
