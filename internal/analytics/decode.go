@@ -3,6 +3,7 @@ package analytics
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
@@ -71,6 +72,10 @@ func Parse(body []byte) (*fastjson.Value, error) {
 // decoder collects the problems of a body.
 type decoder struct{ problems []fault.Detail }
 
+// full reports whether as many problems were found as are told: what comes after them is
+// not read, so that a body costs no more for being wrong everywhere.
+func (d *decoder) full() bool { return len(d.problems) >= MaxProblems }
+
 func (d *decoder) add(field, rule, message string) {
 	d.problems = append(d.problems, problem(field, rule, message, ""))
 }
@@ -92,6 +97,9 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 		return
 	}
 	o.Visit(func(key []byte, v *fastjson.Value) {
+		if d.full() {
+			return
+		}
 		name := string(key)
 		at := prefix + echo(name)
 		read, ok := table[name]
@@ -227,7 +235,10 @@ func (d *decoder) array(item func(at string, v *fastjson.Value)) func(string, *f
 			return
 		}
 		for i, v := range items {
-			item(fmt.Sprintf("%s[%d]", at, i), v)
+			if d.full() {
+				return
+			}
+			item(at+"["+strconv.Itoa(i)+"]", v)
 		}
 	}
 }

@@ -44,6 +44,9 @@ func (c *compiler) checkOptions(i int, t *Type) options {
 		}
 	}
 	for _, raw := range p.options {
+		if len(c.problems) >= MaxProblems {
+			break
+		}
 		if !slices.Contains(names, raw.name) {
 			c.problems = append(c.problems, problem(at+"."+echo(raw.name), "unknown_field", "Unknown field: "+echo(raw.name), didYouMean(raw.name, sorted(slices.Clone(names)))))
 		}

@@ -65,7 +65,12 @@ func (p *Parameter) Label() string {
 }
 
 // echo shortens a caller's text for a message.
-func echo(s string) string { return fmt.Sprintf("%.*s", maxEchoLen, s) }
+func echo(s string) string {
+	if len(s) <= maxEchoLen {
+		return s
+	}
+	return fmt.Sprintf("%.*s", maxEchoLen, s)
+}
 
 // problem makes one entry of details[].
 func problem(field, rule, message, suggestion string) fault.Detail {

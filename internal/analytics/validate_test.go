@@ -289,3 +289,34 @@ func FuzzDecode(f *testing.F) {
 }
 
 const errRegexSizeText = "The regular expression of path is not usable: it is too complex: written out it has more than 10000 steps. RE2 syntax is supported"
+
+// A body that is wrong in every place costs what it takes to read it, and not a sentence
+// for each place: anybody may send one.
+func TestABodyThatIsWrongEverywhereCostsNoMoreToRefuse(t *testing.T) { //nolint:paralleltest // allocations are counted
+	const many = 60_000
+	var members strings.Builder
+	for i := range many {
+		fmt.Fprintf(&members, `,"field%d":1`, i)
+	}
+	items := strings.Repeat("1,", many) + "1"
+	for _, tc := range []struct {
+		name, body string
+		details    int
+	}{
+		{"unknown fields", `{"parameters":["summary"]` + members.String() + `}`, MaxProblems},
+		{"unknown options", `{"parameters":[{"name":"summary"` + members.String() + `}],"preset":"today"}`, MaxProblems},
+		{"unknown fields of a filter", filterBody(`{"field":"path","op":"eq","value":"a"` + members.String() + `}`), MaxProblems},
+		{"filters that are none", filterBody(items), MaxProblems},
+		{"parameters that are none", `{"parameters":[` + items + `],"preset":"today"}`, MaxProblems},
+		{"groups that are none", `{"parameters":["summary"],"preset":"today","groupBy":[` + items + `]}`, MaxProblems},
+	} {
+		var err error
+		allocated := testing.AllocsPerRun(1, func() { _, err = compileBody(t, tc.body, websiteEnv()) })
+		if f := fault.Of(err); f.Code != fault.Validation || len(f.Details) != tc.details {
+			t.Errorf("%s: %s with %d details, want %d", tc.name, f.Code, len(f.Details), tc.details)
+		}
+		if allocated > 3*many {
+			t.Errorf("%s: %.0f allocations to refuse %d of them", tc.name, allocated, many)
+		}
+	}
+}

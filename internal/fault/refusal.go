@@ -20,6 +20,9 @@ func (r *Refusal) Append(details ...Detail) {
 	r.details = append(r.details, details[:min(len(details), MaxDetails-len(r.details))]...)
 }
 
+// Full reports whether no more problems are noted, so that nobody need look for any.
+func (r *Refusal) Full() bool { return len(r.details) >= MaxDetails }
+
 // Merge notes the problems that err tells, a Validation error; nil tells none.
 func (r *Refusal) Merge(err error) {
 	if err != nil {

@@ -60,6 +60,7 @@ func compileMembers(body []byte) (*compileInput, error) {
 	given := &compileInput{members: map[string]json.RawMessage{}}
 	o.Visit(func(key []byte, v *fastjson.Value) {
 		switch {
+		case given.refusal.Full():
 		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == string(key) }):
 			given.refusal.Append(unknownField(string(key)))
 		case given.members[string(key)] != nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -44,7 +45,9 @@ func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
 		}
 		details = problems(schema, object, ve)
 	}
-	details = append(details, nul("", object)...)
+	if hasNUL(object) {
+		details = append(details, nul("", object)...)
+	}
 	if len(details) == 0 {
 		return json.Marshal(object)
 	}
@@ -61,6 +64,23 @@ func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
 // maxDetails is how many problems of a body are told.
 const maxDetails = 20
 
+// hasNUL reports whether nul finds anything, at little cost.
+func hasNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.IndexByte(v, 0) >= 0
+	case []any:
+		return slices.ContainsFunc(v, hasNUL)
+	case map[string]any:
+		for _, item := range v {
+			if hasNUL(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // nul finds texts with the character that PostgreSQL cannot store.
 func nul(path string, v any) []fault.Detail {
 	var found []fault.Detail
@@ -71,10 +91,16 @@ func nul(path string, v any) []fault.Detail {
 		}
 	case []any:
 		for i, item := range v {
+			if len(found) >= maxDetails {
+				break
+			}
 			found = append(found, nul(index(path, i), item)...)
 		}
 	case map[string]any:
 		for _, name := range sortedKeys(v) {
+			if len(found) >= maxDetails {
+				break
+			}
 			found = append(found, nul(member(path, name), v[name])...)
 		}
 	}

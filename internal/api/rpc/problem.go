@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,20 +21,43 @@ import (
 
 // problems tells what a validator found, in the order of the fields. A message
 // names the field and the rule, and never repeats a value: it may be a password.
+//
+// No more is told than maxDetails of the first places, however much is wrong: to word a
+// problem costs far more than to find it.
 func problems(schema *jsonschema.Schema, instance any, ve *jsonschema.ValidationError) []fault.Detail {
-	var found []fault.Detail
+	var leaves []*jsonschema.ValidationError
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		for _, cause := range e.Causes {
 			walk(cause)
 		}
 		if len(e.Causes) == 0 {
-			found = append(found, tell(schema, instance, e)...)
+			leaves = append(leaves, e)
 		}
 	}
 	walk(ve)
+	var found []fault.Detail
+	for _, e := range least(leaves, func(a, b *jsonschema.ValidationError) int {
+		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+	}) {
+		found = append(found, tell(schema, instance, e)...)
+	}
 	slices.SortStableFunc(found, func(a, b fault.Detail) int { return cmp.Compare(a.Field, b.Field) })
 	return found
+}
+
+// least returns the maxDetails least items, in order; equal ones stay in theirs.
+func least[T any](items []T, compare func(a, b T) int) []T {
+	kept := make([]T, 0, min(len(items), maxDetails+1))
+	for _, item := range items {
+		if len(kept) == maxDetails && compare(item, kept[maxDetails-1]) >= 0 {
+			continue
+		}
+		at := sort.Search(len(kept), func(i int) bool { return compare(kept[i], item) > 0 })
+		kept = slices.Insert(kept, at, item)
+		kept = kept[:min(len(kept), maxDetails)]
+	}
+	return kept
 }
 
 // tell says one problem; several for a kind that names several fields.
@@ -65,7 +89,7 @@ func tell(schema *jsonschema.Schema, instance any, e *jsonschema.ValidationError
 
 func each(path string, names []string, say func(field string) fault.Detail) []fault.Detail {
 	var found []fault.Detail
-	for _, name := range names {
+	for _, name := range least(names, strings.Compare) {
 		found = append(found, say(member(path, shortened(name))))
 	}
 	return found
