@@ -9,6 +9,7 @@ package audit
 
 import (
 	"reflect"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -103,14 +104,22 @@ func (e Entry) With(changes map[string]Change) Entry {
 }
 
 func (by By) bounded() By {
-	if len(by.UserAgent) > MaxUserAgent {
-		cut := MaxUserAgent
-		for cut > 0 && !utf8.RuneStart(by.UserAgent[cut]) {
-			cut--
-		}
-		by.UserAgent = by.UserAgent[:cut]
-	}
+	by.UserAgent = UserAgent(by.UserAgent)
 	return by
+}
+
+// UserAgent returns of a header of that name what is kept: at most MaxUserAgent bytes of
+// text that every store takes.
+func UserAgent(header string) string {
+	text := strings.ReplaceAll(strings.ToValidUTF8(header, "\uFFFD"), "\x00", "")
+	if len(text) <= MaxUserAgent {
+		return text
+	}
+	cut := MaxUserAgent
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
 }
 
 // Masked stands for a value that must not be written down.

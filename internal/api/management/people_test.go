@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
@@ -458,4 +459,28 @@ func TestANewPasswordIsANewCookie(t *testing.T) {
 	d.refused("", "session/signIn", annSignsIn, 401, fault.AuthRequired)
 	d.refused("", "password/forgot", `{"email":"ann@example.com"}`, 403, fault.Forbidden) // no mail is sent here
 	d.refused("", "session/signUp", `{"email":"ANN@example.com","name":"Ann","password":"correct horse"}`, 409, fault.Conflict)
+}
+
+// What a client calls itself is kept with its session as with the audit's entries: no more
+// of it than is worth showing, and nothing that a store refuses.
+func TestASessionKeepsLittleOfItsUserAgent(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, agent, kept string }{
+		{"short", "curl/8", "curl/8"},
+		{"at the limit", strings.Repeat("x", audit.MaxUserAgent), strings.Repeat("x", audit.MaxUserAgent)},
+		{"one beyond", strings.Repeat("x", audit.MaxUserAgent+1), strings.Repeat("x", audit.MaxUserAgent)},
+		{"long", strings.Repeat("x", 12_000), strings.Repeat("x", audit.MaxUserAgent)},
+		{"no text", "curl\xff/8", "curl\uFFFD/8"},
+	} {
+		d := newHouse(t, httpkit.Site{})
+		d.signUp("ann", "")
+		in := d.cookie(d.call("", "session/signIn", annSignsIn, "User-Agent", tc.agent))
+		list := do[[]struct {
+			Current   bool
+			UserAgent string
+		}](d, in, "session/list", "{}")
+		if len(list) != 2 || !list[0].Current || list[0].UserAgent != tc.kept {
+			t.Errorf("%s: %+v, want %q", tc.name, list, tc.kept)
+		}
+	}
 }

@@ -195,7 +195,7 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c),
 		SessionToken: caller.Token, DeviceToken: e.deps.Gate.Site.DeviceToken(c),
 	}
-	call.By = audit.By{Actor: actorOf(p), UserAgent: c.Get(fiber.HeaderUserAgent), RequestID: call.RequestID}
+	call.By = audit.By{Actor: actorOf(p), UserAgent: audit.UserAgent(c.Get(fiber.HeaderUserAgent)), RequestID: call.RequestID}
 	call.By.Grant = auth.Grant(p, e.operation.Class, httpkit.Credential(c), call.Client)
 	if call.Client.IsValid() {
 		call.By.IP = call.Client.String()
