@@ -64,6 +64,7 @@ func (h *handlers) websites(c *fiber.Ctx, caller *request) error {
 	if err != nil {
 		return err
 	}
+	c.Set(fiber.HeaderCacheControl, "no-store") // it is the caller's, and may change with every call
 	return httpkit.Send(c, fiber.MIMEApplicationJSON, text)
 }
 

@@ -83,6 +83,9 @@ func TestWebsitesAreThoseThatTheCallerMayQuery(t *testing.T) {
 		if resp.StatusCode != tc.status {
 			t.Errorf("%s%s: %d %s, want %d", tc.key, tc.query, resp.StatusCode, text, tc.status)
 		}
+		if got := resp.Header.Get("Cache-Control"); resp.StatusCode == 200 && got != "no-store" {
+			t.Errorf("%s%s: Cache-Control %q", tc.key, tc.query, got)
+		}
 		if diff := cmp.Diff(tc.want, ids(t, text)); diff != "" {
 			t.Errorf("%s%s (-want +got):\n%s", tc.key, tc.query, diff)
 		}
