@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 
 	"github.com/millrace/millrace/internal/fault"
 )
@@ -35,10 +36,11 @@ func (p Page) After(position any) (bool, error) {
 		return false, nil
 	}
 	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+	var made any
 	if err == nil {
-		err = json.Unmarshal(text, position)
+		err = errors.Join(json.Unmarshal(text, &made), json.Unmarshal(text, position))
 	}
-	if err != nil {
+	if err != nil || hasNUL(made) { // in no position of a list, and none that PostgreSQL takes
 		return false, fault.Invalid("cursor", "invalid", "cursor is not one that this list has given out")
 	}
 	return true, nil

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"log/slog"
@@ -274,6 +275,25 @@ func TestABodyThatIsNoObjectIsRefused(t *testing.T) {
 	} {
 		if status, got := call(t, app, "/rpc/things/create", body, "X-Api-Key", "good"); status != 400 || !strings.Contains(got, want) {
 			t.Errorf("%q: %d %s, want %s", body, status, got, want)
+		}
+	}
+}
+
+// A cursor holds what its list gave out; PostgreSQL fails on a character U+0000, which
+// none has.
+func TestACursorThatNoListGaveOutIsRefused(t *testing.T) {
+	t.Parallel()
+	app := newApp(t)
+	for name, text := range map[string]string{
+		"a character that cannot be stored": `"a\u0000"`, "one in a list": `["a","\u0000"]`, "another type": `{"a":1}`, "no JSON": `a`, "nothing": ``,
+	} {
+		cursor := base64.RawURLEncoding.EncodeToString([]byte(text))
+		if text == "" {
+			cursor = "%%%"
+		}
+		status, body := call(t, app, "/rpc/things/list", `{"cursor":"`+cursor+`"}`, "X-Api-Key", "good")
+		if status != http.StatusBadRequest || !strings.Contains(body, "cursor is not one that this list has given out") {
+			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
 }
