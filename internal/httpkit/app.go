@@ -1,7 +1,6 @@
 package httpkit
 
 import (
-	"bytes"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -151,14 +150,14 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 		full = r.enter()
 	}
 	switch {
+	case ambiguous(&rc.Request.Header): // whatever else it is: what follows it may be no request
+		k.fail(rc, fiber.ErrBadRequest)
+		r.hangUp(rc)
 	case full != nil:
 		k.fail(rc, full)
 	case k.cfg.Host == Ingestion && cors(rc), k.cfg.Host == Query && k.cfg.Site.cors(rc):
 	case !knownMethod(rc.Method()):
 		k.fail(rc, fault.New(fault.MethodNotAllowed))
-	case ambiguous(&rc.Request.Header):
-		k.fail(rc, fiber.ErrBadRequest)
-		r.hangUp(rc)
 	default:
 		k.handle(rc, r)
 	}
@@ -194,42 +193,6 @@ func (k *kit) handle(rc *fasthttp.RequestCtx, r *request) {
 		return
 	}
 	k.handler(rc)
-}
-
-// chunkedBody is what fasthttp says of the length of one.
-const chunkedBody = -1
-
-// ambiguous reports a request whose body another server may see end elsewhere, so
-// that it would take a part of it for the next request. RFC 9112 has it refused and
-// the connection closed.
-func ambiguous(h *fasthttp.RequestHeader) bool {
-	raw := h.RawHeaders()
-	return spacedName(raw) ||
-		h.ContentLength() == chunkedBody && bytes.Contains(bytes.ToLower(raw), []byte("content-length:"))
-}
-
-// spacedName reports whether white space stands before the colon of a header
-// field, which some take for the field and some do not.
-func spacedName(raw []byte) bool {
-	for _, before := range [...]string{" :", "\t:"} {
-		for rest := raw; ; {
-			i := bytes.Index(rest, []byte(before))
-			if i < 0 {
-				break
-			}
-			line := rest[bytes.LastIndexByte(rest[:i], '\n')+1 : i]
-			if bytes.IndexByte(line, ':') < 0 {
-				return true
-			}
-			// The rest of the line is a value.
-			end := bytes.IndexByte(rest[i:], '\n')
-			if end < 0 {
-				break
-			}
-			rest = rest[i+end:]
-		}
-	}
-	return false
 }
 
 // knownMethod reports whether fiber knows the method.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -207,10 +208,7 @@ func TestAnotherSitesPageSignsNobodyIn(t *testing.T) {
 	d := newHouse(t, httpkit.Site{})
 	d.signUp("ann", "")
 	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/session/signIn", strings.NewReader(annSignsIn))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/session/signIn", strings.NewReader(annSignsIn))
 		req.Header.Set(header, value)
 		resp, err := d.app.Test(req, -1)
 		if err != nil {

@@ -1,0 +1,53 @@
+package httpkit
+
+import (
+	"strings"
+	"testing"
+)
+
+// What two servers may read differently is refused, with a close: nothing that follows is
+// taken for a request.
+func TestARequestThatAnotherServerMayReadOtherwiseIsRefused(t *testing.T) {
+	t.Parallel()
+	const chunks = "1\r\na\r\n0\r\n\r\n"
+	const next = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, host := range []Host{Ingestion, Query} {
+		addr := serve(t, newApp(t, Config{Host: host}))
+		for name, text := range map[string]string{
+			"a space before the colon":               "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
+			"a tab before the colon":                 "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n" + chunks,
+			"in the first field":                     "POST /echo HTTP/1.1\r\nTransfer-Encoding : chunked\r\nHost: x\r\n\r\n" + chunks,
+			"of a length":                            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\na",
+			"in a preflight":                         "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
+			"of a method that is not known":          "BREW /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
+			"of the health check":                    "GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
+			"a field that goes on":                   "POST /echo HTTP/1.1\r\nHost: x\r\nX-A: b\r\n Content-Length: 1\r\n\r\na",
+			"a length beside chunks":                 "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"two lengths":                            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+			"chunks of chunks":                       "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"another encoding before":                "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity, chunked\r\n\r\n" + chunks,
+			"two hosts":                              "GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+			"the same host twice, in other letters":  "GET /health HTTP/1.1\r\nHost: x\r\nhost: x\r\n\r\n",
+			"two hosts of HTTP/1.0":                  "GET /health HTTP/1.0\r\nHost: x\r\nHost: y\r\nConnection: keep-alive\r\n\r\n",
+			"no host":                                "GET /health HTTP/1.1\r\nX-A: b\r\n\r\n",
+			"no field":                               "GET /health HTTP/1.1\r\n\r\n",
+			"no host beside an address that has one": "GET http://x/health HTTP/1.1\r\nX-A: Host: x\r\n\r\n",
+		} {
+			answers := raw(t, addr, text+next)
+			if len(answers) != 1 || answers[0].status != 400 || !answers[0].closes || !strings.Contains(answers[0].body, "not valid HTTP") {
+				t.Errorf("%s, on host %v: %+v", name, host, answers)
+			}
+		}
+		for name, text := range map[string]string{
+			"HTTP/1.0 without a host": "GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+			"a host without a name":   "GET /health HTTP/1.1\r\nHost:\r\n\r\n",
+			"a colon in a value":      "GET /health HTTP/1.1\r\nHost: x\r\nX-A: Host : y\r\n\r\n",
+			"a name that ends so":     "GET /health HTTP/1.1\r\nHost: x\r\nX-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
+			"chunks":                  "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+		} {
+			if answers := raw(t, addr, text+next); len(answers) != 2 || answers[0].status != 200 || answers[1].status != 200 {
+				t.Errorf("%s, on host %v: %+v", name, host, answers)
+			}
+		}
+	}
+}
