@@ -333,7 +333,7 @@ type Log struct {
 // Trace configures OpenTelemetry traces.
 type Trace struct {
 	Endpoint string  `koanf:"endpoint" form:"endpoint" empty:"ok" help:"OTLP/HTTP endpoint for traces, such as http://127.0.0.1:4318; empty turns traces off."`
-	Ratio    float64 `koanf:"ratio" range:"0..1" help:"Share of requests without a trace of their own that are traced, 0 to 1."`
+	Ratio    float64 `koanf:"ratio" range:"0..1" help:"Share of requests that are traced, 0 to 1, besides those for which a trusted proxy decides by its traceparent."`
 }
 
 // Probe sends an event through everything, again and again.

@@ -35,12 +35,19 @@ func Traceparent(c *fiber.Ctx) string {
 	return telemetry.Traceparent(r.ctx)
 }
 
-// traced runs fiber's handler inside the request's span, a child of the caller's
-// where the request names one.
+// traced runs fiber's handler inside the request's span. It is a child of the span that
+// a trusted proxy names, traced where that is. Whether anybody else's request is traced is
+// not for its caller to say: the span begins a trace of ours, and links to theirs.
 func (k *kit) traced(rc *fasthttp.RequestCtx, r *request) {
 	ctx := telemetry.ContextWithRequestID(context.Background(), string(r.ctx.id))
-	ctx = telemetry.ContextWithTraceparent(ctx, string(rc.Request.Header.Peek(headerTraceparent)))
-	ctx, span := k.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
+	options := append(make([]trace.SpanStartOption, 0, 2), trace.WithSpanKind(trace.SpanKindServer))
+	caller := telemetry.ContextWithTraceparent(ctx, string(rc.Request.Header.Peek(headerTraceparent)))
+	if k.cfg.Proxies.trusts(peer(rc)) {
+		ctx = caller
+	} else if sc := trace.SpanContextFromContext(caller); sc.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: sc}))
+	}
+	ctx, span := k.tracer.Start(ctx, "HTTP", options...)
 	defer span.End()
 	r.ctx.mu.Lock()
 	r.ctx.values = ctx

@@ -17,6 +17,7 @@ func TestTheProductCanBeWatched(t *testing.T) {
 	spans := newCollector(t)
 	s := harness.New(t, harness.Split, harness.Options{Settings: map[string]string{
 		"PROBE_INTERVAL": "1s", "SINK_RECONCILE_INTERVAL": "1s", "TRACE_ENDPOINT": spans.url, "TRACE_RATIO": "0",
+		"PROXY_TRUSTED": "127.0.0.1", // whose traceparent counts
 	}})
 	t.Run("what takes its time", func(t *testing.T) { // spans are sent every five seconds, probes every second
 		for name, look := range map[string]func(*testing.T){

@@ -17,19 +17,31 @@ type Span struct {
 	Links   int
 }
 
-// Recorder keeps the spans of its Tracer. It samples what continues a sampled
-// trace and nothing else.
+// Recorder keeps the spans of its Tracer.
 type Recorder struct {
 	Tracer trace.Tracer
 	spans  *tracetest.SpanRecorder
 }
 
-// New returns an empty Recorder.
+// New returns an empty Recorder that samples what continues a sampled trace and nothing
+// else.
 func New(tb testing.TB) *Recorder {
+	tb.Helper()
+	return newRecorder(tb, sdktrace.NeverSample())
+}
+
+// Sampling returns an empty Recorder that samples every trace that begins, too.
+func Sampling(tb testing.TB) *Recorder {
+	tb.Helper()
+	return newRecorder(tb, sdktrace.AlwaysSample())
+}
+
+// newRecorder returns a Recorder that samples traces that begin by a sampler.
+func newRecorder(tb testing.TB, begun sdktrace.Sampler) *Recorder {
 	tb.Helper()
 	r := &Recorder{spans: tracetest.NewSpanRecorder()}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(r.spans), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())),
+		sdktrace.WithSpanProcessor(r.spans), sdktrace.WithSampler(sdktrace.ParentBased(begun)),
 	)
 	tb.Cleanup(func() {
 		if err := provider.Shutdown(context.WithoutCancel(tb.Context())); err != nil {
