@@ -30,12 +30,21 @@ func (a *Authenticator) Apply(c control.Change) {
 		}
 	case control.Organization:
 		// Only its end is of concern here: its keys and websites are then of no
-		// use. There may be too many of them to be named.
+		// use, also while the store cannot be asked. There may be too many of them to
+		// be named.
 		if c.Gone {
-			a.Forget()
+			a.end(c.ID)
 		}
 	default:
 	}
+}
+
+// end has what an organization has be read again before it is used.
+func (a *Authenticator) end(organizationID string) {
+	its := func(w *website.Website) bool { return w.OrganizationID == organizationID }
+	a.keys.End(func(held *credential) bool { return held.key.OrganizationID == organizationID })
+	a.clients.End(its)
+	a.refs.End(its)
 }
 
 // Forget implements control.Cache.

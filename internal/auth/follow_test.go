@@ -121,6 +121,49 @@ func TestEndOfAnOrganizationEndsWhatItHas(t *testing.T) {
 	})
 }
 
+// What another organization has serves on while the store is away; what the ended one had
+// does not, though nothing has told that it is gone but the end itself.
+func TestEndOfAnOrganizationHoldsWhileTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, a := open(t)
+		a.Trust(time.Now().Add(time.Hour))
+		ended := m.add(t, nil)
+		other := m.add(t, func(k *apikey.Key) { k.OrganizationID = "org_2" })
+		m.change(func(m *memory) {
+			m.websites = []website.Website{{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}, {ID: "web_2", ClientID: "open", OrganizationID: "org_2"}}
+		})
+		site := func(when, id, want string) {
+			t.Helper()
+			for name, look := range map[string]func(context.Context, string) (*website.Website, error){"ClientWebsite": a.ClientWebsite, "Website": a.Website} {
+				_, err := look(t.Context(), id)
+				synctest.Wait()
+				if got := verdict(err); got != want {
+					t.Errorf("%s: %s(%s) = %s, want %s", when, name, id, got, want)
+				}
+			}
+		}
+		expectKey(t, a, "before", ended, "yes")
+		expectKey(t, a, "before", other, "yes")
+		site("before", "public", "yes")
+		site("before", "open", "yes")
+		pass(time.Millisecond)
+		m.change(func(m *memory) { m.down = true })
+		a.Apply(control.Change{Kind: control.Organization, ID: "org_1", Gone: true})
+		for range 3 { // also once the store is known to fail
+			expectKey(t, a, "after", ended, "SERVICE_UNAVAILABLE")
+			expectKey(t, a, "after", other, "yes")
+			site("after", "public", "SERVICE_UNAVAILABLE")
+			site("after", "open", "yes")
+			pass(time.Second)
+		}
+		m.change(func(m *memory) { m.down, m.keys[0].OrganizationID = false, "" })
+		pass(fresh)
+		expectKey(t, a, "when the store is back", ended, "AUTH_REQUIRED")
+		expectKey(t, a, "when the store is back", other, "yes")
+	})
+}
+
 func TestChangeOfAWebsiteIsSeenByEveryName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

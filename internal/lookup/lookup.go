@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,8 @@ const (
 	breakerTrips = 3           // reads failed one after the other
 	// MaxWaiting is how many unknown things may wait to be read.
 	MaxWaiting = 1024
+	// maxEnds is how many calls of End are told apart.
+	maxEnds = 1024
 )
 
 // Cache looks answers up. It is safe for concurrent use. Answers are shared by
@@ -73,6 +76,7 @@ type Cache[K Key, V any] struct {
 	metrics metrics
 
 	reliance atomic.Pointer[reliance]
+	ends     atomic.Pointer[[]end[V]] // those that may still concern an answer; replaced under mu
 
 	// mu keeps an answer that was dropped while it was read from being kept.
 	mu       sync.Mutex
@@ -93,6 +97,12 @@ func (u *underWay[V]) current(a *answer[V]) bool {
 		}
 	}
 	return true
+}
+
+// end says that answers from before a moment are wrong where of is true.
+type end[V any] struct {
+	at time.Time
+	of func(V) bool
 }
 
 // reliance is how far answers may be relied on.
@@ -129,6 +139,7 @@ func New[K Key, V any](cfg Config, load func(context.Context, K) (V, error), not
 		slots: make(chan struct{}, cfg.MaxLoads), underWay: map[K]*underWay[V]{},
 	}
 	c.reliance.Store(&reliance{})
+	c.ends.Store(&[]end[V]{})
 	var err error
 	c.entries, err = ristretto.NewCache(&ristretto.Config[uint64, *entry[K, V]]{
 		NumCounters: 10 * cfg.MaxEntries, MaxCost: cfg.MaxEntries, BufferItems: 64, IgnoreInternalCost: true,
@@ -257,6 +268,30 @@ func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 // still stand in while reads fail.
 func (c *Cache[K, V]) Forget() { c.reliance.Store(&reliance{since: time.Now()}) }
 
+// End is Forget where the answers for which of is true are wrong: they stand in for
+// nothing. It is for many answers at once, whose keys nobody knows.
+func (c *Cache[K, V]) End(of func(V) bool) {
+	c.mu.Lock()
+	now, kept := time.Now(), []end[V]{}
+	for _, e := range *c.ends.Load() {
+		if now.Sub(e.at) < c.cfg.Stale {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) >= maxEnds { // no more of what is known may stand in
+		kept, of = kept[:0], func(V) bool { return true }
+	}
+	kept = append(kept, end[V]{now, of})
+	c.ends.Store(&kept)
+	c.mu.Unlock()
+	c.Forget()
+}
+
+// ended reports whether End was said of an answer.
+func (c *Cache[K, V]) ended(a *answer[V]) bool {
+	return slices.ContainsFunc(*c.ends.Load(), func(e end[V]) bool { return !a.readAt.After(e.at) && e.of(a.value) })
+}
+
 // Trust says that until then Drop is called for whatever changes, so that answers
 // are relied on for Config.Trusted. What does not exist is asked for as often as
 // without it: nobody may know the name of a thing before it is made.
@@ -295,7 +330,7 @@ func (a *answer[V]) mayRetry(now time.Time) bool {
 
 // servable reports whether the answer may stand in for a failed read.
 func (c *Cache[K, V]) servable(e *entry[K, V], a *answer[V], now time.Time) bool {
-	return a.absent == nil && !e.dropped.Load() && now.Sub(a.readAt) < c.cfg.Stale
+	return a.absent == nil && !e.dropped.Load() && now.Sub(a.readAt) < c.cfg.Stale && !c.ended(a)
 }
 
 // owned returns k in memory that nobody else changes.

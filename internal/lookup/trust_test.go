@@ -184,3 +184,53 @@ func TestFloodOfUnknownThingsLeavesTheStoreToWhatIsKnown(t *testing.T) {
 		}
 	})
 }
+
+func TestAnswersThatEndedStandInForNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, c := open(t)
+		expect(t, c, "first", "v1")
+		pass(time.Millisecond)
+		s.set("", errDown)
+		c.End(func(v string) bool { return v == "v2" })
+		expect(t, c, "when another answer ended", "v1")
+		c.End(func(v string) bool { return v == "v1" })
+		expect(t, c, "when it ended", errDown)
+		s.set("v1", nil)
+		pass(2 * time.Second)
+		expect(t, c, "read again", "v1")
+		s.set("", errDown)
+		pass(fresh)
+		expect(t, c, "of after the end", "v1")
+	})
+}
+
+// Only so many ends are told apart; with one more, whatever is older has ended.
+func TestTheEndsThatAreRememberedAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 1024
+		none := func(string) bool { return false }
+		s, c := open(t)
+		expect(t, c, "first", "v1")
+		pass(time.Millisecond)
+		s.set("", errDown)
+		for range most {
+			c.End(none)
+		}
+		expect(t, c, "at the limit", "v1")
+		c.End(none)
+		expect(t, c, "one beyond", errDown)
+		s.set("v1", nil)
+		pass(2 * time.Second)
+		expect(t, c, "read again", "v1")
+		pass(stale) // all of them are older than any answer that may stand in
+		expect(t, c, "much later", "v1")
+		pass(time.Millisecond)
+		s.set("", errDown)
+		for range most {
+			c.End(none)
+		}
+		expect(t, c, "at the limit again", "v1")
+	})
+}
