@@ -45,7 +45,9 @@ told which use that of a standalone on this machine.`,
 
 // settingsOf loads the settings of a command, which opens the listeners named by their keys.
 func settingsOf(cmd *cobra.Command, serves ...string) (config.Settings, config.Meta, error) {
-	s, meta, err := config.LoadFlags(cmd.Flags(), config.Options{Name: cmd.CommandPath(), Output: cmd.OutOrStdout(), Serves: serves})
+	s, meta, err := config.LoadFlags(cmd.Flags(), config.Options{
+		Name: cmd.CommandPath(), Output: cmd.OutOrStdout(), Serves: serves,
+	})
 	if err == nil && meta.Done {
 		err = errAnswered
 	}

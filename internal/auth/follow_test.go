@@ -131,11 +131,15 @@ func TestEndOfAnOrganizationHoldsWhileTheStoreIsDown(t *testing.T) {
 		ended := m.add(t, nil)
 		other := m.add(t, func(k *apikey.Key) { k.OrganizationID = "org_2" })
 		m.change(func(m *memory) {
-			m.websites = []website.Website{{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}, {ID: "web_2", ClientID: "open", OrganizationID: "org_2"}}
+			m.websites = []website.Website{
+				{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}, {ID: "web_2", ClientID: "open", OrganizationID: "org_2"},
+			}
 		})
 		site := func(when, id, want string) {
 			t.Helper()
-			for name, look := range map[string]func(context.Context, string) (*website.Website, error){"ClientWebsite": a.ClientWebsite, "Website": a.Website} {
+			for name, look := range map[string]func(context.Context, string) (*website.Website, error){
+				"ClientWebsite": a.ClientWebsite, "Website": a.Website,
+			} {
 				_, err := look(t.Context(), id)
 				synctest.Wait()
 				if got := verdict(err); got != want {

@@ -75,7 +75,8 @@ func TestKeysAreNotCountedWhileTheStoreIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := open(t)
 		m.change(func(m *memory) { m.down = true })
-		from := auth.From{Addr: somewhere, Limits: ratelimit.New(config.Default().Limits, ratelimit.Deps{}), Family: ratelimit.Query}
+		limits := ratelimit.New(config.Default().Limits, ratelimit.Deps{})
+		from := auth.From{Addr: somewhere, Limits: limits, Family: ratelimit.Query}
 		for range 61 {
 			expectFrom(t, a, "while the store is down", (&memory{}).add(t, nil), from, "SERVICE_UNAVAILABLE")
 		}

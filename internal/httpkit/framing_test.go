@@ -9,25 +9,27 @@ import (
 // taken for a request.
 func TestARequestThatAnotherServerMayReadOtherwiseIsRefused(t *testing.T) {
 	t.Parallel()
+	const spaced = "Transfer-Encoding : chunked\r\n\r\n"
 	const chunks = "1\r\na\r\n0\r\n\r\n"
-	const next = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+	const post, get = "POST /echo HTTP/1.1\r\nHost: x\r\n", "GET /health HTTP/1.1\r\nHost: x\r\n"
+	const next = get + "\r\n"
 	for _, host := range []Host{Ingestion, Query} {
 		addr := serve(t, newApp(t, Config{Host: host}))
 		for name, text := range map[string]string{
-			"a space before the colon":               "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
-			"a tab before the colon":                 "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n" + chunks,
+			"a space before the colon":               post + spaced + chunks,
+			"a tab before the colon":                 post + "Transfer-Encoding\t: chunked\r\n\r\n" + chunks,
 			"in the first field":                     "POST /echo HTTP/1.1\r\nTransfer-Encoding : chunked\r\nHost: x\r\n\r\n" + chunks,
-			"of a length":                            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\na",
-			"in a preflight":                         "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
-			"of a method that is not known":          "BREW /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
-			"of the health check":                    "GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + chunks,
-			"a field that goes on":                   "POST /echo HTTP/1.1\r\nHost: x\r\nX-A: b\r\n Content-Length: 1\r\n\r\na",
-			"a length beside chunks":                 "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
-			"two lengths":                            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
-			"chunks of chunks":                       "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
-			"another encoding before":                "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity, chunked\r\n\r\n" + chunks,
-			"two hosts":                              "GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
-			"the same host twice, in other letters":  "GET /health HTTP/1.1\r\nHost: x\r\nhost: x\r\n\r\n",
+			"of a length":                            post + "Content-Length : 1\r\n\r\na",
+			"in a preflight":                         "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\n" + spaced + chunks,
+			"of a method that is not known":          "BREW /echo HTTP/1.1\r\nHost: x\r\n" + spaced + chunks,
+			"of the health check":                    get + spaced + chunks,
+			"a field that goes on":                   post + "X-A: b\r\n Content-Length: 1\r\n\r\na",
+			"a length beside chunks":                 post + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"two lengths":                            post + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
+			"chunks of chunks":                       post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"another encoding before":                post + "Transfer-Encoding: identity, chunked\r\n\r\n" + chunks,
+			"two hosts":                              get + "Host: y\r\n\r\n",
+			"the same host twice, in other letters":  get + "host: x\r\n\r\n",
 			"two hosts of HTTP/1.0":                  "GET /health HTTP/1.0\r\nHost: x\r\nHost: y\r\nConnection: keep-alive\r\n\r\n",
 			"no host":                                "GET /health HTTP/1.1\r\nX-A: b\r\n\r\n",
 			"no field":                               "GET /health HTTP/1.1\r\n\r\n",
@@ -41,9 +43,9 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRefused(t *testing.T) {
 		for name, text := range map[string]string{
 			"HTTP/1.0 without a host": "GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
 			"a host without a name":   "GET /health HTTP/1.1\r\nHost:\r\n\r\n",
-			"a colon in a value":      "GET /health HTTP/1.1\r\nHost: x\r\nX-A: Host : y\r\n\r\n",
-			"a name that ends so":     "GET /health HTTP/1.1\r\nHost: x\r\nX-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
-			"chunks":                  "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"a colon in a value":      get + "X-A: Host : y\r\n\r\n",
+			"a name that ends so":     get + "X-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
+			"chunks":                  post + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
 		} {
 			if answers := raw(t, addr, text+next); len(answers) != 2 || answers[0].status != 200 || answers[1].status != 200 {
 				t.Errorf("%s, on host %v: %+v", name, host, answers)

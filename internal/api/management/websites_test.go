@@ -311,7 +311,8 @@ func waitMilli() {
 func TestAKeyThatReadsDataLearnsNoRulesOfAWebsite(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example","settings":{"allowedIps":["192.0.2.7"]}}`)
+	w := do[site](d, "owner", "websites/create",
+		`{"name":"Shop","domain":"shop.example","settings":{"allowedIps":["192.0.2.7"]}}`)
 	reader, manager := d.key("", "read:data"), d.key("", "read:data", "manage:websites")
 	ref := fmt.Sprintf(`{"id":%q}`, w.ID)
 	d.refused(reader, "websites/get", ref, http.StatusForbidden, fault.Forbidden)

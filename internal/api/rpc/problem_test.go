@@ -18,7 +18,8 @@ func TestABodyThatIsWrongEverywhereCostsNoMoreToRefuse(t *testing.T) { //nolint:
 		Names []string `json:"names,omitempty"`
 	}
 	things := Resource{Name: "things", Summary: "Things."}
-	things.Operations = append(things.Operations, Op(Spec{Name: "enter", Summary: "Come in", Class: auth.Public, Audit: "thing.entered"},
+	things.Operations = append(things.Operations, Op(
+		Spec{Name: "enter", Summary: "Come in", Class: auth.Public, Audit: "thing.entered"},
 		func(context.Context, *Call, *input) (*Empty, error) { return &Empty{}, nil }))
 	doc, err := Describe(Info{Title: "Test", Version: "1"}, append([]Resource(nil), things))
 	if err != nil {
