@@ -67,7 +67,9 @@ func (s *Store) giveUp(ctx context.Context, by audit.By, p org.Place, now time.T
 		return false, fmt.Errorf("counting the owners of organization %s: %w", p.OrganizationID, err)
 	}
 	if owners > 0 || p.Role != org.RoleOwner {
-		return false, s.RemoveMember(ctx, by, p.OrganizationID, p.UserID, now, func(org.Role) error { return nil })
+		gone := org.Departure{OrganizationID: p.OrganizationID, UserID: p.UserID}
+		_, err := s.RemoveMember(ctx, by, gone, now, func(org.Role) error { return nil })
+		return false, err
 	}
 	websites, err := s.write.NewSelect().Model((*websiteRow)(nil)).
 		Where("w.organization_id = ?", p.OrganizationID).Where("w.deleted_at IS NULL").Count(ctx)

@@ -155,15 +155,16 @@ func known(caller *request) error {
 	if caller.anonymous() {
 		return caller.unauthorized()
 	}
-	return reads(caller.Principal)
+	for _, name := range readers().Strings() {
+		if caller.Holds(auth.Scope(name)) {
+			return nil
+		}
+	}
+	return readsNothing(caller.Principal)
 }
 
-// reads refuses who may read nothing.
-func reads(p auth.Principal) error {
-	if !p.Scopes.HasAny(readers()) {
-		return fault.Wrap(fault.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
-	}
-	return nil
+func readsNothing(p auth.Principal) error {
+	return fault.Wrap(fault.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
 }
 
 // link and monitor know of none: no link and no monitor exists yet, and what does not
@@ -181,7 +182,7 @@ func absent(caller *request, scope auth.Scope, what string) (standing, error) {
 	if caller.anonymous() {
 		return standing{}, caller.unauthorized()
 	}
-	if err := require(caller.Principal, scope); err != nil {
+	if err := require(caller, scope); err != nil {
 		return standing{}, err
 	}
 	return standing{subject: analytics.Subject{Kind: analytics.AnySubject}, absent: denied(what, errNoSuch)}, nil
@@ -232,8 +233,8 @@ func authorize(caller *request, w *website.Website) (auth.Principal, error) {
 			return p, err
 		}
 	}
-	if err := reads(p); err != nil {
-		return p, err
+	if !p.Scopes.HasAny(readers()) {
+		return p, readsNothing(p)
 	}
 	return p, auth.ReachWebsite(p, w)
 }
