@@ -132,7 +132,7 @@ func TestEndOfAnOrganizationHoldsWhileTheStoreIsDown(t *testing.T) {
 		other := m.add(t, func(k *apikey.Key) { k.OrganizationID = "org_2" })
 		m.change(func(m *memory) {
 			m.websites = []website.Website{
-				{ID: "web_1", ClientID: "public", OrganizationID: "org_1"}, {ID: "web_2", ClientID: "open", OrganizationID: "org_2"},
+				{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "public"}, {Record: managed.Record{ID: "web_2", OrganizationID: "org_2"}, ClientID: "open"},
 			}
 		})
 		site := func(when, id, want string) {

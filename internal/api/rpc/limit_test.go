@@ -46,7 +46,7 @@ func TestSessionsThatAreTriedOutAreCountedByAddress(t *testing.T) {
 	}})
 	expect := func(who, cookie string, want int) {
 		t.Helper()
-		if status, body := call(t, app, "/rpc/things/list", `{}`, "Cookie", cookie); status != want {
+		if status, body := call(t, app, "/rpc/things/list", `{"organizationId":"org_1"}`, "Cookie", cookie); status != want {
 			t.Errorf("%s: %d %s, want %d", who, status, body, want)
 		}
 	}
