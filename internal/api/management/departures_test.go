@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/millrace/millrace/internal/fault"
@@ -23,7 +24,7 @@ func (d *desk) made(who string) (id, secret string) {
 func TestRemovingAMemberNamesTheirKeysAndEndsThemWhereThatIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, revoke := range []bool{false, true} {
-		t.Run(fmt.Sprint(revoke), func(t *testing.T) {
+		t.Run(strconv.FormatBool(revoke), func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
 			id, secret := d.made("admin")
