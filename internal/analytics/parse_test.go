@@ -12,13 +12,13 @@ import (
 // these allocations stand for.
 func TestADeepBodyCostsNoMoreThanTheDepthThatIsTaken(t *testing.T) { //nolint:paralleltest // it counts allocations
 	for name, open := range map[string]string{"arrays": "[", "objects": `{"a":`} {
-		body := []byte(strings.Repeat(open, 2000))
+		body := []byte(strings.Repeat(open, 10_000))
 		allocations := testing.AllocsPerRun(1, func() {
 			if _, err := analytics.Parse(body); !fault.Is(err, fault.Parse) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
-		if allocations > 2000 {
+		if allocations > 10_000 { // 300 deep it takes some 2,000, and more where a pool is empty
 			t.Errorf("%s: %.0f allocations", name, allocations)
 		}
 	}

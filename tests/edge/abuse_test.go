@@ -198,7 +198,7 @@ func TestHostileFramingIsRefusedAndIsNeverTheNextRequest(t *testing.T) {
 		{"many headers", e.sized(strings.Repeat("X: y\r\n", 10_000), event) + next, []int{431}},
 		{"long header", e.sized("X: "+strings.Repeat("y", 1<<20)+"\r\n", event) + next, []int{431}},
 		{"long URL", "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n" + next, []int{431}},
-		{"folded header, which is one line", e.sized("X: a\r\n Content-Length: 3\r\n", event) + next, []int{200, 200}},
+		{"folded header", e.sized("X: a\r\n Content-Length: 3\r\n", event) + next, []int{400}},
 		{"header without a name", e.sized(": y\r\n", event), []int{400}},
 		{"space before the colon", e.sized("Content-Length : 3\r\n", event) + next, []int{400}},
 		{"tab before the colon", e.post("Content-Length\t: 12\r\n", event) + next, []int{400}},
