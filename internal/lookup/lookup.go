@@ -191,9 +191,21 @@ func (c *Cache[K, V]) Close() { c.entries.Close() }
 // the caller reuses after Get has returned.
 func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 	e := c.find(k)
+	if v, ok, err := c.recall(ctx, e, now); ok {
+		return v, err
+	}
+	c.metrics.misses.Inc()
+	return c.read(ctx, k, e)
+}
+
+// Recall is Get where it need not wait for the store; ok is false where it had to.
+func (c *Cache[K, V]) Recall(ctx context.Context, k K, now time.Time) (v V, ok bool, err error) {
+	return c.recall(ctx, c.find(k), now)
+}
+
+func (c *Cache[K, V]) recall(ctx context.Context, e *entry[K, V], now time.Time) (v V, ok bool, err error) {
 	if e == nil {
-		c.metrics.misses.Inc()
-		return c.read(ctx, k, nil)
+		return v, false, nil
 	}
 	a := e.answer.Load()
 	if age, life := now.Sub(a.readAt), c.life(a, now); age < life {
@@ -202,7 +214,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 		if age >= life/2 && a.mayRetry(now) {
 			c.readBehind(ctx, e)
 		}
-		return c.hit(a)
+		v, err = c.hit(a)
+		return v, true, err
 	}
 	if c.servable(e, a, now) && !a.failedAt.IsZero() && now.Sub(a.failedAt) < c.cfg.Fresh {
 		// The store failed a moment ago: do not wait for it again.
@@ -210,10 +223,9 @@ func (c *Cache[K, V]) Get(ctx context.Context, k K, now time.Time) (V, error) {
 			c.readBehind(ctx, e)
 		}
 		c.metrics.stale.Inc()
-		return a.value, nil
+		return a.value, true, nil
 	}
-	c.metrics.misses.Inc()
-	return c.read(ctx, k, e)
+	return v, false, nil
 }
 
 // Peek returns the value of k that is remembered, however old it is; ok is false where
