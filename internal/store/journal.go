@@ -100,12 +100,11 @@ func (s *Store) recordPerson(ctx context.Context, userID string, e audit.Entry) 
 	if len(organizations) == 0 {
 		organizations = []string{""}
 	}
-	for _, id := range organizations {
-		if err := s.Record(ctx, e.In(id)); err != nil {
-			return err
-		}
+	entries := make([]audit.Entry, len(organizations))
+	for i, id := range organizations {
+		entries[i] = e.In(id)
 	}
-	return nil
+	return s.Record(ctx, entries...)
 }
 
 func newAuditRow(e *audit.Entry) (auditRow, error) {

@@ -11,10 +11,9 @@ import (
 
 // Call is one call of an operation, from a caller whom its class admits.
 type Call struct {
-	// Principal is the caller, in the organization of this call: a key's own, or
-	// for a session the body's organizationId, else the user's only one; in none for
-	// operations that act in none. It is
-	// anonymous for public operations without a credential.
+	// Principal is the caller, in the organization of this call: a key's own, or for a
+	// session the body's organizationId, else the user's only one; in none for operations
+	// that act in none. It is anonymous for public operations without a credential.
 	Principal auth.Principal
 	// User and Places are the person of a session and the organizations that they
 	// belong to, oldest place first; nil for other callers.
