@@ -25,13 +25,19 @@ type Store interface {
 	// OpenErasures returns up to limit erasures that are not done, oldest first.
 	OpenErasures(ctx context.Context, limit int) ([]*Erasure, error)
 	// SaveErasure keeps how far an erasure got. One that is done is remembered by the
-	// audit in the same transaction, in which a website's row goes too.
+	// audit in the same transaction, in which the row of a website or an organization
+	// goes too.
 	SaveErasure(ctx context.Context, e *Erasure, now time.Time) error
 	// CreateErasure is that of Book.
 	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
 	// DeletedWebsites returns up to limit websites, without their settings, that were
-	// deleted at or before a time, and that no erasure is about.
+	// deleted at or before a time, or whose organization was, and that no erasure is
+	// about.
 	DeletedWebsites(ctx context.Context, by time.Time, limit int) ([]*website.Website, error)
+	// DeletedOrganizations returns the ids of up to limit organizations that were
+	// deleted at or before a time, have no website any more, and that no erasure is
+	// about.
+	DeletedOrganizations(ctx context.Context, by time.Time, limit int) ([]string, error)
 	// PruneSalts destroys the salts of the UTC days before that of first.
 	PruneSalts(ctx context.Context, first time.Time) error
 }
@@ -173,22 +179,40 @@ func (j *Job) round(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// sweep asks for the erasure of websites that nobody can restore any more, and
-// has the salts of days that are over destroyed also where no edge runs.
+// sweep asks for the erasure of websites that nobody can restore any more, and of
+// what an organization has besides once its websites are gone; and it has the salts of days that are over destroyed also where no edge runs.
 func (j *Job) sweep(ctx context.Context) error {
 	now := j.deps.Now().UTC().Truncate(time.Millisecond)
 	if err := j.deps.Store.PruneSalts(ctx, now.Add(-event.SaltGrace)); err != nil {
 		return err
 	}
-	gone, err := j.deps.Store.DeletedWebsites(ctx, now.Add(-j.cfg.RestoreFor-restoreSlack), atOnce)
+	deleted := now.Add(-j.cfg.RestoreFor - restoreSlack)
+	websites, err := j.deps.Store.DeletedWebsites(ctx, deleted, atOnce)
 	if err != nil {
 		return err
 	}
-	for _, w := range gone {
-		e := newErasure(tombstone.Website, w.OrganizationID, w.ID, tombstone.Forever, now, audit.BySystem().Actor)
-		if err := j.deps.Store.CreateErasure(ctx, audit.BySystem(), e); err != nil {
-			return fmt.Errorf("asking for the erasure of website %s: %w", w.ID, err)
+	for _, w := range websites {
+		if err := j.askFor(ctx, w.OrganizationID, w.ID, now); err != nil {
+			return err
 		}
+	}
+	organizations, err := j.deps.Store.DeletedOrganizations(ctx, deleted, atOnce)
+	if err != nil {
+		return err
+	}
+	for _, id := range organizations {
+		if err := j.askFor(ctx, id, id, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askFor asks for the erasure of all that an owner has, a website or an organization.
+func (j *Job) askFor(ctx context.Context, organizationID, ownerID string, now time.Time) error {
+	e := newErasure(tombstone.Website, organizationID, ownerID, tombstone.Forever, now, audit.BySystem().Actor)
+	if err := j.deps.Store.CreateErasure(ctx, audit.BySystem(), e); err != nil {
+		return fmt.Errorf("asking for the erasure of %s: %w", ownerID, err)
 	}
 	return nil
 }

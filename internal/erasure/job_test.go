@@ -31,6 +31,7 @@ type world struct {
 	fail     string // the call that fails
 	stubborn int    // deletions that leave the rows
 	gone     []*website.Website
+	orgs     []string // deleted ones
 	calls    []string
 }
 
@@ -90,6 +91,13 @@ func (w *world) CreateErasure(_ context.Context, _ audit.By, e *Erasure) error {
 	w.erasures[e.ID] = clone(e)
 	w.gone = nil
 	return nil
+}
+
+func (w *world) DeletedOrganizations(context.Context, time.Time, int) (ids []string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ids, w.orgs = w.orgs, nil
+	return ids, nil
 }
 
 func (w *world) DeletedWebsites(_ context.Context, by time.Time, _ int) (all []*website.Website, err error) {
@@ -282,6 +290,23 @@ func TestAWebsiteIsErasedAfterItsRestorePeriod(t *testing.T) {
 		}
 		if len(w.erasures) != 1 {
 			t.Errorf("%d erasures", len(w.erasures))
+		}
+	})
+}
+
+func TestAnOrganizationIsErasedAfterItsWebsites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.orgs = []string{"org_1"}
+		w.runFor(t, time.Hour)
+		if len(w.erasures) != 1 {
+			t.Errorf("%d erasures, want one", len(w.erasures))
+		}
+		for _, e := range w.erasures {
+			if e.Kind != tombstone.Website || e.OwnerID != "org_1" || e.OrganizationID != "org_1" || e.State != Done {
+				t.Errorf("the erasure is %+v", e)
+			}
 		}
 	})
 }

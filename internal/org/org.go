@@ -32,7 +32,9 @@ var (
 	ErrSlugTaken          = errors.New("another organization has this slug")
 	ErrLastOwner          = errors.New("an organization keeps at least one owner")
 	ErrTooManyInvitations = errors.New("the organization has as many open invitations as it may have")
-	ErrTooManyPlaces      = errors.New("the user belongs to as many organizations as a user may")
+	// ErrNotDeleted says that there is nothing to restore.
+	ErrNotDeleted    = errors.New("the organization is not deleted")
+	ErrTooManyPlaces = errors.New("the user belongs to as many organizations as a user may")
 )
 
 // Limits of organizations and users.
@@ -63,6 +65,7 @@ type Organization struct {
 	Version   int64  // 1 at first, and one more with every change
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	DeletedAt time.Time // zero while it exists
 }
 
 // New makes an organization.

@@ -51,6 +51,7 @@ type Deps struct {
 	Store       Store
 	Invitations Invitations
 	Ownership   Ownership
+	Deletions   Deletions
 	// AnyoneCreates lets everybody with an account make organizations; otherwise only
 	// who owns one may make another.
 	AnyoneCreates bool

@@ -65,7 +65,8 @@ type Person struct {
 type Place struct {
 	Member
 
-	Organization string // its name
+	Organization string    // its name
+	DeletedAt    time.Time // of the organization; zero while it exists
 }
 
 // mailDomains maps a domain to the one form in which it is compared.

@@ -79,5 +79,6 @@ func (s *Store) giveUp(ctx context.Context, by audit.By, p org.Place, now time.T
 	if members > 0 || websites > 0 {
 		return true, nil
 	}
-	return false, s.DeleteOrganization(ctx, by, p.OrganizationID, now)
+	_, err = s.DeleteOrganization(ctx, by, p.OrganizationID, 0, now, func(*org.Organization) error { return nil })
+	return false, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/tombstone"
 	"github.com/millrace/millrace/internal/website"
 )
@@ -123,9 +124,15 @@ func (s *Store) SaveErasure(ctx context.Context, e *erasure.Erasure, now time.Ti
 	})
 }
 
-// purge removes the row of a website that was erased.
+// purge removes the row of a website that was erased, or of an organization.
 func (s *Store) purge(ctx context.Context, e *erasure.Erasure, now time.Time) error {
 	if e.Kind != tombstone.Website {
+		return nil
+	}
+	if e.OwnerID == e.OrganizationID {
+		if err := s.PurgeOrganization(ctx, audit.BySystem(), e.OwnerID, now); !errors.Is(err, org.ErrNotFound) {
+			return err
+		}
 		return nil
 	}
 	w, err := s.AnyWebsite(ctx, e.OwnerID)
@@ -135,7 +142,8 @@ func (s *Store) purge(ctx context.Context, e *erasure.Erasure, now time.Time) er
 	if err != nil {
 		return err
 	}
-	if _, err := s.write.NewDelete().Model((*websiteRow)(nil)).Where("id = ?", w.ID).Where("deleted_at IS NOT NULL").Exec(ctx); err != nil {
+	if _, err := s.write.NewDelete().Model((*websiteRow)(nil)).Where("id = ?", w.ID).
+		Where("deleted_at IS NOT NULL OR organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)").Exec(ctx); err != nil {
 		return fmt.Errorf("removing website %s: %w", w.ID, err)
 	}
 	return s.Record(ctx, website.PurgeEntry(w, audit.BySystem(), now))
@@ -202,14 +210,15 @@ func (s *Store) erasures(ctx context.Context, doing string, selected func(*bun.S
 }
 
 // DeletedWebsites returns up to limit websites, without their settings, that were deleted
-// at or before a time, and that no erasure is about.
+// at or before a time, or whose organization was, and that no erasure is about.
 func (s *Store) DeletedWebsites(ctx context.Context, by time.Time, limit int) ([]*website.Website, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []websiteRow
-	if err := s.read.NewSelect().Model(&rows).ExcludeColumn(settingColumns...).Where("w.deleted_at <= ?", at(by)).
+	if err := s.read.NewSelect().Model(&rows).ExcludeColumn(settingColumns...).
+		Where("(w.deleted_at <= ? OR w.organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at <= ?))", at(by), at(by)).
 		Where("NOT EXISTS (SELECT 1 FROM erasures AS e WHERE e.owner_id = w.id AND e.kind = 'website')").
-		Order("w.deleted_at").Limit(int64(limit)).Scan(ctx); err != nil {
+		Order("w.deleted_at", "w.id").Limit(int64(limit)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing websites that were deleted by %s: %w", by.UTC().Format(time.RFC3339), err)
 	}
 	all := make([]*website.Website, len(rows))

@@ -15,9 +15,9 @@ import (
 // grant holds in the transaction. What could end it waits until the transaction has:
 // changes of one organization, and of one person's account, come one after the other.
 // Locks are taken in the order organization, user, API key, so that two changes do not
-// wait for each other. Only accepting an invitation and deleting one's account lock the user
-// first: where the same person changes the same organization at that moment, PostgreSQL ends
-// one of the two.
+// wait for each other. Only accepting an invitation, restoring an organization and deleting
+// one's account lock the user first: where the same person changes the same organization at
+// that moment, PostgreSQL ends one of the two.
 func (s *Store) Change(ctx context.Context, by audit.By, fn func(ctx context.Context, tx *Store) error) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		if !tx.judged { // once: a change may end what it rests on, such as one's own session
@@ -35,14 +35,19 @@ func (s *Store) judge(ctx context.Context, g *audit.Grant) error {
 	if g == nil {
 		return nil
 	}
+	gone := false
 	if g.OrganizationID != "" {
-		if err := s.lockOrganization(ctx, g.OrganizationID, org.ErrNotFound); err != nil && !errors.Is(err, org.ErrNotFound) {
+		err := s.lockOrganization(ctx, g.OrganizationID, org.ErrNotFound)
+		if gone = errors.Is(err, org.ErrNotFound); err != nil && !gone {
 			return err
-		} // who calls for one that is gone has no place in it
+		}
 	}
 	found, err := s.standing(ctx, g)
 	if err != nil {
 		return err
+	}
+	if gone { // nobody has a place in it, and no key is good
+		found.Role, found.Good = "", found.Good && g.KeyID == ""
 	}
 	return g.Judge(found)
 }

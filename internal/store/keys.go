@@ -136,10 +136,12 @@ func (s *Store) SaveKey(ctx context.Context, by audit.By, action managed.Action,
 }
 
 // KeyByHash returns the key whose secret has the hash, also its old secret's
-// within the grace of a rotation; else apikey.ErrNotFound. Expired and revoked
+// within the grace of a rotation; else, and for the key of a deleted organization,
+// apikey.ErrNotFound. Expired and revoked
 // keys are returned: whether a key is accepted is for Key.Accepts to say.
 func (s *Store) KeyByHash(ctx context.Context, hash [apikey.HashLen]byte) (*apikey.Key, error) {
-	return s.keyWhere(ctx, "k.hash = ? OR (k.old_hash = ? AND k.old_hash_until > ?)", hash[:], hash[:], at(s.opts.Now()))
+	return s.keyWhere(ctx, "(k.hash = ? OR (k.old_hash = ? AND k.old_hash_until > ?)) AND "+ownerLives,
+		hash[:], hash[:], at(s.opts.Now()), bun.Ident("k"))
 }
 
 // KeyByID returns a key of whatever organization, also a deleted one, or

@@ -33,6 +33,8 @@ type personRow struct {
 	Email        string `bun:"email,scanonly"`
 	Name         string `bun:"name,scanonly"`
 	Organization string `bun:"organization,scanonly"`
+	// DeletedAt is the organization's, where it is asked for.
+	DeletedAt instant `bun:"deleted_at,scanonly"`
 }
 
 func (r *personRow) person() org.Person {
@@ -217,16 +219,29 @@ func (s *Store) voidInvitations(ctx context.Context, organizationID, userID stri
 }
 
 // lockOrganization keeps others who lock it waiting until the transaction ends;
-// an organization that does not exist is missing.
+// an organization that does not exist, or is deleted, is missing.
 func (s *Store) lockOrganization(ctx context.Context, id string, missing error) error {
-	res, err := s.write.NewUpdate().Model((*organizationRow)(nil)).Where("id = ?", id).Set("name = name").Exec(ctx)
+	return s.lockWhere(ctx, id, organizationLives, missing)
+}
+
+// lockAny is lockOrganization for deleted ones too.
+func (s *Store) lockAny(ctx context.Context, id string, missing error) error {
+	return s.lockWhere(ctx, id, "TRUE", missing)
+}
+
+func (s *Store) lockWhere(ctx context.Context, id, condition string, missing error) error {
+	res, err := s.write.NewUpdate().Model((*organizationRow)(nil)).Where("id = ?", id).Where(condition).Set("name = name").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("locking organization %s: %w", id, err)
 	}
 	return mustTouch(res, missing)
 }
 
-func (s *Store) people(rows any) *bun.SelectQuery {
+// people selects the members of organizations that exist.
+func (s *Store) people(rows any) *bun.SelectQuery { return s.everybody(rows).Where(organizationLives) }
+
+// everybody selects the members of deleted organizations too.
+func (s *Store) everybody(rows any) *bun.SelectQuery {
 	return s.read.NewSelect().Model(rows).
 		ColumnExpr("m.*").ColumnExpr("u.email, u.name").ColumnExpr("o.name AS organization").
 		Join("JOIN users AS u ON u.id = m.user_id").

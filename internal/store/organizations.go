@@ -27,19 +27,20 @@ type organizationRow struct {
 	Version   int64   `bun:"version"`
 	CreatedAt instant `bun:"created_at"`
 	UpdatedAt instant `bun:"updated_at"`
+	DeletedAt instant `bun:"deleted_at"`
 }
 
 func newOrganizationRow(o *org.Organization) *organizationRow {
 	return &organizationRow{
 		ID: o.ID, Name: o.Name, Slug: o.Slug, LogoURL: o.LogoURL, Timezone: o.Timezone,
-		CreatedBy: o.CreatedBy, Version: o.Version, CreatedAt: at(o.CreatedAt), UpdatedAt: at(o.UpdatedAt),
+		CreatedBy: o.CreatedBy, Version: o.Version, CreatedAt: at(o.CreatedAt), UpdatedAt: at(o.UpdatedAt), DeletedAt: at(o.DeletedAt),
 	}
 }
 
 func (r *organizationRow) organization() *org.Organization {
 	return &org.Organization{
 		ID: r.ID, Name: r.Name, Slug: r.Slug, LogoURL: r.LogoURL, Timezone: r.Timezone,
-		CreatedBy: r.CreatedBy, Version: r.Version, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+		CreatedBy: r.CreatedBy, Version: r.Version, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time,
 	}
 }
 
@@ -58,8 +59,17 @@ func (s *Store) CreateOrganization(ctx context.Context, by audit.By, o *org.Orga
 	})
 }
 
-// OrganizationByID returns an organization, or org.ErrNotFound.
+// OrganizationByID returns an organization, or org.ErrNotFound, also for a deleted one.
 func (s *Store) OrganizationByID(ctx context.Context, id string) (*org.Organization, error) {
+	o, err := s.anyOrganization(ctx, id)
+	if err == nil && !o.DeletedAt.IsZero() {
+		return nil, org.ErrNotFound
+	}
+	return o, err
+}
+
+// anyOrganization is OrganizationByID that finds deleted ones too.
+func (s *Store) anyOrganization(ctx context.Context, id string) (*org.Organization, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row organizationRow
@@ -74,12 +84,12 @@ func (s *Store) OrganizationByID(ctx context.Context, id string) (*org.Organizat
 }
 
 // ListOrganizations returns every organization, oldest first, except the reserved
-// one. It serves the operator's command, not tenants.
+// one and deleted ones. It serves the operator's command, not tenants.
 func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []organizationRow
-	if err := s.read.NewSelect().Model(&rows).Where("o.id <> ?", org.ReservedID).Order("o.id").Scan(ctx); err != nil {
+	if err := s.read.NewSelect().Model(&rows).Where("o.id <> ?", org.ReservedID).Where(organizationLives).Order("o.id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing organizations: %w", err)
 	}
 	all := make([]*org.Organization, len(rows))
@@ -139,31 +149,6 @@ func (s *Store) keepOrganization(ctx context.Context, by audit.By, o *org.Organi
 	}
 	return s.Announce(ctx, control.Change{
 		Kind: control.Organization, ID: o.ID, OrganizationID: o.ID, Version: o.Version, Refs: []string{o.ID}, At: now,
-	})
-}
-
-// DeleteOrganization removes an organization, its members and invitations. Its
-// websites and keys stay, without an organization: events for them and calls with
-// them are refused. A missing one is org.ErrNotFound.
-func (s *Store) DeleteOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {
-	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
-		o, err := tx.OrganizationByID(ctx, id)
-		if err != nil {
-			return err
-		}
-		res, err := tx.write.NewDelete().Model((*organizationRow)(nil)).Where("id = ?", id).Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("deleting organization %s: %w", id, err)
-		}
-		if err := mustTouch(res, org.ErrNotFound); err != nil {
-			return err
-		}
-		if err := tx.Record(ctx, audit.New(by, id, "organization", "deleted", now).Of(id, o.Name)); err != nil {
-			return err
-		}
-		return tx.Announce(ctx, control.Change{
-			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, Gone: true, At: now,
-		})
 	})
 }
 

@@ -73,7 +73,7 @@ func (s *Store) QuotaOf(ctx context.Context, organizationID string) (*quota.Quot
 	var row quotaRow
 	err := s.read.NewSelect().Model(&row).Where("q.organization_id = ?", organizationID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		if _, err := s.OrganizationByID(ctx, organizationID); err != nil {
+		if _, err := s.anyOrganization(ctx, organizationID); err != nil {
 			return nil, quotaless(err)
 		}
 		return &quota.Quota{OrganizationID: organizationID, Own: quota.Default}, nil
@@ -145,7 +145,8 @@ func newsOf(q *quota.Quota, now time.Time) control.Change {
 // changeQuota changes a quota as it is now, one change at a time.
 func (s *Store) changeQuota(ctx context.Context, organizationID string, change func(ctx context.Context, tx *Store, q *quota.Quota) error) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
-		if err := tx.lockOrganization(ctx, organizationID, quota.ErrNotFound); err != nil {
+		// What was stored counts on while an organization is deleted and may be restored.
+		if err := tx.lockAny(ctx, organizationID, quota.ErrNotFound); err != nil {
 			return err
 		}
 		q, err := tx.QuotaOf(ctx, organizationID)

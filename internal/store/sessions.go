@@ -84,7 +84,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash token.Hash) (*session.Se
 		return nil, nil, nil, err
 	}
 	var members []memberRow
-	if err := s.read.NewSelect().Model(&members).Where("m.user_id = ?", u.ID).
+	if err := s.read.NewSelect().Model(&members).Where("m.user_id = ?", u.ID).Where(ownerLives, bun.Ident("m")).
 		Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
 		return nil, nil, nil, fmt.Errorf("reading the places of user %s: %w", u.ID, err)
 	}

@@ -191,17 +191,18 @@ func (s *Store) websiteViolation(err error, doing string, w *website.Website) er
 	}
 }
 
-// WebsiteByID returns a website that is not deleted, or website.ErrNotFound.
+// WebsiteByID returns a website that is not deleted, nor its organization, or
+// website.ErrNotFound.
 func (s *Store) WebsiteByID(ctx context.Context, id string) (*website.Website, error) {
-	return s.websiteWhere(ctx, "w.id = ? AND w.deleted_at IS NULL", id)
+	return s.websiteWhere(ctx, "w.id = ? AND w.deleted_at IS NULL AND "+ownerLives, id, bun.Ident("w"))
 }
 
 // WebsiteByClientID returns the website that bears a client id, or bore it until
-// a rotation whose grace is not over; else, also when it is deleted,
-// website.ErrNotFound.
+// a rotation whose grace is not over; else, also when it or its organization is
+// deleted, website.ErrNotFound.
 func (s *Store) WebsiteByClientID(ctx context.Context, clientID string) (*website.Website, error) {
-	return s.websiteWhere(ctx, "(w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)) AND w.deleted_at IS NULL",
-		clientID, clientID, at(s.opts.Now()))
+	return s.websiteWhere(ctx, "(w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)) AND w.deleted_at IS NULL AND "+ownerLives,
+		clientID, clientID, at(s.opts.Now()), bun.Ident("w"))
 }
 
 // AnyWebsite returns the website with an id, or else a client id as

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/tests/harness"
 )
 
@@ -116,7 +117,8 @@ func deletedOrganization(t *testing.T, s *stage) {
 	organizationID := s.organization(t)
 	_, secret := s.key(t, organizationID)
 	s.holds(t, "a key", secret)
-	if err := s.db.DeleteOrganization(t.Context(), operator, organizationID, time.Now()); err != nil {
+	agreed := func(*org.Organization) error { return nil }
+	if _, err := s.db.DeleteOrganization(t.Context(), operator, organizationID, 0, time.Now(), agreed); err != nil {
 		t.Fatal(err)
 	}
 	s.expect(t, "a key of a deleted organization", secret, http.StatusUnauthorized, time.Now(), atOnce)

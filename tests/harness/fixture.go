@@ -142,7 +142,7 @@ func (s seeder) websites(ctx context.Context) error {
 		}
 		*w.to = site.ID
 	}
-	return s.store.DeleteOrganization(ctx, audit.BySystem(), s.f.orphan.ID, s.now)
+	return s.store.PurgeOrganization(ctx, audit.BySystem(), s.f.orphan.ID, s.now)
 }
 
 // once is the limit of a key that may ask once.

@@ -77,7 +77,7 @@ func (d *desk) deps() management.Deps {
 	websites := website.NewService(d.db, nil)
 	return management.Deps{
 		Organizations: management.Organizations{
-			Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db}), Quotas: quota.NewService(quota.Config{}, d.db, d, nil),
+			Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db}), Quotas: quota.NewService(quota.Config{}, d.db, d, nil),
 		},
 		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
 		Profiles: management.Profiles{Service: erasure.NewService(d.db, nil), Websites: websites},
@@ -208,7 +208,13 @@ func (d *desk) refused(who, operation, body string, status int, code fault.Code)
 // key makes a key past the operations and returns its secret.
 func (d *desk) key(websiteID string, scopes ...string) string {
 	d.t.Helper()
-	k, secret, err := apikey.New(deskPrefix, apikey.Spec{OrganizationID: d.own.ID, WebsiteID: websiteID, Name: "k", Scopes: scopes}, time.Now())
+	return d.keyFor(apikey.Spec{OrganizationID: d.own.ID, WebsiteID: websiteID, Name: "k", Scopes: scopes})
+}
+
+// keyFor makes any key past the operations and returns its secret.
+func (d *desk) keyFor(spec apikey.Spec) string {
+	d.t.Helper()
+	k, secret, err := apikey.New(deskPrefix, spec, time.Now())
 	if err == nil {
 		err = d.db.CreateKey(d.t.Context(), audit.By{Actor: audit.Actor{Type: audit.System}}, k)
 	}

@@ -30,6 +30,7 @@ func (o *Organizations) Resource() rpc.Resource {
 			{Err: org.ErrMemberNotFound, Code: fault.NotFound, Message: "Member not found"},
 			{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
 			{Err: managed.ErrChanged, Code: fault.Conflict},
+			{Err: org.ErrNotDeleted, Code: fault.Conflict, Message: "The organization is not deleted"},
 			{Err: org.ErrSlugTaken, Code: fault.Conflict, Message: "Another organization has this slug"},
 			{Err: org.ErrLastOwner, Code: fault.Conflict, Message: "An organization keeps at least one owner; make somebody else an owner first"},
 			{Err: org.ErrMemberExists, Code: fault.Conflict, Message: "The person is a member already"},

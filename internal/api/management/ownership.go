@@ -13,7 +13,8 @@ func (o *Organizations) ownership() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{
 			Name: "list", Summary: "List the organizations that one belongs to", Class: auth.Account,
-			Detail: "Oldest place first; there are at most 100, on one page. Calls name the one they act in with organizationId.",
+			Detail: "Oldest place first; there are at most 100, on one page. Calls name the one they act in with organizationId. " +
+				"With deleted, those that one owned and can restore.",
 		}, o.list),
 		rpc.Op(rpc.Spec{
 			Name: "create", Summary: "Make an organization", Class: auth.Account, Audit: "organization.created", Creates: true,
@@ -24,6 +25,15 @@ func (o *Organizations) ownership() []rpc.Operation {
 			Audit:  "organization.ownershipTransferred",
 			Detail: "The member becomes an owner and the caller what role says, both or neither. Other owners stay owners.",
 		}, o.transfer),
+		rpc.Op(rpc.Spec{
+			Name: "delete", Summary: "Delete an organization", Class: auth.OwnOrganization, Audit: "organization.deleted",
+			Detail: "Within a second its API keys, its members, its websites' events and all queries are refused, and nothing of it is seen any more. " +
+				"Open invitations end. Its owners can restore the rest for 30 days; after that everything of it is erased.",
+		}, o.delete),
+		rpc.Op(rpc.Spec{
+			Name: "restore", Summary: "Restore a deleted organization", Class: auth.Account, Audit: "organization.restored",
+			Detail: "For those who owned it. Members, websites and API keys are as they were, and known everywhere within some seconds; invitations are not restored.",
+		}, o.restore),
 	}
 }
 
@@ -32,16 +42,30 @@ type ownPlaceBody struct {
 	Name     string    `json:"name" doc:"The organization's name."`
 	Role     string    `json:"role" enum:"owner,admin,editor,viewer"`
 	JoinedAt *rpc.Time `json:"joinedAt"`
+
+	DeletedAt       *rpc.Time `json:"deletedAt" nullable:"true"`
+	RestorableUntil *rpc.Time `json:"restorableUntil" nullable:"true" doc:"Of a deleted organization."`
 }
 
-func (o *Organizations) list(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*rpc.List[ownPlaceBody], error) {
-	places, err := o.Service.Places(ctx, call.Principal.UserID)
+type placesInput struct {
+	Deleted bool `json:"deleted,omitempty" doc:"List the organizations that one can restore instead."`
+}
+
+func (o *Organizations) list(ctx context.Context, call *rpc.Call, in *placesInput) (*rpc.List[ownPlaceBody], error) {
+	read := o.Service.Places
+	if in.Deleted {
+		read = o.Service.Deleted
+	}
+	places, err := read(ctx, call.Principal.UserID)
 	if err != nil {
 		return nil, err
 	}
 	bodies := make([]ownPlaceBody, len(places))
 	for i, p := range places {
-		bodies[i] = ownPlaceBody{p.OrganizationID, p.Organization, string(p.Role), rpc.At(p.CreatedAt)}
+		bodies[i] = ownPlaceBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role), JoinedAt: rpc.At(p.CreatedAt), DeletedAt: rpc.At(p.DeletedAt)}
+		if !p.DeletedAt.IsZero() {
+			bodies[i].RestorableUntil = rpc.At(p.DeletedAt.Add(org.RestoreFor))
+		}
 	}
 	return rpc.Cut(bodies, org.MaxPlaces, func(b ownPlaceBody) any { return b.ID }), nil
 }
@@ -90,4 +114,34 @@ func (o *Organizations) transfer(ctx context.Context, call *rpc.Call, in *transf
 		return nil, err
 	}
 	return &transferBody{newMemberBody(*owner), newMemberBody(*former)}, nil
+}
+
+type deleteInput struct {
+	rpc.InOrganization
+	rpc.Version
+
+	Name string `json:"name" minLength:"1" maxLength:"100" doc:"The organization's name, exactly as it is written, to show that this one is meant."`
+}
+
+type deletionBody struct {
+	Members         int       `json:"members" doc:"How many it had."`
+	Websites        int       `json:"websites" doc:"How many it had that were not deleted before."`
+	APIKeys         int       `json:"apiKeys" doc:"How many it had that were neither revoked nor deleted."`
+	RestorableUntil *rpc.Time `json:"restorableUntil"`
+}
+
+func (o *Organizations) delete(ctx context.Context, call *rpc.Call, in *deleteInput) (*deletionBody, error) {
+	d, err := o.Service.Delete(ctx, call.By, call.OrganizationID(), in.Name, in.Version.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &deletionBody{d.Members, d.Websites, d.APIKeys, rpc.At(d.RestorableUntil)}, nil
+}
+
+func (o *Organizations) restore(ctx context.Context, call *rpc.Call, in *rpc.ID) (*organizationBody, error) {
+	restored, err := o.Service.Restore(ctx, call.By, in.ID, call.Principal.UserID)
+	if err != nil {
+		return nil, err
+	}
+	return o.body(ctx, restored)
 }

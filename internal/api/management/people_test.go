@@ -42,7 +42,7 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *desk
 		Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
 		Log:       slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, AnyoneCreates: true, Attempts: d.db, Mail: mail})
+	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db, AnyoneCreates: true, Attempts: d.db, Mail: mail})
 	deps := d.deps()
 	deps.Sessions, deps.Passwords = management.Sessions{Service: sessions}, management.Passwords{Service: sessions}
 	deps.Accounts = management.Accounts{Service: sessions}

@@ -6,6 +6,7 @@ package bootstrap
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,8 +38,8 @@ type Account struct {
 	AdminPassword  string
 }
 
-// Run makes the first account where the store has no organization, as one
-// transaction; by is who asked for it. Otherwise it changes nothing and made is
+// Run makes the first account where the store has no organization and no user with its
+// address, as one transaction; by is who asked for it. Otherwise it changes nothing and made is
 // false. The account is handed over before it is kept: when deliver fails, nothing
 // was made, so that a secret nobody received is never the one that counts. A nil
 // deliver hands over nothing.
@@ -46,6 +47,11 @@ func Run(ctx context.Context, db *store.Store, by audit.By, keyPrefix string, fi
 	err = db.InTx(ctx, func(ctx context.Context, tx *store.Store) error {
 		organizations, err := tx.ListOrganizations(ctx)
 		if err != nil || len(organizations) > 0 {
+			return err
+		}
+		// Whose organizations are all deleted restores one, or makes the next one.
+		known, err := admin(ctx, tx, first)
+		if err != nil || known != nil {
 			return err
 		}
 		if a, err = Create(ctx, tx, by, keyPrefix, first); err == nil && deliver != nil {
@@ -57,19 +63,32 @@ func Run(ctx context.Context, db *store.Store, by audit.By, keyPrefix string, fi
 	return a, made && err == nil, err
 }
 
-// Create makes an account. Call it inside a transaction.
+// admin returns the user with the first account's address; nil for none.
+func admin(ctx context.Context, tx *store.Store, first First) (*org.User, error) {
+	email, err := org.NormalizeEmail(first.AdminEmail)
+	if err != nil {
+		return nil, err
+	}
+	u, err := tx.UserByEmail(ctx, email)
+	if errors.Is(err, org.ErrUserNotFound) {
+		return nil, nil //nolint:nilnil // nobody is an answer
+	}
+	return u, err
+}
+
+// Create makes an account. A user who has the address already owns it, and keeps their
+// password, which is then not in the answer. Call it inside a transaction.
 func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string, first First) (Account, error) {
 	now := time.Now().UTC()
 	o, err := org.New(first.Organization, now)
 	if err != nil {
 		return Account{}, err
 	}
-	a := Account{OrganizationID: o.ID, AdminEmail: first.AdminEmail, AdminPassword: rand.Text()}
-	hash, err := org.HashPassword(a.AdminPassword)
-	if err != nil {
-		return Account{}, err
+	a := Account{OrganizationID: o.ID, AdminEmail: first.AdminEmail}
+	user, err := admin(ctx, tx, first)
+	if err == nil && user == nil {
+		user, a.AdminPassword, err = newAdmin(ctx, tx, by, first, now)
 	}
-	user, err := org.NewUser(a.AdminEmail, first.AdminName, hash, now)
 	if err != nil {
 		return Account{}, err
 	}
@@ -77,7 +96,6 @@ func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string,
 	member := org.Member{OrganizationID: o.ID, UserID: user.ID, Role: org.RoleOwner, CreatedAt: now}
 	for _, create := range []func() error{
 		func() error { return tx.CreateOrganization(ctx, by, o) },
-		func() error { return tx.CreateUser(ctx, by, user) },
 		func() error { return tx.AddMember(ctx, by, &member) },
 		func() (err error) { a.WebsiteID, err = Website(ctx, tx, by, o.ID, first); return err },
 		func() (err error) { a.APIKey, err = Key(ctx, tx, by, keyPrefix, o.ID, first); return err },
@@ -87,6 +105,21 @@ func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string,
 		}
 	}
 	return a, nil
+}
+
+func newAdmin(ctx context.Context, tx *store.Store, by audit.By, first First, now time.Time) (u *org.User, password string, err error) {
+	password = rand.Text()
+	hash, err := org.HashPassword(password)
+	if err != nil {
+		return nil, "", err
+	}
+	if u, err = org.NewUser(first.AdminEmail, first.AdminName, hash, now); err != nil {
+		return nil, "", err
+	}
+	if err := tx.CreateUser(ctx, by, u); err != nil {
+		return nil, "", fmt.Errorf("making the first account: %w", err)
+	}
+	return u, password, nil
 }
 
 // Website makes the first website in an organization and returns its id.

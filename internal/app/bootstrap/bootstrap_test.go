@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
@@ -48,6 +49,13 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 	}
 	if _, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{Organization: ""}, nil); made || err != nil {
 		t.Errorf("Run() with bad names on a store in use: made %v, %v", made, err)
+	}
+	agreed := func(*org.Organization) error { return nil }
+	if _, err := db.DeleteOrganization(ctx, audit.BySystem(), a.OrganizationID, 0, time.Now(), agreed); err != nil {
+		t.Fatal(err)
+	}
+	if _, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, nil); made || err != nil {
+		t.Errorf("Run() after the owner has deleted the organization: made %v, %v", made, err)
 	}
 }
 

@@ -46,8 +46,8 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		Mail: p.mailer, Log: t.Log, Metrics: t.Registry,
 	})
 	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{
-		Store: db, Invitations: db, Ownership: db, AnyoneCreates: session.SignUp(s.Session.SignUp) == session.SignUpOpen,
-		Attempts: db, Mail: p.mailer,
+		Store: db, Invitations: db, Ownership: db, Deletions: db,
+		AnyoneCreates: session.SignUp(s.Session.SignUp) == session.SignUpOpen, Attempts: db, Mail: p.mailer,
 	})
 	// After the mail server's part, so that what it still mails at a stop is sent.
 	p.parts = append(p.parts, lifecycle.Part{Name: "sessions", Run: p.sessions.Run})

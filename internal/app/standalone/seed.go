@@ -1,6 +1,7 @@
 package standalone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -43,7 +44,10 @@ func seed(ctx context.Context, db *store.Store, prefix string, known devEnv) (en
 			a, err := bootstrap.Create(ctx, tx, audit.BySystem(), prefix, first)
 			env = devEnv{
 				OrganizationID: a.OrganizationID, WebsiteID: a.WebsiteID, APIKey: a.APIKey,
-				AdminEmail: a.AdminEmail, AdminPassword: a.AdminPassword,
+				AdminEmail: a.AdminEmail, AdminPassword: cmp.Or(a.AdminPassword, known.AdminPassword),
+			}
+			if env.AdminPassword == "" {
+				notes = append(notes, noteNoPassword)
 			}
 			return err
 		}

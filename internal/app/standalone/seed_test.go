@@ -2,6 +2,7 @@ package standalone
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -149,5 +150,22 @@ func TestAWebsiteWhoseSettingsCannotBeReadHoldsUpNoStart(t *testing.T) {
 		if again, _ := seeded(t, db, known); again.WebsiteID != first.WebsiteID {
 			t.Errorf("where it is %s, the website is %q, want %q", name, again.WebsiteID, first.WebsiteID)
 		}
+	}
+}
+
+func TestAStoreWhoseOnlyOrganizationWasDeletedGetsAnotherOne(t *testing.T) {
+	t.Parallel()
+	db := openStore(t, storetest.SQLite(t))
+	first, _ := seeded(t, db, devEnv{})
+	agreed := func(*org.Organization) error { return nil }
+	if _, err := db.DeleteOrganization(t.Context(), audit.BySystem(), first.OrganizationID, 0, time.Now(), agreed); err != nil {
+		t.Fatal(err)
+	}
+	second, notes := seeded(t, db, first)
+	if second.OrganizationID == first.OrganizationID || second.AdminPassword != first.AdminPassword || len(notes) != 0 {
+		t.Errorf("seeded %+v after %+v, notes %v", second, first, notes)
+	}
+	if works, err := keyWorks(t.Context(), db, "mlr", second.OrganizationID, second.APIKey); !works || err != nil {
+		t.Errorf("the key does not work: %v", err)
 	}
 }

@@ -39,13 +39,13 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("OrganizationByID() of none: %v", err)
 		}
 	},
-	"a deleted organization leaves its websites and keys without one": func(t *testing.T, f *Fixture) {
+	"an organization that is purged leaves its websites and keys without one": func(t *testing.T, f *Fixture) {
 		s, o, u := f.Store(), f.Organization(), f.User("usr_1", "ann@example.com")
 		w, k := f.Website(o.ID), f.Key(o.ID, "")
 		if err := s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: Start}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.DeleteOrganization(t.Context(), somebody, o.ID, Start); err != nil {
+		if err := s.PurgeOrganization(t.Context(), somebody, o.ID, Start); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.WebsiteByID(t.Context(), w.ID); err != nil || got.OrganizationID != "" {
@@ -57,8 +57,8 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 		if got, err := s.ListPeople(t.Context(), o.ID, "", 0); err != nil || len(got) != 0 {
 			t.Errorf("ListPeople() = %v, %v, want none", got, err)
 		}
-		if err := s.DeleteOrganization(t.Context(), somebody, o.ID, Start); !errors.Is(err, org.ErrNotFound) {
-			t.Errorf("DeleteOrganization() again: %v, want %v", err, org.ErrNotFound)
+		if err := s.PurgeOrganization(t.Context(), somebody, o.ID, Start); !errors.Is(err, org.ErrNotFound) {
+			t.Errorf("PurgeOrganization() again: %v, want %v", err, org.ErrNotFound)
 		}
 	},
 	"a user is found by e-mail address, which nobody else may have": func(t *testing.T, f *Fixture) {

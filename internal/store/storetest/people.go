@@ -286,7 +286,7 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 				})
 				return err
 			}},
-			{[]string{"organization.deleted"}, func(ctx context.Context) error { return s.DeleteOrganization(ctx, somebody, "org_fresh", Start) }},
+			{[]string{"organization.purged"}, func(ctx context.Context) error { return s.PurgeOrganization(ctx, somebody, "org_fresh", Start) }},
 			{[]string{"member.added"}, func(ctx context.Context) error {
 				return s.AddMember(ctx, somebody, &org.Member{OrganizationID: o.ID, UserID: "usr_c", Role: org.RoleViewer, CreatedAt: Start})
 			}},

@@ -129,7 +129,7 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 		if err := s.CountQuota(t.Context(), o.ID, Start, use("2026-03", 5, 5)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.DeleteOrganization(t.Context(), somebody, o.ID, Start); err != nil {
+		if err := s.PurgeOrganization(t.Context(), somebody, o.ID, Start); err != nil {
 			t.Fatal(err)
 		}
 		_, errOf := s.QuotaOf(t.Context(), o.ID)

@@ -104,7 +104,7 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 		stop := errors.New("stop")
 		err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
 			if err := tx.InTx(ctx, func(ctx context.Context, inner *store.Store) error {
-				return inner.DeleteOrganization(ctx, somebody, o.ID, Start)
+				return inner.PurgeOrganization(ctx, somebody, o.ID, Start)
 			}); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 	"readers do not wait for a writer": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
-			if err := tx.DeleteOrganization(ctx, somebody, o.ID, Start); err != nil {
+			if err := tx.PurgeOrganization(ctx, somebody, o.ID, Start); err != nil {
 				return err
 			}
 			outside, cancel := context.WithTimeout(ctx, 30*time.Second)

@@ -41,8 +41,8 @@ func Run(t *testing.T, empty URL, clone Copy) {
 		t.Fatal(err)
 	}
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
-		organizationTests, peopleTests, departureTests, invitationTests, sessionTests, deviceTests, verificationTests, accountDeletionTests,
-		websiteTests, keyTests, saltTests,
+		organizationTests, peopleTests, departureTests, deletedOrganizationTests, invitationTests, sessionTests, deviceTests,
+		verificationTests, accountDeletionTests, websiteTests, keyTests, saltTests,
 		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests,
 	} {
 		run(tests, func(tb testing.TB) string { return clone(tb, template) }, true)
