@@ -12,8 +12,8 @@ const notRefused = "'accepted', 'bot', 'excluded', 'declined', 'duplicate', 'dea
 var perOutcome = &Source{Tables: []string{"ingestion_1m", "unstored_1h"}, Build: func(q *query) string {
 	subject, owned := ownerPredicates[Website], ownerPredicates[Website]
 	if q.subject.Kind == Organization { // the ledger knows owners alone
-		subject = "e.organization_id = {owner:String}"
-		owned = "e.owner_id IN (SELECT owner_id FROM ingestion_1m WHERE organization_id = {owner:String})"
+		subject = sentFor
+		owned = "e.owner_id IN (" + sendingOwners + ")"
 	}
 	counted := strings.Join([]string{
 		"SELECT e.event_time AS at, CAST(e.owner_id, 'String') AS website_id, CAST(e.name, 'String') AS outcome, e.events AS events",

@@ -159,6 +159,7 @@ func (c *compiler) plan() Plan {
 		p.Outputs = append(p.Outputs, o)
 	}
 	p.fuse(questions)
+	c.env.Subject.narrow(p.Statements)
 	return p
 }
 

@@ -27,7 +27,7 @@ func numberOf(text string) string {
 // tables know owners; which of them an organization has, usage_1d knows.
 var ownersOf = map[SubjectKind]string{
 	Website:      "{alias}.owner_id = {owner:String}",
-	Organization: "{alias}.owner_id IN (SELECT u.owner_id FROM usage_1d AS u WHERE u.organization_id = {owner:String})",
+	Organization: "{alias}.owner_id IN (" + aliasedOwners + ")",
 }
 
 // ofUser is the predicate of the events of users who have a trait that matches. An

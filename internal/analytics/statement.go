@@ -12,7 +12,7 @@ import (
 // known from what was counted for its quota.
 var ownerPredicates = map[SubjectKind]string{
 	Website:      "e.owner_id = {owner:String}",
-	Organization: "e.owner_id IN (SELECT owner_id FROM usage_1d WHERE organization_id = {owner:String})",
+	Organization: "e.owner_id IN (" + countedOwners + ")",
 }
 
 // inTime are the conditions of the range: the days prune parts and granules, the

@@ -37,6 +37,9 @@ func namedBy(subjects SubjectKind) string {
 type Subject struct {
 	Kind SubjectKind
 	ID   string
+
+	// left and came are websites of an organization that were moved; see Organized.
+	left, came string
 }
 
 // ColumnType is how a column's values look in an answer.

@@ -31,6 +31,11 @@ type WebsiteStore interface {
 	WebsiteByClientID(ctx context.Context, clientID string) (*website.Website, error)
 }
 
+// MoveStore reads which websites left an organization or came to it.
+type MoveStore interface {
+	WebsiteMoves(ctx context.Context, organizationID string) (*website.Moves, error)
+}
+
 // Config holds what an operator may set.
 type Config struct {
 	KeyPrefix string        // of API keys, without the underscore
@@ -43,6 +48,8 @@ type Config struct {
 type Deps struct {
 	Keys     KeyStore
 	Websites WebsiteStore
+	// Moves reads which websites were moved; nil where nobody asks.
+	Moves MoveStore
 	// Uses is told of the keys in use, once a minute each; nil for nobody.
 	Uses interface {
 		Touch(keyID string, now time.Time)
@@ -59,6 +66,7 @@ type Authenticator struct {
 	keys    *lookup.Cache[[apikey.HashLen]byte, *credential]
 	clients *lookup.Cache[string, *website.Website] // by client id
 	refs    *lookup.Cache[string, *website.Website] // by id, else client id
+	moves   *lookup.Cache[string, *website.Moves]   // by organization; nil where nobody asks
 }
 
 // credential is a key with what it stands for worked out.
@@ -77,6 +85,9 @@ func New(cfg Config, deps Deps) *Authenticator {
 	a.keys = lookup.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
 	a.clients = lookup.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
 	a.refs = lookup.New(named("websites"), loadRef(deps.Websites), noWebsite, deps.Metrics)
+	if deps.Moves != nil {
+		a.moves = lookup.New(named("moves"), deps.Moves.WebsiteMoves, noWebsite, deps.Metrics)
+	}
 	return a
 }
 
@@ -85,6 +96,9 @@ func (a *Authenticator) Close() {
 	a.keys.Close()
 	a.clients.Close()
 	a.refs.Close()
+	if a.moves != nil {
+		a.moves.Close()
+	}
 }
 
 func noKey(err error) bool     { return errors.Is(err, apikey.ErrNotFound) }
@@ -198,6 +212,16 @@ func (a *Authenticator) Website(ctx context.Context, ref string) (*website.Websi
 		return nil, website.ErrNotFound
 	}
 	return w, err
+}
+
+// Moves returns which websites left an organization or came to it. When the store
+// cannot be asked and it is not known from before, it is a ServiceUnavailable fault.
+func (a *Authenticator) Moves(ctx context.Context, organizationID string) (*website.Moves, error) {
+	m, err := a.moves.Get(ctx, organizationID, time.Now())
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return m, nil
 }
 
 // Remembered returns the website with a client id or an id, as far as it was looked up

@@ -29,11 +29,14 @@ func (a *Authenticator) Apply(c control.Change) {
 			a.refs.DropUnless(ref, current)
 		}
 	case control.Organization:
-		// Only its end is of concern here: its keys and websites are then of no
-		// use, also while the store cannot be asked. There may be too many of them to
-		// be named.
+		// At its end its keys and websites are of no use, also while the store cannot be
+		// asked. There may be too many of them to be named.
 		if c.Gone {
 			a.end(c.ID)
+			return
+		}
+		if a.moves != nil {
+			a.moves.DropUnless(c.ID, func(*website.Moves) bool { return false })
 		}
 	default:
 	}
@@ -52,6 +55,9 @@ func (a *Authenticator) Forget() {
 	a.keys.Forget()
 	a.clients.Forget()
 	a.refs.Forget()
+	if a.moves != nil {
+		a.moves.Forget()
+	}
 }
 
 // Trust implements control.Cache.
@@ -59,6 +65,9 @@ func (a *Authenticator) Trust(until time.Time) {
 	a.keys.Trust(until)
 	a.clients.Trust(until)
 	a.refs.Trust(until)
+	if a.moves != nil {
+		a.moves.Trust(until)
+	}
 }
 
 // hashOf reads the name of a key in a change.

@@ -262,3 +262,48 @@ func TestKnownKeyIsCheckedWithoutGarbage(t *testing.T) {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
+
+// moves are those of a store, and how often it was asked.
+type moves struct {
+	known website.Moves
+	reads int
+}
+
+func (m *moves) WebsiteMoves(context.Context, string) (*website.Moves, error) {
+	m.reads++
+	known := m.known
+	return &known, nil
+}
+
+func TestAMoveIsSeenAtOnceByBothOrganizations(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &moves{}
+		a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: fresh, Stale: stale}, auth.Deps{Keys: &memory{}, Websites: &memory{}, Moves: m})
+		t.Cleanup(a.Close)
+		a.Trust(time.Now().Add(time.Hour))
+		left := func() int {
+			t.Helper()
+			found, err := a.Moves(t.Context(), "org_1")
+			synctest.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found.Left)
+		}
+		for range 2 {
+			if n := left(); n != 0 || m.reads != 1 {
+				t.Errorf("%d left, %d reads, want one", n, m.reads)
+			}
+		}
+		m.known.Left = []string{"web_1"}
+		a.Apply(control.Change{Kind: control.Organization, ID: "org_2", Version: 1})
+		if left() != 0 {
+			t.Error("news of another organization drop what is known of this one")
+		}
+		a.Apply(control.Change{Kind: control.Organization, ID: "org_1", Version: 1})
+		if left() != 1 {
+			t.Error("the move is not seen")
+		}
+	})
+}

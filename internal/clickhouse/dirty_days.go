@@ -48,7 +48,7 @@ type dirtyList struct {
 	owners map[string][]proto.Date
 
 	mu            sync.Mutex
-	organizations map[string][]proto.Date
+	organizations map[analytics.Subject][]proto.Date
 }
 
 // NewDirtyDays returns a DirtyDays for the servers of cfg; it opens no connection.
@@ -65,7 +65,7 @@ func (d *DirtyDays) DirtyDays(ctx context.Context, s analytics.Subject) ([]time.
 	}
 	days := list.owners[s.ID]
 	if s.Kind == analytics.Organization {
-		if days, err = d.organization(ctx, list, s.ID); err != nil {
+		if days, err = d.organization(ctx, list, s); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +135,7 @@ func (d *DirtyDays) refresh(ctx context.Context) (*dirtyList, error) {
 		list, err = d.read(ctx, state)
 	default:
 		// Its organizations may have new owners.
-		list = &dirtyList{state: state, owners: list.owners, organizations: map[string][]proto.Date{}}
+		list = &dirtyList{state: state, owners: list.owners, organizations: map[analytics.Subject][]proto.Date{}}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,7 +166,7 @@ func (d *DirtyDays) state(ctx context.Context) (state string, err error) {
 }
 
 func (d *DirtyDays) read(ctx context.Context, state string) (*dirtyList, error) {
-	list := &dirtyList{state: state, owners: map[string][]proto.Date{}, organizations: map[string][]proto.Date{}}
+	list := &dirtyList{state: state, owners: map[string][]proto.Date{}, organizations: map[analytics.Subject][]proto.Date{}}
 	var owners proto.ColStr
 	var days proto.ColArr[proto.Date]
 	var raw proto.ColDate
@@ -188,28 +188,28 @@ func (d *DirtyDays) read(ctx context.Context, state string) (*dirtyList, error) 
 }
 
 // organization returns the days of an organization's owners.
-func (d *DirtyDays) organization(ctx context.Context, list *dirtyList, id string) ([]proto.Date, error) {
+func (d *DirtyDays) organization(ctx context.Context, list *dirtyList, s analytics.Subject) ([]proto.Date, error) {
 	if len(list.owners) == 0 {
 		return nil, nil
 	}
 	list.mu.Lock()
-	days, ok := list.organizations[id]
+	days, ok := list.organizations[s]
 	list.mu.Unlock()
 	if ok {
 		return days, nil
 	}
-	owners, err := d.owners(ctx, id)
+	owners, err := d.owners(ctx, s.ID)
 	if err != nil {
-		return nil, fmt.Errorf("reading the owners of organization %s: %w", id, err)
+		return nil, fmt.Errorf("reading the owners of organization %s: %w", s.ID, err)
 	}
-	for _, owner := range append(owners, id) {
+	for _, owner := range append(s.Owners(owners), s.ID) {
 		days = append(days, list.owners[owner]...)
 	}
 	slices.Sort(days)
 	days = slices.Compact(days)
 	list.mu.Lock()
 	defer list.mu.Unlock()
-	list.organizations[id] = days
+	list.organizations[s] = days
 	return days, nil
 }
 

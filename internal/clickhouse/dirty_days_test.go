@@ -87,6 +87,9 @@ func TestDirtyDaysOfAWebsiteAndOfAnOrganization(t *testing.T) {
 	}
 	saysOf(t, d, analytics.Subject{Kind: analytics.Organization, ID: "o'org\\"}, "2026-01-01")
 	saysOf(t, d, analytics.Subject{Kind: analytics.Organization, ID: "org_2"})
+	// Moved websites take their days along.
+	saysOf(t, d, analytics.Organized("org_1", []string{"web_1"}, nil), "2026-02-01", "2026-03-05")
+	saysOf(t, d, analytics.Organized("org_2", nil, []string{"web_1", "web_2"}), "2026-03-01", "2026-03-05")
 }
 
 func TestAListOfDirtyDaysIsUsedForFiveSeconds(t *testing.T) {

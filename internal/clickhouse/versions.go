@@ -71,7 +71,7 @@ var ownersOf = map[analytics.SubjectKind]string{
 
 // Of implements analytics.Versions.
 func (v *Versions) Of(ctx context.Context, subject analytics.Subject, rng analytics.Range, tables []string) (analytics.Version, error) {
-	sql, err := versionSQL(subject.Kind, tables)
+	sql, err := versionSQL(subject, tables)
 	if err != nil {
 		return analytics.Version{}, err
 	}
@@ -87,6 +87,9 @@ func (v *Versions) Of(ctx context.Context, subject analytics.Subject, rng analyt
 		Parameters: []proto.Parameter{
 			textParameter("owner", subject.ID), textParameter("from", day(rng.Start)), textParameter("to", day(rng.End.Add(-time.Millisecond))),
 		},
+	}
+	if left, came, ok := subject.Moves(); ok {
+		q.Parameters = append(q.Parameters, textParameter("left", left), textParameter("came", came))
 	}
 	var which, a, b proto.ColUInt64
 	var rows [][2]uint64
@@ -117,7 +120,7 @@ func versionOf(rows [][2]uint64) analytics.Version {
 }
 
 // versionSQL is the statement that brings the numbers for what tables hold.
-func versionSQL(kind analytics.SubjectKind, tables []string) (string, error) {
+func versionSQL(subject analytics.Subject, tables []string) (string, error) {
 	asked := slices.Clone(alwaysParts)
 	for _, b := range basesOf(tables) {
 		if parts[b] == (part{}) {
@@ -129,7 +132,7 @@ func versionSQL(kind analytics.SubjectKind, tables []string) (string, error) {
 	for i, p := range asked {
 		selects[i] = fmt.Sprintf("SELECT toUInt64(%d) AS part, toUInt64(%s) AS a, toUInt64(%s) AS b FROM %s", i, p.a, p.b, p.from)
 	}
-	return strings.ReplaceAll(strings.Join(selects, "\nUNION ALL\n"), "{owners}", ownersOf[kind]), nil
+	return strings.ReplaceAll(strings.Join(selects, "\nUNION ALL\n"), "{owners}", subject.Within(ownersOf[subject.Kind])), nil
 }
 
 // Bases implements analytics.Versions.

@@ -43,6 +43,8 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		"profiles":           {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"profiles"}},
 		"ingestion":          {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"ingestion_1m", "unstored_1h"}},
 		"the organization":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, []string{"events"}},
+		"where it was":       {analytics.Organized("o1", []string{"w1"}, nil), []string{"events"}},
+		"where it moved to":  {analytics.Organized("o2", nil, []string{"w1"}), []string{"events"}},
 		"another website":    {analytics.Subject{Kind: analytics.Website, ID: "w2"}, []string{"events", "vitals", "errors", "identities", "ingestion_1m"}},
 		"a foreign tenant":   {analytics.Subject{Kind: analytics.Organization, ID: "o2"}, []string{"events", "vitals", "errors", "identities", "ingestion_1m"}},
 	}
@@ -72,7 +74,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		changed   string // names, separated by commas
 		settling  bool
 	}{
-		{"an event", row("events", "w1", "o1", "2026-03-10"), "events,a rollup of events,the organization", false},
+		{"an event", row("events", "w1", "o1", "2026-03-10"), "events,a rollup of events,the organization,where it moved to", false},
 		{"an event of another month", row("events", "w1", "o1", "2026-02-10"), "", false},
 		{"a measurement", row("vitals", "w1", "o1", "2026-03-10"), "vitals", false},
 		{"an error", row("errors", "w1", "o1", "2026-03-10"), "errors", false},
@@ -84,21 +86,21 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		},
 		{
 			"a tombstone", "INSERT INTO tombstones (owner_id, kind, id, before, erasure_id) VALUES ('w1', 'visitor', 'x', now64(3), 'era_1')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization", false,
+			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization,where it moved to", false,
 		},
 		{
 			"a dirty day", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 0, '2026-03-11 00:00:00')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization", true,
+			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization,where it moved to", true,
 		},
 		{
 			"a day that is repaired", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 1, '2026-03-12 00:00:00')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization", false,
+			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization,where it moved to", false,
 		},
 		{
 			"a dirty day of another month", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared) VALUES ('w1', '2026-02-10', 'x', 0)",
 			"", false,
 		},
-		{"an event of a foreign tenant", row("events", "w3", "o2", "2026-03-10"), "a foreign tenant", false},
+		{"an event of a foreign tenant", row("events", "w3", "o2", "2026-03-10"), "a foreign tenant,where it moved to", false},
 	} {
 		do(step.sql)
 		now := read()
@@ -130,12 +132,12 @@ func TestEveryTableOfTheCatalogueHasAVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range plans[0].Statements {
-			if _, err := versionSQL(analytics.Website, s.Tables); err != nil || len(s.Tables) == 0 {
+			if _, err := versionSQL(analytics.Subject{Kind: analytics.Website}, s.Tables); err != nil || len(s.Tables) == 0 {
 				t.Errorf("%s reads %v: %v", typ.Name, s.Tables, err)
 			}
 		}
 	}
-	if _, err := versionSQL(analytics.Website, []string{"no_such_table"}); err == nil {
+	if _, err := versionSQL(analytics.Subject{Kind: analytics.Website}, []string{"no_such_table"}); err == nil {
 		t.Error("an unknown table has a version")
 	}
 }

@@ -14,6 +14,7 @@ const (
 	Published   managed.Action = "published"
 	Unpublished managed.Action = "unpublished"
 	Rotated     managed.Action = "clientIdRotated"
+	HandedOver  managed.Action = "moved"
 	Purged      managed.Action = "purged"
 )
 

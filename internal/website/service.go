@@ -17,6 +17,10 @@ type Store interface {
 	// SaveWebsite replaces was by is, or returns managed.ErrChanged when the website is
 	// not at was.Version any more.
 	SaveWebsite(ctx context.Context, by audit.By, action managed.Action, was, is *Website) error
+	// MoveWebsite replaces was by is, which belongs to another organization, where what
+	// by and also rest on holds. It revokes the API keys that are limited to the website
+	// and returns how many.
+	MoveWebsite(ctx context.Context, by audit.By, was, is *Website, also *audit.Grant) (revokedKeys int, err error)
 	// AnyWebsite returns the website with an id or client id, also a deleted one, or
 	// ErrNotFound.
 	AnyWebsite(ctx context.Context, ref string) (*Website, error)

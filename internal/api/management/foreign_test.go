@@ -35,7 +35,9 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 			}
 			tried++
 			operation := strings.TrimPrefix(e.Path, "/rpc/")
-			there, absent := d.call("owner", operation, `{"id":"`+foreign+`"}`), d.call("owner", operation, `{"id":"`+foreign[:len(foreign)-4]+`0000"}`)
+			more := map[string]string{"websites/move": `,"toOrganizationId":"` + d.other.ID + `"`}[operation]
+			there := d.call("owner", operation, `{"id":"`+foreign+`"`+more+`}`)
+			absent := d.call("owner", operation, `{"id":"`+foreign[:len(foreign)-4]+`0000"`+more+`}`)
 			if there.Status != 404 || there.Code != string(fault.NotFound) || there.Error != absent.Error || there.Status != absent.Status {
 				t.Errorf("%s: %d %s\nof nobody: %d %s", operation, there.Status, there.Text, absent.Status, absent.Text)
 			}

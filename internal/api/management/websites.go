@@ -65,6 +65,7 @@ func (s *Websites) Resource() rpc.Resource {
 				Name: "restore", Summary: "Restore a deleted website", Class: auth.ManageWebsites, Audit: "website.restored",
 				Detail: "As it was, unless another website has its domain by now.",
 			}, s.restore),
+			s.moving(),
 			rpc.Op(rpc.Spec{Name: "snippet", Summary: "Get the tag to put into pages", Class: auth.ViewWebsites}, s.snippet),
 		},
 	}

@@ -146,7 +146,20 @@ func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 	if empty(c) || !p.Global() || p.OrganizationID == "" {
 		return standing{}, fault.New(fault.MissingProjectID)
 	}
-	return standing{subject: analytics.Subject{Kind: analytics.Organization, ID: p.OrganizationID}, scopes: p.Scopes}, nil
+	return h.allOf(c, p)
+}
+
+// allOf is what a caller may ask about all of their organization: about the websites
+// that are its own today.
+func (h *handlers) allOf(c *fiber.Ctx, p auth.Principal) (standing, error) {
+	moves := &website.Moves{}
+	if h.moves != nil {
+		var err error
+		if moves, err = h.moves.Moves(c.UserContext(), p.OrganizationID); err != nil {
+			return standing{}, err
+		}
+	}
+	return standing{subject: analytics.Organized(p.OrganizationID, moves.Left, moves.Came), scopes: p.Scopes}, nil
 }
 
 // known refuses nobody, and who may read nothing. What a type needs is looked at with the
@@ -239,7 +252,7 @@ func authorize(caller *request, w *website.Website) (auth.Principal, error) {
 	return p, auth.ReachWebsite(p, w)
 }
 
-func (*handlers) organization(_ *fiber.Ctx, caller *request, id string) (standing, error) {
+func (h *handlers) organization(c *fiber.Ctx, caller *request, id string) (standing, error) {
 	if err := known(caller); err != nil {
 		return standing{}, err
 	}
@@ -247,5 +260,5 @@ func (*handlers) organization(_ *fiber.Ctx, caller *request, id string) (standin
 	if err != nil || !p.Global() {
 		return standing{}, denied("organization", errNoSuch)
 	}
-	return standing{subject: analytics.Subject{Kind: analytics.Organization, ID: id}, scopes: p.Scopes}, nil
+	return h.allOf(c, p)
 }

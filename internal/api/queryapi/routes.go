@@ -64,6 +64,11 @@ type Deps struct {
 	Access   Access
 	Executor Executor
 	Tenants  Tenants
+	// Moves tells which websites left an organization or came to it; nil means that
+	// none did. *auth.Authenticator does.
+	Moves interface {
+		Moves(ctx context.Context, organizationID string) (*website.Moves, error)
+	}
 	// Dirty tells for which days rollups are right; nil leaves them alone.
 	Dirty analytics.DirtyDays
 	// Sessions recognises signed-in people; nil when nobody can sign in.
@@ -131,9 +136,12 @@ var Routes = []Route{
 
 // handlers serves the routes.
 type handlers struct {
-	gate     *rpc.Gate
-	files    files
-	access   Access
+	gate   *rpc.Gate
+	files  files
+	access Access
+	moves  interface {
+		Moves(ctx context.Context, organizationID string) (*website.Moves, error)
+	}
 	executor Executor
 	dirty    analytics.DirtyDays
 	tenants  Tenants
@@ -153,7 +161,9 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		return nil, err
 	}
 	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site, Limits: deps.Limits}
-	h := &handlers{gate: gate, access: deps.Access, executor: deps.Executor, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now}
+	h := &handlers{
+		gate: gate, access: deps.Access, moves: deps.Moves, executor: deps.Executor, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
+	}
 	if h.now == nil {
 		h.now = time.Now
 	}

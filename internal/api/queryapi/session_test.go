@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/website"
 )
 
 // people are the sessions of these tests by their token: the organizations of
@@ -82,6 +83,29 @@ func TestABodyIsReadBeforeItIsLookedAtWhoAsks(t *testing.T) {
 		}
 		if resp, body := call(t, http.MethodPost, path, "nobody", "{"); resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s with a bad key and a body that is broken: %d %s", path, resp.StatusCode, body)
+		}
+	}
+}
+
+// Moves has the second organization be left by a website.
+func (access) Moves(_ context.Context, organizationID string) (*website.Moves, error) {
+	if organizationID == "org_2" {
+		return &website.Moves{Left: []string{"web_1"}}, nil
+	}
+	return &website.Moves{}, nil
+}
+
+func TestAQuestionAboutAnOrganizationLeavesOutWhatLeftIt(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{"org_1": false, "org_2": true} {
+		for _, ask := range []struct{ path, body string }{
+			{"/v1/query/compile?organization_id=" + id, `{"type":"summary","from":"2026-03-01","to":"2026-03-02"}`},
+			{"/v1/query/compile", `{"projectId":"` + id + `","type":"summary","from":"2026-03-01","to":"2026-03-02"}`},
+		} {
+			_, body := call(t, http.MethodPost, ask.path, "", ask.body, "Cookie", "millrace_session=ann")
+			if !strings.Contains(body, `"owner":"`+id+`"`) || strings.Contains(body, `"left":"web_1"`) != want {
+				t.Errorf("%s %s: %s", ask.path, ask.body, body)
+			}
 		}
 	}
 }

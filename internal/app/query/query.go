@@ -71,7 +71,7 @@ func parts(
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
 		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
-		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
+		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
 	engine := analytics.NewEngine(analytics.Config{
@@ -101,7 +101,7 @@ func parts(
 			AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.BaseURL(), Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable,
 		},
 		queryapi.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Executor: engine, Dirty: dirty, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Moves: access, Executor: engine, Dirty: dirty, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
 			Sessions: people.sessions, Management: operations,
 		},
 	)
