@@ -189,6 +189,8 @@ func (h *house) changes(in *org.Organization) map[string]string {
 		"organization/transferOwnership": `"userId":"usr_viewer","role":"admin"`,
 		"organization/inviteMember":      `"email":"y@example.com","role":"viewer"`,
 		"organization/revokeInvitation":  id(h.invitation),
+		"organization/delete":            `"name":"Own"`, // of the other one that is no confirmation
+		"websites/move":                  id(h.site) + fmt.Sprintf(`,"toOrganizationId":%q`, h.other.ID),
 		"websites/create":                `"name":"More","domain":"more.example"`,
 		"websites/update":                id(h.site) + `,"name":"Taken"`,
 		"websites/publish":               id(h.site),
@@ -221,6 +223,7 @@ func (h *house) ownChanges(c *caller) map[string]string {
 		"account/verifyEmail":           fmt.Sprintf(`{"token":%q}`, token),
 		"account/delete":                fmt.Sprintf(`{"password":%q}`, password),
 		"organization/create":           `{"name":"New"}`,
+		"organization/restore":          fmt.Sprintf(`{"id":%q}`, h.third.ID),
 		"session/end":                   fmt.Sprintf(`{"id":%q}`, c.session),
 		"session/endOthers":             `{}`,
 		"password/change":               fmt.Sprintf(`{"currentPassword":%q,"newPassword":"another horse"}`, password),
