@@ -92,7 +92,6 @@ func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string,
 	if err != nil {
 		return Account{}, err
 	}
-	user.VerifiedAt = now // by the operator's word
 	member := org.Member{OrganizationID: o.ID, UserID: user.ID, Role: org.RoleOwner, CreatedAt: now}
 	for _, create := range []func() error{
 		func() error { return tx.CreateOrganization(ctx, by, o) },
@@ -116,6 +115,7 @@ func newAdmin(ctx context.Context, tx *store.Store, by audit.By, first First, no
 	if u, err = org.NewUser(first.AdminEmail, first.AdminName, hash, now); err != nil {
 		return nil, "", err
 	}
+	u.VerifiedAt = now // by the operator's word
 	if err := tx.CreateUser(ctx, by, u); err != nil {
 		return nil, "", fmt.Errorf("making the first account: %w", err)
 	}
