@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/analytics"
@@ -25,7 +26,6 @@ import (
 type spoilt struct {
 	path, query, key, accept string
 	form, typ, project       string // of the body; the form has places for the other two
-	family                   ratelimit.Family
 	cut, long, limited       bool
 }
 
@@ -59,10 +59,10 @@ func TestEachPairOfFailuresOfAQueryIsRefusedInTheOrderOfChecks(t *testing.T) {
 		"operation": {Spoil: func(s *spoilt) { s.typ, s.accept = "top_pages", "text/csv" }, Code: fault.ServiceUnavailable},
 	}), func() *spoilt {
 		return &spoilt{
-			path: "/v1/query", query: "?website_id=web_open", key: "global", typ: "browser_name", family: ratelimit.Query,
+			path: "/v1/query", query: "?website_id=web_open", key: "global", typ: "browser_name",
 			form: `{"parameters":[%q],"preset":"today","id":%q}`,
 		}
-	}, tryQuery, "access")
+	}, trials(t, ratelimit.Query), "access")
 	checktest.Play(t, httpkit.Queries, with(map[string]checktest.Failure[spoilt]{
 		"access": {Spoil: func(s *spoilt) { s.project = "web_none" }, Code: fault.AccessDenied},
 		"input": {Spoil: func(s *spoilt) {
@@ -70,25 +70,46 @@ func TestEachPairOfFailuresOfAQueryIsRefusedInTheOrderOfChecks(t *testing.T) {
 		}, Code: fault.Compilation},
 	}), func() *spoilt {
 		return &spoilt{
-			path: "/v1/query/compile", key: "global", typ: "browser_name", project: "web_open", family: ratelimit.Compile,
+			path: "/v1/query/compile", key: "global", typ: "browser_name", project: "web_open",
 			form: `{"type":%q,"from":"2026-03-01","to":"2026-03-02","projectId":%q}`,
 		}
-	}, tryQuery, "operation")
+	}, trials(t, ratelimit.Compile), "operation")
 }
 
-// tryQuery sends a request to a host of its own.
-func tryQuery(t *testing.T, s *spoilt) (answer checktest.Answer) {
+// trial is a host that requests are tried on one after the other: with all that it
+// describes, making one takes longer than a request.
+type trial struct {
+	host *fiber.App
+	runs *rowsRunner
+}
+
+// trials returns what tries a request: on a host where the keys of a family have used up
+// what they may ask at once, or on one with room for all.
+func trials(t *testing.T, family ratelimit.Family) func(*testing.T, *spoilt) checktest.Answer {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	limits := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log})
-	if s.limited {
-		checktest.UseUp(t, limits, s.family, callers["global"].KeyID, callers["foreign"].KeyID)
+	room := config.Default().Limits
+	room.Query, room.QueryAnonymous, room.Compile, room.CompileAnonymous = 1000, 1000, 1000, 1000
+	free, full := ratelimit.New(room, ratelimit.Deps{Log: log}), ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log})
+	checktest.UseUp(t, full, family, callers["global"].KeyID, callers["foreign"].KeyID)
+	onFree, onFull := newTrial(t, free), newTrial(t, full)
+	return func(t *testing.T, s *spoilt) checktest.Answer {
+		t.Helper()
+		if s.limited {
+			return onFull.try(t, s)
+		}
+		return onFree.try(t, s)
 	}
+}
+
+func newTrial(t *testing.T, limits *ratelimit.Limiter) *trial {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
 	r := &rowsRunner{n: 1, err: fmt.Errorf("%w: x", analytics.ErrUnavailable)}
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Runner: r,
 	})
-	defer engine.Close()
+	t.Cleanup(func() { engine.Close() })
 	app, err := New(Config{}, Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine,
 		Tenants: tenants{}, Limits: limits,
@@ -97,6 +118,11 @@ func tryQuery(t *testing.T, s *spoilt) (answer checktest.Answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &trial{host: app, runs: r}
+}
+
+func (h *trial) try(t *testing.T, s *spoilt) (answer checktest.Answer) {
+	t.Helper()
 	body := fmt.Sprintf(s.form, s.typ, s.project)
 	if s.cut {
 		body = body[:len(body)-1]
@@ -107,7 +133,8 @@ func tryQuery(t *testing.T, s *spoilt) (answer checktest.Answer) {
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.path+s.query, strings.NewReader(body))
 	req.Header.Set("X-Api-Key", s.key)
 	req.Header.Set("Accept", s.accept)
-	resp, err := app.Test(req, -1)
+	before := h.runs.runs.Load()
+	resp, err := h.host.Test(req, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +143,7 @@ func tryQuery(t *testing.T, s *spoilt) (answer checktest.Answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.runs.Load() > 0 {
+	if h.runs.runs.Load() > before {
 		answer.Asked = []string{"operation"}
 	}
 	answer.Status, answer.Body = resp.StatusCode, string(text)
