@@ -18,9 +18,9 @@ import (
 func newOrgs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "orgs",
-		Short: "Create and list organizations, say who belongs to them and how much they may send",
+		Short: "Create, list, delete and restore organizations, say who belongs to them and how much they may send",
 	}
-	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsMembers(), newOrgsSetMember(), newOrgsRemoveMember(), newOrgsQuota())
+	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsDelete(), newOrgsRestore(), newOrgsMembers(), newOrgsSetMember(), newOrgsRemoveMember(), newOrgsQuota())
 	return cmd
 }
 

@@ -132,6 +132,19 @@ func TestOrganizationsAndTheirMembersAreManaged(t *testing.T) {
 	if strings.Count(members, `"role":"owner"`) != 2 || !strings.Contains(members, "bob@shop.example") {
 		t.Errorf("the members are\n%s", members)
 	}
+	if _, _, err := millrace(t, "orgs", "delete", url, id, "--name", "acme"); err == nil || !strings.Contains(said(err), "exactly as it is written") {
+		t.Errorf("deleting an organization by another name: %v", err)
+	}
+	gone := printed(t, "orgs", "delete", url, id, "--name", "Acme")
+	if gone["members"] != 2.0 || gone["restorableUntil"] == nil || strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
+		t.Errorf("delete printed %v", gone)
+	}
+	if got := printed(t, "orgs", "restore", url, id); got["name"] != "Acme" || !strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
+		t.Errorf("restore printed %v", got)
+	}
+	if _, _, err := millrace(t, "orgs", "restore", url, id); err == nil || !strings.Contains(err.Error(), "is not deleted") {
+		t.Errorf("restoring what exists: %v", err)
+	}
 	mustMillrace(t, "orgs", "remove-member", url, "ann@shop.example", "--organization", id, "--revoke-keys")
 	if _, _, err := millrace(t, "orgs", "remove-member", url, "bob@shop.example", "--organization", id); err == nil || !strings.Contains(err.Error(), "at least one owner") {
 		t.Errorf("removing the last owner: %v", err)
