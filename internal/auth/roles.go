@@ -26,6 +26,8 @@ const (
 	ManageMembers      Class = "manage members"
 	OwnOrganization    Class = "own the organization"
 	EraseVisitors      Class = "erase visitors"
+	ViewLinks          Class = "view links"
+	ManageLinks        Class = "manage links"
 	ManageKeys         Class = "manage API keys"
 	ReadAudit          Class = "read the audit"
 )
@@ -59,6 +61,8 @@ var Classes = []ClassRow{
 	{ManageMembers, org.RoleAdmin, nil, false, "invite and remove people, change roles"},
 	{OwnOrganization, org.RoleOwner, nil, false, "what only owners may do"},
 	{EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase what is stored of a visitor, and follow it"},
+	{ViewLinks, org.RoleViewer, []Scope{ScopeReadLinks}, true, "see short links and their folders"},
+	{ManageLinks, org.RoleEditor, []Scope{ScopeWriteLinks}, true, "change short links and their folders"},
 	{ManageKeys, org.RoleAdmin, nil, false, "create, rotate and revoke API keys"},
 	{ReadAudit, org.RoleAdmin, nil, false, "read who changed what"},
 }

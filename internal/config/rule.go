@@ -56,9 +56,22 @@ var forms = map[string]form{
 	"prefix":     {"a lower-case letter followed by up to 15 lower-case letters and digits", regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString},
 	"header":     {"the name of a header, of up to 64 letters, digits and hyphens", regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString},
 	"text":       {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
+	"scheme":     {"a scheme in lower case, and not javascript, data, vbscript, file, blob, about or intent", isScheme},
 	"mailbox":    {"an e-mail address, with a name or without", isMailbox},
 	"lane":       {"live, backfill, web or none", func(s string) bool { return s == "live" || s == "backfill" || s == "web" || s == "none" }},
 	"path":       {"a path", func(s string) bool { return !strings.ContainsRune(s, 0) }},
+}
+
+var schemeForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,31}$`)
+
+// isScheme takes schemes to which visitors may be sent: none that a browser runs, or opens
+// on the visitor's machine.
+func isScheme(s string) bool {
+	switch s {
+	case "javascript", "data", "vbscript", "file", "blob", "about", "intent":
+		return false
+	}
+	return schemeForm.MatchString(s)
 }
 
 // describe completes "accepts" on the reference page.

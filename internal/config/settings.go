@@ -93,8 +93,10 @@ type Enrich struct {
 // Link is the place of the short-link host's settings, so that a file that names
 // them serves this version too.
 type Link struct {
-	Listen    string `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; without effect, since this version has none."`
-	PublicURL string `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which visitors reach the short-link host; empty means link.listen over http. Without effect, as link.listen."`
+	Listen    string   `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; this version does not listen there yet."`
+	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which visitors reach the short-link host, with which short links begin; empty means link.listen over http."`
+	Schemes   []string `koanf:"schemes" form:"scheme" help:"Schemes that the address behind a short link may have, comma-separated; javascript, data, vbscript, file, blob, about and intent are never allowed."`
+	MaxLinks  int      `koanf:"max_links" range:"1..100000000" help:"Short links that an organization may have; one more is answered 402."`
 }
 
 // Proxy says which peers may tell for whom they speak.

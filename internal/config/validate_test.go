@@ -114,6 +114,10 @@ func TestFormsOfTexts(t *testing.T) {
 				"https://b\u00fccher.example", "https://a b", "https://.h", "HTTPS://h", "https://[fe80::1%25eth0]",
 			},
 		},
+		"scheme": {
+			[]string{"https", "http", "mailto", "myapp", "web+app", "a.b-1"},
+			[]string{"javascript", "data", "vbscript", "file", "blob", "about", "intent", "HTTPS", "https:", "1a", ""},
+		},
 		"network": {
 			[]string{"10.0.0.7", "10.0.0.0/8", "10.1.2.3/8", "::1", "fd00::/8", "0.0.0.0/1", "192.0.2.1/32"},
 			[]string{"0.0.0.0/0", "::/0", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "fe80::1%eth0", "10.0.0.0/33", "10.0.0", "proxy.internal", "10.0.0.1:80", ""},

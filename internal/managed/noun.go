@@ -25,8 +25,10 @@ type Kept interface {
 
 // Noun says how a kind of record is told of.
 type Noun[R Kept] struct {
-	Type string       // what the audit calls it, such as "apikey"
-	Kind control.Kind // what change events call it
+	Type string // what the audit calls it, such as "apikey"
+	// Kind is what change events call it; empty for records that no process remembers,
+	// of which nothing is told.
+	Kind control.Kind
 	// View returns the fields that the audit compares, by their names on the wire. The
 	// values of those named in Secret are masked.
 	View   func(R) map[string]any

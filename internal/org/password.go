@@ -50,17 +50,19 @@ var b64 = base64.RawStdEncoding
 
 // HashPassword returns the argon2id hash of a password in PHC form, with a fresh
 // salt: $argon2id$v=19$m=19456,t=2,p=1$salt$hash.
-func HashPassword(password string) (string, error) { return current.hash(password) }
-
-func (p Costs) hash(password string) (string, error) {
+func HashPassword(password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
 	}
+	return current.hash(password), nil
+}
+
+func (p Costs) hash(text string) string {
 	var salt [saltLen]byte
 	rand.Read(salt[:])
-	tag := p.tag(password, salt[:], tagLen)
+	tag := p.tag(text, salt[:], tagLen)
 	return fmt.Sprintf("$argon2id$v=%d$%s$%s$%s", argon2.Version,
-		p, b64.EncodeToString(salt[:]), b64.EncodeToString(tag)), nil
+		p, b64.EncodeToString(salt[:]), b64.EncodeToString(tag))
 }
 
 // checkPassword returns a Validation fault for a password that is too short or

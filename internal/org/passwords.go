@@ -21,7 +21,7 @@ type Passwords struct {
 	running chan struct{} // one for each core
 	waiting chan struct{} // one for each caller, running or not
 	costs   Costs         // of new hashes
-	decoy   func() (string, error)
+	decoy   func() string
 	verify  func(hash, password string) (bool, error) // VerifyPassword; counted by a test
 }
 
@@ -36,7 +36,7 @@ func newPasswords(cores int, costs Costs) *Passwords {
 	return &Passwords{
 		running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+waitingPerCore)),
 		costs: costs, verify: VerifyPassword,
-		decoy: sync.OnceValues(func() (string, error) { return costs.hash("a password of nobody") }),
+		decoy: sync.OnceValue(func() string { return costs.hash("a password of nobody") }),
 	}
 }
 
@@ -45,10 +45,15 @@ func (p *Passwords) Hash(ctx context.Context, password string) (hash string, err
 	if err := checkPassword(password); err != nil {
 		return "", err // at once: it is no secret which passwords are too short
 	}
-	if turnErr := p.turn(ctx, func() { hash, err = p.costs.hash(password) }); turnErr != nil {
+	return p.HashText(ctx, password)
+}
+
+// HashText is Hash of a text for which the rules of people's passwords do not count.
+func (p *Passwords) HashText(ctx context.Context, text string) (hash string, err error) {
+	if turnErr := p.turn(ctx, func() { hash = p.costs.hash(text) }); turnErr != nil {
 		return "", turnErr
 	}
-	return hash, err
+	return hash, nil
 }
 
 // Verify is VerifyPassword in its turn. An empty hash stands for an account that
@@ -57,9 +62,7 @@ func (p *Passwords) Hash(ctx context.Context, password string) (hash string, err
 func (p *Passwords) Verify(ctx context.Context, hash, password string) (ok bool, err error) {
 	missing := hash == ""
 	if missing {
-		if hash, err = p.decoy(); err != nil {
-			return false, err
-		}
+		hash = p.decoy()
 	}
 	if turnErr := p.turn(ctx, func() { ok, err = p.verify(hash, password) }); turnErr != nil {
 		return false, turnErr

@@ -58,6 +58,9 @@ func journal[R managed.Kept](ctx context.Context, tx *Store, noun *managed.Noun[
 	if err := tx.Record(ctx, noun.Entry(by, action, was, is)); err != nil {
 		return err
 	}
+	if noun.Kind == "" { // nobody remembers such records
+		return nil
+	}
 	return tx.Announce(ctx, noun.Event(was, is))
 }
 

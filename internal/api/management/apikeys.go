@@ -117,11 +117,7 @@ type keyUpdate struct {
 func (in *keyUpdate) patch() apikey.Patch {
 	p := apikey.Patch{
 		Name: sent(in.Name), Scopes: sent(in.Scopes), IPAllow: sent(in.IPAllow), Tags: sent(in.Tags),
-		IdleExpiryDays: sent(in.IdleExpiryDays),
-	}
-	if in.ExpiresAt.Set {
-		at := in.ExpiresAt.Or(rpc.Time{}).UTC()
-		p.ExpiresAt = &at
+		IdleExpiryDays: sent(in.IdleExpiryDays), ExpiresAt: sentTime(in.ExpiresAt),
 	}
 	if in.RateLimit.Set {
 		limit := in.RateLimit.Or(rateLimit{}).domain()

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
+	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/session"
@@ -86,6 +87,10 @@ func (d *desk) deps() management.Deps {
 			Websites: websites,
 		},
 		Audit: management.Audit{Entries: d.db},
+		Links: management.Links{Service: link.NewService(
+			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", MaxLinks: 3},
+			link.Deps{Store: d.db, Folders: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
+		)},
 	}
 }
 

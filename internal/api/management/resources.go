@@ -10,6 +10,7 @@ type Deps struct {
 	Organizations Organizations
 	Websites      Websites
 	APIKeys       APIKeys
+	Links         Links
 	Profiles      Profiles
 	Events        Events
 	Audit         Audit
@@ -24,6 +25,8 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.Organizations.Resource(),
 		deps.Websites.Resource(),
 		deps.APIKeys.Resource(),
+		deps.Links.Resource(),
+		deps.Links.Folders(),
 		deps.Profiles.Resource(),
 		deps.Profiles.Erasures(),
 		deps.Events.Resource(),

@@ -1,6 +1,10 @@
 package management
 
-import "github.com/millrace/millrace/internal/api/rpc"
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+)
 
 // list keeps an empty list from becoming null.
 func list(texts []string) []string {
@@ -18,4 +22,13 @@ func sent[T any](p rpc.Patch[T]) *T {
 	var zero T
 	v := p.Or(zero)
 	return &v
+}
+
+// sentTime is sent of an instant.
+func sentTime(p rpc.Patch[rpc.Time]) *time.Time {
+	if !p.Set {
+		return nil
+	}
+	at := p.Or(rpc.Time{}).UTC()
+	return &at
 }

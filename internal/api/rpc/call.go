@@ -31,6 +31,9 @@ type Call struct {
 	DeviceToken string
 
 	session, device *cookie // to set with the answer; nil for none
+	// seen turns an error of one of several records into what callers see of it, and logs
+	// what they do not.
+	seen func(error) error
 }
 
 // cookie is one to be set, or removed when the token is empty.

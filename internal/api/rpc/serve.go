@@ -195,6 +195,13 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c),
 		SessionToken: caller.Token, DeviceToken: e.deps.Gate.Site.DeviceToken(c),
 	}
+	call.seen = func(err error) error {
+		seen := e.seen(err)
+		if httpkit.RowOf(fault.Of(seen).Code).Status >= fiber.StatusInternalServerError {
+			e.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "one of several records", slog.String("operation", e.path), slog.Any("error", err))
+		}
+		return seen
+	}
 	call.By = audit.By{Actor: actorOf(p), UserAgent: audit.UserAgent(c.Get(fiber.HeaderUserAgent)), RequestID: call.RequestID}
 	call.By.Grant = auth.Grant(p, e.operation.Class, httpkit.Credential(c), call.Client)
 	if call.Client.IsValid() {

@@ -16,13 +16,14 @@ import (
 type people struct {
 	sessions      *session.Service
 	organizations *org.Service
+	passwords     *org.Passwords // of accounts and of short links: they share the cores
 	mailer        session.Mailer // nil without a mail server
 	parts         []lifecycle.Part
 }
 
 // newPeople puts the services together; without a mail server they send nothing.
 func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*people, error) {
-	p := &people{}
+	p := &people{passwords: org.NewPasswords()}
 	if s.Mail.SMTP.Addr != "" {
 		password, err := credential.Secret("mail.smtp.password", s.Mail.SMTP.Password, s.Mail.SMTP.PasswordFile)
 		if err != nil {
@@ -42,7 +43,7 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		Lifetimes: session.Lifetimes{Idle: s.Session.Idle, Absolute: s.Session.Absolute},
 		SignUp:    session.SignUp(s.Session.SignUp), PublicURL: s.Query.BaseURL(),
 	}, session.Deps{
-		Sessions: db, Devices: db, Accounts: db, Credentials: db, Attempts: db, Passwords: org.NewPasswords(),
+		Sessions: db, Devices: db, Accounts: db, Credentials: db, Attempts: db, Passwords: p.passwords,
 		Mail: p.mailer, Log: t.Log, Metrics: t.Registry,
 	})
 	p.organizations = org.NewService(s.Query.BaseURL(), org.Deps{

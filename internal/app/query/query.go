@@ -86,7 +86,7 @@ func parts(
 	}
 	quotas := newQuotas(s, t, db, people.mailer)
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
-	operations := withSites(people.management(), s, db)
+	operations := withSites(people.management(), s, db, people.passwords)
 	operations.Audit = management.Audit{Entries: db}
 	operations.Organizations.Quotas = quotas.service
 	rows := clickhouse.NewExporter(s.ClickHouse)

@@ -6,12 +6,14 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/website"
 )
 
-// withSites adds what the operations on websites and API keys need.
-func withSites(deps management.Deps, s config.Settings, db *store.Store) management.Deps {
+// withSites adds what the operations on websites, API keys and short links need.
+func withSites(deps management.Deps, s config.Settings, db *store.Store, passwords *org.Passwords) management.Deps {
 	websites := website.NewService(db, nil)
 	keys := apikey.NewService(apikey.Config{
 		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(), Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
@@ -19,5 +21,9 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store) managem
 	deps.Websites = management.Websites{Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL()}
 	deps.Profiles = management.Profiles{Service: erasure.NewService(db, nil), Websites: websites}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
+	deps.Links = management.Links{Service: link.NewService(
+		link.Rules{Schemes: s.Link.Schemes, PublicURL: s.Link.BaseURL(), MaxLinks: s.Link.MaxLinks},
+		link.Deps{Store: db, Folders: db, Passwords: passwords},
+	)}
 	return deps
 }

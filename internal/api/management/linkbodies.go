@@ -1,0 +1,231 @@
+package management
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// LinkSettings are the fields of a link that are told alike when it is made and when it is
+// changed.
+type LinkSettings struct {
+	Slug           string               `json:"slug,omitempty" minLength:"3" maxLength:"50" doc:"The link's path: letters, digits, hyphens and underscores. It is found whatever its case."`
+	Name           rpc.Patch[string]    `json:"name,omitzero" maxLength:"255" nullable:"true" doc:"What the link is called."`
+	FolderID       rpc.Patch[string]    `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"The folder that the link is in; null for none."`
+	Tags           rpc.Patch[[]string]  `json:"tags,omitzero" maxItems:"10" maxLength:"50"`
+	Enabled        rpc.Patch[bool]      `json:"enabled,omitzero" doc:"Whether the link leads anywhere; true in a new link."`
+	StartsAt       rpc.Patch[rpc.Time]  `json:"startsAt,omitzero" nullable:"true" doc:"From when on the link leads anywhere; null for from the beginning."`
+	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"Until when the link leads anywhere; null for always."`
+	ExpiredURL     rpc.Patch[string]    `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where the link leads once it is expired or exhausted; null for nowhere."`
+	MaxClicks      rpc.Patch[int64]     `json:"maxClicks,omitzero" minimum:"1" maximum:"1000000000" nullable:"true" doc:"How many visitors the link leads anywhere; null for all."`
+	Password       rpc.Patch[string]    `json:"password,omitzero" minLength:"4" maxLength:"128" nullable:"true" doc:"What visitors are asked for; null for nothing. It can be read nowhere."`
+	RedirectStatus rpc.Patch[int]       `json:"redirectStatus,omitzero" enum:"301,302,307,308" doc:"The status of the redirect; 302 in a new link."`
+	ForwardQuery   rpc.Patch[bool]      `json:"forwardQuery,omitzero" doc:"Whether the visitor's query is handed on; true in a new link."`
+	UTM            rpc.Patch[utmFields] `json:"utm,omitzero" doc:"Campaign parameters that are added to the address, replaced whole; {} for none."`
+}
+
+type utmFields struct {
+	Source   string `json:"source,omitempty" maxLength:"255"`
+	Medium   string `json:"medium,omitempty" maxLength:"255"`
+	Campaign string `json:"campaign,omitempty" maxLength:"255"`
+	Term     string `json:"term,omitempty" maxLength:"255"`
+	Content  string `json:"content,omitempty" maxLength:"255"`
+}
+
+func (in *LinkSettings) fields() link.Fields {
+	f := link.Fields{
+		Slug: wire.OrNull(in.Slug), Name: sent(in.Name), FolderID: sent(in.FolderID), Tags: sent(in.Tags), Enabled: sent(in.Enabled),
+		StartsAt: sentTime(in.StartsAt), ExpiresAt: sentTime(in.ExpiresAt), ExpiredURL: sent(in.ExpiredURL),
+		MaxClicks: sent(in.MaxClicks), Password: sent(in.Password), RedirectStatus: sent(in.RedirectStatus), ForwardQuery: sent(in.ForwardQuery),
+	}
+	if in.UTM.Set {
+		utm := link.UTM(in.UTM.Or(utmFields{}))
+		f.UTM = &utm
+	}
+	return f
+}
+
+// LinkFields are what a new link is made from.
+type LinkFields struct {
+	LinkSettings
+
+	URL        string            `json:"url" minLength:"1" maxLength:"2048" doc:"Where the link leads: an absolute address."`
+	ExternalID rpc.Patch[string] `json:"externalId,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"The caller's own id of the link, unlike that of every other link of the organization."`
+}
+
+func (in *LinkFields) fields() link.Fields {
+	f := in.LinkSettings.fields()
+	f.URL, f.ExternalID = &in.URL, sent(in.ExternalID)
+	return f
+}
+
+type linkCreate struct {
+	rpc.InOrganization
+	LinkFields
+}
+
+// LinkChange is the input of changes without settings.
+type LinkChange struct {
+	rpc.InOrganization
+	rpc.ID
+	rpc.Version
+}
+
+// LinkPatch are the fields of a link that can be changed.
+type LinkPatch struct {
+	LinkSettings
+
+	URL        rpc.Patch[string] `json:"url,omitzero" minLength:"1" maxLength:"2048" doc:"Where the link leads: an absolute address."`
+	ExternalID rpc.Patch[string] `json:"externalId,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"The caller's own id of the link, unlike that of every other link of the organization."`
+}
+
+func (in *LinkPatch) fields() link.Fields {
+	f := in.LinkSettings.fields()
+	f.URL, f.ExternalID = sent(in.URL), sent(in.ExternalID)
+	return f
+}
+
+type linkUpdate struct {
+	LinkChange
+	LinkPatch
+}
+
+type linkUpsert struct {
+	rpc.InOrganization
+	LinkSettings
+
+	URL        rpc.Patch[string] `json:"url,omitzero" minLength:"1" maxLength:"2048" doc:"Where the link leads: an absolute address; required where there is no such link."`
+	ExternalID string            `json:"externalId" minLength:"1" maxLength:"255" doc:"The caller's own id of the link."`
+}
+
+func (in *linkUpsert) fields() link.Fields {
+	f := in.LinkSettings.fields()
+	f.URL, f.ExternalID = sent(in.URL), &in.ExternalID
+	return f
+}
+
+type linkGet struct {
+	rpc.InOrganization
+
+	ID         string `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The link's id."`
+	ExternalID string `json:"externalId,omitempty" minLength:"1" maxLength:"255" doc:"The caller's own id of the link."`
+	Slug       string `json:"slug,omitempty" minLength:"1" maxLength:"50" doc:"The link's path."`
+}
+
+type linkList struct {
+	rpc.InOrganization
+	rpc.Page
+
+	FolderID rpc.Patch[string] `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Only links in this folder; null for those that are in none."`
+	Tag      string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
+	Status   string            `json:"status,omitempty" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	Search   string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the slug, name, address or externalId, whatever its case."`
+	Sort     string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+}
+
+type linksCreate struct {
+	rpc.InOrganization
+
+	Items []LinkFields `json:"items" minItems:"1" maxItems:"100"`
+}
+
+type linkUpdateItem struct {
+	rpc.ID
+	rpc.Version
+	LinkPatch
+}
+
+type linksUpdate struct {
+	rpc.InOrganization
+
+	Items []linkUpdateItem `json:"items" minItems:"1" maxItems:"100"`
+}
+
+type linkDeleteItem struct {
+	rpc.ID
+	rpc.Version
+}
+
+type linksDelete struct {
+	rpc.InOrganization
+
+	Items []linkDeleteItem `json:"items" minItems:"1" maxItems:"100"`
+}
+
+type linkItems struct {
+	Items []rpc.Item[LinkBody] `json:"items"`
+}
+
+type slugInput struct {
+	rpc.InOrganization
+
+	Slug string `json:"slug" minLength:"1" maxLength:"190"`
+}
+
+type slugBody struct {
+	Available bool   `json:"available"`
+	Reason    string `json:"reason,omitempty" enum:"invalid_slug,reserved,taken"`
+	Message   string `json:"message,omitempty"`
+}
+
+type tagList struct {
+	rpc.InOrganization
+	rpc.Page
+}
+
+type tagBody struct {
+	Tag   string `json:"tag"`
+	Links int64  `json:"links" doc:"How many links bear it."`
+}
+
+// LinkBody is a link as the wire has it, without its password.
+type LinkBody struct {
+	ID              string    `json:"id"`
+	OrganizationID  string    `json:"organizationId"`
+	Version         int64     `json:"version" doc:"One more with every change."`
+	ShortURL        *string   `json:"shortUrl" nullable:"true" doc:"The link itself; null where the installation has no short-link host."`
+	Slug            string    `json:"slug"`
+	URL             string    `json:"url"`
+	Name            *string   `json:"name" nullable:"true"`
+	Status          string    `json:"status" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	FolderID        *string   `json:"folderId" nullable:"true"`
+	Tags            []string  `json:"tags"`
+	ExternalID      *string   `json:"externalId" nullable:"true"`
+	Enabled         bool      `json:"enabled"`
+	StartsAt        *rpc.Time `json:"startsAt" nullable:"true"`
+	ExpiresAt       *rpc.Time `json:"expiresAt" nullable:"true"`
+	ExpiredURL      *string   `json:"expiredUrl" nullable:"true"`
+	MaxClicks       *int64    `json:"maxClicks" nullable:"true"`
+	HasPassword     bool      `json:"hasPassword"`
+	RedirectStatus  int       `json:"redirectStatus"`
+	ForwardQuery    bool      `json:"forwardQuery"`
+	UTM             utmFields `json:"utm"`
+	CreatedAt       *rpc.Time `json:"createdAt"`
+	UpdatedAt       *rpc.Time `json:"updatedAt"`
+	DeletedAt       *rpc.Time `json:"deletedAt" nullable:"true"`
+	RestorableUntil *rpc.Time `json:"restorableUntil" nullable:"true" doc:"Until when a deleted link can be restored."`
+	CreatedBy       *string   `json:"createdBy" nullable:"true" doc:"The id of who made the link; null for the operator's command."`
+}
+
+type upsertedBody struct {
+	LinkBody
+
+	Created bool `json:"created" doc:"Whether the link is new."`
+}
+
+func newLinkBody(l *link.Link, rules *link.Rules, now time.Time) *LinkBody {
+	b := &LinkBody{
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, ShortURL: wire.OrNull(rules.ShortURL(l)), Slug: l.Slug, URL: l.URL,
+		Name: wire.OrNull(l.Name), Status: string(l.Status(now)), FolderID: wire.OrNull(l.FolderID), Tags: list(l.Tags),
+		ExternalID: wire.OrNull(l.ExternalID), Enabled: l.Enabled, StartsAt: rpc.At(l.StartsAt), ExpiresAt: rpc.At(l.ExpiresAt),
+		ExpiredURL: wire.OrNull(l.ExpiredURL), MaxClicks: wire.OrNull(l.MaxClicks), HasPassword: l.PasswordHash != "",
+		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: utmFields(l.UTM),
+		CreatedAt: rpc.At(l.CreatedAt), UpdatedAt: rpc.At(l.UpdatedAt), DeletedAt: rpc.At(l.DeletedAt), CreatedBy: wire.OrNull(l.CreatedBy),
+	}
+	if l.Deleted() {
+		b.RestorableUntil = rpc.At(l.DeletedAt.Add(link.RestoreFor))
+	}
+	return b
+}

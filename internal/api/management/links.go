@@ -1,0 +1,194 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// Links are the operations on short links and their folders.
+type Links struct{ Service *link.Service }
+
+// linkFailures are the errors of both resources.
+var linkFailures = []rpc.Failure{
+	{Err: link.ErrNotFound, Code: fault.NotFound, Message: "Link not found"},
+	{Err: link.ErrFolderNotFound, Code: fault.NotFound, Message: "Folder not found"},
+	{Err: link.ErrSlugTaken, Code: fault.Conflict, Message: "This slug is already taken"},
+	{Err: link.ErrExternalIDTaken, Code: fault.Conflict, Message: "Another link has this externalId already"},
+	{Err: link.ErrFolderNameTaken, Code: fault.Conflict, Message: "Another folder has this name already"},
+	{Err: link.ErrNotDeleted, Code: fault.Conflict, Message: "The link is not deleted"},
+	{Err: managed.ErrChanged, Code: fault.Conflict, Message: "It has changed in the meantime"},
+	{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+}
+
+// Resource returns the rows of links.
+func (s *Links) Resource() rpc.Resource {
+	return rpc.Resource{
+		Name: "links", Summary: "Short links: what they lead to, from when to when, and for whom.",
+		Failures: linkFailures,
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "create", Summary: "Make a short link", Class: auth.ManageLinks, Creates: true, Audit: "link.created",
+				Detail: "Without a slug, one of 8 characters is made up.",
+			}, s.create),
+			rpc.Op(rpc.Spec{
+				Name: "get", Summary: "Read a short link", Class: auth.ViewLinks,
+				Detail: "It is named by one of id, externalId and slug.",
+			}, s.get),
+			rpc.Op(rpc.Spec{Name: "list", Summary: "List short links", Class: auth.ViewLinks, Detail: "Deleted ones only where status asks for them."}, s.list),
+			rpc.Op(rpc.Spec{
+				Name: "update", Summary: "Change a short link", Class: auth.ManageLinks, Audit: "link.updated",
+				Detail: "What is absent stays as it is; tags are replaced whole, and so is utm.",
+			}, s.update),
+			rpc.Op(rpc.Spec{
+				Name: "upsert", Summary: "Change the short link of an external id, or make it", Class: auth.ManageLinks, Audit: "link.updated",
+				Detail: "What is absent stays as it is in a link that there is, and has its default in a new one.",
+			}, s.upsert),
+			rpc.Op(rpc.Spec{
+				Name: "delete", Summary: "Delete a short link", Class: auth.ManageLinks, Audit: "link.deleted",
+				Detail: "It can be restored for 30 days. Until then, and on the shared host for good, its slug is no other organization's.",
+			}, s.delete),
+			rpc.Op(rpc.Spec{
+				Name: "restore", Summary: "Bring a deleted short link back", Class: auth.ManageLinks, Audit: "link.restored",
+			}, s.restore),
+			rpc.Op(rpc.Spec{
+				Name: "checkSlug", Summary: "Say whether a slug can be had", Class: auth.ViewLinks,
+			}, s.checkSlug),
+			rpc.Op(rpc.Spec{Name: "tags", Summary: "List the tags of short links", Class: auth.ViewLinks, Detail: "In the order of their characters."}, s.tags),
+			rpc.Op(rpc.Spec{
+				Name: "bulkCreate", Summary: "Make up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
+				Detail: "Each by itself: the answer says of each, in the order of items, what became of it. " +
+					"An item that is not of the form that create asks for has the whole call refused.",
+			}, s.bulkCreate),
+			rpc.Op(rpc.Spec{
+				Name: "bulkUpdate", Summary: "Change up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated",
+				Detail: "Each by itself, as bulkCreate does.",
+			}, s.bulkUpdate),
+			rpc.Op(rpc.Spec{
+				Name: "bulkDelete", Summary: "Delete up to 100 short links", Class: auth.ManageLinks, Audit: "link.deleted",
+				Detail: "Each by itself, as bulkCreate does.",
+			}, s.bulkDelete),
+		},
+	}
+}
+
+func (s *Links) told(l *link.Link, err error) (*LinkBody, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s.body(l, s.Service.Now()), nil
+}
+
+func (in *LinkChange) target(call *rpc.Call) managed.Target {
+	return managed.Target{OrganizationID: call.OrganizationID(), Ref: in.ID.ID, Version: in.Version.Version}
+}
+
+func (s *Links) create(ctx context.Context, call *rpc.Call, in *linkCreate) (*LinkBody, error) {
+	return s.told(s.Service.Create(ctx, call.By, call.OrganizationID(), in.fields()))
+}
+
+func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*LinkBody, error) {
+	return s.told(s.Service.Get(ctx, link.Ref{
+		OrganizationID: call.OrganizationID(), ID: in.ID, ExternalID: in.ExternalID, Slug: in.Slug,
+	}))
+}
+
+func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.List[LinkBody], error) {
+	filter := link.Filter{
+		OrganizationID: call.OrganizationID(), FolderID: in.FolderID.Or(""), Unfiled: in.FolderID.Set && in.FolderID.Value == nil,
+		Tag: in.Tag, Search: in.Search, Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+	}
+	if _, err := in.After(&filter.After); err != nil {
+		return nil, err
+	}
+	found, err := s.Service.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	bodies, now := make([]LinkBody, len(found)), s.Service.Now()
+	for i, l := range found {
+		bodies[i] = *s.body(l, now)
+	}
+	return rpc.Cut(bodies, in.Size(), func(b LinkBody) any { return b.ID }), nil
+}
+
+func (s *Links) update(ctx context.Context, call *rpc.Call, in *linkUpdate) (*LinkBody, error) {
+	return s.told(s.Service.Update(ctx, call.By, in.target(call), in.fields()))
+}
+
+func (s *Links) upsert(ctx context.Context, call *rpc.Call, in *linkUpsert) (*upsertedBody, error) {
+	l, made, err := s.Service.Upsert(ctx, call.By, call.OrganizationID(), in.fields())
+	if err != nil {
+		return nil, err
+	}
+	return &upsertedBody{LinkBody: *s.body(l, s.Service.Now()), Created: made}, nil
+}
+
+func (s *Links) delete(ctx context.Context, call *rpc.Call, in *LinkChange) (*LinkBody, error) {
+	return s.told(s.Service.Delete(ctx, call.By, in.target(call)))
+}
+
+func (s *Links) restore(ctx context.Context, call *rpc.Call, in *LinkChange) (*LinkBody, error) {
+	return s.told(s.Service.Restore(ctx, call.By, in.target(call)))
+}
+
+func (s *Links) checkSlug(ctx context.Context, call *rpc.Call, in *slugInput) (*slugBody, error) {
+	err := s.Service.SlugFree(ctx, call.OrganizationID(), in.Slug)
+	if errors.Is(err, link.ErrSlugTaken) {
+		return &slugBody{Reason: "taken", Message: "This slug is already taken"}, nil
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Details) > 0 {
+		return &slugBody{Reason: f.Details[0].Rule, Message: f.Details[0].Message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &slugBody{Available: true}, nil
+}
+
+func (s *Links) tags(ctx context.Context, call *rpc.Call, in *tagList) (*rpc.List[tagBody], error) {
+	var after string
+	if _, err := in.After(&after); err != nil {
+		return nil, err
+	}
+	found, err := s.Service.Tags(ctx, call.OrganizationID(), after, in.Size()+1)
+	if err != nil {
+		return nil, err
+	}
+	bodies := make([]tagBody, len(found))
+	for i, t := range found {
+		bodies[i] = tagBody(t)
+	}
+	return rpc.Cut(bodies, in.Size(), func(b tagBody) any { return b.Tag }), nil
+}
+
+func (s *Links) bulkCreate(ctx context.Context, call *rpc.Call, in *linksCreate) (*linkItems, error) {
+	return &linkItems{rpc.Each(call, in.Items, func(item *LinkFields) (*LinkBody, error) {
+		return s.told(s.Service.Create(ctx, call.By, call.OrganizationID(), item.fields()))
+	})}, nil
+}
+
+func (s *Links) bulkUpdate(ctx context.Context, call *rpc.Call, in *linksUpdate) (*linkItems, error) {
+	return &linkItems{rpc.Each(call, in.Items, func(item *linkUpdateItem) (*LinkBody, error) {
+		t := managed.Target{OrganizationID: call.OrganizationID(), Ref: item.ID.ID, Version: item.Version.Version}
+		return s.told(s.Service.Update(ctx, call.By, t, item.fields()))
+	})}, nil
+}
+
+func (s *Links) bulkDelete(ctx context.Context, call *rpc.Call, in *linksDelete) (*linkItems, error) {
+	return &linkItems{rpc.Each(call, in.Items, func(item *linkDeleteItem) (*LinkBody, error) {
+		t := managed.Target{OrganizationID: call.OrganizationID(), Ref: item.ID.ID, Version: item.Version.Version}
+		return s.told(s.Service.Delete(ctx, call.By, t))
+	})}, nil
+}
+
+func (s *Links) body(l *link.Link, now time.Time) *LinkBody {
+	return newLinkBody(l, s.Service.Rules(), now)
+}

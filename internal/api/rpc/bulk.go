@@ -1,0 +1,50 @@
+package rpc
+
+import (
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+// Item is what became of one of the records that a call names: data where it went well,
+// else why it did not.
+type Item[T any] struct {
+	OK     bool          `json:"ok"`
+	Data   *T            `json:"data,omitempty"`
+	Error  string        `json:"error,omitempty" doc:"What went wrong, as the error of a call that names this record alone."`
+	Code   string        `json:"code,omitempty"`
+	Errors []ItemProblem `json:"errors,omitempty"`
+}
+
+// ItemProblem is one thing that is wrong with a record.
+type ItemProblem struct {
+	Field   string `json:"field"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+}
+
+// Each does something with each of several records, one after the other; one that fails
+// does not keep the others from it.
+func Each[In, Out any](call *Call, items []In, do func(*In) (*Out, error)) []Item[Out] {
+	all := make([]Item[Out], len(items))
+	for i := range items {
+		if out, err := do(&items[i]); err != nil {
+			all[i] = failedItem[Out](call, err)
+		} else {
+			all[i] = Item[Out]{OK: true, Data: out}
+		}
+	}
+	return all
+}
+
+func failedItem[T any](call *Call, err error) Item[T] {
+	f := fault.Of(call.seen(err))
+	row := httpkit.RowOf(f.Code)
+	item := Item[T]{Error: f.Message, Code: string(row.Code)}
+	if f.Message == "" || f.Code == fault.Internal {
+		item.Error = row.Message
+	}
+	for _, d := range f.Details {
+		item.Errors = append(item.Errors, ItemProblem{Field: d.Field, Rule: d.Rule, Message: d.Message})
+	}
+	return item
+}

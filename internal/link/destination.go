@@ -1,0 +1,95 @@
+package link
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Rules are what an operator says about links.
+type Rules struct {
+	// Schemes are those that a destination may have, in lower case. Settings allow none
+	// that a browser runs, or opens on the visitor's machine.
+	Schemes []string
+	// PublicURL is where visitors reach the host that all organizations share, without a
+	// slash at the end; empty where there is none. No destination may lead there.
+	PublicURL string
+	MaxLinks  int // of an organization
+}
+
+// ShortURL is the address of a link; empty where there is no host for it.
+func (r *Rules) ShortURL(l *Link) string {
+	if r.PublicURL == "" {
+		return ""
+	}
+	return r.PublicURL + "/" + l.Slug
+}
+
+// checkURL adds what is wrong with an address that a browser is to be sent to.
+func (r *Rules) checkURL(bad *fault.Refusal, field, text string) {
+	switch {
+	case text == "":
+		bad.Add(field, "required", "%s must not be empty", field)
+		return
+	case len(text) > MaxURLBytes:
+		bad.Add(field, "too_long", "%s must have at most %d bytes", field, MaxURLBytes)
+		return
+	case !utf8.ValidString(text), strings.ContainsFunc(text, notInURL):
+		bad.Add(field, "invalid_url", "%s must not hold spaces, control characters or backslashes", field)
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		bad.Add(field, "invalid_url", "%s must be an absolute address such as https://example.com/path", field)
+		return
+	}
+	web := u.Scheme == "http" || u.Scheme == "https"
+	switch {
+	case !slices.Contains(r.Schemes, u.Scheme):
+		bad.Add(field, "scheme", "%s must begin with %s", field, r.beginnings())
+	case u.User != nil:
+		bad.Add(field, "userinfo", "%s must not hold a user name or password", field)
+	case web && (u.Opaque != "" || u.Hostname() == ""):
+		bad.Add(field, "invalid_url", "%s must be an absolute address such as https://example.com/path", field)
+	case web && sameHost(u.Hostname(), r.host()):
+		bad.Add(field, "own_host", "%s must not lead to the short-link host itself", field)
+	}
+}
+
+func (r *Rules) beginnings() string {
+	begin := make([]string, len(r.Schemes))
+	for i, s := range r.Schemes {
+		if begin[i] = s + ":"; s == "http" || s == "https" {
+			begin[i] += "//"
+		}
+	}
+	return strings.Join(begin, " or ")
+}
+
+func (r *Rules) host() string {
+	u, err := url.Parse(r.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func notInURL(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// sameHost reports whether two names are one host to a browser. Its ports do not matter:
+// a redirect from one to another of them is still one from us to us.
+func sameHost(a, b string) bool { return b != "" && hostKey(a) == hostKey(b) }
+
+func hostKey(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		return ascii
+	}
+	return host
+}

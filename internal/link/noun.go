@@ -1,0 +1,27 @@
+package link
+
+import (
+	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Noun is how links are told of: that a password changed is told, its hash is not.
+var Noun = managed.Noun[*Link]{Type: "link", View: (*Link).view, Secret: []string{"password"}}
+
+// Folders is how folders are told of.
+var Folders = managed.Noun[*Folder]{
+	Type: "linkFolder", View: func(f *Folder) map[string]any {
+		return map[string]any{"name": f.Name, "deletedAt": wire.Time(f.DeletedAt)}
+	},
+}
+
+// view returns the fields that the audit compares, by their names on the wire.
+func (l *Link) view() map[string]any {
+	return map[string]any{
+		"slug": l.Slug, "url": l.URL, "name": wire.OrNull(l.Name), "folderId": wire.OrNull(l.FolderID), "tags": l.Tags,
+		"externalId": wire.OrNull(l.ExternalID), "enabled": l.Enabled, "startsAt": wire.Time(l.StartsAt),
+		"expiresAt": wire.Time(l.ExpiresAt), "expiredUrl": wire.OrNull(l.ExpiredURL), "maxClicks": wire.OrNull(l.MaxClicks),
+		"password": wire.OrNull(l.PasswordHash), "redirectStatus": l.RedirectStatus, "forwardQuery": l.ForwardQuery,
+		"utm": wire.OrNull(l.UTM), "deletedAt": wire.Time(l.DeletedAt),
+	}
+}

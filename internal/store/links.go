@@ -1,0 +1,378 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/org"
+)
+
+type linkRow struct {
+	bun.BaseModel `bun:"table:links,alias:l"`
+
+	ID             string  `bun:"id,pk"`
+	OrganizationID string  `bun:"organization_id,nullzero"`
+	Version        int64   `bun:"version"`
+	Slug           string  `bun:"slug"`
+	SlugKey        string  `bun:"slug_key"`
+	URL            string  `bun:"url"`
+	Name           string  `bun:"name"`
+	FolderID       string  `bun:"folder_id,nullzero"`
+	Tags           list    `bun:"tags"`
+	ExternalID     string  `bun:"external_id,nullzero"`
+	Enabled        bool    `bun:"enabled"`
+	StartsAt       instant `bun:"starts_at"`
+	ExpiresAt      instant `bun:"expires_at"`
+	ExpiredURL     string  `bun:"expired_url"`
+	MaxClicks      int64   `bun:"max_clicks"`
+	PasswordHash   string  `bun:"password_hash"`
+	RedirectStatus int     `bun:"redirect_status"`
+	ForwardQuery   bool    `bun:"forward_query"`
+	UTM            string  `bun:"utm"` // link.UTM
+	CreatedAt      instant `bun:"created_at"`
+	UpdatedAt      instant `bun:"updated_at"`
+	DeletedAt      instant `bun:"deleted_at"`
+	CreatedBy      string  `bun:"created_by"`
+	SearchText     string  `bun:"search_text"`
+	Uses           int64   `bun:"uses,scanonly"`
+}
+
+type linkTagRow struct {
+	bun.BaseModel `bun:"table:link_tags,alias:lt"`
+
+	OrganizationID string `bun:"organization_id,pk"`
+	Tag            string `bun:"tag,pk"`
+	LinkID         string `bun:"link_id,pk"`
+}
+
+func newLinkRow(l *link.Link) (*linkRow, error) {
+	utm, err := json.Marshal(l.UTM)
+	if err != nil {
+		return nil, fmt.Errorf("writing down the campaign of link %s: %w", l.ID, err)
+	}
+	return &linkRow{
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Slug: l.Slug, SlugKey: link.SlugKey(l.Slug),
+		URL: l.URL, Name: l.Name, FolderID: l.FolderID, Tags: l.Tags, ExternalID: l.ExternalID, Enabled: l.Enabled,
+		StartsAt: at(l.StartsAt), ExpiresAt: at(l.ExpiresAt), ExpiredURL: l.ExpiredURL, MaxClicks: l.MaxClicks,
+		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: string(utm),
+		CreatedAt: at(l.CreatedAt), UpdatedAt: at(l.UpdatedAt), DeletedAt: at(l.DeletedAt), CreatedBy: l.CreatedBy,
+		SearchText: strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
+	}, nil
+}
+
+func (r *linkRow) link() (*link.Link, error) {
+	l := &link.Link{
+		Record: managed.Record{
+			ID: r.ID, OrganizationID: r.OrganizationID, Name: r.Name, Version: r.Version,
+			CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
+		},
+		Slug: r.Slug, URL: r.URL, FolderID: r.FolderID, Tags: r.Tags, ExternalID: r.ExternalID, Enabled: r.Enabled,
+		StartsAt: r.StartsAt.Time, ExpiresAt: r.ExpiresAt.Time, ExpiredURL: r.ExpiredURL, MaxClicks: r.MaxClicks,
+		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses,
+	}
+	if err := json.Unmarshal([]byte(r.UTM), &l.UTM); err != nil {
+		return nil, fmt.Errorf("reading the campaign of link %s: %w", r.ID, err)
+	}
+	return l, nil
+}
+
+// CreateLink adds a link and its audit entry. It returns the errors that link.Store says,
+// and org.ErrNotFound for an organization that does not exist.
+func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps link.Caps) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
+		// Those who count the organization's links do it one after the other.
+		if err := tx.lockOrganization(ctx, l.OrganizationID, org.ErrNotFound); err != nil {
+			return err
+		}
+		if err := tx.takeSlug(ctx, l); err != nil {
+			return err
+		}
+		if err := tx.linkFits(ctx, l, caps); err != nil {
+			return err
+		}
+		if err := tx.folderOwn(ctx, l); err != nil {
+			return err
+		}
+		row, err := newLinkRow(l)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.write.NewInsert().Model(row).Exec(ctx); err != nil {
+			return tx.linkViolation(err, "adding", l)
+		}
+		if err := tx.tagLink(ctx, l, caps); err != nil {
+			return err
+		}
+		return journal(ctx, tx, &link.Noun, by, managed.Created, nil, l)
+	})
+}
+
+// SaveLink replaces was by is, with its audit entry. A link that is not at was.Version any
+// more is managed.ErrChanged, and nothing is written; other errors are those of CreateLink.
+// How many of its clicks are used up is not touched.
+func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action, was, is *link.Link, caps link.Caps) error {
+	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
+		if err := tx.lockOrganization(ctx, is.OrganizationID, org.ErrNotFound); err != nil {
+			return err
+		}
+		if was.Slug != is.Slug {
+			if err := tx.takeSlug(ctx, is); err != nil {
+				return err
+			}
+		}
+		if was.Deleted() && !is.Deleted() {
+			if err := tx.linkFits(ctx, is, caps); err != nil {
+				return err
+			}
+		}
+		if err := tx.folderOwn(ctx, is); err != nil {
+			return err
+		}
+		row, err := newLinkRow(is)
+		if err != nil {
+			return err
+		}
+		res, err := tx.write.NewUpdate().Model(row).ExcludeColumn("id", "organization_id", "created_at", "created_by").
+			Where("id = ?", was.ID).Where("version = ?", was.Version).Exec(ctx)
+		if err != nil {
+			return tx.linkViolation(err, "changing", is)
+		}
+		if err := mustTouch(res, managed.ErrChanged); err != nil {
+			return err
+		}
+		if err := tx.tagLink(ctx, is, caps); err != nil {
+			return err
+		}
+		return journal(ctx, tx, &link.Noun, by, action, was, is)
+	})
+}
+
+// takeSlug gives a link's slug to its organization for good. Whose it is already, and
+// which link bears it, is looked at before the row is written: a constraint that is
+// broken ends the transaction, and says less.
+func (s *Store) takeSlug(ctx context.Context, l *link.Link) error {
+	key := link.SlugKey(l.Slug)
+	_, err := s.write.NewRaw("INSERT INTO link_slugs (slug_key, organization_id) VALUES (?, ?) ON CONFLICT (slug_key) DO NOTHING",
+		key, l.OrganizationID).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("taking the slug of link %s: %w", l.ID, err)
+	}
+	taken, err := s.slugTaken(ctx, l.OrganizationID, key, l.ID)
+	if err == nil && taken {
+		return link.ErrSlugTaken
+	}
+	return err
+}
+
+// SlugTaken reports whether an organization cannot have a slug: another one has had it, or
+// one of its links bears it, deleted or not.
+func (s *Store) SlugTaken(ctx context.Context, organizationID, slug string) (bool, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	return s.slugTaken(ctx, organizationID, link.SlugKey(slug), "")
+}
+
+func (s *Store) slugTaken(ctx context.Context, organizationID, key, except string) (taken bool, err error) {
+	err = s.read.NewRaw("SELECT EXISTS (SELECT 1 FROM link_slugs WHERE slug_key = ? AND organization_id <> ?) OR "+
+		"EXISTS (SELECT 1 FROM links WHERE slug_key = ? AND id <> ?)", key, organizationID, key, except).Scan(ctx, &taken)
+	if err != nil {
+		return false, fmt.Errorf("looking for slug %s: %w", key, err)
+	}
+	return taken, nil
+}
+
+// linkFits returns link.TooMany where the organization has as many links as it may.
+func (s *Store) linkFits(ctx context.Context, l *link.Link, caps link.Caps) error {
+	n, err := s.read.NewSelect().Model((*linkRow)(nil)).Where("l.organization_id = ?", l.OrganizationID).
+		Where("l.deleted_at IS NULL").Count(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("counting the links of organization %s: %w", l.OrganizationID, err)
+	case int(n) >= caps.Links:
+		return link.TooMany("links", caps.Links)
+	}
+	return nil
+}
+
+// linkViolation says which constraint was broken: it tells its name in the text of either
+// database.
+func (s *Store) linkViolation(err error, doing string, l *link.Link) error {
+	switch {
+	case s.dialect.violation(err) != uniqueViolation:
+		return fmt.Errorf("%s link %s: %w", doing, l.ID, err)
+	case strings.Contains(err.Error(), "external_id"):
+		return link.ErrExternalIDTaken
+	default:
+		return link.ErrSlugTaken
+	}
+}
+
+// tagLink notes the tags of a link; none of one that is deleted.
+func (s *Store) tagLink(ctx context.Context, l *link.Link, caps link.Caps) error {
+	if _, err := s.write.NewDelete().Model((*linkTagRow)(nil)).Where("link_id = ?", l.ID).Exec(ctx); err != nil {
+		return fmt.Errorf("taking the tags off link %s: %w", l.ID, err)
+	}
+	if l.Deleted() || len(l.Tags) == 0 {
+		return nil
+	}
+	rows := make([]linkTagRow, len(l.Tags))
+	for i, tag := range l.Tags {
+		rows[i] = linkTagRow{OrganizationID: l.OrganizationID, Tag: tag, LinkID: l.ID}
+	}
+	if _, err := s.write.NewInsert().Model(&rows).Exec(ctx); err != nil {
+		return fmt.Errorf("tagging link %s: %w", l.ID, err)
+	}
+	var tags int
+	err := s.read.NewSelect().Model((*linkTagRow)(nil)).ColumnExpr("count(DISTINCT lt.tag)").
+		Where("lt.organization_id = ?", l.OrganizationID).Scan(ctx, &tags)
+	switch {
+	case err != nil:
+		return fmt.Errorf("counting the tags of organization %s: %w", l.OrganizationID, err)
+	case tags > caps.Tags:
+		return link.TooMany("different tags", caps.Tags)
+	}
+	return nil
+}
+
+// folderOwn returns link.ErrFolderNotFound for a link whose folder is not its
+// organization's.
+func (s *Store) folderOwn(ctx context.Context, l *link.Link) error {
+	if l.FolderID == "" {
+		return nil
+	}
+	found, err := s.read.NewSelect().Model((*folderRow)(nil)).Where("lf.id = ?", l.FolderID).
+		Where("lf.organization_id = ?", l.OrganizationID).Exists(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("looking for folder %s: %w", l.FolderID, err)
+	case !found:
+		return link.ErrFolderNotFound
+	}
+	return nil
+}
+
+// LinkByID returns a link of whatever organization, also a deleted one, or
+// link.ErrNotFound.
+func (s *Store) LinkByID(ctx context.Context, id string) (*link.Link, error) {
+	return s.linkWhere(ctx, "l.id = ?", id)
+}
+
+// LinkByExternalID returns an organization's link that is not deleted, or
+// link.ErrNotFound.
+func (s *Store) LinkByExternalID(ctx context.Context, organizationID, externalID string) (*link.Link, error) {
+	return s.linkWhere(ctx, "l.organization_id = ? AND l.external_id = ? AND l.deleted_at IS NULL", organizationID, externalID)
+}
+
+// LinkBySlug returns an organization's link that is not deleted, or link.ErrNotFound.
+func (s *Store) LinkBySlug(ctx context.Context, organizationID, slug string) (*link.Link, error) {
+	return s.linkWhere(ctx, "l.organization_id = ? AND l.slug_key = ? AND l.deleted_at IS NULL", organizationID, link.SlugKey(slug))
+}
+
+// used are the clicks that a link has used up.
+const used = "coalesce((SELECT u.used FROM link_uses AS u WHERE u.link_id = l.id), 0)"
+
+func (s *Store) linkWhere(ctx context.Context, where string, args ...any) (*link.Link, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	var row linkRow
+	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where(where, args...).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, link.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a link: %w", err)
+	}
+	return row.link()
+}
+
+// ListLinks returns the links that f selects.
+func (s *Store) ListLinks(ctx context.Context, f link.Filter) ([]*link.Link, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	var rows []linkRow
+	q := s.read.NewSelect().Model(&rows).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where("l.organization_id = ?", f.OrganizationID)
+	if f.FolderID != "" {
+		q = q.Where("l.folder_id = ?", f.FolderID)
+	}
+	if f.Unfiled {
+		q = q.Where("l.folder_id IS NULL")
+	}
+	if f.Tag != "" {
+		q = q.Where("l.id IN (SELECT lt.link_id FROM link_tags AS lt WHERE lt.organization_id = ? AND lt.tag = ?)", f.OrganizationID, f.Tag)
+	}
+	if f.Search != "" {
+		q = q.Where("l.search_text LIKE ? ESCAPE '!'", "%"+escapeLike(strings.ToLower(f.Search))+"%")
+	}
+	q = withLinkStatus(q, f.Status, f.Now)
+	if err := page(q, "l.id", f.Newest, f.After, f.Limit).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("listing links of organization %s: %w", f.OrganizationID, err)
+	}
+	links := make([]*link.Link, len(rows))
+	for i := range rows {
+		var err error
+		if links[i], err = rows[i].link(); err != nil {
+			return nil, err
+		}
+	}
+	return links, nil
+}
+
+// withLinkStatus selects links by what Link.Status says of them at now.
+func withLinkStatus(q *bun.SelectQuery, status link.Status, now time.Time) *bun.SelectQuery {
+	if status == link.Deleted {
+		return q.Where("l.deleted_at > ?", at(now.Add(-link.RestoreFor)))
+	}
+	q = q.Where("l.deleted_at IS NULL")
+	conditions := []struct {
+		status link.Status
+		is     string
+		args   []any
+	}{
+		{link.Disabled, "NOT l.enabled", nil},
+		{link.Scheduled, "coalesce(l.starts_at, 0) > ?", []any{at(now)}},
+		{link.Expired, "coalesce(l.expires_at <= ?, FALSE)", []any{at(now)}},
+		{link.Exhausted, "(l.max_clicks > 0 AND " + used + " >= l.max_clicks)", nil},
+	}
+	if status == "" {
+		return q
+	}
+	// The first that holds is the status; Active is none of them.
+	for _, c := range conditions {
+		if c.status == status {
+			return q.Where(c.is, c.args...)
+		}
+		q = q.Where("NOT ("+c.is+")", c.args...)
+	}
+	return q
+}
+
+// ListTags returns at most limit tags of an organization's links that are not deleted, in
+// order, those after the given one.
+func (s *Store) ListTags(ctx context.Context, organizationID, after string, limit int) ([]link.TagCount, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	var rows []struct {
+		Tag   string
+		Links int64
+	}
+	q := s.read.NewSelect().Model((*linkTagRow)(nil)).ColumnExpr("lt.tag").ColumnExpr("count(*) AS links").
+		Where("lt.organization_id = ?", organizationID).Group("lt.tag")
+	if err := page(q, "lt.tag", false, after, limit).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("listing the tags of organization %s: %w", organizationID, err)
+	}
+	tags := make([]link.TagCount, len(rows))
+	for i, r := range rows {
+		tags[i] = link.TagCount(r)
+	}
+	return tags, nil
+}
