@@ -58,6 +58,7 @@ type house struct {
 	organizations                        *org.Service
 	third                                *org.Organization
 	site, open, gone, apiKey, invitation string // their ids
+	link, goneLink, folder               string
 
 	people int
 }
@@ -77,6 +78,10 @@ func newFullHouse(t *testing.T) *house {
 	made("websites/delete", fmt.Sprintf(`"id":%q`, h.gone))
 	h.apiKey = made("apiKeys/create", `"name":"ci","scopes":["read:data"]`)
 	h.invitation = made("organization/inviteMember", `"email":"x@example.com","role":"viewer"`)
+	h.link = made("links/create", `"url":"https://example.com"`)
+	h.goneLink = made("links/create", `"url":"https://example.com"`)
+	made("links/delete", fmt.Sprintf(`"id":%q`, h.goneLink))
+	h.folder = made("linkFolders/create", `"name":"Ads"`)
 	return h
 }
 
@@ -204,6 +209,17 @@ func (h *house) changes(in *org.Organization) map[string]string {
 		"apiKeys/revoke":                 id(h.apiKey),
 		"apiKeys/delete":                 id(h.apiKey),
 		"profiles/delete":                fmt.Sprintf(`"websiteId":%q,"profileId":"u1"`, h.site),
+		"links/create":                   `"url":"https://example.com"`,
+		"links/update":                   id(h.link) + `,"name":"Taken"`,
+		"links/upsert":                   `"externalId":"x","url":"https://example.com"`,
+		"links/delete":                   id(h.link),
+		"links/restore":                  id(h.goneLink),
+		"links/bulkCreate":               `"items":[{"url":"https://example.com"},{"url":"https://example.com"}]`,
+		"links/bulkUpdate":               fmt.Sprintf(`"items":[{%s,"name":"Taken"}]`, id(h.link)),
+		"links/bulkDelete":               fmt.Sprintf(`"items":[{%s}]`, id(h.link)),
+		"linkFolders/create":             `"name":"More"`,
+		"linkFolders/update":             id(h.folder) + `,"name":"Taken"`,
+		"linkFolders/delete":             id(h.folder),
 	}
 	for operation, members := range bodies {
 		bodies[operation] = inside(in, members)

@@ -169,24 +169,31 @@ func (s *Links) tags(ctx context.Context, call *rpc.Call, in *tagList) (*rpc.Lis
 	return rpc.Cut(bodies, in.Size(), func(b tagBody) any { return b.Tag }), nil
 }
 
+func toldItems(items []rpc.Item[LinkBody], err error) (*linkItems, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &linkItems{items}, nil
+}
+
 func (s *Links) bulkCreate(ctx context.Context, call *rpc.Call, in *linksCreate) (*linkItems, error) {
-	return &linkItems{rpc.Each(call, in.Items, func(item *LinkFields) (*LinkBody, error) {
+	return toldItems(rpc.Each(call, in.Items, func(item *LinkFields) (*LinkBody, error) {
 		return s.told(s.Service.Create(ctx, call.By, call.OrganizationID(), item.fields()))
-	})}, nil
+	}))
 }
 
 func (s *Links) bulkUpdate(ctx context.Context, call *rpc.Call, in *linksUpdate) (*linkItems, error) {
-	return &linkItems{rpc.Each(call, in.Items, func(item *linkUpdateItem) (*LinkBody, error) {
+	return toldItems(rpc.Each(call, in.Items, func(item *linkUpdateItem) (*LinkBody, error) {
 		t := managed.Target{OrganizationID: call.OrganizationID(), Ref: item.ID.ID, Version: item.Version.Version}
 		return s.told(s.Service.Update(ctx, call.By, t, item.fields()))
-	})}, nil
+	}))
 }
 
 func (s *Links) bulkDelete(ctx context.Context, call *rpc.Call, in *linksDelete) (*linkItems, error) {
-	return &linkItems{rpc.Each(call, in.Items, func(item *linkDeleteItem) (*LinkBody, error) {
+	return toldItems(rpc.Each(call, in.Items, func(item *linkDeleteItem) (*LinkBody, error) {
 		t := managed.Target{OrganizationID: call.OrganizationID(), Ref: item.ID.ID, Version: item.Version.Version}
 		return s.told(s.Service.Delete(ctx, call.By, t))
-	})}, nil
+	}))
 }
 
 func (s *Links) body(l *link.Link, now time.Time) *LinkBody {

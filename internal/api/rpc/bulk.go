@@ -1,8 +1,11 @@
 package rpc
 
 import (
+	"errors"
+
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/org"
 )
 
 // Item is what became of one of the records that a call names: data where it went well,
@@ -23,17 +26,33 @@ type ItemProblem struct {
 }
 
 // Each does something with each of several records, one after the other; one that fails
-// does not keep the others from it.
-func Each[In, Out any](call *Call, items []In, do func(*In) (*Out, error)) []Item[Out] {
+// does not keep the others from it. Where the caller's right to the call has ended before
+// anything was done, the call fails as one about a single record does.
+func Each[In, Out any](call *Call, items []In, do func(*In) (*Out, error)) ([]Item[Out], error) {
 	all := make([]Item[Out], len(items))
+	begun := false
 	for i := range items {
-		if out, err := do(&items[i]); err != nil {
+		out, err := do(&items[i])
+		switch {
+		case err == nil:
+			all[i], begun = Item[Out]{OK: true, Data: out}, true
+		case !begun && ofCaller(err):
+			return nil, err
+		default:
 			all[i] = failedItem[Out](call, err)
-		} else {
-			all[i] = Item[Out]{OK: true, Data: out}
 		}
 	}
-	return all
+	return all, nil
+}
+
+// ofCaller reports whether an error is about who calls, and not about a record.
+func ofCaller(err error) bool {
+	switch fault.Of(err).Code {
+	case fault.AuthRequired, fault.Forbidden, fault.AccessDenied:
+		return true
+	default:
+		return errors.Is(err, org.ErrNotFound)
+	}
 }
 
 func failedItem[T any](call *Call, err error) Item[T] {
