@@ -251,9 +251,6 @@ func (s Settings) WithoutEffect() []string {
 	if s.Link.Listen != "" {
 		keys = append(keys, "link.listen")
 	}
-	if s.Link.PublicURL != "" {
-		keys = append(keys, "link.public_url")
-	}
 	return keys
 }
 
