@@ -6,9 +6,11 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/telemetry"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -26,4 +28,9 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store, passwor
 		link.Deps{Store: db, Folders: db, Passwords: passwords},
 	)}
 	return deps
+}
+
+// linkPurge removes deleted links that nobody can restore any more while it runs.
+func linkPurge(t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+	return lifecycle.Part{Name: "link purge", Run: link.NewPurger(link.PurgeDeps{Store: db, Log: t.Log, Metrics: t.Registry}).Run}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -241,6 +244,65 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("listed as deleted for too long: %q", got)
 		}
 	},
+	"a link is removed 30 days after its deletion, and its slug stays": func(t *testing.T, f *Fixture) {
+		o, other, s, store := f.Organization(), f.Organization(), f.links(10), f.Store()
+		gone := f.link(s, o.ID, link.Fields{Slug: ptr("gone"), Tags: &[]string{"a"}})
+		back := f.link(s, o.ID, link.Fields{Slug: ptr("back")})
+		there := f.link(s, o.ID, link.Fields{Slug: ptr("there")})
+		orphan := f.link(s, other.ID, link.Fields{Slug: ptr("orphan")})
+		for _, l := range []*link.Link{gone, back} {
+			if _, err := s.Delete(t.Context(), somebody, toLink(l)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		due := func(when time.Time, want ...string) []string {
+			t.Helper()
+			ids, err := store.PurgeableLinks(t.Context(), when, 10)
+			slices.Sort(ids)
+			slices.Sort(want)
+			if !slices.Equal(ids, want) || err != nil {
+				t.Errorf("PurgeableLinks(%s) = %q, %v, want %q", when, ids, err, want)
+			}
+			return ids
+		}
+		due(kept(Start).Add(-time.Millisecond))
+		if err := store.PurgeOrganization(t.Context(), somebody, other.ID, Start); err != nil {
+			t.Fatal(err)
+		}
+		due(kept(Start).Add(-time.Millisecond), orphan.ID)
+		ids := due(kept(Start), gone.ID, back.ID, orphan.ID)
+		if some, err := store.PurgeableLinks(t.Context(), kept(Start), 1); len(some) != 1 || err != nil {
+			t.Errorf("PurgeableLinks() of one = %q, %v", some, err)
+		}
+		// One is restored between the two.
+		if _, err := s.Restore(t.Context(), somebody, toLink(back)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := store.PurgeLinks(t.Context(), audit.BySystem(), append(ids, there.ID), kept(Start), Start); n != 2 || err != nil {
+			t.Errorf("PurgeLinks() = %d, %v, want 2", n, err)
+		}
+		for l, want := range map[*link.Link]error{gone: link.ErrNotFound, orphan: link.ErrNotFound, back: nil, there: nil} {
+			if _, err := store.LinkByID(t.Context(), l.ID); !errors.Is(err, want) {
+				t.Errorf("LinkByID(%s) = %v, want %v", l.Slug, err, want)
+			}
+		}
+		if n := f.count("link_tags"); n != 0 {
+			t.Errorf("%d tags are left", n)
+		}
+		entries, err := store.AuditEntries(t.Context(), audit.Filter{OrganizationID: o.ID, Action: "link.purged"})
+		if err != nil || len(entries) != 1 || entries[0].ResourceID != gone.ID {
+			t.Errorf("audit entries %+v, %v", entries, err)
+		}
+		third := f.Organization()
+		for slug, organizationID := range map[string]string{"gone": third.ID, "orphan": third.ID} {
+			if err := s.SlugFree(t.Context(), organizationID, slug); !errors.Is(err, link.ErrSlugTaken) {
+				t.Errorf("SlugFree(%s) by another organization = %v, want %v", slug, err, link.ErrSlugTaken)
+			}
+		}
+		if err := s.SlugFree(t.Context(), o.ID, "gone"); err != nil {
+			t.Errorf("SlugFree() by its own = %v", err)
+		}
+	},
 	"an organization has as many links, tags and folders as it may": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.links(2)
 		first := f.link(s, o.ID, link.Fields{})
@@ -320,16 +382,26 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a list of links is what the filter selects": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.links(100)
-		f.link(s, o.ID, link.Fields{Slug: ptr("active"), Name: ptr("Äpfel 100%"), Tags: &[]string{"x", "y"}})
-		f.link(s, o.ID, link.Fields{Slug: ptr("disabled"), Enabled: ptr(false), ExpiresAt: ptr(Start.Add(-1 * time.Hour)), Tags: &[]string{"y"}})
-		f.link(s, o.ID, link.Fields{Slug: ptr("scheduled"), StartsAt: ptr(Start.Add(time.Hour)), MaxClicks: ptr(int64(1))})
-		f.link(s, o.ID, link.Fields{Slug: ptr("expired"), ExpiresAt: ptr(Start), URL: ptr("https://example.com/a_b"), ExternalID: ptr("Order 7")})
+		ids := map[string]string{} // by slug
+		for _, fields := range []link.Fields{
+			{Slug: ptr("active"), Name: ptr("Äpfel 100%"), Tags: &[]string{"x", "y"}},
+			{Slug: ptr("disabled"), Enabled: ptr(false), ExpiresAt: ptr(Start.Add(-1 * time.Hour)), Tags: &[]string{"y"}},
+			{Slug: ptr("scheduled"), StartsAt: ptr(Start.Add(time.Hour)), MaxClicks: ptr(int64(1))},
+			{Slug: ptr("expired"), ExpiresAt: ptr(Start), URL: ptr("https://example.com/a_b"), ExternalID: ptr("Order 7")},
+		} {
+			ids[*fields.Slug] = f.link(s, o.ID, fields).ID
+		}
+		// The ids of one millisecond are in no order.
+		byID := func(a, b string) int { return strings.Compare(ids[a], ids[b]) }
+		oldest := slices.SortedFunc(maps.Keys(ids), byID)
+		latest := slices.Clone(oldest)
+		slices.Reverse(latest)
 		for name, tc := range map[string]struct {
 			filter link.Filter
 			want   []string
 		}{
-			"all":                      {link.Filter{}, []string{"active", "disabled", "scheduled", "expired"}},
-			"latest first":             {link.Filter{Newest: true, Limit: 2}, []string{"expired", "scheduled"}},
+			"all":                      {link.Filter{}, oldest},
+			"latest first":             {link.Filter{Newest: true, Limit: 2}, latest[:2]},
 			"active":                   {link.Filter{Status: link.Active}, []string{"active"}},
 			"disabled":                 {link.Filter{Status: link.Disabled}, []string{"disabled"}},
 			"scheduled":                {link.Filter{Status: link.Scheduled}, []string{"scheduled"}},
@@ -343,6 +415,9 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 			"by nothing there is":      {link.Filter{Search: "axb"}, nil},
 		} {
 			tc.filter.OrganizationID = o.ID
+			if !tc.filter.Newest {
+				slices.SortFunc(tc.want, byID)
+			}
 			if diff := cmp.Diff(tc.want, f.slugs(s, tc.filter)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
