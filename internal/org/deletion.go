@@ -22,6 +22,7 @@ type Deletion struct {
 	Members  int
 	Websites int // those that were not deleted before
 	APIKeys  int // those that were neither revoked nor deleted
+	Links    int // those that were not deleted before
 	// RestorableUntil is the first instant at which it cannot be restored any more.
 	RestorableUntil time.Time
 }
@@ -30,6 +31,7 @@ type Deletion struct {
 func (d *Deletion) View() map[string]audit.Change {
 	return map[string]audit.Change{
 		"members": {From: d.Members}, "websites": {From: d.Websites}, "apiKeys": {From: d.APIKeys},
+		"links":           {From: d.Links},
 		"restorableUntil": {To: d.RestorableUntil.Format(time.RFC3339Nano)},
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // A deleted organization keeps its rows, so that it can be restored as it was. Who
-// reads what belongs to it finds nothing: its members have no place in it, its keys
-// and its websites are not found.
+// reads what belongs to it finds nothing: its members have no place in it, its keys,
+// its websites and its short links are not found.
 const (
 	// organizationLives is a condition on organizations under the alias o.
 	organizationLives = "o.deleted_at IS NULL"
@@ -72,6 +72,7 @@ func (s *Store) belongings(ctx context.Context, id string) (*org.Deletion, error
 		{&d.Members, (*memberRow)(nil), "m", "TRUE"},
 		{&d.Websites, (*websiteRow)(nil), "w", "w.deleted_at IS NULL"},
 		{&d.APIKeys, (*keyRow)(nil), "k", "k.deleted_at IS NULL AND k.revoked_at IS NULL"},
+		{&d.Links, (*linkRow)(nil), "l", "l.deleted_at IS NULL"},
 	} {
 		n, err := s.read.NewSelect().Model(c.model).Where("?.organization_id = ?", bun.Ident(c.alias), id).Where(c.more).Count(ctx)
 		if err != nil {
@@ -177,9 +178,9 @@ func (s *Store) DeletedOrganizations(ctx context.Context, by time.Time, limit in
 }
 
 // PurgeOrganization removes an organization's row for good, with its members, its
-// quota and its invitations. Websites and keys that are left stay, without an
-// organization: events for them and calls with them are refused. A missing one is
-// org.ErrNotFound.
+// quota, its invitations and its folders of links. Websites, keys and links that are left
+// stay, without an organization: events for them, calls with them and visits of them are
+// refused. A missing one is org.ErrNotFound.
 func (s *Store) PurgeOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		o, err := tx.anyOrganization(ctx, id)

@@ -262,7 +262,7 @@ func (s *Store) folderOwn(ctx context.Context, l *link.Link) error {
 }
 
 // LinkByID returns a link of whatever organization, also a deleted one, or
-// link.ErrNotFound.
+// link.ErrNotFound. As for the others, a link of a deleted organization is not found.
 func (s *Store) LinkByID(ctx context.Context, id string) (*link.Link, error) {
 	return s.linkWhere(ctx, "l.id = ?", id)
 }
@@ -285,7 +285,8 @@ func (s *Store) linkWhere(ctx context.Context, where string, args ...any) (*link
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row linkRow
-	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where(where, args...).Scan(ctx)
+	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where(where, args...).
+		Where(ownerLives, bun.Ident("l")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
 	}

@@ -19,6 +19,9 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 	in := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, more) }
 	site := do[site](d, ann.token, "websites/create", in(`,"name":"Shop","domain":"shop.example.com"`))
 	secret := d.keyFor(apikey.Spec{OrganizationID: ann.organization, Name: "ci", Scopes: []string{"read:data"}})
+	if r := d.call(ann.token, "links/create", in(`,"url":"https://example.com","slug":"sale"`)); !r.Success {
+		t.Fatal(r.Text)
+	}
 	o := do[organization](d, ann.token, "organization/update", in(`,"name":"Acme Ltd"`))
 
 	for body, status := range map[string]int{
@@ -33,10 +36,10 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 	d.refused(ann.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 409, fault.Conflict)
 
 	gone := do[struct {
-		Members, Websites, APIKeys int
-		RestorableUntil            time.Time
+		Members, Websites, APIKeys, Links int
+		RestorableUntil                   time.Time
 	}](d, ann.token, "organization/delete", in(fmt.Sprintf(`,"name":"Acme Ltd","version":%d`, o.Version)))
-	if left := time.Until(gone.RestorableUntil); gone.Members != 2 || gone.Websites != 1 || gone.APIKeys != 1 || left > org.RestoreFor || left < org.RestoreFor-time.Hour {
+	if left := time.Until(gone.RestorableUntil); gone.Members != 2 || gone.Websites != 1 || gone.APIKeys != 1 || gone.Links != 1 || left > org.RestoreFor || left < org.RestoreFor-time.Hour {
 		t.Errorf("delete: %+v", gone)
 	}
 	for _, who := range []person{ann, bob} {

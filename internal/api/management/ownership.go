@@ -127,6 +127,7 @@ type deletionBody struct {
 	Members         int       `json:"members" doc:"How many it had."`
 	Websites        int       `json:"websites" doc:"How many it had that were not deleted before."`
 	APIKeys         int       `json:"apiKeys" doc:"How many it had that were neither revoked nor deleted."`
+	Links           int       `json:"links" doc:"How many short links it had that were not deleted before."`
 	RestorableUntil *rpc.Time `json:"restorableUntil"`
 }
 
@@ -135,7 +136,7 @@ func (o *Organizations) delete(ctx context.Context, call *rpc.Call, in *deleteIn
 	if err != nil {
 		return nil, err
 	}
-	return &deletionBody{d.Members, d.Websites, d.APIKeys, rpc.At(d.RestorableUntil)}, nil
+	return &deletionBody{d.Members, d.Websites, d.APIKeys, d.Links, rpc.At(d.RestorableUntil)}, nil
 }
 
 func (o *Organizations) restore(ctx context.Context, call *rpc.Call, in *rpc.ID) (*organizationBody, error) {

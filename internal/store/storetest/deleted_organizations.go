@@ -12,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/quota"
@@ -43,6 +44,7 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		if _, err := f.keys().Revoke(t.Context(), somebody, target(gone)); err != nil {
 			t.Fatal(err)
 		}
+		l := f.link(f.links(10), o.ID, link.Fields{ExternalID: ptr("x")})
 		f.invite(o.ID, "b@example.com", org.RoleViewer, "")
 		there := func(when string, want bool) {
 			t.Helper()
@@ -57,9 +59,14 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 			_, errID := s.WebsiteByID(t.Context(), w.ID)
 			_, errClient := s.WebsiteByClientID(t.Context(), w.ClientID)
 			_, errKey := s.KeyByHash(t.Context(), k.Hash)
+			_, errLink := s.LinkByID(t.Context(), l.ID)
+			_, errSlug := s.LinkBySlug(t.Context(), o.ID, l.Slug)
+			_, errExternal := s.LinkByExternalID(t.Context(), o.ID, "x")
 			for what, found := range map[string]bool{
 				"organization": !errors.Is(errOwn, org.ErrNotFound), "website": !errors.Is(errID, website.ErrNotFound),
 				"client id": !errors.Is(errClient, website.ErrNotFound), "key": !errors.Is(errKey, apikey.ErrNotFound),
+				"link": !errors.Is(errLink, link.ErrNotFound), "slug": !errors.Is(errSlug, link.ErrNotFound),
+				"external id":        !errors.Is(errExternal, link.ErrNotFound),
 				"place of a session": len(members) == 2, "place": len(places) == 2, "member": len(people) == 1,
 				"in the list": slices.ContainsFunc(all, func(x *org.Organization) bool { return x.ID == o.ID }),
 			} {
@@ -73,7 +80,7 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		}
 		there("before", true)
 		d := f.delete(o.ID, Start)
-		want := &org.Deletion{Members: 1, Websites: 1, APIKeys: 1, RestorableUntil: kept(Start).Add(org.RestoreFor)}
+		want := &org.Deletion{Members: 1, Websites: 1, APIKeys: 1, Links: 1, RestorableUntil: kept(Start).Add(org.RestoreFor)}
 		if diff := cmp.Diff(want, d); diff != "" {
 			t.Errorf("DeleteOrganization() (-want +got):\n%s", diff)
 		}
