@@ -3,6 +3,7 @@ package management_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,6 +186,10 @@ func TestManyLinksAreMadeChangedAndDeletedEachByItself(t *testing.T) {
 	if !deleted[0].OK || deleted[1].Code != "NOT_FOUND" {
 		t.Errorf("deleted %+v", deleted)
 	}
+	most := do[items](d, "editor", "links/bulkDelete", `{"items":[`+strings.Repeat(`{"id":"lnk_none"},`, 99)+`{"id":"lnk_none"}]}`).Items
+	if len(most) != 100 {
+		t.Errorf("%d items are answered", len(most))
+	}
 	for body, field := range map[string]string{
 		`{"items":[]}`: "items",
 		`{"items":[` + strings.Repeat(`{"url":"https://example.com"},`, 100) + `{"url":"https://example.com"}]}`: "items",
@@ -194,6 +199,25 @@ func TestManyLinksAreMadeChangedAndDeletedEachByItself(t *testing.T) {
 		r := d.refused("editor", "links/bulkCreate", body, 400, fault.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%.80s: %s, want a detail of %s", body, r.Text, field)
+		}
+	}
+}
+
+func TestALinkThatIsMadeTwiceWithOneIdempotencyKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	for operation, body := range map[string]string{
+		"links/create":     `{"url":"https://example.com"}`,
+		"links/upsert":     `{"url":"https://example.com","externalId":"x"}`,
+		"links/bulkCreate": `{"items":[{"url":"https://example.com"}]}`,
+	} {
+		d := newDesk(t)
+		first := d.call("editor", operation, body, "Idempotency-Key", "k")
+		again := d.call("editor", operation, body, "Idempotency-Key", "k")
+		if !first.Success || first.Status != again.Status || string(first.Data) != string(again.Data) || again.Header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: %s, then %d %s", operation, first.Text, again.Status, again.Text)
+		}
+		if all := do[[]linkData](d, "viewer", "links/list", `{}`); len(all) != 1 {
+			t.Errorf("%s: %d links", operation, len(all))
 		}
 	}
 }
@@ -264,8 +288,10 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 	if diff := cmp.Diff([]string{"b", "a"}, in.Tags); diff != "" {
 		t.Errorf("tags (-want +got):\n%s", diff)
 	}
+	oldest := []string{in.ID, out.ID}
+	slices.Sort(oldest) // the ids of one millisecond are in no order
 	for filter, want := range map[string][]string{
-		`{}`: {out.ID, in.ID}, `{"sort":"createdAt"}`: {in.ID, out.ID}, fmt.Sprintf(`{"folderId":%q}`, folder.ID): {in.ID},
+		`{}`: {oldest[1], oldest[0]}, `{"sort":"createdAt"}`: oldest, fmt.Sprintf(`{"folderId":%q}`, folder.ID): {in.ID},
 		`{"folderId":null}`: {out.ID}, `{"tag":"a"}`: {in.ID}, `{"search":"` + in.Slug[:4] + `"}`: {in.ID}, `{"status":"disabled"}`: nil,
 	} {
 		var got []string
@@ -276,7 +302,14 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", filter, diff)
 		}
 	}
-	d.refused("viewer", "links/list", `{"search":"x"}`, 400, fault.Validation)
+	for n, status := range map[int]int{1: 400, 2: 200, 100: 200, 101: 400} {
+		if r := d.call("viewer", "links/list", `{"search":"`+strings.Repeat("x", n)+`"}`); r.Status != status {
+			t.Errorf("a search of %d characters: %d, want %d", n, r.Status, status)
+		}
+	}
+	d.refused("editor", "linkFolders/create", `{"name":""}`, 400, fault.Validation)
+	longest := do[struct{ ID string }](d, "editor", "linkFolders/create", `{"name":"`+strings.Repeat("n", 80)+`"}`)
+	do[struct{ ID string }](d, "editor", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, longest.ID))
 	type tag struct {
 		Tag   string
 		Links int
