@@ -119,8 +119,7 @@ func TestTheStatusOfALinkIsTheFirstThatHolds(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
+//go:fix inline
 func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 	t.Parallel()
 	tags := func(n int) *[]string {
@@ -135,32 +134,32 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 		want   string // the field that is refused; empty for none
 	}{
 		"everything": {Fields{
-			URL: ptr("https://example.com"), Slug: ptr("abc"), Name: ptr("A"), Tags: tags(10), ExternalID: ptr("x"), Enabled: ptr(false),
-			StartsAt: ptr(now), ExpiresAt: ptr(now.Add(time.Millisecond)), ExpiredURL: ptr("https://example.com/gone"), MaxClicks: ptr(int64(MaxClicks)),
-			Password: ptr("1234"), RedirectStatus: ptr(301), ForwardQuery: ptr(false), UTM: &UTM{Source: strings.Repeat("ü", 255)},
+			URL: new("https://example.com"), Slug: new("abc"), Name: new("A"), Tags: tags(10), ExternalID: new("x"), Enabled: new(false),
+			StartsAt: new(now), ExpiresAt: new(now.Add(time.Millisecond)), ExpiredURL: new("https://example.com/gone"), MaxClicks: new(int64(MaxClicks)),
+			Password: new("1234"), RedirectStatus: new(301), ForwardQuery: new(false), UTM: &UTM{Source: strings.Repeat("ü", 255)},
 		}, ""},
 		"nothing":                     {Fields{}, ""},
-		"emptied":                     {Fields{Slug: ptr(""), Name: ptr(""), Tags: tags(0), ExternalID: ptr(""), ExpiredURL: ptr(""), Password: ptr(""), UTM: &UTM{}}, ""},
-		"a longest name":              {Fields{Name: ptr(strings.Repeat("n", 255))}, ""},
-		"a name too long":             {Fields{Name: ptr(strings.Repeat("n", 256))}, "name"},
+		"emptied":                     {Fields{Slug: new(""), Name: new(""), Tags: tags(0), ExternalID: new(""), ExpiredURL: new(""), Password: new(""), UTM: &UTM{}}, ""},
+		"a longest name":              {Fields{Name: new(strings.Repeat("n", 255))}, ""},
+		"a name too long":             {Fields{Name: new(strings.Repeat("n", 256))}, "name"},
 		"eleven tags":                 {Fields{Tags: tags(11)}, "tags"},
 		"a longest tag":               {Fields{Tags: &[]string{strings.Repeat("t", 50)}}, ""},
 		"a tag too long":              {Fields{Tags: &[]string{"a", strings.Repeat("t", 51)}}, "tags[1]"},
 		"an empty tag":                {Fields{Tags: &[]string{""}}, "tags[0]"},
-		"a longest external id":       {Fields{ExternalID: ptr(strings.Repeat("e", 255))}, ""},
-		"an external id too long":     {Fields{ExternalID: ptr(strings.Repeat("e", 256))}, "externalId"},
-		"an external id of two lines": {Fields{ExternalID: ptr("a\nb")}, "externalId"},
-		"an end at the beginning":     {Fields{StartsAt: ptr(now), ExpiresAt: ptr(now)}, "expiresAt"},
-		"an expired address":          {Fields{ExpiredURL: ptr("ftp://x")}, "expiredUrl"},
-		"too many clicks":             {Fields{MaxClicks: ptr(int64(MaxClicks + 1))}, "maxClicks"},
-		"fewer than no clicks":        {Fields{MaxClicks: ptr(int64(-1))}, "maxClicks"},
-		"a password too short":        {Fields{Password: ptr("123")}, "password"},
-		"a longest password":          {Fields{Password: ptr(strings.Repeat("ü", 128))}, ""},
-		"a password too long":         {Fields{Password: ptr(strings.Repeat("p", 129))}, "password"},
-		"another status":              {Fields{RedirectStatus: ptr(303)}, "redirectStatus"},
+		"a longest external id":       {Fields{ExternalID: new(strings.Repeat("e", 255))}, ""},
+		"an external id too long":     {Fields{ExternalID: new(strings.Repeat("e", 256))}, "externalId"},
+		"an external id of two lines": {Fields{ExternalID: new("a\nb")}, "externalId"},
+		"an end at the beginning":     {Fields{StartsAt: new(now), ExpiresAt: new(now)}, "expiresAt"},
+		"an expired address":          {Fields{ExpiredURL: new("ftp://x")}, "expiredUrl"},
+		"too many clicks":             {Fields{MaxClicks: new(int64(MaxClicks + 1))}, "maxClicks"},
+		"fewer than no clicks":        {Fields{MaxClicks: new(int64(-1))}, "maxClicks"},
+		"a password too short":        {Fields{Password: new("123")}, "password"},
+		"a longest password":          {Fields{Password: new(strings.Repeat("ü", 128))}, ""},
+		"a password too long":         {Fields{Password: new(strings.Repeat("p", 129))}, "password"},
+		"another status":              {Fields{RedirectStatus: new(303)}, "redirectStatus"},
 		"a campaign too long":         {Fields{UTM: &UTM{Content: strings.Repeat("c", 256)}}, "utm.content"},
 		"a campaign of two lines":     {Fields{UTM: &UTM{Term: "a\r"}}, "utm.term"},
-		"a slug":                      {Fields{Slug: ptr("a")}, "slug"},
+		"a slug":                      {Fields{Slug: new("a")}, "slug"},
 	} {
 		err := tc.fields.apply(&Link{}, &rules)
 		f, _ := errors.AsType[*fault.Error](err)
@@ -172,7 +171,7 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 
 func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	t.Parallel()
-	bad := Fields{URL: ptr("x"), Slug: ptr("a"), MaxClicks: ptr(int64(-1))}
+	bad := Fields{URL: new("x"), Slug: new("a"), MaxClicks: new(int64(-1))}
 	f, _ := errors.AsType[*fault.Error](bad.apply(&Link{}, &rules))
 	if f == nil || len(f.Details) != 3 {
 		t.Errorf("%v", f)
@@ -200,14 +199,14 @@ func TestAMadeUpSlugThatIsTakenIsDrawnAgain(t *testing.T) {
 	t.Parallel()
 	for taken, want := range map[int]error{0: nil, slugTries - 1: nil, slugTries: ErrSlugTaken} {
 		c := &crowd{taken: taken}
-		l, err := NewService(rules, Deps{Store: c, Folders: c}).Create(t.Context(), audit.By{}, "org_1", Fields{URL: ptr("https://example.com")})
+		l, err := NewService(rules, Deps{Store: c, Folders: c}).Create(t.Context(), audit.By{}, "org_1", Fields{URL: new("https://example.com")})
 		if !errors.Is(err, want) || (err == nil) != (l != nil) || len(c.kept) != min(taken+1, slugTries) {
 			t.Errorf("with %d taken: %v, %v, tried %q", taken, l, err, c.kept)
 		}
 	}
 	chosen := &crowd{taken: 1}
 	if _, err := NewService(rules, Deps{Store: chosen, Folders: chosen}).Create(t.Context(), audit.By{}, "org_1", Fields{
-		URL: ptr("https://example.com"), Slug: ptr("mine"),
+		URL: new("https://example.com"), Slug: new("mine"),
 	}); !errors.Is(err, ErrSlugTaken) || len(chosen.kept) != 1 {
 		t.Errorf("a chosen one: %v, tried %q", err, chosen.kept)
 	}

@@ -44,7 +44,7 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		if _, err := f.keys().Revoke(t.Context(), somebody, target(gone)); err != nil {
 			t.Fatal(err)
 		}
-		l := f.link(f.links(10), o.ID, link.Fields{ExternalID: ptr("x")})
+		l := f.link(f.links(10), o.ID, link.Fields{ExternalID: new("x")})
 		f.invite(o.ID, "b@example.com", org.RoleViewer, "")
 		there := func(when string, want bool) {
 			t.Helper()

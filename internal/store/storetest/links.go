@@ -22,6 +22,7 @@ import (
 // plain hashes nothing: what is tested here is not how.
 type plain struct{}
 
+// HashText implements link.Hasher.
 func (plain) HashText(_ context.Context, text string) (string, error) { return "hash of " + text, nil }
 
 // links returns the rules over the fixture's store.
@@ -35,7 +36,7 @@ func (f *Fixture) links(most int) *link.Service {
 func (f *Fixture) link(s *link.Service, organizationID string, fields link.Fields) *link.Link {
 	f.tb.Helper()
 	if fields.URL == nil {
-		fields.URL = ptr("https://example.com")
+		fields.URL = new("https://example.com")
 	}
 	l, err := s.Create(f.tb.Context(), somebody, organizationID, fields)
 	if err != nil {
@@ -44,8 +45,7 @@ func (f *Fixture) link(s *link.Service, organizationID string, fields link.Field
 	return l
 }
 
-func ptr[T any](v T) *T { return &v }
-
+//go:fix inline
 func toLink(l *link.Link) managed.Target {
 	return managed.Target{OrganizationID: l.OrganizationID, Ref: l.ID}
 }
@@ -71,10 +71,10 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		full := f.link(s, o.ID, link.Fields{
-			URL: ptr("https://example.com/?a=b"), Slug: ptr("Sale-26"), Name: ptr(awkward), FolderID: &folder.ID, Tags: &[]string{"b", `ü '"%_\`},
-			ExternalID: ptr("order 7"), Enabled: ptr(false), StartsAt: ptr(Start), ExpiresAt: ptr(Start.Add(time.Hour)),
-			ExpiredURL: ptr("https://example.com/gone"), MaxClicks: ptr(int64(7)), Password: ptr("secret"), RedirectStatus: ptr(308),
-			ForwardQuery: ptr(false), UTM: &link.UTM{Source: "s", Medium: "m", Campaign: "c", Term: "t", Content: awkward},
+			URL: new("https://example.com/?a=b"), Slug: new("Sale-26"), Name: new(awkward), FolderID: &folder.ID, Tags: &[]string{"b", `ü '"%_\`},
+			ExternalID: new("order 7"), Enabled: new(false), StartsAt: new(Start), ExpiresAt: new(Start.Add(time.Hour)),
+			ExpiredURL: new("https://example.com/gone"), MaxClicks: new(int64(7)), Password: new("secret"), RedirectStatus: new(308),
+			ForwardQuery: new(false), UTM: &link.UTM{Source: "s", Medium: "m", Campaign: "c", Term: "t", Content: awkward},
 		})
 		if full.PasswordHash != "hash of secret" {
 			t.Errorf("password hash %q", full.PasswordHash)
@@ -106,13 +106,13 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a slug is one link's, whatever its case, and one organization's for good": func(t *testing.T, f *Fixture) {
 		own, other, s := f.Organization(), f.Organization(), f.links(10)
-		first := f.link(s, own.ID, link.Fields{Slug: ptr("Sale")})
+		first := f.link(s, own.ID, link.Fields{Slug: new("Sale")})
 		taken := func(when, organizationID, slug string, want error) {
 			t.Helper()
 			if err := s.SlugFree(t.Context(), organizationID, slug); !errors.Is(err, want) {
 				t.Errorf("%s: SlugFree() = %v, want %v", when, err, want)
 			}
-			l, err := s.Create(t.Context(), somebody, organizationID, link.Fields{URL: ptr("https://example.com"), Slug: &slug})
+			l, err := s.Create(t.Context(), somebody, organizationID, link.Fields{URL: new("https://example.com"), Slug: &slug})
 			if !errors.Is(err, want) {
 				t.Errorf("%s: Create() = %v, want %v", when, err, want)
 			}
@@ -125,17 +125,17 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		}
 		taken("while there is one", own.ID, "sALE", link.ErrSlugTaken)
 		taken("of another organization", other.ID, "sale", link.ErrSlugTaken)
-		if _, err := s.Update(t.Context(), somebody, toLink(first), link.Fields{Slug: ptr("summer")}); err != nil {
+		if _, err := s.Update(t.Context(), somebody, toLink(first), link.Fields{Slug: new("summer")}); err != nil {
 			t.Fatal(err)
 		}
 		taken("once it is given up, of another organization", other.ID, "sale", link.ErrSlugTaken)
 		taken("once it is given up", own.ID, "sale", nil)
 		taken("while its link can be restored", own.ID, "sale", link.ErrSlugTaken)
-		second := f.link(s, own.ID, link.Fields{Slug: ptr("winter")})
-		if _, err := s.Update(t.Context(), somebody, toLink(second), link.Fields{Slug: ptr("SUMMER")}); !errors.Is(err, link.ErrSlugTaken) {
+		second := f.link(s, own.ID, link.Fields{Slug: new("winter")})
+		if _, err := s.Update(t.Context(), somebody, toLink(second), link.Fields{Slug: new("SUMMER")}); !errors.Is(err, link.ErrSlugTaken) {
 			t.Errorf("renaming to one that is taken = %v, want %v", err, link.ErrSlugTaken)
 		}
-		if l, err := s.Update(t.Context(), somebody, toLink(second), link.Fields{Slug: ptr("Winter")}); err != nil || l.Slug != "Winter" {
+		if l, err := s.Update(t.Context(), somebody, toLink(second), link.Fields{Slug: new("Winter")}); err != nil || l.Slug != "Winter" {
 			t.Errorf("renaming in another case = %v, %v", l, err)
 		}
 	},
@@ -146,7 +146,7 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		for i := range errs {
 			wg.Go(func() {
 				o := []*org.Organization{own, other}[i%2]
-				_, errs[i] = s.Create(t.Context(), somebody, o.ID, link.Fields{URL: ptr("https://example.com"), Slug: ptr("same")})
+				_, errs[i] = s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), Slug: new("same")})
 			})
 		}
 		wg.Wait()
@@ -165,15 +165,15 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"an external id is one link's, and is free when it is deleted": func(t *testing.T, f *Fixture) {
 		o, other, s := f.Organization(), f.Organization(), f.links(10)
-		first := f.link(s, o.ID, link.Fields{ExternalID: ptr("x")})
-		f.link(s, other.ID, link.Fields{ExternalID: ptr("x")})
-		if _, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: ptr("https://example.com"), ExternalID: ptr("x")}); !errors.Is(err, link.ErrExternalIDTaken) {
+		first := f.link(s, o.ID, link.Fields{ExternalID: new("x")})
+		f.link(s, other.ID, link.Fields{ExternalID: new("x")})
+		if _, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), ExternalID: new("x")}); !errors.Is(err, link.ErrExternalIDTaken) {
 			t.Errorf("a second one = %v, want %v", err, link.ErrExternalIDTaken)
 		}
 		if _, err := s.Delete(t.Context(), somebody, toLink(first)); err != nil {
 			t.Fatal(err)
 		}
-		f.link(s, o.ID, link.Fields{ExternalID: ptr("x")})
+		f.link(s, o.ID, link.Fields{ExternalID: new("x")})
 		if _, err := s.Restore(t.Context(), somebody, toLink(first)); !errors.Is(err, link.ErrExternalIDTaken) {
 			t.Errorf("restoring the first = %v, want %v", err, link.ErrExternalIDTaken)
 		}
@@ -182,7 +182,7 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		o, s := f.Organization(), f.links(10)
 		upsert := func(url string) (*link.Link, bool) {
 			t.Helper()
-			l, made, err := s.Upsert(t.Context(), somebody, o.ID, link.Fields{URL: &url, ExternalID: ptr("x")})
+			l, made, err := s.Upsert(t.Context(), somebody, o.ID, link.Fields{URL: &url, ExternalID: new("x")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
-				_, _, err := s.Upsert(t.Context(), somebody, o.ID, link.Fields{URL: ptr(fmt.Sprint("https://example.com/", i)), ExternalID: ptr("y")})
+				_, _, err := s.Upsert(t.Context(), somebody, o.ID, link.Fields{URL: new(fmt.Sprint("https://example.com/", i)), ExternalID: new("y")})
 				if err != nil && !errors.Is(err, managed.ErrChanged) && !errors.Is(err, link.ErrExternalIDTaken) {
 					t.Error(err)
 				}
@@ -209,7 +209,7 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a deleted link is in no list and comes back within its time": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.links(10)
-		l := f.link(s, o.ID, link.Fields{Slug: ptr("sale"), Tags: &[]string{"a"}})
+		l := f.link(s, o.ID, link.Fields{Slug: new("sale"), Tags: &[]string{"a"}})
 		if _, err := s.Restore(t.Context(), somebody, toLink(l)); !errors.Is(err, link.ErrNotDeleted) {
 			t.Errorf("restoring one that there is = %v, want %v", err, link.ErrNotDeleted)
 		}
@@ -246,10 +246,10 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a link is removed 30 days after its deletion, and its slug stays": func(t *testing.T, f *Fixture) {
 		o, other, s, store := f.Organization(), f.Organization(), f.links(10), f.Store()
-		gone := f.link(s, o.ID, link.Fields{Slug: ptr("gone"), Tags: &[]string{"a"}})
-		back := f.link(s, o.ID, link.Fields{Slug: ptr("back")})
-		there := f.link(s, o.ID, link.Fields{Slug: ptr("there")})
-		orphan := f.link(s, other.ID, link.Fields{Slug: ptr("orphan")})
+		gone := f.link(s, o.ID, link.Fields{Slug: new("gone"), Tags: &[]string{"a"}})
+		back := f.link(s, o.ID, link.Fields{Slug: new("back")})
+		there := f.link(s, o.ID, link.Fields{Slug: new("there")})
+		orphan := f.link(s, other.ID, link.Fields{Slug: new("orphan")})
 		for _, l := range []*link.Link{gone, back} {
 			if _, err := s.Delete(t.Context(), somebody, toLink(l)); err != nil {
 				t.Fatal(err)
@@ -308,7 +308,7 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		first := f.link(s, o.ID, link.Fields{})
 		f.link(s, o.ID, link.Fields{})
 		create := func() error {
-			_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: ptr("https://example.com")})
+			_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com")})
 			return err
 		}
 		if err := create(); !errors.Is(err, link.ErrTooMany) {
@@ -351,11 +351,11 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.CreateFolder(t.Context(), somebody, other.ID, "Ads"); err != nil {
 			t.Errorf("another organization's: %v", err)
 		}
-		if _, err := s.Create(t.Context(), somebody, other.ID, link.Fields{URL: ptr("https://example.com"), FolderID: &folder.ID}); !errors.Is(err, link.ErrFolderNotFound) {
+		if _, err := s.Create(t.Context(), somebody, other.ID, link.Fields{URL: new("https://example.com"), FolderID: &folder.ID}); !errors.Is(err, link.ErrFolderNotFound) {
 			t.Errorf("a link in another organization's folder = %v, want %v", err, link.ErrFolderNotFound)
 		}
-		in := f.link(s, o.ID, link.Fields{Slug: ptr("inside"), FolderID: &folder.ID})
-		f.link(s, o.ID, link.Fields{Slug: ptr("outside")})
+		in := f.link(s, o.ID, link.Fields{Slug: new("inside"), FolderID: &folder.ID})
+		f.link(s, o.ID, link.Fields{Slug: new("outside")})
 		if got := f.slugs(s, link.Filter{OrganizationID: o.ID, FolderID: folder.ID}); len(got) != 1 || got[0] != "inside" {
 			t.Errorf("inside: %q", got)
 		}
@@ -384,10 +384,10 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		o, s := f.Organization(), f.links(100)
 		ids := map[string]string{} // by slug
 		for _, fields := range []link.Fields{
-			{Slug: ptr("active"), Name: ptr("Äpfel 100%"), Tags: &[]string{"x", "y"}},
-			{Slug: ptr("disabled"), Enabled: ptr(false), ExpiresAt: ptr(Start.Add(-1 * time.Hour)), Tags: &[]string{"y"}},
-			{Slug: ptr("scheduled"), StartsAt: ptr(Start.Add(time.Hour)), MaxClicks: ptr(int64(1))},
-			{Slug: ptr("expired"), ExpiresAt: ptr(Start), URL: ptr("https://example.com/a_b"), ExternalID: ptr("Order 7")},
+			{Slug: new("active"), Name: new("Äpfel 100%"), Tags: &[]string{"x", "y"}},
+			{Slug: new("disabled"), Enabled: new(false), ExpiresAt: new(Start.Add(-1 * time.Hour)), Tags: &[]string{"y"}},
+			{Slug: new("scheduled"), StartsAt: new(Start.Add(time.Hour)), MaxClicks: new(int64(1))},
+			{Slug: new("expired"), ExpiresAt: new(Start), URL: new("https://example.com/a_b"), ExternalID: new("Order 7")},
 		} {
 			ids[*fields.Slug] = f.link(s, o.ID, fields).ID
 		}
@@ -432,8 +432,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a change of a link is audited without its password": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.links(10)
-		l := f.link(s, o.ID, link.Fields{Slug: ptr("sale")})
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Password: ptr("secret"), MaxClicks: ptr(int64(7))}); err != nil {
+		l := f.link(s, o.ID, link.Fields{Slug: new("sale")})
+		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Password: new("secret"), MaxClicks: new(int64(7))}); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := f.Store().AuditEntries(t.Context(), audit.Filter{OrganizationID: o.ID, Action: "link.updated"})
