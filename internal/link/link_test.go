@@ -119,7 +119,6 @@ func TestTheStatusOfALinkIsTheFirstThatHolds(t *testing.T) {
 	}
 }
 
-//go:fix inline
 func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 	t.Parallel()
 	tags := func(n int) *[]string {

@@ -45,7 +45,6 @@ func (f *Fixture) link(s *link.Service, organizationID string, fields link.Field
 	return l
 }
 
-//go:fix inline
 func toLink(l *link.Link) managed.Target {
 	return managed.Target{OrganizationID: l.OrganizationID, Ref: l.ID}
 }
