@@ -12,7 +12,7 @@ CREATE TABLE link_folders (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     created_by      TEXT NOT NULL
-);
+) STRICT;
 
 CREATE UNIQUE INDEX link_folders_name ON link_folders (organization_id, name_key);
 
@@ -27,21 +27,21 @@ CREATE TABLE links (
     folder_id       TEXT REFERENCES link_folders (id) ON DELETE SET NULL,
     tags            TEXT NOT NULL DEFAULT '[]' CHECK (json_type(tags) = 'array'),
     external_id     TEXT,
-    enabled         BOOLEAN NOT NULL,
+    enabled         INTEGER NOT NULL CHECK (enabled IN (0, 1)),
     starts_at       INTEGER,
     expires_at      INTEGER,
     expired_url     TEXT NOT NULL,
     max_clicks      INTEGER NOT NULL CHECK (max_clicks >= 0),
     password_hash   TEXT NOT NULL,
     redirect_status INTEGER NOT NULL CHECK (redirect_status IN (301, 302, 307, 308)),
-    forward_query   BOOLEAN NOT NULL,
+    forward_query   INTEGER NOT NULL CHECK (forward_query IN (0, 1)),
     utm             TEXT NOT NULL DEFAULT '{}' CHECK (json_type(utm) = 'object'),
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     deleted_at      INTEGER,
     created_by      TEXT NOT NULL,
     search_text     TEXT NOT NULL
-);
+) STRICT;
 
 CREATE UNIQUE INDEX links_slug ON links (slug_key);
 CREATE UNIQUE INDEX links_external_id ON links (organization_id, external_id) WHERE deleted_at IS NULL;
@@ -52,7 +52,7 @@ CREATE INDEX links_deleted_at ON links (deleted_at) WHERE deleted_at IS NOT NULL
 CREATE TABLE link_slugs (
     slug_key        TEXT PRIMARY KEY,
     organization_id TEXT NOT NULL
-);
+) STRICT;
 
 -- The tags of links that are not deleted.
 CREATE TABLE link_tags (
@@ -60,7 +60,7 @@ CREATE TABLE link_tags (
     tag             TEXT NOT NULL,
     link_id         TEXT NOT NULL REFERENCES links (id) ON DELETE CASCADE,
     PRIMARY KEY (organization_id, tag, link_id)
-);
+) STRICT;
 
 CREATE INDEX link_tags_link_id ON link_tags (link_id);
 
@@ -68,4 +68,4 @@ CREATE INDEX link_tags_link_id ON link_tags (link_id);
 CREATE TABLE link_uses (
     link_id TEXT PRIMARY KEY REFERENCES links (id) ON DELETE CASCADE,
     used    INTEGER NOT NULL CHECK (used >= 0)
-);
+) STRICT;
