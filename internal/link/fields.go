@@ -29,6 +29,9 @@ type Fields struct {
 	RedirectStatus *int
 	ForwardQuery   *bool
 	UTM            *UTM
+	Rules          *[]Rule    // empty for none; those without an id get one
+	Variants       *[]Variant // likewise
+	Preview        *Preview   // zero for none
 }
 
 // apply changes a link by the fields, but for the password, which has to be hashed, and a
@@ -62,6 +65,9 @@ func (f *Fields) apply(l *Link, rules *Rules) error {
 	set(f.RedirectStatus, func(v int) { l.setRedirectStatus(&bad, v) })
 	set(f.ForwardQuery, func(v bool) { l.ForwardQuery = v })
 	set(f.UTM, func(v UTM) { l.setUTM(&bad, v) })
+	set(f.Rules, func(v []Rule) { l.setRules(&bad, v, rules) })
+	set(f.Variants, func(v []Variant) { l.setVariants(&bad, v, rules) })
+	set(f.Preview, func(v Preview) { l.setPreview(&bad, v, rules) })
 	return bad.Err()
 }
 

@@ -9,6 +9,7 @@
 package link
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -87,8 +88,24 @@ type Link struct {
 	RedirectStatus int
 	ForwardQuery   bool // the visitor's query is handed on
 	UTM            UTM
+	Rules          []Rule    // in the order in which they are looked at
+	Variants       []Variant // none, or MinVariants and more
+	Preview        Preview
+	// Secret is what the link's variants are drawn by: secretLen random bytes that stay,
+	// and are told nobody.
+	Secret []byte
 	// Uses is how many of MaxClicks are used up. It changes without a version.
 	Uses int64
+}
+
+// secretLen is the length of a link's secret in bytes.
+const secretLen = 16
+
+// newSecret returns a random secret.
+func newSecret() []byte {
+	secret := make([]byte, secretLen)
+	rand.Read(secret) // never fails: crypto/rand ends the program instead
+	return secret
 }
 
 // UTM are the campaign parameters that a link adds to where it leads; empty ones are not

@@ -22,6 +22,7 @@ func (l *Link) view() map[string]any {
 		"externalId": wire.OrNull(l.ExternalID), "enabled": l.Enabled, "startsAt": wire.Time(l.StartsAt),
 		"expiresAt": wire.Time(l.ExpiresAt), "expiredUrl": wire.OrNull(l.ExpiredURL), "maxClicks": wire.OrNull(l.MaxClicks),
 		"password": wire.OrNull(l.PasswordHash), "redirectStatus": l.RedirectStatus, "forwardQuery": l.ForwardQuery,
-		"utm": wire.OrNull(l.UTM), "deletedAt": wire.Time(l.DeletedAt),
+		"utm": wire.OrNull(l.UTM), "rules": l.Rules, "variants": l.Variants, "preview": wire.OrNull(l.Preview),
+		"deletedAt": wire.Time(l.DeletedAt),
 	}
 }

@@ -142,7 +142,7 @@ const slugTries = 5
 func (s *Service) Create(ctx context.Context, by audit.By, organizationID string, f Fields) (*Link, error) {
 	l := &Link{
 		Record:  managed.New("lnk", organizationID, by.Actor.ID, s.links.Clock()),
-		Enabled: true, RedirectStatus: DefaultStatus, ForwardQuery: true,
+		Enabled: true, RedirectStatus: DefaultStatus, ForwardQuery: true, Secret: newSecret(),
 	}
 	if f.URL == nil {
 		f.URL = new(string)
