@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,11 @@ type linkRow struct {
 	PasswordHash   string  `bun:"password_hash"`
 	RedirectStatus int     `bun:"redirect_status"`
 	ForwardQuery   bool    `bun:"forward_query"`
-	UTM            string  `bun:"utm"` // link.UTM
+	UTM            string  `bun:"utm"`      // link.UTM
+	Rules          string  `bun:"rules"`    // []link.Rule
+	Variants       string  `bun:"variants"` // []link.Variant
+	Preview        string  `bun:"preview"`  // link.Preview
+	Secret         string  `bun:"secret"`   // in hexadecimal
 	CreatedAt      instant `bun:"created_at"`
 	UpdatedAt      instant `bun:"updated_at"`
 	DeletedAt      instant `bun:"deleted_at"`
@@ -56,18 +61,30 @@ type linkTagRow struct {
 }
 
 func newLinkRow(l *link.Link) (*linkRow, error) {
-	utm, err := json.Marshal(l.UTM)
-	if err != nil {
-		return nil, fmt.Errorf("writing down the campaign of link %s: %w", l.ID, err)
-	}
-	return &linkRow{
+	row := &linkRow{
 		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Slug: l.Slug, SlugKey: link.SlugKey(l.Slug),
 		URL: l.URL, Name: l.Name, FolderID: l.FolderID, Tags: l.Tags, ExternalID: l.ExternalID, Enabled: l.Enabled,
 		StartsAt: at(l.StartsAt), ExpiresAt: at(l.ExpiresAt), ExpiredURL: l.ExpiredURL, MaxClicks: l.MaxClicks,
-		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: string(utm),
+		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, Secret: hex.EncodeToString(l.Secret),
 		CreatedAt: at(l.CreatedAt), UpdatedAt: at(l.UpdatedAt), DeletedAt: at(l.DeletedAt), CreatedBy: l.CreatedBy,
 		SearchText: strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
-	}, nil
+	}
+	for column, v := range map[*string]any{&row.UTM: l.UTM, &row.Rules: orEmpty(l.Rules), &row.Variants: orEmpty(l.Variants), &row.Preview: l.Preview} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("writing down link %s: %w", l.ID, err)
+		}
+		*column = string(text)
+	}
+	return row, nil
+}
+
+// orEmpty is an empty list instead of none, whose JSON is an array.
+func orEmpty[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
 }
 
 func (r *linkRow) link() (*link.Link, error) {
@@ -80,8 +97,17 @@ func (r *linkRow) link() (*link.Link, error) {
 		StartsAt: r.StartsAt.Time, ExpiresAt: r.ExpiresAt.Time, ExpiredURL: r.ExpiredURL, MaxClicks: r.MaxClicks,
 		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses,
 	}
-	if err := json.Unmarshal([]byte(r.UTM), &l.UTM); err != nil {
-		return nil, fmt.Errorf("reading the campaign of link %s: %w", r.ID, err)
+	for column, v := range map[*string]any{&r.UTM: &l.UTM, &r.Rules: &l.Rules, &r.Variants: &l.Variants, &r.Preview: &l.Preview} {
+		if *column == "[]" {
+			continue // read as none
+		}
+		if err := json.Unmarshal([]byte(*column), v); err != nil {
+			return nil, fmt.Errorf("reading link %s: %w", r.ID, err)
+		}
+	}
+	var err error
+	if l.Secret, err = hex.DecodeString(r.Secret); err != nil {
+		return nil, fmt.Errorf("reading the secret of link %s: %w", r.ID, err)
 	}
 	return l, nil
 }

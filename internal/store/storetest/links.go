@@ -74,6 +74,13 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 			ExternalID: new("order 7"), Enabled: new(false), StartsAt: new(Start), ExpiresAt: new(Start.Add(time.Hour)),
 			ExpiredURL: new("https://example.com/gone"), MaxClicks: new(int64(7)), Password: new("secret"), RedirectStatus: new(308),
 			ForwardQuery: new(false), UTM: &link.UTM{Source: "s", Medium: "m", Campaign: "c", Term: "t", Content: awkward},
+			Rules: &[]link.Rule{{ID: "r", URL: "https://example.com/r", Conditions: []link.Condition{
+				{Field: link.City, Op: link.NotIn, Values: []string{awkward, "b"}},
+				{Field: link.Query, Op: link.In, Name: "src", Values: []string{""}},
+				{Field: link.Time, Op: link.After, At: Start},
+			}}},
+			Variants: &[]link.Variant{{ID: "a", URL: "https://example.com/a", Weight: 1}, {URL: "https://example.com/b", Weight: 9999}},
+			Preview:  &link.Preview{Title: awkward, Description: "d", ImageURL: "https://example.com/i.png"},
 		})
 		if full.PasswordHash != "hash of secret" {
 			t.Errorf("password hash %q", full.PasswordHash)
