@@ -24,6 +24,10 @@ type LinkSettings struct {
 	RedirectStatus rpc.Patch[int]       `json:"redirectStatus,omitzero" enum:"301,302,307,308" doc:"The status of the redirect; 302 in a new link."`
 	ForwardQuery   rpc.Patch[bool]      `json:"forwardQuery,omitzero" doc:"Whether the visitor's query is handed on; true in a new link."`
 	UTM            rpc.Patch[utmFields] `json:"utm,omitzero" doc:"Campaign parameters that are added to the address, replaced whole; {} for none."`
+
+	Rules    rpc.Patch[[]ruleFields]    `json:"rules,omitzero" maxItems:"20" doc:"Where visitors of a kind are sent: by the first rule that is met. Replaced whole; [] for none."`
+	Variants rpc.Patch[[]variantFields] `json:"variants,omitzero" maxItems:"10" doc:"2 to 10 addresses among which visitors are divided whom no rule sends elsewhere, each staying with theirs. Replaced whole; [] for none, and all are sent to url."`
+	Preview  rpc.Patch[previewFields]   `json:"preview,omitzero" doc:"What services show that the link is posted to. Replaced whole; {} for what they find at the address."`
 }
 
 type utmFields struct {
@@ -43,6 +47,11 @@ func (in *LinkSettings) fields() link.Fields {
 	if in.UTM.Set {
 		utm := link.UTM(in.UTM.Or(utmFields{}))
 		f.UTM = &utm
+	}
+	f.Rules, f.Variants = sentEach(in.Rules, ruleFields.rule), sentEach(in.Variants, variantFields.variant)
+	if in.Preview.Set {
+		preview := link.Preview(in.Preview.Or(previewFields{}))
+		f.Preview = &preview
 	}
 	return f
 }
@@ -182,31 +191,34 @@ type tagBody struct {
 
 // LinkBody is a link as the wire has it, without its password.
 type LinkBody struct {
-	ID              string    `json:"id"`
-	OrganizationID  string    `json:"organizationId"`
-	Version         int64     `json:"version" doc:"One more with every change."`
-	ShortURL        *string   `json:"shortUrl" nullable:"true" doc:"The link itself; null where the installation has no short-link host."`
-	Slug            string    `json:"slug"`
-	URL             string    `json:"url"`
-	Name            *string   `json:"name" nullable:"true"`
-	Status          string    `json:"status" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
-	FolderID        *string   `json:"folderId" nullable:"true"`
-	Tags            []string  `json:"tags"`
-	ExternalID      *string   `json:"externalId" nullable:"true"`
-	Enabled         bool      `json:"enabled"`
-	StartsAt        *rpc.Time `json:"startsAt" nullable:"true"`
-	ExpiresAt       *rpc.Time `json:"expiresAt" nullable:"true"`
-	ExpiredURL      *string   `json:"expiredUrl" nullable:"true"`
-	MaxClicks       *int64    `json:"maxClicks" nullable:"true"`
-	HasPassword     bool      `json:"hasPassword"`
-	RedirectStatus  int       `json:"redirectStatus"`
-	ForwardQuery    bool      `json:"forwardQuery"`
-	UTM             utmFields `json:"utm"`
-	CreatedAt       *rpc.Time `json:"createdAt"`
-	UpdatedAt       *rpc.Time `json:"updatedAt"`
-	DeletedAt       *rpc.Time `json:"deletedAt" nullable:"true"`
-	RestorableUntil *rpc.Time `json:"restorableUntil" nullable:"true" doc:"Until when a deleted link can be restored."`
-	CreatedBy       *string   `json:"createdBy" nullable:"true" doc:"The id of who made the link; null for the operator's command."`
+	ID              string          `json:"id"`
+	OrganizationID  string          `json:"organizationId"`
+	Version         int64           `json:"version" doc:"One more with every change."`
+	ShortURL        *string         `json:"shortUrl" nullable:"true" doc:"The link itself; null where the installation has no short-link host."`
+	Slug            string          `json:"slug"`
+	URL             string          `json:"url"`
+	Name            *string         `json:"name" nullable:"true"`
+	Status          string          `json:"status" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	FolderID        *string         `json:"folderId" nullable:"true"`
+	Tags            []string        `json:"tags"`
+	ExternalID      *string         `json:"externalId" nullable:"true"`
+	Enabled         bool            `json:"enabled"`
+	StartsAt        *rpc.Time       `json:"startsAt" nullable:"true"`
+	ExpiresAt       *rpc.Time       `json:"expiresAt" nullable:"true"`
+	ExpiredURL      *string         `json:"expiredUrl" nullable:"true"`
+	MaxClicks       *int64          `json:"maxClicks" nullable:"true"`
+	HasPassword     bool            `json:"hasPassword"`
+	RedirectStatus  int             `json:"redirectStatus"`
+	ForwardQuery    bool            `json:"forwardQuery"`
+	UTM             utmFields       `json:"utm"`
+	Rules           []ruleFields    `json:"rules"`
+	Variants        []variantFields `json:"variants"`
+	Preview         previewFields   `json:"preview"`
+	CreatedAt       *rpc.Time       `json:"createdAt"`
+	UpdatedAt       *rpc.Time       `json:"updatedAt"`
+	DeletedAt       *rpc.Time       `json:"deletedAt" nullable:"true"`
+	RestorableUntil *rpc.Time       `json:"restorableUntil" nullable:"true" doc:"Until when a deleted link can be restored."`
+	CreatedBy       *string         `json:"createdBy" nullable:"true" doc:"The id of who made the link; null for the operator's command."`
 }
 
 type upsertedBody struct {
@@ -222,6 +234,7 @@ func newLinkBody(l *link.Link, rules *link.Rules, now time.Time) *LinkBody {
 		ExternalID: wire.OrNull(l.ExternalID), Enabled: l.Enabled, StartsAt: rpc.At(l.StartsAt), ExpiresAt: rpc.At(l.ExpiresAt),
 		ExpiredURL: wire.OrNull(l.ExpiredURL), MaxClicks: wire.OrNull(l.MaxClicks), HasPassword: l.PasswordHash != "",
 		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: utmFields(l.UTM),
+		Rules: each(l.Rules, newRuleFields), Variants: each(l.Variants, newVariantFields), Preview: previewFields(l.Preview),
 		CreatedAt: rpc.At(l.CreatedAt), UpdatedAt: rpc.At(l.UpdatedAt), DeletedAt: rpc.At(l.DeletedAt), CreatedBy: wire.OrNull(l.CreatedBy),
 	}
 	if l.Deleted() {

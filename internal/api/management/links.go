@@ -45,7 +45,7 @@ func (s *Links) Resource() rpc.Resource {
 			rpc.Op(rpc.Spec{Name: "list", Summary: "List short links", Class: auth.ViewLinks, Detail: "Deleted ones only where status asks for them."}, s.list),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change a short link", Class: auth.ManageLinks, Audit: "link.updated",
-				Detail: "What is absent stays as it is; tags are replaced whole, and so is utm.",
+				Detail: "What is absent stays as it is; tags, utm, rules, variants and preview are replaced whole.",
 			}, s.update),
 			rpc.Op(rpc.Spec{
 				Name: "upsert", Summary: "Change the short link of an external id, or make it", Class: auth.ManageLinks, Audit: "link.updated",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,7 +112,6 @@ func TestALinkAgainstTheRulesIsRefusedWithItsField(t *testing.T) {
 		`{"url":"https://example.com","password":"abc"}`:                                                     "password",
 		`{"url":"https://example.com","utm":{"ref":"x"}}`:                                                    "utm.ref",
 		`{"url":"https://example.com","expiredUrl":"data:text/html,x"}`:                                      "expiredUrl",
-		`{"url":"https://example.com","rules":[]}`:                                                           "rules",
 		`{"url":"https://example.com","tags":["a","b","c","d","e","f","g","h","i","j","k"]}`:                 "tags",
 		`{"url":"https://example.com","startsAt":"2026-01-02T00:00:00Z","expiresAt":"2026-01-02T00:00:00Z"}`: "expiresAt",
 		`{"url":"https://example.com/` + strings.Repeat("p", 2048) + `"}`:                                    "url",
@@ -329,5 +329,66 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 	}
 	if got := do[[]struct{ ID string }](d, "viewer", "linkFolders/list", `{}`); len(got) != 0 {
 		t.Errorf("folders %+v", got)
+	}
+}
+
+func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	type target struct {
+		ID, URL    string
+		Weight     int
+		Conditions []struct {
+			Field, Op, Name string
+			Value           []string
+			At              *time.Time
+		}
+	}
+	type targets struct {
+		ID              string
+		Rules, Variants []target
+		Preview         map[string]string
+	}
+	made := do[targets](d, "editor", "links/create", `{"url":"https://example.com","rules":[`+
+		`{"id":"dach","url":"https://example.com/de","conditions":[{"field":"country","op":"in","value":["de","AT"]},{"field":"time","op":"after","at":"2026-01-01T00:00:00Z"}]},`+
+		`{"url":"https://example.com/x","conditions":[{"field":"query","op":"not_in","name":"src","value":["mail"]}]}],`+
+		`"variants":[{"url":"https://example.com/a","weight":1},{"id":"b","url":"https://example.com/b","weight":10000}],"preview":{"title":"Sale"}}`)
+	read := do[targets](d, "viewer", "links/get", fmt.Sprintf(`{"id":%q}`, made.ID))
+	if diff := cmp.Diff(made, read); diff != "" {
+		t.Errorf("made and read (-made +read):\n%s", diff)
+	}
+	first := read.Rules[0]
+	if first.ID != "dach" || first.Conditions[0].Value[0] != "DE" || first.Conditions[1].At == nil || read.Rules[1].ID == "" ||
+		read.Variants[0].ID == "" || read.Variants[1].Weight != 10000 || read.Preview["title"] != "Sale" {
+		t.Errorf("%+v", read)
+	}
+	if r := d.call("viewer", "links/get", fmt.Sprintf(`{"id":%q}`, made.ID)); strings.Contains(r.Text, "ecret") {
+		t.Errorf("the link's secret is told: %s", r.Text)
+	}
+	kept := do[targets](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,"name":"x"}`, made.ID))
+	if diff := cmp.Diff(read, kept); diff != "" {
+		t.Errorf("after a change of the name (-want +got):\n%s", diff)
+	}
+	bare := do[targets](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,"rules":[],"variants":[],"preview":{}}`, made.ID))
+	if len(bare.Rules) != 0 || len(bare.Variants) != 0 || len(bare.Preview) != 0 {
+		t.Errorf("after they were taken away: %+v", bare)
+	}
+	const rule = `{"url":"https://example.com","conditions":[{"field":"city","op":"in","value":["x"]}]}`
+	for body, field := range map[string]string{
+		`"rules":[` + rule + `,` + rule + `,{"url":"https://example.com","conditions":[{"field":"country","op":"in","value":["DE","Germany"]}]}]`: "rules[2].conditions[0].value[1]",
+		`"rules":[{"url":"https://example.com","conditions":[{"field":"city","op":"in"}]}]`:                                                       "rules[0].conditions[0].value",
+		`"rules":[{"url":"https://example.com","conditions":[{"field":"moon","op":"in","value":["x"]}]}]`:                                         "rules[0].conditions[0].field",
+		`"rules":[{"url":"https://example.com","conditions":[]}]`:                                                                                 "rules[0].conditions",
+		`"rules":[{"url":"javascript:x","conditions":[{"field":"city","op":"in","value":["x"]}]}]`:                                                "rules[0].url",
+		`"rules":[` + strings.Repeat(rule+",", 20) + rule + `]`:                                                                                   "rules",
+		`"variants":[{"url":"https://example.com","weight":1}]`:                                                                                   "variants",
+		`"variants":[{"url":"https://example.com","weight":1},{"url":"https://example.com","weight":10001}]`:                                      "variants[1].weight",
+		`"preview":{"title":"` + strings.Repeat("n", 201) + `"}`:                                                                                  "preview.title",
+		`"preview":{"imageUrl":"https://go.example.com/x"}`:                                                                                       "preview.imageUrl",
+	} {
+		r := d.refused("editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, body), 400, fault.Validation)
+		if len(r.Details) == 0 || r.Details[0].Field != field {
+			t.Errorf("%.120s: %.300s, want a detail of %s", body, r.Text, field)
+		}
 	}
 }
