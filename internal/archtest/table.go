@@ -111,6 +111,7 @@ var technologies = []technology{
 	{lib: "github.com/redis/go-redis", rooms: []string{"internal/redis"}},
 	{lib: "github.com/ebitengine/purego", rooms: []string{"internal/embedded"}},
 	{lib: "github.com/danielgtaylor/huma", rooms: []string{"internal/api"}},
+	{lib: "github.com/boombuler/barcode", rooms: []string{"internal/link"}},
 	{lib: "database/sql", rooms: []string{"internal/store"}},
 	{lib: "github.com/uptrace/bun", rooms: []string{"internal/store"}},
 	{lib: "github.com/jackc/pgx", rooms: []string{"internal/store"}},

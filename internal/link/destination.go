@@ -31,6 +31,16 @@ func (r *Rules) ShortURL(l *Link) string {
 	return r.PublicURL + "/" + l.Slug
 }
 
+// QRURL is the address in a link's QR code, by which its visits are told from others;
+// empty where there is no host for it.
+func (r *Rules) QRURL(l *Link) string {
+	short := r.ShortURL(l)
+	if short == "" {
+		return ""
+	}
+	return short + "?qr=1"
+}
+
 // checkURL adds what is wrong with an address that a browser is to be sent to.
 func (r *Rules) checkURL(bad *fault.Refusal, field, text string) {
 	switch {

@@ -62,6 +62,7 @@ func (s *Links) Resource() rpc.Resource {
 				Name: "checkSlug", Summary: "Say whether a slug can be had", Class: auth.ViewLinks,
 			}, s.checkSlug),
 			rpc.Op(rpc.Spec{Name: "tags", Summary: "List the tags of short links", Class: auth.ViewLinks, Detail: "In the order of their characters."}, s.tags),
+			rpc.Op(rpc.Spec{Name: "qr", Summary: "Draw the QR code of a short link", Class: auth.ViewLinks}, s.qr),
 			rpc.Op(rpc.Spec{
 				Name: "bulkCreate", Summary: "Make up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
 				Detail: "Each by itself: the answer says of each, in the order of items, what became of it. " +

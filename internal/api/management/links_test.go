@@ -392,3 +392,26 @@ func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestTheQRCodeOfALinkIsAPictureAsText(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale"}`)
+	type code struct {
+		MediaType, URL string
+		Base64         []byte
+	}
+	for with, want := range map[string]string{
+		``: "<svg ", `,"format":"svg","size":64`: "<svg ", `,"format":"png"`: "\x89PNG", `,"format":"png","size":2048`: "\x89PNG",
+	} {
+		got := do[code](d, "viewer", "links/qr", fmt.Sprintf(`{"id":%q%s}`, made.ID, with))
+		if !strings.HasPrefix(string(got.Base64), want) || got.URL != "https://go.example.com/sale?qr=1" ||
+			(got.MediaType == "image/png") != strings.Contains(with, "png") {
+			t.Errorf("%s: %s of %s, %.20q", with, got.MediaType, got.URL, got.Base64)
+		}
+	}
+	for _, with := range []string{`"size":63`, `"size":2049`, `"format":"gif"`} {
+		d.refused("viewer", "links/qr", fmt.Sprintf(`{"id":%q,%s}`, made.ID, with), 400, fault.Validation)
+	}
+	d.refused("stranger", "links/qr", fmt.Sprintf(`{"id":%q}`, made.ID), 404, fault.NotFound)
+}
