@@ -45,7 +45,7 @@ func NewTargets(l *Link) *Targets {
 	t := &Targets{own: l.URL, rules: l.Rules, variants: l.Variants, secret: l.Secret}
 	sum := uint64(0)
 	for i := range t.variants {
-		sum += uint64(max(0, t.variants[i].Weight)) //nolint:gosec // not negative
+		sum += uint64(max(0, t.variants[i].Weight))
 		t.shares = append(t.shares, sum)
 	}
 	return t
