@@ -62,7 +62,7 @@ func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err 
 	k.setRateLimit(&bad, spec.RateLimit)
 	k.setIPAllow(&bad, spec.IPAllow)
 	k.setIdleExpiry(&bad, spec.IdleExpiryDays)
-	k.setTags(&bad, spec.Tags)
+	k.Tags = label.Tags(&bad, spec.Tags, MaxTags, MaxTagLen)
 	if err := bad.Err(); err != nil {
 		return nil, "", err
 	}
@@ -97,7 +97,7 @@ func (k *Key) with(p Patch, now time.Time) (*Key, error) {
 	})
 	apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
 	apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
-	apply(p.Tags, func(v []string) { is.setTags(&bad, v) })
+	apply(p.Tags, func(v []string) { is.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
 	return is, bad.Err()
 }
 
@@ -172,21 +172,6 @@ func (k *Key) setIdleExpiry(bad *fault.Refusal, days int) {
 	k.IdleExpiryDays = days
 	if days < 0 || days > MaxIdleExpiryDays {
 		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be 1 to %d days, or null for never", MaxIdleExpiryDays)
-	}
-}
-
-func (k *Key) setTags(bad *fault.Refusal, tags []string) {
-	if len(tags) > MaxTags {
-		bad.Add("tags", "too_many", "tags must have at most %d entries", MaxTags)
-		return
-	}
-	k.Tags = nil
-	for i, tag := range tags {
-		normal, err := label.Clean(fmt.Sprintf("tags[%d]", i), tag, MaxTagLen)
-		bad.Merge(err)
-		if !slices.Contains(k.Tags, normal) {
-			k.Tags = append(k.Tags, normal)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package link
 
 import (
-	"fmt"
 	"slices"
 	"time"
 	"unicode"
@@ -46,7 +45,7 @@ func (f *Fields) apply(l *Link, rules *Rules) error {
 	}
 	set(f.Name, func(v string) { l.setName(&bad, v) })
 	set(f.FolderID, func(v string) { l.FolderID = v })
-	set(f.Tags, func(v []string) { l.setTags(&bad, v) })
+	set(f.Tags, func(v []string) { l.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
 	set(f.ExternalID, func(v string) { l.setExternalID(&bad, v) })
 	set(f.Enabled, func(v bool) { l.Enabled = v })
 	set(f.StartsAt, func(v time.Time) { l.StartsAt = v.UTC().Truncate(time.Millisecond) })
@@ -84,21 +83,6 @@ func (l *Link) setName(bad *fault.Refusal, name string) {
 	var err error
 	l.Name, err = label.Clean("name", name, MaxNameLen)
 	bad.Merge(err)
-}
-
-func (l *Link) setTags(bad *fault.Refusal, tags []string) {
-	if len(tags) > MaxTags {
-		bad.Add("tags", "too_many", "tags must have at most %d entries", MaxTags)
-		return
-	}
-	l.Tags = nil
-	for i, tag := range tags {
-		clean, err := label.Clean(fmt.Sprintf("tags[%d]", i), tag, MaxTagLen)
-		bad.Merge(err)
-		if !slices.Contains(l.Tags, clean) {
-			l.Tags = append(l.Tags, clean)
-		}
-	}
 }
 
 func (l *Link) setExternalID(bad *fault.Refusal, text string) {

@@ -59,9 +59,5 @@ func (s *Service) RenameFolder(ctx context.Context, by audit.By, t managed.Targe
 // DeleteFolder takes a folder away for good; its links stay, in no folder. It returns
 // ErrFolderNotFound or managed.ErrChanged.
 func (s *Service) DeleteFolder(ctx context.Context, by audit.By, t managed.Target) (*Folder, error) {
-	return s.folders.Change(ctx, by, t, managed.Deleted, func(was *Folder, now time.Time) (*Folder, error) {
-		is := was.next(now)
-		is.DeletedAt = now
-		return is, nil
-	})
+	return s.folders.Delete(ctx, by, t)
 }

@@ -64,7 +64,7 @@ const (
 const DefaultStatus = 302
 
 // RestoreFor is how long a deleted link can be restored.
-const RestoreFor = 30 * 24 * time.Hour
+const RestoreFor = managed.RestoreFor
 
 // Link is one short link; its id begins with "lnk_". Its name may be empty.
 type Link struct {
@@ -146,11 +146,6 @@ func (l *Link) Status(now time.Time) Status {
 		return Exhausted
 	}
 	return Active
-}
-
-// Restorable reports whether the link is deleted and not for too long.
-func (l *Link) Restorable(now time.Time) bool {
-	return l.Deleted() && now.Before(l.DeletedAt.Add(RestoreFor))
 }
 
 // next returns a copy of the link, one version later.

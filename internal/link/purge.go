@@ -60,24 +60,13 @@ func NewPurger(deps PurgeDeps) *Purger {
 
 // Run works whenever this process has the lease, until ctx ends.
 func (p *Purger) Run(ctx context.Context) error {
-	p.lease.Run(ctx, p.work)
+	p.lease.RunEvery(ctx, lease.Passes{Every: purgeEvery, Again: purgeAgain, Pass: p.pass, Failed: p.failed})
 	return nil
 }
 
-func (p *Purger) work(ctx context.Context) {
-	for {
-		pause := purgeEvery
-		if err := p.pass(ctx); err != nil && ctx.Err() == nil {
-			pause = purgeAgain
-			p.metrics.failures.Inc()
-			p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing deleted links failed, trying again", slog.Any("error", err))
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
-	}
+func (p *Purger) failed(ctx context.Context, err error) {
+	p.metrics.failures.Inc()
+	p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing deleted links failed, trying again", slog.Any("error", err))
 }
 
 // pass removes all links that are due now. They are listed before they are removed, so

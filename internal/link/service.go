@@ -62,13 +62,13 @@ type Service struct {
 func NewService(rules Rules, deps Deps) *Service {
 	s := &Service{rules: rules, deps: deps}
 	s.links = managed.Changer[*Link]{
-		Noun: &Noun, Find: deps.Store.LinkByID, Now: deps.Now, NotFound: ErrNotFound,
+		Noun: &Noun, Find: deps.Store.LinkByID, Next: (*Link).next, Now: deps.Now, NotFound: ErrNotFound, NotDeleted: ErrNotDeleted,
 		Save: func(ctx context.Context, by audit.By, action managed.Action, was, is *Link) error {
 			return deps.Store.SaveLink(ctx, by, action, was, is, s.caps())
 		},
 	}
 	s.folders = managed.Changer[*Folder]{
-		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Now: deps.Now, NotFound: ErrFolderNotFound,
+		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Next: (*Folder).next, Now: deps.Now, NotFound: ErrFolderNotFound,
 	}
 	return s
 }
@@ -223,29 +223,11 @@ func (s *Service) Upsert(ctx context.Context, by audit.By, organizationID string
 // Delete takes a link away: its host does not know it any more. It can be restored for
 // RestoreFor. Errors are those of Update.
 func (s *Service) Delete(ctx context.Context, by audit.By, t managed.Target) (*Link, error) {
-	return s.links.Change(ctx, by, t, managed.Deleted, func(was *Link, now time.Time) (*Link, error) {
-		is := was.next(now)
-		is.DeletedAt = now
-		return is, nil
-	})
+	return s.links.Delete(ctx, by, t)
 }
 
 // Restore brings a deleted link back as it was. It returns ErrNotDeleted for one that
 // exists, ErrNotFound for one deleted too long ago, and errors of Store.
 func (s *Service) Restore(ctx context.Context, by audit.By, t managed.Target) (*Link, error) {
-	was, err := s.links.Any(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return s.links.Replace(ctx, by, t, managed.Restored, was, func(was *Link, now time.Time) (*Link, error) {
-		switch {
-		case !was.Deleted():
-			return nil, ErrNotDeleted
-		case !was.Restorable(now):
-			return nil, ErrNotFound
-		}
-		is := was.next(now)
-		is.DeletedAt = time.Time{}
-		return is, nil
-	})
+	return s.links.Restore(ctx, by, t)
 }

@@ -27,9 +27,11 @@ type Changer[R Kept] struct {
 	// Save replaces was by is, with the audit's entry and the change event in the same
 	// transaction, or returns ErrChanged when the record is not at was.Version any more.
 	Save func(ctx context.Context, by audit.By, action Action, was, is R) error
+	// Next returns a copy of a record, one version later; for Delete and Restore.
+	Next func(was R, now time.Time) R
 	Now  func() time.Time // nil means time.Now
-	// NotFound and NotCovered are the noun's errors.
-	NotFound, NotCovered error
+	// NotFound, NotCovered and NotDeleted are the noun's errors.
+	NotFound, NotCovered, NotDeleted error
 }
 
 // Clock is the time as stores keep it: UTC, whole milliseconds.
@@ -96,4 +98,35 @@ func (c *Changer[R]) Replace(ctx context.Context, by audit.By, t Target, action 
 		return none, fmt.Errorf("%s %s: %w", c.Noun.Type, was.Common().ID, err)
 	}
 	return is, nil
+}
+
+// Delete marks a record as deleted and changes nothing else of it. Errors are those of
+// Change.
+func (c *Changer[R]) Delete(ctx context.Context, by audit.By, t Target) (R, error) {
+	return c.Change(ctx, by, t, Deleted, func(was R, now time.Time) (R, error) {
+		is := c.Next(was, now)
+		is.Common().DeletedAt = now
+		return is, nil
+	})
+}
+
+// Restore brings a deleted record back as it was. It returns NotDeleted for one that
+// exists, NotFound for one deleted too long ago, and errors of Save.
+func (c *Changer[R]) Restore(ctx context.Context, by audit.By, t Target) (R, error) {
+	was, err := c.Any(ctx, t)
+	if err != nil {
+		return was, err
+	}
+	return c.Replace(ctx, by, t, Restored, was, func(was R, now time.Time) (R, error) {
+		var none R
+		switch r := was.Common(); {
+		case !r.Deleted():
+			return none, c.NotDeleted
+		case !r.Restorable(now):
+			return none, c.NotFound
+		}
+		is := c.Next(was, now)
+		is.Common().DeletedAt = time.Time{}
+		return is, nil
+	})
 }

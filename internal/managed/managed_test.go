@@ -11,6 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/wire"
 )
 
 // sign is a noun: all that one has to write is here.
@@ -23,10 +24,13 @@ type sign struct {
 var (
 	errNoSign  = errors.New("sign not found")
 	errCovered = errors.New("another sign")
+	errThere   = errors.New("the sign is there")
 
 	signs = managed.Noun[*sign]{
 		Type: "sign", Kind: control.Website, Secret: []string{"text"},
-		View: func(s *sign) map[string]any { return map[string]any{"name": s.Name, "text": s.Text} },
+		View: func(s *sign) map[string]any {
+			return map[string]any{"name": s.Name, "text": s.Text, "deletedAt": wire.Time(s.DeletedAt)}
+		},
 		Refs: func(s *sign) []string { return []string{s.ID, "text:" + s.Text, ""} },
 	}
 
@@ -66,16 +70,22 @@ func open(deleted time.Time) (*shelf, *managed.Changer[*sign]) {
 	s := &shelf{sign: &sign{Record: managed.New("sgn", "org_1", "usr_1", now.Add(-time.Hour)), Text: "exit"}}
 	s.sign.Name, s.sign.DeletedAt = "door", deleted
 	return s, &managed.Changer[*sign]{
-		Noun: &signs, Find: s.find, Save: s.save, Now: func() time.Time { return now }, NotFound: errNoSign, NotCovered: errCovered,
+		Noun: &signs, Find: s.find, Save: s.save, Next: (*sign).next, Now: func() time.Time { return now },
+		NotFound: errNoSign, NotCovered: errCovered, NotDeleted: errThere,
 	}
+}
+
+func (s *sign) next(now time.Time) *sign {
+	is := *s
+	is.Step(now)
+	return &is
 }
 
 func rewrite(text string) func(*sign, time.Time) (*sign, error) {
 	return func(was *sign, now time.Time) (*sign, error) {
-		is := *was
-		is.Step(now)
+		is := was.next(now)
 		is.Text = text
-		return &is, nil
+		return is, nil
 	}
 }
 
@@ -98,6 +108,33 @@ func TestAChangeThatChangesNothingIsNone(t *testing.T) {
 	is, err := c.Change(t.Context(), audit.BySystem(), managed.Target{OrganizationID: "org_1", Ref: "exit"}, managed.Updated, rewrite("exit"))
 	if err != nil || is.Version != 1 || s.last != nil {
 		t.Errorf("Change() = %+v, %v, kept %+v", is, err, s.last)
+	}
+}
+
+func TestADeletedRecordComesBackWithinItsTime(t *testing.T) {
+	t.Parallel()
+	s, c := open(time.Time{})
+	target := managed.Target{OrganizationID: "org_1", Ref: "exit"}
+	if _, err := c.Restore(t.Context(), audit.BySystem(), target); !errors.Is(err, errThere) {
+		t.Errorf("restoring one that is there: %v, want %v", err, errThere)
+	}
+	was := s.sign
+	gone, err := c.Delete(t.Context(), audit.BySystem(), target)
+	if err != nil || !gone.Deleted() || gone.Version != 2 || gone.Text != "exit" || s.last.action != managed.Deleted || was.Deleted() {
+		t.Errorf("Delete() = %+v, %v, kept %+v", gone, err, s.last)
+	}
+	if _, err := c.Delete(t.Context(), audit.BySystem(), target); !errors.Is(err, errNoSign) {
+		t.Errorf("deleting it again: %v, want %v", err, errNoSign)
+	}
+	end := gone.DeletedAt.Add(managed.RestoreFor)
+	c.Now = func() time.Time { return end }
+	if _, err := c.Restore(t.Context(), audit.BySystem(), target); !errors.Is(err, errNoSign) {
+		t.Errorf("restoring it when its time is over: %v, want %v", err, errNoSign)
+	}
+	c.Now = func() time.Time { return end.Add(-time.Millisecond) }
+	back, err := c.Restore(t.Context(), audit.BySystem(), target)
+	if err != nil || back.Deleted() || back.Version != 3 || s.last.action != managed.Restored {
+		t.Errorf("Restore() = %+v, %v, kept %+v", back, err, s.last)
 	}
 }
 
@@ -142,7 +179,7 @@ func TestAnEntryAndAnEventAreOfTheSameChange(t *testing.T) {
 	}
 	is.DeletedAt = now
 	e := signs.Entry(audit.BySystem(), managed.Deleted, was, is)
-	want := map[string]audit.Change{"text": {From: audit.Masked, To: audit.Masked}}
+	want := map[string]audit.Change{"text": {From: audit.Masked, To: audit.Masked}, "deletedAt": {To: "2026-11-25T12:00:00.123Z"}}
 	if diff := cmp.Diff(want, e.Changes); diff != "" || e.Action != "sign.deleted" || e.ResourceID != was.ID || e.ResourceName != "door" || e.OrganizationID != "org_1" {
 		t.Errorf("Entry() = %+v, changes (-want +got):\n%s", e, diff)
 	}

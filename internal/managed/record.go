@@ -19,6 +19,9 @@ import (
 // ErrChanged says that a record is not any more what the change was made on.
 var ErrChanged = errors.New("changed in the meantime")
 
+// RestoreFor is how long a deleted record can be restored, where it can be.
+const RestoreFor = 30 * 24 * time.Hour
+
 // Record is what is kept of every record, whatever it is; nouns embed it. Times are UTC,
 // to the millisecond; a zero time means never. A record that was read is shared and must
 // not be changed.
@@ -47,6 +50,11 @@ func (r *Record) Common() *Record { return r }
 
 // Deleted reports whether the record is deleted.
 func (r *Record) Deleted() bool { return !r.DeletedAt.IsZero() }
+
+// Restorable reports whether the record is deleted and not for too long.
+func (r *Record) Restorable(now time.Time) bool {
+	return r.Deleted() && now.Before(r.DeletedAt.Add(RestoreFor))
+}
 
 // Step makes the record the next version, of now. It is for copies.
 func (r *Record) Step(now time.Time) {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/managed"
 )
 
-// RestoreFor is how long a deleted organization can be restored: as long as a
-// website.
-const RestoreFor = 30 * 24 * time.Hour
+// RestoreFor is how long a deleted organization can be restored.
+const RestoreFor = managed.RestoreFor
 
 // Restorable reports whether the organization is deleted and not for too long.
 func (o *Organization) Restorable(now time.Time) bool {

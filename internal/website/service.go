@@ -42,7 +42,8 @@ func NewService(store Store, now func() time.Time) *Service {
 		return store.AnyWebsite(ctx, ref)
 	}
 	return &Service{store: store, websites: managed.Changer[*Website]{
-		Noun: &Noun, Find: find, Save: store.SaveWebsite, Now: now, NotFound: ErrNotFound, NotCovered: ErrNotCovered,
+		Noun: &Noun, Find: find, Save: store.SaveWebsite, Next: (*Website).next, Now: now,
+		NotFound: ErrNotFound, NotCovered: ErrNotCovered, NotDeleted: ErrNotDeleted,
 	}}
 }
 
@@ -109,30 +110,12 @@ func (s *Service) RotateClientID(ctx context.Context, by audit.By, t managed.Tar
 // Delete takes a website away: its events and queries are refused, and its
 // domain is free. It can be restored for RestoreFor. Errors are those of Update.
 func (s *Service) Delete(ctx context.Context, by audit.By, t managed.Target) (*Website, error) {
-	return s.websites.Change(ctx, by, t, managed.Deleted, func(was *Website, now time.Time) (*Website, error) {
-		is := was.next(now)
-		is.DeletedAt = now
-		return is, nil
-	})
+	return s.websites.Delete(ctx, by, t)
 }
 
 // Restore brings a deleted website back as it was. It returns ErrNotDeleted for
 // one that exists, ErrNotFound for one deleted too long ago, and ErrDomainTaken
 // when another website has its domain by now.
 func (s *Service) Restore(ctx context.Context, by audit.By, t managed.Target) (*Website, error) {
-	was, err := s.websites.Any(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return s.websites.Replace(ctx, by, t, managed.Restored, was, func(was *Website, now time.Time) (*Website, error) {
-		switch {
-		case !was.Deleted():
-			return nil, ErrNotDeleted
-		case !was.Restorable(now):
-			return nil, ErrNotFound
-		}
-		is := was.next(now)
-		is.DeletedAt = time.Time{}
-		return is, nil
-	})
+	return s.websites.Restore(ctx, by, t)
 }

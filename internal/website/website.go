@@ -29,7 +29,7 @@ var (
 )
 
 // RestoreFor is how long a deleted website can be restored.
-const RestoreFor = 30 * 24 * time.Hour
+const RestoreFor = managed.RestoreFor
 
 // Website is one source of events. Its ID, which begins with "web_", is private and
 // stable; its ClientID is the public name that browsers carry. They are equal at creation,
@@ -61,11 +61,6 @@ func (w *Website) AcceptsClientID(clientID string, now time.Time) bool {
 // or a session: by its id, or as AcceptsClientID says.
 func (w *Website) Accepts(ref string, now time.Time) bool {
 	return ref == w.ID || w.AcceptsClientID(ref, now)
-}
-
-// Restorable reports whether the website is deleted and not for too long.
-func (w *Website) Restorable(now time.Time) bool {
-	return !w.DeletedAt.IsZero() && now.Before(w.DeletedAt.Add(RestoreFor))
 }
 
 // Signals are what a browser says about being tracked.
