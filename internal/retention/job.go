@@ -86,24 +86,13 @@ func NewJob(deps Deps) *Job {
 
 // Run makes passes whenever this process has the lease, until ctx ends.
 func (j *Job) Run(ctx context.Context) error {
-	j.lease.Run(ctx, j.work)
+	j.lease.RunEvery(ctx, lease.Passes{Every: Every, Again: again, Pass: j.pass, Failed: j.failed})
 	return nil
 }
 
-func (j *Job) work(ctx context.Context) {
-	for {
-		pause := Every
-		if err := j.pass(ctx); err != nil && ctx.Err() == nil {
-			pause = again
-			j.metrics.failures.Inc()
-			j.deps.Log.LogAttrs(ctx, slog.LevelWarn, "deleting what is not to be kept failed, trying again", slog.Any("error", err))
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
-	}
+func (j *Job) failed(ctx context.Context, err error) {
+	j.metrics.failures.Inc()
+	j.deps.Log.LogAttrs(ctx, slog.LevelWarn, "deleting what is not to be kept failed, trying again", slog.Any("error", err))
 }
 
 // pass deletes what is too old now.
