@@ -3,25 +3,12 @@ package store
 import (
 	"bytes"
 	"testing"
-
-	"github.com/pressly/goose/v3"
 )
 
 // Links of before variants can have some: each gets a secret of its own.
 func TestLinksOfBeforeGetASecretOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), "sqlite:"+t.TempDir()+"/m.db", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	p, err := provider(s.dialect, goose.DialectSQLite3, s.pools[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.UpTo(t.Context(), 11); err != nil {
-		t.Fatal(err)
-	}
+	s := storeAt(t, 11)
 	ids := []string{"lnk_a", "lnk_b"}
 	for _, id := range ids {
 		if _, err := s.pools[0].ExecContext(t.Context(), `INSERT INTO links

@@ -52,14 +52,6 @@ type linkRow struct {
 	Uses           int64   `bun:"uses,scanonly"`
 }
 
-type linkTagRow struct {
-	bun.BaseModel `bun:"table:link_tags,alias:lt"`
-
-	OrganizationID string `bun:"organization_id,pk"`
-	Tag            string `bun:"tag,pk"`
-	LinkID         string `bun:"link_id,pk"`
-}
-
 func newLinkRow(l *link.Link) (*linkRow, error) {
 	row := &linkRow{
 		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Slug: l.Slug, SlugKey: link.SlugKey(l.Slug),
@@ -243,33 +235,6 @@ func (s *Store) linkViolation(err error, doing string, l *link.Link) error {
 	}
 }
 
-// tagLink notes the tags of a link; none of one that is deleted.
-func (s *Store) tagLink(ctx context.Context, l *link.Link, caps link.Caps) error {
-	if _, err := s.write.NewDelete().Model((*linkTagRow)(nil)).Where("link_id = ?", l.ID).Exec(ctx); err != nil {
-		return fmt.Errorf("taking the tags off link %s: %w", l.ID, err)
-	}
-	if l.Deleted() || len(l.Tags) == 0 {
-		return nil
-	}
-	rows := make([]linkTagRow, len(l.Tags))
-	for i, tag := range l.Tags {
-		rows[i] = linkTagRow{OrganizationID: l.OrganizationID, Tag: tag, LinkID: l.ID}
-	}
-	if _, err := s.write.NewInsert().Model(&rows).Exec(ctx); err != nil {
-		return fmt.Errorf("tagging link %s: %w", l.ID, err)
-	}
-	var tags int
-	err := s.read.NewSelect().Model((*linkTagRow)(nil)).ColumnExpr("count(DISTINCT lt.tag)").
-		Where("lt.organization_id = ?", l.OrganizationID).Scan(ctx, &tags)
-	switch {
-	case err != nil:
-		return fmt.Errorf("counting the tags of organization %s: %w", l.OrganizationID, err)
-	case tags > caps.Tags:
-		return link.TooMany("different tags", caps.Tags)
-	}
-	return nil
-}
-
 // folderOwn returns link.ErrFolderNotFound for a link whose folder is not its
 // organization's.
 func (s *Store) folderOwn(ctx context.Context, l *link.Link) error {
@@ -381,25 +346,4 @@ func withLinkStatus(q *bun.SelectQuery, status link.Status, now time.Time) *bun.
 		q = q.Where("NOT ("+c.is+")", c.args...)
 	}
 	return q
-}
-
-// ListTags returns at most limit tags of an organization's links that are not deleted, in
-// order, those after the given one.
-func (s *Store) ListTags(ctx context.Context, organizationID, after string, limit int) ([]link.TagCount, error) {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	var rows []struct {
-		Tag   string
-		Links int64
-	}
-	q := s.read.NewSelect().Model((*linkTagRow)(nil)).ColumnExpr("lt.tag").ColumnExpr("count(*) AS links").
-		Where("lt.organization_id = ?", organizationID).Group("lt.tag")
-	if err := page(q, "lt.tag", false, after, limit).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("listing the tags of organization %s: %w", organizationID, err)
-	}
-	tags := make([]link.TagCount, len(rows))
-	for i, r := range rows {
-		tags[i] = link.TagCount(r)
-	}
-	return tags, nil
 }

@@ -3,27 +3,14 @@ package store
 import (
 	"testing"
 	"time"
-
-	"github.com/pressly/goose/v3"
 )
 
 // Who had an account before addresses were verified goes on as before.
 func TestPeopleOfBeforeCountAsVerified(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), "sqlite:"+t.TempDir()+"/m.db", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	p, err := provider(s.dialect, goose.DialectSQLite3, s.pools[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.UpTo(t.Context(), 7); err != nil {
-		t.Fatal(err)
-	}
+	s := storeAt(t, 7)
 	made := time.UnixMilli(1_700_000_000_000)
-	_, err = s.pools[0].ExecContext(t.Context(), `INSERT INTO users
+	_, err := s.pools[0].ExecContext(t.Context(), `INSERT INTO users
 		(id, email, name, password_hash, created_at, password_changed_at) VALUES
 		('usr_a', 'a@example.com', 'Ann', 'none', ?, ?)`, made.UnixMilli(), made.UnixMilli())
 	if err != nil {
