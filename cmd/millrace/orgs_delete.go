@@ -17,6 +17,7 @@ type deletedOrg struct {
 	Members         int       `json:"members"`
 	Websites        int       `json:"websites"`
 	APIKeys         int       `json:"apiKeys"`
+	Links           int       `json:"links"`
 	RestorableUntil time.Time `json:"restorableUntil"`
 }
 
@@ -26,8 +27,8 @@ func newOrgsDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ORGANIZATION-ID",
 		Short: "Delete an organization with all that belongs to it; it can be restored for 30 days",
-		Long: `Deletes an organization: its members have no place in it any more, its API keys and
-websites are not found, and its invitations end. For 30 days "millrace orgs restore"
+		Long: `Deletes an organization: its members have no place in it any more, its API keys,
+websites and short links are not found, and its invitations end. For 30 days "millrace orgs restore"
 brings it back as it was; after that it is removed for good, with its events.`,
 		Example: `  millrace orgs delete org_01JD… --name "Acme"`,
 		Args:    cobra.ExactArgs(1),
@@ -38,10 +39,10 @@ brings it back as it was; after that it is removed for good, with its events.`,
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if asJSON {
-				return printRecord(cmd, deletedOrg{args[0], d.Members, d.Websites, d.APIKeys, d.RestorableUntil})
+				return printRecord(cmd, deletedOrg{args[0], d.Members, d.Websites, d.APIKeys, d.Links, d.RestorableUntil})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s with %d members, %d websites and %d API keys; restorable until %s\n",
-				args[0], d.Members, d.Websites, d.APIKeys, d.RestorableUntil.Format(time.RFC3339))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s (members: %d, websites: %d, API keys: %d, short links: %d); restorable until %s\n",
+				args[0], d.Members, d.Websites, d.APIKeys, d.Links, d.RestorableUntil.Format(time.RFC3339))
 			return err
 		}),
 	}

@@ -136,7 +136,7 @@ func TestOrganizationsAndTheirMembersAreManaged(t *testing.T) {
 		t.Errorf("deleting an organization by another name: %v", err)
 	}
 	gone := printed(t, "orgs", "delete", url, id, "--name", "Acme")
-	if gone["members"] != 2.0 || gone["restorableUntil"] == nil || strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
+	if gone["members"] != 2.0 || gone["links"] != 0.0 || gone["restorableUntil"] == nil || strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
 		t.Errorf("delete printed %v", gone)
 	}
 	if got := printed(t, "orgs", "restore", url, id); got["name"] != "Acme" || !strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
