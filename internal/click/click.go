@@ -1,0 +1,36 @@
+// Package click tells of the clicks of short links.
+package click
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/link"
+)
+
+// Click is a redirect that was answered to a GET. Its byte slices, address and user agent
+// are valid and known only while somebody takes it.
+type Click struct {
+	Link      *link.Served
+	At        time.Time
+	Addr      netip.Addr
+	UserAgent []byte
+	Visitor   enrich.Visitor // of both
+	Referrer  []byte         // the header, as it came
+	Languages []byte         // the header Accept-Language, as it came
+	Query     []byte         // of the short address, as it came, without its question mark
+	RuleID    string         // of the rule that chose the destination; empty for none
+	VariantID string         // of the variant; empty for none
+	// Bot says why this is no click of a person: BotCrawler and so on; empty for a
+	// person's.
+	Bot    string
+	Status int // of the response
+}
+
+// Why a click is no person's.
+const (
+	BotCrawler  = "crawler"  // the user agent names a program
+	BotPreview  = "preview"  // a program that shows what a link leads to
+	BotPrefetch = "prefetch" // a browser that fetches what may be asked for next
+)

@@ -1,0 +1,54 @@
+package link
+
+import "time"
+
+// Served is what the short-link host has to know of a link. It does not change, and may be
+// shared; its texts may share memory with each other.
+type Served struct {
+	ID             string
+	OrganizationID string
+	Version        int64
+	URL            string
+	ExpiredURL     string // empty: an expired link leads nowhere
+	Enabled        bool
+	StartsAt       time.Time // zero: from the beginning
+	ExpiresAt      time.Time // zero: never
+	MaxClicks      int64     // 0: without a bound; how many are used up only the store knows
+	PasswordHash   string    // empty for none
+	RedirectStatus int
+	ForwardQuery   bool
+	UTM            UTM
+	Preview        Preview
+	// Targets choose among several addresses; nil where all visitors are sent to URL.
+	Targets *Targets
+	// Secret stays with the link and is told nobody. What is signed for a visitor of the
+	// link is signed by it.
+	Secret []byte
+}
+
+// Served returns what the host has to know of the link.
+func (l *Link) Served() *Served {
+	s := &Served{
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, URL: l.URL, ExpiredURL: l.ExpiredURL, Enabled: l.Enabled,
+		StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, MaxClicks: l.MaxClicks, PasswordHash: l.PasswordHash,
+		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: l.UTM, Preview: l.Preview, Secret: l.Secret,
+	}
+	if t := NewTargets(l); !t.Single() {
+		s.Targets = t
+	}
+	return s
+}
+
+// Status returns what the link is at now, as Link.Status says it, but for what a host
+// does not know: whether it is deleted or exhausted.
+func (s *Served) Status(now time.Time) Status {
+	switch {
+	case !s.Enabled:
+		return Disabled
+	case now.Before(s.StartsAt):
+		return Scheduled
+	case !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt):
+		return Expired
+	}
+	return Active
+}
