@@ -27,6 +27,7 @@ const (
 	MissingProjectID Code = "MISSING_PROJECT_ID"
 	Compilation      Code = "COMPILATION_ERROR"
 	NotFound         Code = "NOT_FOUND"
+	Gone             Code = "GONE"
 	Conflict         Code = "CONFLICT"
 	KeyReused        Code = "IDEMPOTENCY_MISMATCH"
 	MethodNotAllowed Code = "METHOD_NOT_ALLOWED"

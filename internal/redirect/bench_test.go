@@ -1,0 +1,72 @@
+package redirect
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	"github.com/millrace/millrace/internal/click"
+	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/link"
+)
+
+// one finds the same link for every slug.
+type one struct{ link link.Served }
+
+// Find implements Links.
+func (o *one) Find(_ context.Context, _ string, to *link.Served) error {
+	*to = o.link
+	return nil
+}
+
+// someone is always the same visitor: what is found out about others is enrich's work.
+type someone struct{ visitor enrich.Visitor }
+
+// Visitor implements Visitors.
+func (s someone) Visitor(netip.Addr, []byte) enrich.Visitor { return s.visitor }
+
+type nobody struct{}
+
+// Take implements Clicks.
+func (nobody) Take(*click.Click) {}
+
+func decideOnce(tb testing.TB, l *link.Link, query string) func() {
+	tb.Helper()
+	h := New(Deps{Links: &one{*l.Served()}, Visitors: someone{enrich.Visitor{Agent: &enrich.Agent{Browser: "Chrome"}}}, Clicks: nobody{}})
+	agent, asked := []byte(person), []byte(query)
+	return func() {
+		v := h.Visit()
+		v.Slug, v.Addr, v.UserAgent, v.Query = "summer", visitor, agent, asked
+		if err := h.Decide(tb.Context(), v); err != nil {
+			tb.Fatal(err)
+		}
+		h.Release(v)
+	}
+}
+
+func TestAPlainRedirectAllocatesNothing(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
+	plain := &link.Link{Enabled: true, URL: "https://target.example/path", RedirectStatus: 302, ForwardQuery: true}
+	if n := testing.AllocsPerRun(1000, decideOnce(t, plain, "")); n >= 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkRedirect(b *testing.B) {
+	plain := link.Link{Enabled: true, URL: "https://target.example/path", RedirectStatus: 302, ForwardQuery: true}
+	campaign := plain
+	campaign.UTM = link.UTM{Source: "newsletter", Medium: "email"}
+	split := plain
+	split.Secret, split.Variants = []byte("sixteen bytes .."), []link.Variant{{ID: "a", URL: plain.URL, Weight: 1}, {ID: "b", URL: plain.URL, Weight: 1}}
+	for name, of := range map[string]struct {
+		link  link.Link
+		query string
+	}{"plain": {plain, ""}, "query": {plain, "a=1&b=2"}, "utm": {campaign, ""}, "variants": {split, ""}} {
+		b.Run(name, func(b *testing.B) {
+			run := decideOnce(b, &of.link, of.query)
+			b.ReportAllocs()
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}
