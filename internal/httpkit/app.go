@@ -41,6 +41,10 @@ type Config struct {
 	// of a 431, and reports whether it did. All that is known of the request is how it
 	// begins: its first bytes, up to longHeaderBytes. May be nil.
 	LongHeader func(rc *fasthttp.RequestCtx, begins []byte) bool
+	// Page answers a refused request in another form than the host's error body, and
+	// reports whether it did. The status and the headers of a refusal are set already, and
+	// more may be set either way. May be nil.
+	Page func(rc *fasthttp.RequestCtx, r Refusal) bool
 	// Unavailable reports whether an error that is no fault says that a server
 	// cannot be asked now; it is answered 503 then instead of 500. May be nil.
 	Unavailable func(error) bool

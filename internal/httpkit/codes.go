@@ -132,6 +132,10 @@ var Codes = []Row{
 		Meaning: "No such route or resource.",
 	},
 	{
+		Code: fault.Gone, Status: 410, Message: "This link has expired",
+		Meaning: "The short link is over: its time has passed, or it was opened as often as it may be.",
+	},
+	{
 		Code: fault.Conflict, Status: 409, Message: "The record has changed in the meantime",
 		Fix:     "Read the record again and repeat the change on what it is now.",
 		Meaning: "The change does not fit what is stored: a name that is taken, a version that is past, a key that is revoked, the same call still running.",

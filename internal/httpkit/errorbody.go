@@ -10,19 +10,16 @@ import (
 // Host selects one of the two error bodies and the defaults of a host.
 type Host uint8
 
-// The hosts.
+// The hosts. That of short links has the error body of ingestion, without what is there to
+// be done about a credential, and pages for browsers.
 const (
 	Ingestion Host = iota
 	Query
+	Links
 )
 
 // String returns the host's name as it stands in metrics and logs.
-func (h Host) String() string {
-	if h == Query {
-		return "query"
-	}
-	return "ingestion"
-}
+func (h Host) String() string { return [...]string{"ingestion", "query", "links"}[h] }
 
 // failure is an error about to be written: the fault with its status resolved.
 type failure struct {
@@ -45,17 +42,17 @@ func errorBody(h Host, f failure, requestID []byte) []byte {
 	if h == Query {
 		return appendQueryBody(nil, f, requestID)
 	}
-	return appendIngestionBody(nil, f, requestID)
+	return appendIngestionBody(nil, h, f, requestID)
 }
 
-func appendIngestionBody(dst []byte, f failure, requestID []byte) []byte {
-	message := f.message(Ingestion)
+func appendIngestionBody(dst []byte, h Host, f failure, requestID []byte) []byte {
+	message := f.message(h)
 	dst = appendString(append(dst, `{"success":false,"status":"error","error":`...), message)
 	dst = appendString(append(dst, `,"message":`...), message)
 	dst = appendString(append(dst, `,"code":`...), string(f.row.Code))
 	dst = strconv.AppendBool(append(dst, `,"retryable":`...), retryable(f.status))
 	dst = append(append(append(dst, `,"requestId":"`...), requestID...), '"')
-	if f.row.Fix != "" {
+	if f.row.Fix != "" && h != Links {
 		dst = appendString(append(dst, `,"fix":`...), f.row.Fix)
 	}
 	dst = appendRate(dst, f)

@@ -80,7 +80,17 @@ func (k *kit) refuse(rc *fasthttp.RequestCtx, r *request, err error) {
 	if f.status == http.StatusUnauthorized {
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
 	}
+	if k.cfg.Page != nil && k.cfg.Page(rc, Refusal{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {
+		return
+	}
 	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))
+}
+
+// Refusal is what a refused request is told.
+type Refusal struct {
+	Code      fault.Code
+	Message   string
+	RequestID []byte // a token that needs no escaping; valid until the request ends
 }
 
 // resolve tells a server that cannot be asked now from a failure of our own.

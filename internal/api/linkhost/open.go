@@ -1,0 +1,148 @@
+package linkhost
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/redirect"
+)
+
+// passCookie holds what a visitor was given for a link's password. Its path is the link's.
+const passCookie = "millrace_link"
+
+// Headers in the form in which fasthttp needs no work for them.
+var (
+	headerLocation = []byte(fiber.HeaderLocation)
+	headerCache    = []byte(fiber.HeaderCacheControl)
+	headerRobots   = []byte("X-Robots-Tag")
+	valueCache     = []byte("private, no-store")
+	valueRobots    = []byte("noindex")
+)
+
+// setCommon sets what every answer has.
+func setCommon(h *fasthttp.ResponseHeader) {
+	h.SetCanonical(headerCache, valueCache)
+	h.SetCanonical(headerRobots, valueRobots)
+}
+
+// handlers serves the routes.
+type handlers struct {
+	redirects *redirect.Host
+	site      httpkit.Site
+}
+
+// open serves a short link.
+func (h *handlers) open(c *fiber.Ctx) error {
+	rc := c.Context()
+	slug, ok := slugOf(rc.URI().PathOriginal())
+	if !ok {
+		return fault.New(fault.NotFound)
+	}
+	v := h.redirects.Visit()
+	defer h.redirects.Release(v)
+	v.Slug = slug
+	if err := fill(c, &v.Request); err != nil {
+		return err
+	}
+	if err := h.redirects.Decide(c.UserContext(), v); err != nil {
+		if fault.Is(err, fault.MethodNotAllowed) { // here, of what other links do take
+			rc.Response.Header.Set(fiber.HeaderAllow, "GET, HEAD")
+		}
+		return err
+	}
+	setCommon(&rc.Response.Header)
+	return answers[v.Answer.Kind](h, rc, v)
+}
+
+// fill tells what a request says. All but the slug aliases fiber's memory.
+func fill(c *fiber.Ctx, to *redirect.Request) error {
+	rc := c.Context()
+	header := &rc.Request.Header
+	to.Head, to.Addr = header.IsHead(), httpkit.ClientAddr(c)
+	to.UserAgent, to.Referrer, to.Languages = header.UserAgent(), header.Referer(), header.Peek(fiber.HeaderAcceptLanguage)
+	to.Query = rc.URI().QueryString()
+	for _, name := range redirect.PrefetchHeaders {
+		if value := header.Peek(name); len(value) > 0 && redirect.IsPrefetch(name, value) {
+			to.Prefetch = true
+		}
+	}
+	to.Pass = header.Cookie(passCookie)
+	if !header.IsPost() {
+		return nil
+	}
+	to.Posted = true
+	var err error
+	to.Password, err = typed(c)
+	return err
+}
+
+var errNoForm = errors.New("no form")
+
+// typed returns the password in a form.
+func typed(c *fiber.Ctx) ([]byte, error) {
+	body, err := httpkit.Body(c)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := bytes.Cut(c.Context().Request.Header.ContentType(), []byte{';'})
+	if !bytes.EqualFold(bytes.TrimSpace(kind), []byte(fiber.MIMEApplicationForm)) {
+		return nil, &fault.Error{Code: fault.Validation, Message: "Send the password as a form does, application/x-www-form-urlencoded", Err: errNoForm}
+	}
+	var form fasthttp.Args
+	form.ParseBytes(body)
+	return form.Peek("password"), nil
+}
+
+// answers writes each kind of answer.
+var answers = [...]func(*handlers, *fasthttp.RequestCtx, *redirect.Visit) error{
+	redirect.Redirected:  (*handlers).redirected,
+	redirect.Elsewhere:   (*handlers).redirected,
+	redirect.AskPassword: (*handlers).askPassword,
+	redirect.Accepted:    (*handlers).accepted,
+	redirect.Previewed:   (*handlers).previewed,
+}
+
+func (*handlers) redirected(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
+	rc.Response.SetStatusCode(v.Answer.Status)
+	rc.Response.Header.SetCanonical(headerLocation, v.Answer.Location)
+	return nil
+}
+
+// askPassword shows the form; a program that reads no pages is told what is missing.
+func (*handlers) askPassword(rc *fasthttp.RequestCtx, _ *redirect.Visit) error {
+	if wantsJSON(&rc.Request.Header) {
+		return &fault.Error{Code: fault.Forbidden, Message: "This link needs a password"}
+	}
+	return form.send(rc)
+}
+
+// accepted has the visitor ask once more, with the pass. The address is the one that the
+// cookie is for, and the visitor's way of writing it may be another.
+func (h *handlers) accepted(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
+	cookie := http.Cookie{ //nolint:gosec // Secure wherever the host is reached by https
+		Name: passCookie, Value: v.Answer.Pass, Path: "/" + v.Slug, MaxAge: int(redirect.PassFor.Seconds()),
+		HttpOnly: true, Secure: h.site.Secure(), SameSite: http.SameSiteLaxMode,
+	}
+	rc.Response.Header.Add(fiber.HeaderSetCookie, cookie.String())
+	same := append([]byte{'/'}, v.Slug...)
+	if len(v.Query) > 0 {
+		same = append(append(same, '?'), v.Query...)
+	}
+	rc.Response.SetStatusCode(fiber.StatusSeeOther)
+	rc.Response.Header.SetCanonical(headerLocation, same)
+	return nil
+}
+
+func (h *handlers) previewed(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
+	p := page{Title: v.Answer.Preview.Title, Preview: &v.Answer.Preview}
+	if h.site.PublicURL != "" {
+		p.Address = h.site.PublicURL + "/" + v.Slug
+	}
+	return p.send(rc)
+}
