@@ -28,7 +28,7 @@ instead of the embedded one.`,
   MILLRACE_STORE_URL=postgres://millrace@127.0.0.1/millrace millrace standalone`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, meta, err := settingsOf(cmd, "ingest.listen", "query.listen")
+			s, meta, err := settingsOf(cmd, "ingest.listen", "query.listen", "link.listen")
 			if errors.Is(err, errAnswered) {
 				return nil
 			}

@@ -45,7 +45,7 @@ func Default() Settings {
 		Store:    Store{MaxOpen: 8, MaxIdle: 8, Lifetime: 30 * time.Minute, IdleTime: 5 * time.Minute, TLS: leastTLS},
 		Redis:    Redis{Timeout: 250 * time.Millisecond, PoolSize: 64, IdleTime: 5 * time.Minute, TLS: leastTLS},
 		Key:      Key{Prefix: "mlr"},
-		Link:     Link{Schemes: []string{"https", "http"}, MaxLinks: 100_000},
+		Link:     Link{Schemes: []string{"https", "http"}, MaxLinks: 100_000, CacheEntries: 1_000_000, MaxInFlight: 16384, MaxBufferedBytes: 64 << 20},
 		Session:  Session{SignUp: "invite", Idle: 14 * 24 * time.Hour, Absolute: 90 * 24 * time.Hour},
 		Mail:     Mail{SMTP: SMTP{TLS: "starttls"}},
 		Lookup:   Lookup{Fresh: 5 * time.Second, Trusted: 30 * time.Second, Stale: 10 * time.Minute},

@@ -59,6 +59,7 @@ var publicURLs = []struct{ listen, url string }{
 	{"ingest.listen", "ingest.public_url"},
 	{"query.listen", "query.public_url"},
 	{"query.listen", "ingest.public_url"},
+	{"link.listen", "link.public_url"},
 }
 
 // unnamed returns a problem for each address that is missing although one of the
@@ -70,7 +71,7 @@ func (s Settings) unnamed(listeners []string) []*problem {
 		listen, _ := lookupField(p.listen)
 		url, _ := lookupField(p.url)
 		addr := formatValue(listen.of(&s))
-		if !slices.Contains(listeners, p.listen) || IsLoopback(addr) || !url.isEmpty(&s) || asked[p.url] {
+		if !slices.Contains(listeners, p.listen) || addr == "" || IsLoopback(addr) || !url.isEmpty(&s) || asked[p.url] {
 			continue
 		}
 		asked[p.url] = true

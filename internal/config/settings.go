@@ -74,7 +74,7 @@ type Export struct {
 
 // Ingest configures the ingestion host.
 type Ingest struct {
-	Listen      string        `koanf:"listen" form:"listen" help:"Address of the ingestion host, host:port."`
+	Listen      string        `koanf:"listen" form:"listen" empty:"ok" help:"Address of the ingestion host, host:port; empty, with link.listen set, is an edge that only serves short links: it is ready without Kafka."`
 	Deadline    time.Duration `koanf:"deadline" range:"100ms..1m" help:"Longest wait for Kafka to acknowledge a request's records; then 503, retryable."`
 	MaxInFlight int           `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
 	MaxMemory   int           `koanf:"max_memory" range:"16777216..274877906944" help:"Bytes that requests in flight may take, as estimated before they do; beyond it they are answered 503 with Retry-After."`
@@ -90,13 +90,16 @@ type Enrich struct {
 	GeoFile []string `koanf:"geo_file" form:"path" empty:"ok" help:"MaxMind-format files (.mmdb) of cities or countries, comma-separated, asked in this order; what none knows is asked of the countries that are built in. A file that changes is read again; each takes its size in memory."`
 }
 
-// Link is the place of the short-link host's settings, so that a file that names
-// them serves this version too.
+// Link configures the short-link host, which is a part of the ingestion edge.
 type Link struct {
-	Listen    string   `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; this version does not listen there yet."`
-	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which visitors reach the short-link host, with which short links begin; empty means link.listen over http."`
+	Listen    string   `koanf:"listen" form:"listen" empty:"ok" help:"Address of the short-link host, host:port; empty turns it off, but in standalone mode, which listens on 127.0.0.1:8082. Its connections have the bounds of ingest.max_connections."`
+	PublicURL string   `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which visitors reach the short-link host, with which short links begin; empty means link.listen over http, if that is on loopback; beyond it the edge does not start without."`
 	Schemes   []string `koanf:"schemes" form:"scheme" help:"Schemes that the address behind a short link may have, comma-separated; javascript, data, vbscript, file, blob, about and intent are never allowed."`
 	MaxLinks  int      `koanf:"max_links" range:"1..100000000" help:"Short links that an organization may have; one more is answered 402."`
+
+	CacheEntries     int `koanf:"cache_entries" range:"1000..100000000" help:"Links that an edge remembers, the newest first, at about 250 bytes each; others are asked for in the store each time they are opened."`
+	MaxInFlight      int `koanf:"max_in_flight" range:"1..1000000" help:"Requests for short links served at the same time; one more is answered 503 with Retry-After, except GET /health."`
+	MaxBufferedBytes int `koanf:"max_buffered_bytes" range:"1048576..274877906944" help:"Bytes of clicks that an edge keeps while Kafka does not take them; beyond it new ones are dropped and counted. No visitor waits for either."`
 }
 
 // Proxy says which peers may tell for whom they speak.
@@ -242,16 +245,6 @@ type Redis struct {
 	PoolSize     int           `koanf:"pool_size" range:"1..10000" help:"Connections of one process to Redis at most: calls under way at the same time."`
 	IdleTime     time.Duration `koanf:"idle_time" range:"1s..24h" help:"How long a connection to Redis is kept unused."`
 	TLS          TLS           `koanf:"tls"`
-}
-
-// WithoutEffect returns the keys that are set and that this version does nothing
-// with.
-func (s Settings) WithoutEffect() []string {
-	var keys []string
-	if s.Link.Listen != "" {
-		keys = append(keys, "link.listen")
-	}
-	return keys
 }
 
 // Sink configures the consumer that fills ClickHouse.

@@ -54,6 +54,9 @@ func (s Settings) problems() []*problem {
 				formatDuration(r.low(&s)), r.says, formatDuration(high), r.why)})
 		}
 	}
+	if s.Ingest.Listen == "" && s.Link.Listen == "" {
+		out = append(out, &problem{key: "ingest.listen", text: "must not be empty where link.listen is: the edge would serve nothing"})
+	}
 	return slices.Concat(out, s.needs(), s.twice())
 }
 

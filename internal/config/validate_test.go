@@ -229,14 +229,21 @@ func (b rawbytes) ReadBytes() ([]byte, error) { return []byte(b), nil }
 // Read implements koanf.Provider.
 func (b rawbytes) Read() (map[string]any, error) { return nil, fmt.Errorf("%s is bytes", string(b)) }
 
-func TestSettingsWithoutEffectAreNamedWhereTheyAreSet(t *testing.T) {
+func TestAnEdgeServesSomething(t *testing.T) {
 	t.Parallel()
-	s := Default()
-	if got := s.WithoutEffect(); got != nil {
-		t.Errorf("of the defaults: %q", got)
-	}
-	s.Link.Listen, s.Link.PublicURL = "127.0.0.1:8082", "https://go.example.com"
-	if diff := cmp.Diff([]string{"link.listen"}, s.WithoutEffect()); diff != "" {
-		t.Errorf("WithoutEffect() (-want +got):\n%s", diff)
+	for _, tc := range []struct {
+		ingest, link string
+		fine         bool
+	}{
+		{"127.0.0.1:8081", "", true},
+		{"127.0.0.1:8081", "127.0.0.1:8082", true},
+		{"", "127.0.0.1:8082", true},
+		{"", "", false},
+	} {
+		s := Default()
+		s.Ingest.Listen, s.Link.Listen = tc.ingest, tc.link
+		if err := s.Validate(); (err == nil) != tc.fine {
+			t.Errorf("ingest.listen %q, link.listen %q: %v", tc.ingest, tc.link, err)
+		}
 	}
 }

@@ -83,6 +83,8 @@ type System struct {
 	*Fixture
 	// IngestURL and QueryURL are the two hosts, without a slash at the end.
 	IngestURL, QueryURL string
+	// LinkURL is that of short links; empty in split mode, which serves none.
+	LinkURL string
 	Kafka               config.Kafka
 	ClickHouse          config.ClickHouse
 	// ClickHouseHTTP is host:port of ClickHouse's HTTP interface; only of a
@@ -145,8 +147,8 @@ func (s *System) Vars() apitest.Vars {
 func (s *System) startStandalone(tb testing.TB, opts Options) {
 	tb.Helper()
 	dir := testkit.ShortDir(tb)
-	ingest, query := testkit.FreeAddr(tb), testkit.FreeAddr(tb)
-	s.IngestURL, s.QueryURL = "http://"+ingest, "http://"+query
+	ingest, query, link := testkit.FreeAddr(tb), testkit.FreeAddr(tb), testkit.FreeAddr(tb)
+	s.IngestURL, s.QueryURL, s.LinkURL = "http://"+ingest, "http://"+query, "http://"+link
 	s.StoreURL = "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
 	s.Fixture = Seed(tb, s.StoreURL)
 	s.Kafka = config.Default().Kafka
@@ -158,6 +160,7 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 		"DATA_DIR":                        dir,
 		"INGEST_LISTEN":                   ingest,
 		"QUERY_LISTEN":                    query,
+		"LINK_LISTEN":                     link,
 		"STORE_URL":                       s.StoreURL,
 		"EMBEDDED_KAFKA_LISTEN":           s.Kafka.Brokers[0],
 		"EMBEDDED_CLICKHOUSE_LISTEN":      s.ClickHouse.Addr[0],

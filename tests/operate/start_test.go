@@ -282,7 +282,7 @@ func TestWhatCanNeverWorkEndsTheStart(t *testing.T) {
 		t.Run(tc.program+", "+tc.name, func(t *testing.T) {
 			t.Parallel()
 			changed := tc.settings(t, s)
-			changed["INGEST_LISTEN"], changed["QUERY_LISTEN"] = testkit.FreeAddr(t), testkit.FreeAddr(t)
+			changed["INGEST_LISTEN"], changed["QUERY_LISTEN"], changed["LINK_LISTEN"] = testkit.FreeAddr(t), testkit.FreeAddr(t), testkit.FreeAddr(t)
 			program, args, _ := strings.Cut(tc.program, " ")
 			p := harness.NewProcess(t, program, strings.Fields(args), s.with(changed))
 			p.Launch(t)

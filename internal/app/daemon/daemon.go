@@ -31,7 +31,7 @@ type Parts func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, 
 // demands are what a daemon of its own asks of the settings. Standalone mode fills
 // required in.
 var demands = map[string]struct{ required, serves []string }{
-	"ingest-edge": {[]string{"kafka.brokers", "store.url"}, []string{"ingest.listen"}},
+	"ingest-edge": {[]string{"kafka.brokers", "store.url"}, []string{"ingest.listen", "link.listen"}},
 	"sink":        {[]string{"kafka.brokers", "clickhouse.addr"}, nil},
 	"query":       {[]string{"kafka.brokers", "clickhouse.addr", "store.url"}, []string{"query.listen"}},
 }
@@ -134,9 +134,6 @@ func Run(ctx context.Context, component string, s config.Settings, w io.Writer, 
 		return err
 	}
 	t.Log.LogAttrs(ctx, slog.LevelInfo, "starting", slog.String("version", buildinfo.Version()))
-	for _, key := range s.WithoutEffect() {
-		t.Log.LogAttrs(ctx, slog.LevelWarn, "setting has no effect in this version", slog.String("setting", key))
-	}
 	err = lifecycle.Run(ctx, lifecycle.Options{
 		Log: t.Log, Readiness: readiness, Delay: s.Shutdown.Delay, Grace: s.Shutdown.Grace,
 		OnReady: func() {

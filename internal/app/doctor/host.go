@@ -80,6 +80,7 @@ func lookAtListeners(ctx context.Context, o *Options, n *notebook) {
 		roles           []Role
 	}{
 		{"ingest.listen", s.Ingest.Listen, "/health", []Role{Edge}},
+		{"link.listen", s.Link.Listen, "/health", []Role{Edge}},
 		{"query.listen", s.Query.Listen, "/health", []Role{Query}},
 		{"admin.listen", s.Admin.Listen, "/livez", Roles},
 	} {
@@ -138,10 +139,14 @@ func lookAtAddresses(ctx context.Context, o *Options, n *notebook) {
 	for _, p := range []struct {
 		key, url, listen string
 		role             Role
-	}{{"ingest.public_url", s.Ingest.PublicURL, s.Ingest.Listen, Edge}, {"query.public_url", s.Query.PublicURL, s.Query.Listen, Query}} {
+	}{
+		{"ingest.public_url", s.Ingest.PublicURL, s.Ingest.Listen, Edge},
+		{"link.public_url", s.Link.PublicURL, s.Link.Listen, Edge},
+		{"query.public_url", s.Query.PublicURL, s.Query.Listen, Query},
+	} {
 		switch {
 		case !o.has(p.role):
-		case p.url == "" && !config.IsLoopback(p.listen):
+		case p.url == "" && p.listen != "" && !config.IsLoopback(p.listen):
 			n.fail("public_url", p.key+" is empty, and the host listens on "+p.listen, "the daemon does not start: snippets, mails and cookies would name an address that callers do not know", "set "+p.key+" to what callers use, such as https://events.example.com")
 		case strings.HasPrefix(p.url, "http:") && !loopbackURL(p.url):
 			n.warn("public_url", p.key+" is not encrypted: "+p.url, "keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")

@@ -30,6 +30,9 @@ Millrace {{.Version}}
 
   query host      {{.Env.BaseURL}}
   ingestion host  {{.Env.IngestURL}}
+{{- if .Env.LinkURL}}
+  short links     {{.Env.LinkURL}}
+{{- end}}
   Kafka           {{.Env.KafkaBrokers}}{{if not .EmbeddedKafka}} (not embedded){{end}}
   ClickHouse      {{.Env.ClickHouseAddr}}{{if .ClickHouseHTTP}}, HTTP {{.ClickHouseHTTP}}{{else}} (not embedded){{end}}
 {{- if .Metrics}}

@@ -16,6 +16,7 @@ import (
 type devEnv struct {
 	BaseURL        string
 	IngestURL      string
+	LinkURL        string // empty where short links are not served
 	KafkaBrokers   string
 	ClickHouseAddr string
 	APIKey         string
@@ -32,6 +33,7 @@ var devEnvLines = []struct {
 }{
 	{"BASE_URL", func(e *devEnv) *string { return &e.BaseURL }},
 	{"INGEST_URL", func(e *devEnv) *string { return &e.IngestURL }},
+	{"LINK_URL", func(e *devEnv) *string { return &e.LinkURL }},
 	{"KAFKA_BROKERS", func(e *devEnv) *string { return &e.KafkaBrokers }},
 	{"CLICKHOUSE_ADDR", func(e *devEnv) *string { return &e.ClickHouseAddr }},
 	{"API_KEY", func(e *devEnv) *string { return &e.APIKey }},
@@ -88,6 +90,9 @@ func (e *devEnv) write(path string) (err error) {
 func (e *devEnv) fillAddresses(s config.Settings) {
 	e.BaseURL = config.ListenURL(s.Query.Listen)
 	e.IngestURL = config.ListenURL(s.Ingest.Listen)
+	if e.LinkURL = ""; s.Link.Listen != "" {
+		e.LinkURL = config.ListenURL(s.Link.Listen)
+	}
 	e.KafkaBrokers = strings.Join(s.Kafka.Brokers, ",")
 	e.ClickHouseAddr = strings.Join(s.ClickHouse.Addr, ",")
 }

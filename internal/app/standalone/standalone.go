@@ -43,14 +43,20 @@ type Options struct {
 // embedded ClickHouse; else it returns at once. Call it first in main.
 func RunIfChild() { chserver.RunIfChild() }
 
+// linkListen is where short links are served, unless somebody says otherwise.
+const linkListen = "127.0.0.1:8082"
+
 // Defaults changes the settings that nobody set to what suits a laptop: a log
-// for people, of warnings and errors.
+// for people, of warnings and errors, and a host of short links.
 func Defaults(s config.Settings, meta config.Meta) config.Settings {
 	if !meta.IsSet("log.level") {
 		s.Log.Level = "warn"
 	}
 	if !meta.IsSet("log.format") {
 		s.Log.Format = "text"
+	}
+	if !meta.IsSet("link.listen") {
+		s.Link.Listen = linkListen
 	}
 	return s
 }
@@ -159,6 +165,7 @@ func checkAddresses(ctx context.Context, s config.Settings) error {
 	for _, l := range []struct{ addr, setting string }{
 		{s.Query.Listen, "MILLRACE_QUERY_LISTEN"},
 		{s.Ingest.Listen, "MILLRACE_INGEST_LISTEN"},
+		{s.Link.Listen, "MILLRACE_LINK_LISTEN"},
 		{s.Admin.Listen, "MILLRACE_ADMIN_LISTEN"},
 	} {
 		if l.addr == "" {

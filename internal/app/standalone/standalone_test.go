@@ -60,6 +60,7 @@ func settings(t *testing.T) config.Settings {
 	s.Data.Dir = t.TempDir()
 	s.Query.Listen = testkit.FreeAddr(t)
 	s.Ingest.Listen = testkit.FreeAddr(t)
+	s.Link.Listen = testkit.FreeAddr(t)
 	s.Admin.Listen = testkit.FreeAddr(t)
 	s.Embedded.Kafka.Listen = testkit.FreeAddr(t)
 	s.Embedded.ClickHouse.Listen = testkit.FreeAddr(t)
@@ -377,6 +378,7 @@ func TestAStartThatCannotWorkSaysWhyInOneSentence(t *testing.T) {
 	}{
 		"query port in use":            {func(s *config.Settings) { s.Query.Listen = addr }, []string{addr, "MILLRACE_QUERY_LISTEN"}},
 		"ingestion port in use":        {func(s *config.Settings) { s.Ingest.Listen = addr }, []string{addr, "MILLRACE_INGEST_LISTEN"}},
+		"short-link port in use":       {func(s *config.Settings) { s.Link.Listen = addr }, []string{addr, "MILLRACE_LINK_LISTEN"}},
 		"admin port in use":            {func(s *config.Settings) { s.Admin.Listen = addr }, []string{addr, "MILLRACE_ADMIN_LISTEN"}},
 		"Kafka port in use":            {func(s *config.Settings) { s.Embedded.Kafka.Listen = addr }, []string{addr, "MILLRACE_EMBEDDED_KAFKA_LISTEN"}},
 		"folder that is a file":        {func(s *config.Settings) { s.Data.Dir = file }, []string{file, "MILLRACE_DATA_DIR"}},
