@@ -29,6 +29,7 @@ const (
 	Key     Kind = "key"
 	Website Kind = "website"
 	Session Kind = "session"
+	Link    Kind = "link"
 	// Organization is an organization's own settings, its custom limits included.
 	Organization Kind = "organization"
 	// Quota is whether an organization's month is used up; State says it.
@@ -48,7 +49,7 @@ type Change struct {
 	Version int64
 	// Refs are the names under which caches hold the record, before and after the
 	// change: hex SHA-256 of a key's or a session's secret, ids and client ids of a
-	// website. They are names and no secrets.
+	// website, slugs of a link in lower case. They are names and no secrets.
 	Refs []string
 	// State is the record itself where readers need no more than this, such as a
 	// quota's decision; a JSON object, or empty when readers ask the store.

@@ -1,12 +1,18 @@
 package link
 
 import (
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/wire"
 )
 
 // Noun is how links are told of: that a password changed is told, its hash is not.
-var Noun = managed.Noun[*Link]{Type: "link", View: (*Link).view, Secret: []string{"password"}}
+var Noun = managed.Noun[*Link]{
+	Type: "link", Kind: control.Link, View: (*Link).view, Secret: []string{"password"}, Refs: (*Link).refs,
+}
+
+// refs is what hosts find the link by.
+func (l *Link) refs() []string { return []string{SlugKey(l.Slug)} }
 
 // Folders is how folders are told of.
 var Folders = managed.Noun[*Folder]{

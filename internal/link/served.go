@@ -1,6 +1,9 @@
 package link
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Served is what the short-link host has to know of a link. It does not change, and may be
 // shared; its texts may share memory with each other.
@@ -8,6 +11,7 @@ type Served struct {
 	ID             string
 	OrganizationID string
 	Version        int64
+	SlugKey        string // what it is found by
 	URL            string
 	ExpiredURL     string // empty: an expired link leads nowhere
 	Enabled        bool
@@ -29,7 +33,7 @@ type Served struct {
 // Served returns what the host has to know of the link.
 func (l *Link) Served() *Served {
 	s := &Served{
-		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, URL: l.URL, ExpiredURL: l.ExpiredURL, Enabled: l.Enabled,
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, SlugKey: SlugKey(l.Slug), URL: l.URL, ExpiredURL: l.ExpiredURL, Enabled: l.Enabled,
 		StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, MaxClicks: l.MaxClicks, PasswordHash: l.PasswordHash,
 		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: l.UTM, Preview: l.Preview, Secret: l.Secret,
 	}
@@ -52,3 +56,26 @@ func (s *Served) Status(now time.Time) Status {
 	}
 	return Active
 }
+
+// Change says what hosts may know wrongly: a link, by a name that it has or had, or all
+// links of an organization where LinkID is empty.
+type Change struct {
+	OrganizationID string
+	LinkID         string
+	SlugKey        string
+	// Version is the link's after the change: what is known of it, or of a later one, is
+	// right.
+	Version int64
+}
+
+// Cursor is how far the changes that a store has made were looked at.
+type Cursor struct {
+	Seq int64
+	// Mark tells a store that was put back to an earlier state from what it was: it comes
+	// to Seq again, by another change, which has another mark.
+	Mark int64
+}
+
+// ErrChangesLost says that a store does not know what changed since a cursor: that is
+// longer ago than it remembers, or the store was put back to an earlier state.
+var ErrChangesLost = errors.New("what changed of links since then is not known any more")

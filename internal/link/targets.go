@@ -192,3 +192,23 @@ func network(addr netip.Addr) (b [16]byte) {
 	}
 	return b
 }
+
+// Bytes is about what the targets take in memory.
+func (t *Targets) Bytes() int {
+	const fixed, each = 128, 64 // the struct, and each text or element of a list
+	n := fixed + len(t.own) + len(t.secret)
+	for i := range t.variants {
+		n += each + len(t.variants[i].ID) + len(t.variants[i].URL)
+	}
+	for i := range t.rules {
+		r := &t.rules[i]
+		n += each + len(r.ID) + len(r.URL)
+		for j := range r.Conditions {
+			n += 2*each + len(r.Conditions[j].Name)
+			for _, v := range r.Conditions[j].Values {
+				n += each/4 + len(v)
+			}
+		}
+	}
+	return n
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/control"
+	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 )
@@ -140,10 +141,13 @@ func (s *Store) markDeleted(ctx context.Context, by audit.By, o *org.Organizatio
 	if err := s.Record(ctx, audit.New(by, o.ID, "organization", action, now).Of(o.ID, o.Name).With(changes)); err != nil {
 		return err
 	}
-	return s.Announce(ctx, control.Change{
+	if err := s.Announce(ctx, control.Change{
 		Kind: control.Organization, ID: o.ID, OrganizationID: o.ID, Version: o.Version, Refs: []string{o.ID},
 		Gone: !o.DeletedAt.IsZero(), At: now,
-	})
+	}); err != nil {
+		return err
+	}
+	return s.noteLinks(ctx, now, link.Change{OrganizationID: o.ID, Version: o.Version})
 }
 
 // DeletedPlaces returns the organizations that a user owns and can restore, those
@@ -197,8 +201,11 @@ func (s *Store) PurgeOrganization(ctx context.Context, by audit.By, id string, n
 		if err := tx.Record(ctx, audit.New(by, id, "organization", "purged", now).Of(id, o.Name)); err != nil {
 			return err
 		}
-		return tx.Announce(ctx, control.Change{
+		if err := tx.Announce(ctx, control.Change{
 			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, Gone: true, At: now,
-		})
+		}); err != nil {
+			return err
+		}
+		return tx.noteLinks(ctx, now, link.Change{OrganizationID: id, Version: o.Version + 1})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/link"
 )
 
@@ -35,17 +36,35 @@ func (s *Store) PurgeLinks(ctx context.Context, by audit.By, ids []string, delet
 		// What was restored meanwhile is not due any more: the condition is looked at once
 		// a change that is under way has ended.
 		if _, err := tx.write.NewDelete().Model(&rows).Where("id IN (?)", bun.List(ids)).Where(linkDue, at(deleted)).
-			Returning("id, organization_id, name").Exec(ctx); err != nil {
+			Returning("id, organization_id, version, slug_key, name").Exec(ctx); err != nil {
 			return fmt.Errorf("removing %d links: %w", len(ids), err)
 		}
-		var entries []audit.Entry
-		for i := range rows {
-			if r := &rows[i]; r.OrganizationID != "" {
-				entries = append(entries, audit.New(by, r.OrganizationID, link.Noun.Type, "purged", now).Of(r.ID, r.Name))
-			}
-		}
 		n = len(rows)
-		return tx.Record(ctx, entries...)
+		return tx.journalPurged(ctx, by, rows, now)
 	})
 	return n, err
+}
+
+// journalPurged remembers and announces that links were removed.
+func (s *Store) journalPurged(ctx context.Context, by audit.By, rows []linkRow, now time.Time) error {
+	var entries []audit.Entry
+	changes := make([]link.Change, len(rows))
+	news := make([]control.Change, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if r.OrganizationID != "" {
+			entries = append(entries, audit.New(by, r.OrganizationID, link.Noun.Type, "purged", now).Of(r.ID, r.Name))
+		}
+		changes[i] = link.Change{OrganizationID: r.OrganizationID, LinkID: r.ID, SlugKey: r.SlugKey, Version: r.Version + 1}
+		news[i] = control.Change{
+			Kind: link.Noun.Kind, ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version + 1, Refs: []string{r.SlugKey}, Gone: true, At: now,
+		}
+	}
+	if err := s.Record(ctx, entries...); err != nil {
+		return err
+	}
+	if err := s.Announce(ctx, news...); err != nil {
+		return err
+	}
+	return s.noteLinks(ctx, now, changes...)
 }

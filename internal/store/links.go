@@ -131,7 +131,7 @@ func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps 
 		if err := tx.tagLink(ctx, l, caps); err != nil {
 			return err
 		}
-		return journal(ctx, tx, &link.Noun, by, managed.Created, nil, l)
+		return tx.journalLink(ctx, by, managed.Created, nil, l)
 	})
 }
 
@@ -171,7 +171,7 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 		if err := tx.tagLink(ctx, is, caps); err != nil {
 			return err
 		}
-		return journal(ctx, tx, &link.Noun, by, action, was, is)
+		return tx.journalLink(ctx, by, action, was, is)
 	})
 }
 

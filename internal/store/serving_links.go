@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/millrace/millrace/internal/link"
+)
+
+// What a host has to know of links, and which ones it knows: those that are not deleted, of
+// an organization that lives. One whose organization is gone belongs to none, which is in no
+// list. Rows are scanned without reflection: a host reads a million of them before it is
+// ready.
+const (
+	selectServed = "SELECT l.id, l.organization_id, l.version, l.slug_key, l.url, l.expired_url, l.enabled, l.starts_at, l.expires_at, " +
+		"l.max_clicks, l.password_hash, l.redirect_status, l.forward_query, l.utm, l.rules, l.variants, l.preview, l.secret FROM links AS l WHERE "
+	linkServes = "l.deleted_at IS NULL AND l.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)"
+)
+
+// ServingLinks returns up to limit links that a host answers for, also those that are not
+// active now; the newest first, of those made before the one with the given id unless that
+// is empty.
+func (s *Store) ServingLinks(ctx context.Context, before string, limit int) ([]link.Served, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	where, args := linkServes, []any{limit}
+	if before != "" {
+		where, args = "l.id < ? AND "+linkServes, []any{before, limit}
+	}
+	rows, err := s.read.QueryContext(ctx, selectServed+where+" ORDER BY l.id DESC LIMIT ?", args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading links to serve: %w", err)
+	}
+	defer rows.Close()
+	found := make([]link.Served, 0, limit)
+	for rows.Next() {
+		found = append(found, link.Served{})
+		if err := scanServed(rows, &found[len(found)-1]); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading links to serve: %w", err)
+	}
+	return found, nil
+}
+
+// ServingLink returns the link that a host answers for under a slug, whatever its case, or
+// link.ErrNotFound.
+func (s *Store) ServingLink(ctx context.Context, slug string) (*link.Served, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	rows, err := s.read.QueryContext(ctx, selectServed+"l.slug_key = ? AND "+linkServes, link.SlugKey(slug))
+	if err != nil {
+		return nil, fmt.Errorf("reading a link to serve: %w", err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return nil, fmt.Errorf("reading a link to serve: %w", err)
+		}
+		return nil, link.ErrNotFound
+	}
+	l := &link.Served{}
+	if err := scanServed(rows, l); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// scanServed reads the row that the result stands on.
+func scanServed(rows *sql.Rows, l *link.Served) error {
+	var starts, expires instant
+	var utm, rules, variants, preview, secret sql.RawBytes
+	if err := rows.Scan(&l.ID, &l.OrganizationID, &l.Version, &l.SlugKey, &l.URL, &l.ExpiredURL, &l.Enabled, &starts, &expires,
+		&l.MaxClicks, &l.PasswordHash, &l.RedirectStatus, &l.ForwardQuery, &utm, &rules, &variants, &preview, &secret); err != nil {
+		return fmt.Errorf("reading a link to serve: %w", err)
+	}
+	l.StartsAt, l.ExpiresAt = starts.Time, expires.Time
+	var err error
+	if l.Secret, err = hex.AppendDecode(make([]byte, 0, hex.DecodedLen(len(secret))), secret); err != nil {
+		return fmt.Errorf("reading the secret of link %s: %w", l.ID, err)
+	}
+	targets := link.Link{URL: l.URL, Secret: l.Secret}
+	for _, column := range []struct {
+		text []byte
+		into any
+	}{{utm, &l.UTM}, {preview, &l.Preview}, {rules, &targets.Rules}, {variants, &targets.Variants}} {
+		if len(column.text) <= len("{}") { // as of almost all links
+			continue
+		}
+		if err := json.Unmarshal(column.text, column.into); err != nil {
+			return fmt.Errorf("reading link %s: %w", l.ID, err)
+		}
+	}
+	if t := link.NewTargets(&targets); !t.Single() {
+		l.Targets = t
+	}
+	return nil
+}
+
+// UseLink takes one of the maxClicks, at least 1, that a link has, and reports whether there
+// was one left: exactly, however many processes ask. A link that was removed is
+// link.ErrNotFound.
+func (s *Store) UseLink(ctx context.Context, id string, maxClicks int64) (ok bool, err error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	res, err := s.write.NewRaw("INSERT INTO link_uses (link_id, used) SELECT ?, 1 WHERE ? > 0 ON CONFLICT (link_id) DO UPDATE "+
+		"SET used = link_uses.used + 1 WHERE link_uses.used < ?", id, maxClicks, maxClicks).Exec(ctx)
+	if s.dialect.violation(err) == foreignKeyViolation {
+		return false, link.ErrNotFound
+	}
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	if err != nil {
+		return false, fmt.Errorf("using up a click of link %s: %w", id, err)
+	}
+	return n > 0, nil
+}
