@@ -184,6 +184,9 @@ func lanesOf(cfg config.Sink) []repair.Lane {
 	for _, topic := range kafka.WebTopics {
 		all = append(all, repair.Lane{Topic: topic, Group: kafka.WebGroup(cfg.Group)})
 	}
+	for _, topic := range kafka.ClickTopics {
+		all = append(all, repair.Lane{Topic: topic, Group: kafka.ClickGroup(cfg.Group)})
+	}
 	return all
 }
 

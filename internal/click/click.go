@@ -26,6 +26,8 @@ type Click struct {
 	// person's.
 	Bot    string
 	Status int // of the response
+	// RequestID names the request in the service's log; empty where it has no name.
+	RequestID string
 }
 
 // Why a click is no person's.

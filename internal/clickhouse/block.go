@@ -30,6 +30,9 @@ func newBlock(t *Table) *block {
 	b := &block{table: t}
 	var web proto.Input
 	for _, c := range t.Columns {
+		if c.Alias != "" {
+			continue
+		}
 		n := c.native()
 		in := proto.InputColumn{Name: c.Name, Data: n}
 		if c.web {

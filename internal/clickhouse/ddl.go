@@ -32,6 +32,9 @@ func (v *View) comment() string  { return v.Doc }
 // sql is the column in a statement, its name and type as wide as asked for.
 func (c *Column) sql(name, typ int) string {
 	line := fmt.Sprintf("%-*s %-*s", name, c.Name, typ, c.Type)
+	if c.Alias != "" {
+		line += " ALIAS " + c.Alias
+	}
 	if c.Default != "" {
 		line += " DEFAULT " + c.Default
 	}

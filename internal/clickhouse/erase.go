@@ -194,17 +194,24 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 		if where == "" {
 			continue
 		}
-		if err := e.use(ctx, func(c *Client) error {
-			return c.Do(ctx, ch.Query{
-				Body: "ALTER TABLE " + t.Name + " DELETE WHERE " + where,
-				// On every replica.
-				Settings: []ch.Setting{{Key: "mutations_sync", Value: "2", Important: true}},
-			})
-		}); err != nil {
-			return fmt.Errorf("deleting from %s: %w", t.Name, err)
+		if err := e.deleteFrom(ctx, t, where); err != nil {
+			return err
 		}
 	}
 	return e.refill(ctx, stones)
+}
+
+func (e *Eraser) deleteFrom(ctx context.Context, t *Table, where string) error {
+	if err := e.use(ctx, func(c *Client) error {
+		return c.Do(ctx, ch.Query{
+			Body: "ALTER TABLE " + t.Name + " DELETE WHERE " + where,
+			// On every replica.
+			Settings: []ch.Setting{{Key: "mutations_sync", Value: "2", Important: true}},
+		})
+	}); err != nil {
+		return fmt.Errorf("deleting from %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 // refill makes anew, of what was told of the subjects after the tombstones, the rows

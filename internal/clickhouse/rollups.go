@@ -108,6 +108,21 @@ var families = []family{
 	}},
 	{base: &Errors, rollups: []rollup{{view: &Errors15mView, cells: quarterCells, measures: uniqueMeasures, total: "sum(events)", agrees: "count()"}}},
 	{base: &Vitals, rollups: []rollup{{view: &Vitals15mView, cells: quarterCells, measures: []measure{sumMeasure("samples")}, total: "sum(samples)", agrees: "count()"}}},
+	{base: &Clicks, rollups: []rollup{
+		{
+			view: &Clicks15mView, cells: "owner_id, event_date, dimension, slot, value, detail",
+			measures: []measure{sumMeasure("clicks"), sumMeasure("bots")},
+			total:    "sum(clicks + bots)", only: "dimension = '" + allClicks + "'", agrees: "count()",
+		},
+		{
+			view: &Clicks1dView, perDay: true, cells: "owner_id, event_date, rule_id, variant_id",
+			measures: []measure{
+				sumMeasure("clicks"), sumMeasure("bots"), stateMeasure("uniqCombined64Merge(17)", "visitors"), stateMeasure("uniqCombined64Merge(17)", "visits"),
+				timeMeasure("last", "max"),
+			},
+			total: "sum(clicks + bots)", agrees: "count()",
+		},
+	}},
 }
 
 // familiesOf returns that of a topic, if its table has rollups; of an empty topic,

@@ -90,10 +90,11 @@ var baseOf = map[string]*Table{
 	record.TopicErrors:         &Errors,
 	record.TopicIdentities:     &Identities,
 	record.TopicIngestion:      &Ingestion1m,
+	record.TopicClicks:         &Clicks,
 }
 
 // bases are the tables that records are stored in.
-var bases = []*Table{&Events, &Vitals, &Errors, &Identities, &Ingestion1m}
+var bases = []*Table{&Events, &Vitals, &Errors, &Identities, &Ingestion1m, &Clicks}
 
 // TableOf names the table that the records of a topic are stored in; "" for a
 // topic that sinks do not store.

@@ -5,11 +5,12 @@ type Column struct {
 	Name    string
 	Type    string // ClickHouse type, as system.columns shows it
 	Default string // expression of its value when an insert leaves it out; empty for the type's
+	Alias   string // expression that it is another name for, and is not stored; empty for a stored column
 	Codec   string // compression, such as "ZSTD(3)"; empty for the server's default
 	Doc     string // one sentence for docs/reference/tables.md
 	Later   bool   // a migration added it after the one that made the table
 
-	native func() native // makes the column of a block; nil in a table without blocks
+	native func() native // makes the column of a block; nil in a table without blocks, and of an alias
 	// web says that only rows whose event has a Web have a value.
 	web bool
 }
@@ -51,6 +52,7 @@ var Tables = []Table{
 	Events, Vitals, Errors, Identities, Ingestion1m,
 	Events15m, Events1d, Vitals15m, Errors15m, Usage1d,
 	Traffic15m, Traffic1d, Sessions15m, Views1d, Custom15m,
+	Clicks, Clicks15m, Clicks1d,
 	Profiles, ProfileTraits, Aliases,
 	IngestLedger, IngestEpochs, IngestMarks, RollupDirty, Exclusions, Tombstones, Unstored1h,
 }
@@ -59,7 +61,7 @@ var Tables = []Table{
 var Views = []View{
 	Events15mView, Events1dView, Usage1dView,
 	Traffic15mView, Traffic1dView, Sessions15mView, Views1dView, Campaigns1dView, Referrers1dView, Custom15mView,
-	Vitals15mView, VitalsUsageView, Errors15mView, ErrorsUsageView,
+	Vitals15mView, VitalsUsageView, Errors15mView, ErrorsUsageView, Clicks15mView, Clicks1dView,
 	ProfilesView, ProfileTraitsView, AliasesView,
 	Unstored1hView,
 }

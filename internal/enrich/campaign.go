@@ -105,6 +105,13 @@ func isCampaignParam(name []byte) bool {
 	return campaignParamOf(name).field != noField
 }
 
+// AppendCampaign reads the query of an address, without its question mark, into c. The
+// texts are appended to dst, of which it allocates nothing as long as they fit.
+func AppendCampaign(dst []byte, c *Campaign, query []byte) []byte {
+	*c = Campaign{}
+	return addCampaign(dst, c, query)
+}
+
 // addCampaign reads a query into c, whose values are appended to dst. Of a field
 // that occurs twice the first value that is not empty counts.
 func addCampaign(dst []byte, c *Campaign, query []byte) []byte {

@@ -44,6 +44,24 @@ func Referrer(ref []byte, ownHost string) Source {
 	return s
 }
 
+// AppendOrigin is Referrer for those who want to know the host alone, and have no pages of
+// their own: URL stays empty. The host is appended to dst, of which it allocates nothing
+// as long as it fits.
+func AppendOrigin(dst []byte, s *Source, ref []byte) []byte {
+	*s = Source{Kind: Direct}
+	a := split(ref)
+	if schemeOf(a.scheme) == "" {
+		return dst
+	}
+	from := len(dst)
+	dst = appendHost(dst, a.host)
+	if len(dst) > from {
+		s.Host = slices.Clip(dst[from:])
+		s.Kind, s.Name = sourceOf(s.Host)
+	}
+	return dst
+}
+
 // referrerSchemes are the schemes of addresses that say where somebody was.
 var referrerSchemes = []string{"https", "http", "android-app", "ios-app"}
 

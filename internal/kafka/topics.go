@@ -63,12 +63,17 @@ var Topics = []Topic{
 		Name: record.TopicIngestion, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
 		Help: "How many events each edge accepted and refused, per owner, minute and outcome.",
 	},
+	{
+		Name: record.TopicClicks, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Clicks of short links.",
+	},
 	lettersOf(record.TopicEvents),
 	lettersOf(record.TopicEventsBackfill),
 	lettersOf(record.TopicVitals),
 	lettersOf(record.TopicErrors),
 	lettersOf(record.TopicIdentities),
 	lettersOf(record.TopicIngestion),
+	lettersOf(record.TopicClicks),
 	{
 		Name: deadletter.MarksTopic, Retention: 60 * day, Cleanup: "compact,delete", MaxMessageBytes: 1 << 20,
 		Help: "What became of dead letters: sent again, or parked.", Internal: true,
@@ -98,6 +103,13 @@ var WebTopics = []string{record.TopicVitals, record.TopicErrors, record.TopicIde
 // WebGroup returns the consumer group of the web lane, which belongs to that of
 // the live lane.
 func WebGroup(group string) string { return group + "-web" }
+
+// ClickTopics are those of the lane of clicks.
+var ClickTopics = []string{record.TopicClicks}
+
+// ClickGroup returns the consumer group of the lane of clicks, which belongs to that of
+// the live lane.
+func ClickGroup(group string) string { return group + "-clicks" }
 
 // How topics are spread where the settings do not say.
 const (

@@ -24,9 +24,16 @@ type PurgeStore interface {
 	PurgeLinks(ctx context.Context, by audit.By, ids []string, deleted, now time.Time) (int, error)
 }
 
+// Clicks is what is stored of clicks.
+type Clicks interface {
+	// EraseLinks deletes all clicks of links. Doing it twice changes nothing.
+	EraseLinks(ctx context.Context, ids []string) error
+}
+
 // PurgeDeps are the parts a Purger needs; all but Now are required.
 type PurgeDeps struct {
 	Store   PurgeStore
+	Clicks  Clicks
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time // nil means time.Now
@@ -69,14 +76,17 @@ func (p *Purger) failed(ctx context.Context, err error) {
 	p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing deleted links failed, trying again", slog.Any("error", err))
 }
 
-// pass removes all links that are due now. They are listed before they are removed, so
-// that what is stored of them elsewhere can be deleted while it is known whose it is.
+// pass removes all links that are due now. Their clicks go first, while it is known whose
+// they are: where that fails, the links are there for the next pass.
 func (p *Purger) pass(ctx context.Context) error {
 	now := p.deps.Now().UTC()
 	deleted := now.Add(-RestoreFor - restoreSlack)
 	for {
 		ids, err := p.deps.Store.PurgeableLinks(ctx, deleted, purgeAtOnce)
 		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := p.deps.Clicks.EraseLinks(ctx, ids); err != nil {
 			return err
 		}
 		n, err := p.deps.Store.PurgeLinks(ctx, audit.BySystem(), ids, deleted, now)

@@ -22,6 +22,8 @@ import (
 type attic struct {
 	deleted map[string]time.Time // by id
 	fails   int                  // how many calls of PurgeLinks will
+	stored  int                  // how many calls of EraseLinks will
+	erased  map[string]bool
 	calls   []string
 	began   time.Time
 }
@@ -46,10 +48,24 @@ func (a *attic) PurgeLinks(_ context.Context, _ audit.By, ids []string, _, now t
 		return 0, errors.New("connection refused")
 	}
 	for _, id := range ids {
+		if !a.erased[id] {
+			return 0, errors.New("clicks are left of " + id)
+		}
 		delete(a.deleted, id)
 	}
 	a.calls = append(a.calls, fmt.Sprint(now.Sub(a.began).Truncate(time.Minute), " ", len(ids)))
 	return len(ids), nil
+}
+
+func (a *attic) EraseLinks(_ context.Context, ids []string) error {
+	if a.stored--; a.stored >= 0 {
+		return errors.New("the server is away")
+	}
+	a.erased = map[string]bool{}
+	for _, id := range ids {
+		a.erased[id] = true
+	}
+	return nil
 }
 
 // purgeFor runs a Purger and returns its metrics.
@@ -58,7 +74,7 @@ func (a *attic) purgeFor(t *testing.T, long time.Duration) *purgeMetrics {
 	a.began = time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
-	p := NewPurger(PurgeDeps{Store: a, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	p := NewPurger(PurgeDeps{Store: a, Clicks: a, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	if err := p.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +102,7 @@ func TestLinksAreRemovedOnceTheyCannotBeRestored(t *testing.T) {
 func TestARemovalOfLinksThatFailedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &attic{deleted: map[string]time.Time{"old": time.Now().Add(-2 * RestoreFor)}, fails: 2}
+		a := &attic{deleted: map[string]time.Time{"old": time.Now().Add(-2 * RestoreFor)}, fails: 1, stored: 1}
 		m := a.purgeFor(t, 5*time.Minute)
 		if diff := cmp.Diff([]string{"2m0s 1"}, a.calls); diff != "" || testutil.ToFloat64(m.failures) != 2 {
 			t.Errorf("%v failures, calls (-want +got):\n%s", testutil.ToFloat64(m.failures), diff)

@@ -279,12 +279,21 @@ const uuidLen = 36
 // newID makes a UUIDv7 of the time of receipt, so that generated ids sort as
 // events arrive. It is valid until the next one.
 func (b *Batch) newID() []byte {
+	var random [idRandomLen]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return AppendID(b.id[:0], b.received, random)
+}
+
+const idRandomLen = 10
+
+// AppendID appends the UUIDv7 of a time, in Unix milliseconds, and random bytes.
+func AppendID(dst []byte, millis int64, random [idRandomLen]byte) []byte {
 	var raw [16]byte
-	binary.BigEndian.PutUint64(raw[:], uint64(b.received)<<16)
-	_, _ = rand.Read(raw[6:])   // never fails
+	binary.BigEndian.PutUint64(raw[:], uint64(millis)<<16)
+	copy(raw[6:], random[:])
 	raw[6] = raw[6]&0x0F | 0x70 // version 7
 	raw[8] = raw[8]&0x3F | 0x80 // variant of RFC 9562
-	dst := hex.AppendEncode(b.id[:0], raw[0:4])
+	dst = hex.AppendEncode(dst, raw[0:4])
 	for _, group := range [...][2]int{{4, 6}, {6, 8}, {8, 10}, {10, 16}} {
 		dst = hex.AppendEncode(append(dst, '-'), raw[group[0]:group[1]])
 	}

@@ -15,6 +15,8 @@ import (
 type Decoder struct {
 	scan event.Scanner
 	web  Web
+	// click is kept like web.
+	click Click
 }
 
 // DecodeError says why a value is no event.
@@ -95,19 +97,23 @@ func (d *Decoder) field(e *Event, f field, b []byte, i int) (next int, reason st
 	if i >= len(b) {
 		return d.scan.Skip(i, 1), ""
 	}
+	if f >= firstClick && e.Click == nil {
+		d.click = Click{}
+		e.Click = &d.click
+	}
 	switch f {
-	case versionField, tsField, rawTsField, receivedAtField:
+	case versionField, tsField, rawTsField, receivedAtField, statusField:
 		n, next := integer(b, i)
 		if next == i {
 			return i, "must be an integer of at most 16 digits"
 		}
 		e.setInteger(f, n)
 		return next, ""
-	case idGeneratedField:
+	case idGeneratedField, isQRField, isBotField:
 		if b[i] != 't' && b[i] != 'f' {
 			return i, "must be true or false"
 		}
-		e.IDGenerated = b[i] == 't'
+		e.setBool(f, b[i] == 't')
 		return d.scan.Skip(i, 1), ""
 	case propertiesField:
 		if b[i] != '{' {
@@ -118,7 +124,7 @@ func (d *Decoder) field(e *Event, f field, b []byte, i int) (next int, reason st
 		}
 		return next, ""
 	default:
-		if f >= firstText {
+		if f >= firstText && f < firstClick {
 			if e.Web == nil {
 				d.web = Web{}
 				e.Web = &d.web
@@ -183,14 +189,32 @@ func (e *Event) setInteger(f field, n int64) {
 		e.TimeMillis = n
 	case rawTsField:
 		e.RawMillis, e.HasRaw = n, true
+	case statusField:
+		e.Click.Status = int(n)
 	default:
 		e.ReceivedAt = n
 	}
 }
 
-// text returns where the string of field f is kept.
+func (e *Event) setBool(f field, is bool) {
+	switch f {
+	case isQRField:
+		e.Click.IsQR = is
+	case isBotField:
+		e.Click.IsBot = is
+	default:
+		e.IDGenerated = is
+	}
+}
+
+// text returns where the string of field f is kept; nil for a number of Web or Click.
 func (e *Event) text(f field) *[]byte {
-	if f >= firstText {
+	switch {
+	case f >= firstClick:
+		return e.Click.text(f)
+	case f >= firstNumber:
+		return nil
+	case f >= firstText:
 		return &e.Web.Texts[f-firstText]
 	}
 	switch f {
@@ -234,15 +258,25 @@ func check(e *Event, seen *fieldSet) error {
 	if e.Version < 1 {
 		return &DecodeError{fieldNames[versionField], "must be at least 1"}
 	}
-	owner := e.Website
-	if len(owner) == 0 {
-		owner = e.Organization
+	k := kindOf(e.Type)
+	if k != nil {
+		if err := k.check(e, seen); err != nil {
+			return err
+		}
 	}
-	if !bytes.Equal(owner, e.Owner) {
-		return &DecodeError{fieldNames[ownerField], "must be the website, or the organization where there is none"}
-	}
-	if k := kindOf(e.Type); k != nil {
-		return k.check(e, seen)
+	if !bytes.Equal(e.Owner, ownerOf(e, k)) {
+		return &DecodeError{fieldNames[ownerField], "must be the website, or the organization where there is none, or of a click the link"}
 	}
 	return nil
+}
+
+// ownerOf returns whose record an event of a kind is; nil stands for one that is not known.
+func ownerOf(e *Event, k *kind) []byte {
+	switch {
+	case k != nil && k.ofLink:
+		return e.Click.Link
+	case len(e.Website) > 0:
+		return e.Website
+	}
+	return e.Organization
 }

@@ -57,6 +57,9 @@ func appendEvent(dst []byte, e *Event, with *shared) []byte {
 	if e.Web != nil {
 		dst = appendWeb(dst, e.Web)
 	}
+	if e.Click != nil {
+		dst = appendClick(dst, e.Click)
+	}
 	if len(e.Properties) > 0 {
 		dst = append(dst, `,"properties":`...)
 		dst = append(dst, e.Properties...)

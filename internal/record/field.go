@@ -1,7 +1,7 @@
 package record
 
 // field numbers the fields of the envelope. Those of all events stand in the
-// first 64, those of Web behind them: texts, then numbers.
+// first 64, those of Web behind them: texts, then numbers; and then those of Click.
 type field uint8
 
 const (
@@ -29,7 +29,8 @@ const (
 const (
 	firstText   field = 64
 	firstNumber       = firstText + NumWebTexts
-	endOfFields       = firstNumber + NumWebNumbers
+	firstClick        = firstNumber + NumWebNumbers
+	endOfFields       = endOfClick
 )
 
 func textField(t WebText) field     { return firstText + field(t) }
@@ -42,7 +43,7 @@ var (
 	fieldKeys  = keysOf(fieldNames[:])
 )
 
-// webMembers are what comes before a value of Web: `,"host":`.
+// webMembers are what comes before a value of Web or Click: `,"host":`.
 var webMembers = membersOf(fieldKeys[firstText:])
 
 func namesOfFields() [endOfFields]string {
@@ -60,6 +61,7 @@ func namesOfFields() [endOfFields]string {
 	for n := range WebNumbers {
 		names[numberField(WebNumber(n))] = WebNumbers[n].Key
 	}
+	copy(names[firstClick:], clickFieldNames[:])
 	return names
 }
 
@@ -81,7 +83,7 @@ func membersOf(keys [][]byte) [][]byte {
 
 // fieldOf looks key up. Writers keep the order, so that the search nearly always
 // ends after a step or two when it begins behind the last field of all events and
-// the last one of Web.
+// the last one of the others.
 func fieldOf(key []byte, behind, behindWeb field) field {
 	for f := behind + 1; f <= propertiesField; f++ {
 		if string(key) == fieldNames[f] {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,36 @@ var ingestionCount = record.Count{
 	ID: "edge-1/1795000000000/3/accepted", Outcome: "accepted", Edge: "edge-1", Minute: receivedAt.Add(-time.Minute), Events: 1200,
 }
 
+// goldenClicks stand for the records of short links.
+func goldenClicks() map[string]*record.Event {
+	return map[string]*record.Event{
+		"click-minimal": {
+			ID: []byte("019a1e5c-2e00-7c4d-9e5f-000000000001"), Organization: []byte(receipt.Organization), TimeMillis: receivedAt.UnixMilli(),
+			ReceivedAt: receivedAt.UnixMilli(), Click: &record.Click{Link: []byte("lnk_01JQZ3F8Y4M2N6P8R0S2T4V6WB"), Status: 302},
+		},
+		"click": {
+			ID: []byte("019a1e5c-2e00-7c4d-9e5f-000000000002"), Organization: []byte(receipt.Organization), TimeMillis: receivedAt.UnixMilli(),
+			ReceivedAt: receivedAt.UnixMilli(), Web: webOfClick(), Click: &record.Click{
+				Link: []byte("lnk_01JQZ3F8Y4M2N6P8R0S2T4V6WB"), Visitor: []byte("4da8fb10600576d2b955d1f591481015"),
+				RuleID: []byte("rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC"), VariantID: []byte("var_01JQZ3F8Y4M2N6P8R0S2T4V6WD"),
+				BotReason: []byte("prefetch"), IsQR: true, IsBot: true, Status: 307,
+			},
+		},
+	}
+}
+
+// webOfClick has every field of the web that a click can have.
+func webOfClick() *record.Web {
+	w := new(record.Web)
+	for _, t := range []record.WebText{
+		record.ReferrerHost, record.ReferrerKind, record.ReferrerName, record.UTMSource, record.UTMMedium, record.UTMCampaign, record.UTMTerm,
+		record.UTMContent, record.Browser, record.OS, record.Device, record.Country, record.Region, record.City, record.Language,
+	} {
+		w.Texts[t] = fmt.Appendf(nil, "%.2s", record.WebTexts[t].Key)
+	}
+	return w
+}
+
 // webOf returns the fields of a Web.
 func webOf(texts map[record.WebText]string, numbers map[record.WebNumber]float64) *record.Web {
 	w := new(record.Web)
@@ -166,6 +197,11 @@ func TestRecordsAreTheGoldenOnes(t *testing.T) {
 	b.Reset(receipt)
 	b.AddCount(&ingestionCount, target)
 	isGolden(t, "count", &b.Records()[0])
+	for name, e := range goldenClicks() {
+		var r record.ClickRecord
+		r.Set(e, receipt.RequestID)
+		isGolden(t, name, &r.Record)
+	}
 }
 
 // isGolden compares a record with its golden file.
@@ -307,6 +343,12 @@ func fieldsOf(t *testing.T, e *record.Event) map[string]any {
 		if v, ok := e.Web.Get(record.WebNumber(n)); ok {
 			m[f.Key] = v
 		}
+	}
+	if c := e.Click; c != nil {
+		maps.Copy(m, map[string]any{
+			"link": string(c.Link), "visitor": string(c.Visitor), "ruleId": string(c.RuleID), "variantId": string(c.VariantID),
+			"botReason": string(c.BotReason), "isQr": c.IsQR, "isBot": c.IsBot, "status": number(c.Status),
+		})
 	}
 	if e.HasRaw {
 		m["rawTs"] = number(e.RawMillis)

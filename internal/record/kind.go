@@ -15,6 +15,8 @@ type kind struct {
 	natural bool
 	// needs are the fields that its records have besides those of all.
 	needs []field
+	// ofLink says that its records belong to a link.
+	ofLink bool
 	// names are the names that its events can have; nil for any.
 	names []string
 
@@ -23,8 +25,11 @@ type kind struct {
 	schema []byte // the header, which is that of events.v1 for its backfill too
 }
 
-// ingestion is the kind of what the edges count, which no caller sends.
-const ingestion = event.Identify + 1
+// The kinds of what no caller sends.
+const (
+	ingestion = event.Identify + 1 + iota // what the edges count
+	clicked                               // what the host of short links tells
+)
 
 // Metrics are the names of vitals.
 var Metrics = []string{"FCP", "LCP", "CLS", "INP", "TTFB", "FPS"}
@@ -39,10 +44,11 @@ var kinds = withBytes([...]kind{
 	event.Error:        {name: TypeError, topic: TopicErrors, natural: true, needs: []field{textField(Message)}},
 	event.Identify:     {name: TypeIdentify, topic: TopicIdentities, needs: []field{profileIDField}},
 	ingestion:          {name: TypeIngestion, topic: TopicIngestion, needs: []field{numberField(Value)}},
+	clicked:            {name: TypeClick, topic: TopicClicks, ofLink: true, needs: []field{linkField, statusField}},
 })
 
 // withBytes fills in what is derived.
-func withBytes(all [ingestion + 1]kind) [ingestion + 1]kind {
+func withBytes(all [clicked + 1]kind) [clicked + 1]kind {
 	for i := range all {
 		k := &all[i]
 		k.typeOf, k.schema = []byte(k.name), []byte(k.topic)
@@ -56,7 +62,7 @@ func withBytes(all [ingestion + 1]kind) [ingestion + 1]kind {
 // events, such as one of dead letters.
 func Schema(topic string) string {
 	switch topic {
-	case TopicEvents, TopicVitals, TopicErrors, TopicIdentities, TopicIngestion:
+	case TopicEvents, TopicVitals, TopicErrors, TopicIdentities, TopicIngestion, TopicClicks:
 		return topic
 	case TopicEventsBackfill:
 		return TopicEvents
@@ -108,7 +114,7 @@ func (k *kind) check(e *Event, seen *fieldSet) error {
 		if !seen.has(f) {
 			return &DecodeError{fieldNames[f], "is missing"}
 		}
-		if f < firstNumber && len(*e.text(f)) == 0 {
+		if text := e.text(f); text != nil && len(*text) == 0 {
 			return &DecodeError{fieldNames[f], "must not be empty"}
 		}
 	}

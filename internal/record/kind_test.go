@@ -118,6 +118,13 @@ func TestWhatATypeNeedsIsRequired(t *testing.T) {
 		{value("identify", "identify", ``), "profileId"},
 		{value("ingestion", "accepted", `,"value":1`), ""},
 		{value("ingestion", "accepted", ``), "value"},
+		{strings.Replace(value("click", "click", `,"link":"l","status":302`), `"owner":"o"`, `"owner":"l"`, 1), ""},
+		{value("click", "click", `,"link":"l","status":302`), "owner"},
+		{value("click", "click", `,"link":"l"`), "status"},
+		{value("click", "click", `,"status":302`), "link"},
+		{value("click", "click", `,"link":"","status":302`), "link"},
+		{value("page_view", "screen_view", `,"link":"l"`), ""},
+		{strings.Replace(value("page_view", "screen_view", `,"link":"l"`), `"owner":"o"`, `"owner":"l"`, 1), "owner"},
 		{value("page_view", "screen_view", ``), ""},
 		{value("unheard_of", "n", ``), ""},
 	} {
@@ -133,7 +140,7 @@ func TestWhatATypeNeedsIsRequired(t *testing.T) {
 func TestATypeFitsIntoItsTopicOnly(t *testing.T) {
 	t.Parallel()
 	topics := []string{
-		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion,
+		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks,
 	}
 	for _, home := range topics {
 		for _, kind := range append(record.Types(home), "later") {

@@ -10,8 +10,8 @@ import "time"
 type Record struct {
 	// Topic is a name without prefix, such as "events.v1".
 	Topic string
-	// Key is the owner: the website id, or the organization id for an event
-	// without a website. It decides the partition.
+	// Key is the owner: the website id, the organization id for an event without a
+	// website, or the link id for a click. It decides the partition.
 	Key []byte
 	// Value is one JSON object.
 	Value []byte
@@ -46,6 +46,8 @@ const (
 	TopicIdentities     = "identities.v1"
 	// TopicIngestion takes what each edge counted, per website and minute.
 	TopicIngestion = "ingestion.v1"
+	// TopicClicks takes the clicks of short links.
+	TopicClicks = "clicks.v1"
 )
 
 // The header keys of a record.
@@ -63,8 +65,8 @@ const (
 )
 
 // EventVersion is the revision of the envelope that this package writes: 2 added
-// the fields of Web. A reader accepts any revision from 1 on: fields are only
-// added.
+// the fields of Web; what came with a topic of its own later on, such as Click, is as
+// old as the topic. A reader accepts any revision from 1 on: fields are only added.
 const EventVersion = 2
 
 // The types of events, each in one topic. TypeCustom is that of POST /track.
@@ -78,6 +80,7 @@ const (
 	TypeError        = "error"
 	TypeIdentify     = "identify"
 	TypeIngestion    = "ingestion"
+	TypeClick        = "click"
 )
 
 // Event is the value of a record of every topic of events, in the order in which
@@ -89,7 +92,7 @@ type Event struct {
 	IDGenerated  bool   // "idGenerated": true when the edge made the id
 	Organization []byte // "organization"
 	Website      []byte // "website"; absent for an organization's event
-	Owner        []byte // "owner": website, else organization; equals the record key
+	Owner        []byte // "owner": website, else organization; of a click the link; equals the record key
 	Type         []byte // "type"
 	Name         []byte // "name"
 	TimeMillis   int64  // "ts": Unix milliseconds
@@ -103,6 +106,7 @@ type Event struct {
 	Namespace    []byte // "namespace"
 	Source       []byte // "source"
 	Web          *Web   // the fields of WebTexts and WebNumbers; nil when there is none of them
+	Click        *Click // the fields of a click; nil when there is none of them
 	Properties   []byte // "properties"
 }
 

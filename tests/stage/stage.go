@@ -122,6 +122,9 @@ func (s *Stage) record(e Event) *kgo.Record {
 		event.Web.Texts[record.Message] = []byte("m")
 		event.Web.Set(record.Value, 2)
 	}
+	if string(event.Type) == record.TypeClick {
+		event.Website, event.Click = nil, &record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
+	}
 	value := record.AppendEvent(nil, &event)
 	if e.Broken {
 		value = []byte("no event")
@@ -131,7 +134,7 @@ func (s *Stage) record(e Event) *kgo.Record {
 		Topic: kafka.TopicName(s.Kafka, e.Topic), Partition: e.Partition, Key: event.Owner, Value: value, Timestamp: e.Received,
 		Headers: []kgo.RecordHeader{
 			header(record.HeaderSchema, e.Topic), header(record.HeaderType, record.TypeCustom),
-			header(record.HeaderWebsite, e.Owner), header(record.HeaderOrganization, "org_1"),
+			header(record.HeaderWebsite, string(event.Website)), header(record.HeaderOrganization, "org_1"),
 			header(record.HeaderReceivedAt, strconv.FormatInt(e.Received.UnixMilli(), 10)), header(record.HeaderRequestID, "r"),
 			header(record.HeaderEventHash, record.HashOf(event.Owner, event.ID).Hex()),
 		},
@@ -196,6 +199,17 @@ func (s *Stage) StoreWeb(t *testing.T) {
 	stop := s.start(t, kafka.WebTopics, group)
 	defer stop()
 	for _, topic := range kafka.WebTopics {
+		s.CaughtUpLane(t, topic, group)
+	}
+}
+
+// StoreClicks is Store for the lane of clicks.
+func (s *Stage) StoreClicks(t *testing.T) {
+	t.Helper()
+	group := kafka.ClickGroup(s.Sink.Group)
+	stop := s.start(t, kafka.ClickTopics, group)
+	defer stop()
+	for _, topic := range kafka.ClickTopics {
 		s.CaughtUpLane(t, topic, group)
 	}
 }

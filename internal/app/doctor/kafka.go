@@ -23,8 +23,8 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 		"nothing is accepted and nothing stored without Kafka", "start the brokers, or correct kafka.brokers") {
 		return
 	}
-	groups := []string{o.Settings.Sink.Group, kafka.BackfillGroup(o.Settings.Sink.Group), kafka.WebGroup(o.Settings.Sink.Group)}
-	found, err := kafka.Inspect(ctx, cfg, groups...)
+	group := o.Settings.Sink.Group
+	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group), kafka.ClickGroup(group))
 	if err != nil {
 		n.kafkaRefuses(err)
 		return
@@ -93,7 +93,8 @@ func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
 
 // kinds of access that each daemon needs, by topic.
 func needs(o *Options, topic string) (all []kafka.Operation) {
-	stored := topic == record.TopicEvents || topic == record.TopicEventsBackfill || slices.Contains(kafka.WebTopics, topic)
+	stored := topic == record.TopicEvents || topic == record.TopicEventsBackfill || slices.Contains(kafka.WebTopics, topic) ||
+		slices.Contains(kafka.ClickTopics, topic)
 	letters := strings.HasSuffix(topic, kafka.DeadLetterSuffix)
 	if stored && o.has(Edge) || letters && o.has(Sink) || topic == control.Topic && o.has(Query) {
 		all = append(all, kafka.Write)

@@ -139,7 +139,7 @@ func parts(
 		quotas.part(),
 		erasures(s, t, db),
 		expiry(s, t, db),
-		linkPurge(t, db),
+		linkPurge(s, t, db),
 		prober(s, t, db),
 		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
 	}), nil

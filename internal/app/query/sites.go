@@ -1,9 +1,12 @@
 package query
 
 import (
+	"context"
+
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/lifecycle"
@@ -30,7 +33,10 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store, passwor
 	return deps
 }
 
-// linkPurge removes deleted links that nobody can restore any more while it runs.
-func linkPurge(t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
-	return lifecycle.Part{Name: "link purge", Run: link.NewPurger(link.PurgeDeps{Store: db, Log: t.Log, Metrics: t.Registry}).Run}
+// linkPurge removes deleted links that nobody can restore any more, and their clicks, while
+// it runs.
+func linkPurge(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+	eraser := clickhouse.NewEraser(s.ClickHouse)
+	purger := link.NewPurger(link.PurgeDeps{Store: db, Clicks: eraser, Log: t.Log, Metrics: t.Registry})
+	return lifecycle.Part{Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

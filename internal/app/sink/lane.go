@@ -41,6 +41,7 @@ var lanes = []lane{
 		settings: backfill,
 	},
 	{name: "web", topics: kafka.WebTopics, settings: web},
+	{name: "clicks", topics: kafka.ClickTopics, settings: clicks},
 }
 
 // backfillWait is how long a record of the backfill lane waits for others: its
@@ -77,6 +78,19 @@ func web(c config.Sink) config.Sink {
 	c.MaxRows, c.MaxBytes = min(c.MaxRows, webRows), min(c.MaxBytes, webBytes)
 	c.MaxMemory = max(c.MaxMemory/8, leastMemory)
 	c.WindowMemory = max(c.WindowMemory/4, leastMemory)
+	return c
+}
+
+// clicks makes the settings of the lane of clicks: those of the web lane, but for the
+// group, half of the memory, and the wait, for whoever opens a short link looks for the
+// click right after.
+func clicks(c config.Sink) config.Sink {
+	wait := c.MaxWait
+	group := kafka.ClickGroup(c.Group)
+	c = web(c)
+	c.Group, c.MaxWait = group, wait
+	c.MaxMemory = max(c.MaxMemory/2, leastMemory)
+	c.WindowMemory = max(c.WindowMemory/2, leastMemory)
 	return c
 }
 

@@ -6,6 +6,7 @@ package recordtest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -34,6 +35,7 @@ func Validate(tb testing.TB, rec *record.Record) {
 var schemaOf = map[string]string{
 	"events.v1": "events.v1", "events.backfill.v1": "events.v1", "vitals.v1": "vitals.v1", "errors.v1": "errors.v1",
 	"identities.v1": "identities.v1", "ingestion.v1": "ingestion.v1",
+	"clicks.v1": "clicks.v1",
 }
 
 // Check is Validate without a test.
@@ -82,16 +84,14 @@ type envelope struct {
 	ID           string `json:"id"`
 	Organization string `json:"organization"`
 	Website      string `json:"website"`
+	Link         string `json:"link"`
 	Owner        string `json:"owner"`
 	Type         string `json:"type"`
 	ReceivedAt   int64  `json:"receivedAt"`
 }
 
 func (v *envelope) owner() string {
-	if v.Website != "" {
-		return v.Website
-	}
-	return v.Organization
+	return cmp.Or(v.Link, v.Website, v.Organization)
 }
 
 func (v *envelope) checkHeaders(schema string, list []record.Header) error {

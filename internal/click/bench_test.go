@@ -1,0 +1,78 @@
+package click
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/record"
+)
+
+// instantly acknowledges what it is given.
+type instantly struct{}
+
+func (instantly) Send(_ *record.Record, done func(error)) { done(nil) }
+
+// salted knows a salt.
+type salted []byte
+
+func (s salted) Today() []byte { return s }
+
+var salt = salted(bytes.Repeat([]byte{0xA5}, 32))
+
+// anyClick is a click of a browser.
+func anyClick() *Click {
+	return &Click{
+		Link: &link.Served{ID: "lnk_01JQZ3F8Y4M2N6P8R0S2T4V6WB", OrganizationID: "org_01JQZ3F8Y4M2N6P8R0S2T4V6W8", UTM: link.UTM{Source: "newsletter"}},
+		At:   time.UnixMilli(1795000000000), Addr: netip.MustParseAddr("2001:db8::1"),
+		UserAgent: []byte("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"),
+		Visitor: enrich.Visitor{
+			Agent: &enrich.Agent{Browser: "Chrome", OS: "Windows", Device: enrich.Desktop}, Place: enrich.Place{Country: "AT", Region: "Tyrol", City: "Innsbruck"},
+		},
+		Referrer: []byte("https://www.google.com/search?q=secret"), Languages: []byte("de-AT,de;q=0.9"),
+		Query: []byte("utm_medium=email&utm_source=mail"), Status: 302,
+	}
+}
+
+func newQueue(p Publisher, bytes int) *Queue {
+	return New(Config{MaxBufferedBytes: bytes}, Deps{Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+}
+
+func BenchmarkTake(b *testing.B) {
+	q := newQueue(instantly{}, 64<<20)
+	ctx, stop := context.WithCancel(b.Context())
+	done := make(chan error, 1)
+	go func() { done <- q.Run(ctx) }()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		c := anyClick()
+		for pb.Next() {
+			q.Take(c)
+		}
+	})
+	b.StopTimer()
+	stop()
+	if err := <-done; err != nil {
+		b.Error(err)
+	}
+	b.ReportMetric(float64(q.max), "bytes-max")
+}
+
+// BenchmarkWrite is the part of it that makes the record.
+func BenchmarkWrite(b *testing.B) {
+	b.ReportAllocs()
+	var d draft
+	var r record.ClickRecord
+	c := anyClick()
+	for b.Loop() {
+		d.write(c, salt, &r)
+	}
+	b.SetBytes(int64(len(r.Value)))
+}

@@ -1,0 +1,139 @@
+package record
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Click is what the records of clicks have besides: of which link it is, and what became
+// of it. What is known of the visitor stands in Web, but for the hash.
+type Click struct {
+	Link      []byte // "link": id; equals the record key
+	Visitor   []byte // "visitor": hash that is the visitor's for a day and a link; absent without a salt
+	RuleID    []byte // "ruleId": the rule that chose the destination; absent for none
+	VariantID []byte // "variantId": the variant; absent for none
+	BotReason []byte // "botReason": why it is no person's; absent for a person's
+	IsQR      bool   // "isQr": by the QR code; absent for false
+	IsBot     bool   // "isBot": no person's; absent for false
+	Status    int    // "status": of the response
+}
+
+// The fields of Click, which stand behind those of Web.
+const (
+	linkField field = firstClick + iota
+	visitorField
+	ruleIDField
+	variantIDField
+	botReasonField
+	isQRField
+	isBotField
+	statusField
+
+	endOfClick
+)
+
+const numClickFields = endOfClick - firstClick
+
+// clickFieldNames are their names in the JSON.
+var clickFieldNames = [numClickFields]string{"link", "visitor", "ruleId", "variantId", "botReason", "isQr", "isBot", "status"}
+
+// text returns where the string of a field is kept; nil for a field of another type.
+func (c *Click) text(f field) *[]byte {
+	switch f {
+	case linkField:
+		return &c.Link
+	case visitorField:
+		return &c.Visitor
+	case ruleIDField:
+		return &c.RuleID
+	case variantIDField:
+		return &c.VariantID
+	case botReasonField:
+		return &c.BotReason
+	default:
+		return nil
+	}
+}
+
+// appendClick appends what there is of a click's fields.
+func appendClick(dst []byte, c *Click) []byte {
+	for f := linkField; f <= botReasonField; f++ {
+		if text := *c.text(f); len(text) > 0 {
+			dst = appendString(append(dst, webMembers[f-firstText]...), text)
+		}
+	}
+	if c.IsQR {
+		dst = append(dst, `,"isQr":true`...)
+	}
+	if c.IsBot {
+		dst = append(dst, `,"isBot":true`...)
+	}
+	return strconv.AppendInt(append(dst, `,"status":`...), int64(c.Status), 10)
+}
+
+// ClickRecord is the record of one click, in memory of its own that serves one after
+// another. The zero value is ready; it is for one goroutine at a time.
+type ClickRecord struct {
+	Record
+
+	memory  []byte
+	headers [traceparentHeader]Header
+}
+
+// Set makes the record of a click, of which nothing is kept. e has what all events have,
+// but for type, name and owner, and its Click. requestID names the request that it came
+// by; empty takes the id of the click.
+func (r *ClickRecord) Set(e *Event, requestID string) {
+	k := &kinds[clicked]
+	e.Type, e.Name, e.Owner = k.typeOf, k.typeOf, e.Click.Link
+	r.memory = appendEvent(r.memory[:0], e, nil)
+	size := len(r.memory)
+	r.makeRoom(e, requestID)
+	r.Record = Record{Topic: k.topic, Key: r.keep(e.Owner), Value: r.memory[:size:size], Headers: r.headers[:], Time: time.UnixMilli(e.ReceivedAt)}
+	r.headers = [...]Header{
+		{HeaderSchema, k.schema}, {HeaderType, k.typeOf}, {HeaderWebsite, noWebsite}, {HeaderOrganization, r.keep(e.Organization)},
+		{HeaderReceivedAt, r.decimal(e.ReceivedAt)}, {HeaderRequestID, r.request(e, requestID)}, {HeaderEventHash, r.hash(e)},
+	}
+}
+
+// noWebsite is empty, not nil: a header of null is another thing to a reader.
+var noWebsite = []byte{}
+
+// makeRoom has all that follows the value fit behind it, so that it does not move.
+func (r *ClickRecord) makeRoom(e *Event, requestID string) {
+	const numbers = 64 // a time, and the lengths and digits of a hash
+	r.memory = slices.Grow(r.memory, 2*len(e.Owner)+len(e.Organization)+2*len(e.ID)+len(requestID)+numbers)
+}
+
+func (r *ClickRecord) keep(text []byte) []byte {
+	r.memory = append(r.memory, text...)
+	return r.last(len(text))
+}
+
+// last returns what was appended last.
+func (r *ClickRecord) last(n int) []byte {
+	return r.memory[len(r.memory)-n : len(r.memory) : len(r.memory)]
+}
+
+func (r *ClickRecord) decimal(n int64) []byte {
+	from := len(r.memory)
+	r.memory = strconv.AppendInt(r.memory, n, 10)
+	return r.last(len(r.memory) - from)
+}
+
+func (r *ClickRecord) request(e *Event, id string) []byte {
+	if id == "" {
+		return r.keep(e.ID)
+	}
+	r.memory = append(r.memory, id...)
+	return r.last(len(id))
+}
+
+func (r *ClickRecord) hash(e *Event) []byte {
+	r.memory = appendHash(r.memory, e.Owner, e.ID)
+	return r.last(hashHexLen)
+}
+
+// Memory returns how many bytes the record keeps for itself and the next ones.
+func (r *ClickRecord) Memory() int { return cap(r.memory) }
