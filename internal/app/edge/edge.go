@@ -1,38 +1,33 @@
-// Package edge puts the ingestion host together: the metadata store behind
-// caches, the Kafka producer, the accept path and its listener. It waits for a store
-// and brokers that are away or not prepared.
+// Package edge puts together what stands at the outside: the ingestion host (the metadata
+// store behind caches, the Kafka producer, the accept path and its listener), and the host
+// of short links. A process may be either or both. It waits for a store and brokers that
+// are away or not prepared; without an ingestion host it does not need brokers.
 package edge
 
 import (
 	"context"
 	"errors"
 
-	"github.com/millrace/millrace/internal/admission"
-	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/limits"
 	"github.com/millrace/millrace/internal/app/propagation"
-	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ingest"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/ratelimit"
 	"github.com/millrace/millrace/internal/salt"
 	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/tally"
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
 // Component is the daemon's name in logs, metrics and towards brokers.
 const Component = "ingest-edge"
 
-// Parts returns the parts of the ingestion host. A stop therefore first drains
-// the listener, then flushes the producer, then closes the store.
+// Parts returns the parts of an edge. A stop therefore first drains the listeners, then
+// flushes the producers, then closes the store.
 func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
 	limiter, part, err := limits.Open(s, t, r, false)
 	if err != nil {
@@ -49,15 +44,29 @@ func With(limiter *ratelimit.Limiter) daemon.Parts {
 	}
 }
 
+// ground is what the hosts of one process stand on.
+type ground struct {
+	s       config.Settings
+	t       *telemetry.Telemetry
+	r       *lifecycle.Readiness
+	db      *store.Store
+	enrich  *enrich.Enricher
+	salts   *salt.Salts
+	limiter *ratelimit.Limiter
+}
+
+// host is one of them.
+type host struct {
+	cache    control.Cache
+	states   []*control.States
+	before   []lifecycle.Part // what the listener needs, in the order of the start
+	listener lifecycle.Part
+	close    func() // once its parts have stopped
+}
+
 func parts(
 	s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
 ) ([]lifecycle.Part, error) {
-	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
-		Client: Component, Deadline: s.Ingest.Deadline, Log: t.Log, Metrics: t.Registry,
-	})
-	if err != nil {
-		return nil, err
-	}
 	enricher, err := enrich.New(enrich.Config{GeoFiles: s.Enrich.GeoFile}, enrich.Deps{Log: t.Log, Metrics: t.Registry})
 	if err != nil {
 		return nil, err
@@ -66,53 +75,74 @@ func parts(
 	if err != nil {
 		return nil, err
 	}
-	uses := apikey.NewUsage(db, t.Log)
-	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
-		auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry},
-	)
-	salts := salt.New(db, t.Log, nil)
-	allowed, err := newAllowance(s, t, db)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	g := &ground{s: s, t: t, r: r, db: db, enrich: enricher, salts: salt.New(db, t.Log, nil), limiter: limiter}
+	var hosts []*host
+	for _, h := range []struct {
+		listen string
+		open   func(*ground) (*host, error)
+	}{{s.Ingest.Listen, newIntake}, {s.Link.Listen, newLinks}} {
+		if h.listen == "" {
+			continue
+		}
+		opened, err := h.open(g)
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		hosts = append(hosts, opened)
 	}
-	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
-	gate := admission.New(
-		admission.Config{Host: httpkit.Ingestion.String(), Memory: int64(s.Ingest.MaxMemory), QueueTime: s.Ingest.QueueTime},
-		admission.Deps{Log: t.Log, Metrics: t.Registry, Outside: producer.Abandoned},
-	)
-	counts := tally.New(tally.Deps{Publisher: producer, Log: t.Log, Metrics: t.Registry})
-	services := []ingestapi.Service{{Name: "kafka", Check: producer.Ping}, {Name: "store", Check: db.Ping}}
-	if limiter.Shares() {
-		services = append(services, ingestapi.Service{Name: "redis", Check: limiter.Ping})
-	}
-	conns := httpkit.Conns{Max: s.Ingest.MaxConns, MaxPerAddr: s.Ingest.MaxPerAddr}
-	app := ingestapi.New(
-		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: conns, AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs},
-		ingestapi.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: services,
-			Intake: ingest.New(ingest.Deps{Access: access, Salts: salts, Publisher: producer, Metrics: t.Registry, Limits: limiter, Quota: allowed, Gate: gate, Enrich: enricher, Tally: counts, Deadline: s.Ingest.Deadline}),
-		},
-	)
-	// Cached keys serve while the store is away, so it is no condition here.
-	r.AddCheck("edge: kafka", producer.Ready)
-	_, changes := propagation.Follow(Component, s, t, r, []control.Cache{access}, allowed.states...)
+	return g.together(hosts), nil
+}
 
-	return []lifecycle.Part{
+// together lists the parts of all hosts.
+func (g *ground) together(hosts []*host) []lifecycle.Part {
+	awaited := []lifecycle.Server{g.db.Awaited()}
+	if g.s.Ingest.Listen != "" {
+		awaited = append(awaited, kafka.Awaited(g.s.Kafka))
+	}
+	all := []lifecycle.Part{
 		{Name: "metadata store", Stop: func(context.Context) error {
-			allowed.close()
-			access.Close()
-			enricher.Close()
-			return db.Close()
+			for _, h := range hosts {
+				h.close()
+			}
+			g.enrich.Close()
+			return g.db.Close()
 		}},
-		lifecycle.WaitPart(t.Log, r, db.Awaited(), kafka.Awaited(s.Kafka)),
-		{Name: "use of keys", Run: uses.Run},
-		{Name: "kafka producer", Stop: producer.Close},
-		{Name: "visitor salts", Run: salts.Run},
-		{Name: "geo files", Run: enricher.Run},
-		{Name: "counts of events", Run: counts.Run},
-		changes,
-		{Name: "admission", Run: gate.Run},
-		httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "MILLRACE_INGEST_LISTEN", app, t.Log),
-	}, nil
+		lifecycle.WaitPart(g.t.Log, g.r, awaited...),
+		{Name: "visitor salts", Run: g.salts.Run},
+		{Name: "geo files", Run: g.enrich.Run},
+	}
+	for _, h := range hosts {
+		all = append(all, h.before...)
+	}
+	all = append(all, g.changes(hosts))
+	for _, h := range hosts {
+		all = append(all, h.listener)
+	}
+	return all
+}
+
+// changes is the part that hears of changes for what the hosts remember. Who takes events
+// is not ready before it does.
+func (g *ground) changes(hosts []*host) lifecycle.Part {
+	var caches []control.Cache
+	var states []*control.States
+	for _, h := range hosts {
+		caches, states = append(caches, h.cache), append(states, h.states...)
+	}
+	if g.s.Ingest.Listen == "" {
+		_, part := propagation.Listen(Component, g.s, g.t, caches, states...)
+		return part
+	}
+	_, part := propagation.Follow(Component, g.s, g.t, g.r, caches, states...)
+	return part
+}
+
+// proxies are those that may tell for whom they speak.
+func (g *ground) proxies() httpkit.Proxies {
+	return httpkit.Proxies{Trusted: g.s.Proxy.Networks(), Header: g.s.Proxy.Header}
+}
+
+// conns are the bounds of each host's connections.
+func (g *ground) conns() httpkit.Conns {
+	return httpkit.Conns{Max: g.s.Ingest.MaxConns, MaxPerAddr: g.s.Ingest.MaxPerAddr}
 }

@@ -17,12 +17,25 @@ import (
 // comes too late for up to 45 MB more.
 const besides = 64 << 20
 
+// linkBytes is what a remembered link may take, with what the collector comes too late
+// for.
+const linkBytes = 400
+
+// memoryFor is what a process of its own may use by its settings.
+func memoryFor(s *config.Settings) int64 {
+	limit := int64(s.Ingest.MaxMemory) + besides
+	if s.Link.Listen != "" {
+		limit += int64(s.Link.CacheEntries)*linkBytes + int64(s.Link.MaxBufferedBytes)
+	}
+	return limit
+}
+
 // Alone is Parts for a process that does nothing else: the collector is told to
 // keep the heap to what the settings allow, instead of twice what is in use, unless
 // somebody has set GOMEMLIMIT.
 func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
 	parts, err := Parts(ctx, s, t, r)
-	return append([]lifecycle.Part{memoryPart(int64(s.Ingest.MaxMemory) + besides)}, parts...), err
+	return append([]lifecycle.Part{memoryPart(memoryFor(&s))}, parts...), err
 }
 
 // memoryPart keeps the collector's limit.

@@ -23,11 +23,18 @@ const relayDeadline = time.Minute
 // part after what the caches and states read from. The daemon called component
 // is not ready before the follower has caught up.
 func Follow(component string, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Part) {
+	f, part := Listen(component, s, t, caches, states...)
+	r.AddCheck(component+": changes", f.Ready)
+	return f, part
+}
+
+// Listen is Follow for a daemon that is ready whether it hears of changes or not: its
+// caches look for them by themselves then.
+func Listen(component string, s config.Settings, t *telemetry.Telemetry, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Part) {
 	f := control.NewFollower(control.FollowerDeps{
 		Source: kafka.NewControlSource(s.Kafka, component, t.Log),
 		Caches: caches, States: states, Log: t.Log, Metrics: t.Registry,
 	})
-	r.AddCheck(component+": changes", f.Ready)
 	return f, lifecycle.Part{Name: "changes", Run: f.Run}
 }
 

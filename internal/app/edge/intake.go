@@ -1,0 +1,67 @@
+package edge
+
+import (
+	"github.com/millrace/millrace/internal/admission"
+	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/tally"
+)
+
+// newIntake is the host that takes events.
+func newIntake(g *ground) (*host, error) {
+	s, t := g.s, g.t
+	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
+		Client: Component, Deadline: s.Ingest.Deadline, Log: t.Log, Metrics: t.Registry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	uses := apikey.NewUsage(g.db, t.Log)
+	access := auth.New(
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
+		auth.Deps{Keys: g.db, Websites: g.db, Uses: uses, Metrics: t.Registry},
+	)
+	allowed, err := newAllowance(s, t, g.db)
+	if err != nil {
+		return nil, err
+	}
+	gate := admission.New(
+		admission.Config{Host: httpkit.Ingestion.String(), Memory: int64(s.Ingest.MaxMemory), QueueTime: s.Ingest.QueueTime},
+		admission.Deps{Log: t.Log, Metrics: t.Registry, Outside: producer.Abandoned},
+	)
+	counts := tally.New(tally.Deps{Publisher: producer, Log: t.Log, Metrics: t.Registry})
+	app := ingestapi.New(
+		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: g.proxies(), Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs},
+		ingestapi.Deps{
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: g.services(producer),
+			Intake: ingest.New(ingest.Deps{Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter, Quota: allowed, Gate: gate, Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline}),
+		},
+	)
+	// Cached keys serve while the store is away, so it is no condition here.
+	g.r.AddCheck("edge: kafka", producer.Ready)
+	return &host{
+		cache: access, states: allowed.states,
+		before: []lifecycle.Part{
+			{Name: "use of keys", Run: uses.Run},
+			{Name: "kafka producer", Stop: producer.Close},
+			{Name: "counts of events", Run: counts.Run},
+			{Name: "admission", Run: gate.Run},
+		},
+		listener: httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "MILLRACE_INGEST_LISTEN", app, t.Log),
+		close:    func() { allowed.close(); access.Close() },
+	}, nil
+}
+
+// services are what the host says of the health of what it depends on.
+func (g *ground) services(producer *kafka.Producer) []ingestapi.Service {
+	all := []ingestapi.Service{{Name: "kafka", Check: producer.Ping}, {Name: "store", Check: g.db.Ping}}
+	if g.limiter.Shares() {
+		all = append(all, ingestapi.Service{Name: "redis", Check: g.limiter.Ping})
+	}
+	return all
+}

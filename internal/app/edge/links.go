@@ -1,0 +1,36 @@
+package edge
+
+import (
+	"github.com/millrace/millrace/internal/api/linkhost"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/linkcache"
+	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/redirect"
+)
+
+// newLinks is the host of short links.
+func newLinks(g *ground) (*host, error) {
+	s, t := g.s, g.t
+	clicks, err := NewClicks(s, t, g.salts, s.Link.MaxBufferedBytes)
+	if err != nil {
+		return nil, err
+	}
+	links := linkcache.New(linkcache.Config{Entries: s.Link.CacheEntries}, linkcache.Deps{Store: g.db, Log: t.Log, Metrics: t.Registry})
+	app := linkhost.New(
+		linkhost.Config{MaxInFlight: s.Link.MaxInFlight, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: g.proxies(), Site: httpkit.Site{PublicURL: s.Link.BaseURL()}},
+		linkhost.Deps{
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
+			Redirects: redirect.New(redirect.Deps{
+				Links: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks.Queue, Metrics: t.Registry,
+			}),
+		},
+	)
+	g.r.AddCheck("edge: short links", links.Ready)
+	return &host{
+		cache:    links,
+		before:   append(clicks.Parts(), lifecycle.Part{Name: "short links", Run: links.Run}),
+		listener: httpkit.ListenPart("short-link listener", s.Link.Listen, "MILLRACE_LINK_LISTEN", app, t.Log),
+		close:    func() {},
+	}, nil
+}
