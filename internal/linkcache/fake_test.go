@@ -27,8 +27,8 @@ type fake struct {
 	life    int64 // of the store: it grows when it is put back
 	down    bool
 	partly  bool // only changes can be asked for
-	reads   int // of single links
-	looks   int // for changes
+	reads   int  // of single links
+	looks   int  // for changes
 	// read, where not nil, is called when a link or a page was read, and before it is
 	// handed out.
 	read func()
