@@ -96,7 +96,7 @@ func TestMemoryIsGivenBackByLinksThatChange(t *testing.T) {
 		f.set(plain(i, 1))
 	}
 	c, reg := run(t, f, links)
-	begin, heap := value(t, reg, "millrace_link_cache_bytes", ""), heapBytes()
+	begin := value(t, reg, "millrace_link_cache_bytes", "")
 	var l link.Served
 	for v := int64(2); v < rounds; v++ {
 		for i := range links {
@@ -111,7 +111,6 @@ func TestMemoryIsGivenBackByLinksThatChange(t *testing.T) {
 	if end := value(t, reg, "millrace_link_cache_bytes", ""); end > begin*1.1 {
 		t.Errorf("%v bytes after changes, %v before", end, begin)
 	}
-	_ = heap
 }
 
 // TestWhatWasToldStaysAsItWas keeps answers beyond the time for which the links are held.
@@ -212,6 +211,7 @@ func TestFindAllocatesNothing(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // measures the heap
 func TestAPlainLinkTakesTwoHundredAndFiftyBytes(t *testing.T) {
 	before := heapBytes()
 	const links = 200_000

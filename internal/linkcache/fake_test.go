@@ -26,8 +26,9 @@ type fake struct {
 	changes []link.Change
 	life    int64 // of the store: it grows when it is put back
 	down    bool
-	reads   int // of single links
-	looks   int // for changes
+	partly  bool // only changes can be asked for
+	reads   int  // of single links
+	looks   int  // for changes
 	// read, where not nil, is called when a link or a page was read, and before it is
 	// handed out.
 	read func()
@@ -64,7 +65,7 @@ func (f *fake) ServingLinks(_ context.Context, before string, limit int) ([]link
 func (f *fake) page(before string, limit int) (page []link.Served, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.down {
+	if f.down || f.partly {
 		return nil, errDown
 	}
 	for _, l := range f.links {
@@ -87,7 +88,7 @@ func (f *fake) one(slug string) (*link.Served, error) {
 	defer f.mu.Unlock()
 	f.reads++
 	switch l := f.links[slug]; {
-	case f.down:
+	case f.down || f.partly:
 		return nil, errDown
 	case l == nil:
 		return nil, link.ErrNotFound

@@ -228,15 +228,15 @@ func TestAStoreThatWasPutBackIsReadAnew(t *testing.T) {
 		expect(t, c, "put back", "slug-1", "v3")
 		expect(t, c, "not made yet", "slug-2", absent)
 		expect(t, c, "made otherwise", "slug-3", "v1")
-		// It is put back once more, and is away before all was read.
+		// It is put back once more, and links cannot be read.
 		f.with(func() {
 			f.life++
-			f.read = func() { f.setDown(true) }
+			f.partly = true
 			f.links = map[string]*link.Served{"slug-1": plain(1, 2)}
 		})
 		<-time.After(time.Minute)
 		expect(t, c, "what is held stands in", "slug-3", "v1")
-		f.with(func() { f.down, f.read = false, nil })
+		f.with(func() { f.partly = false })
 		<-time.After(6 * time.Second)
 		expect(t, c, "read at last", "slug-1", "v2")
 		expect(t, c, "read at last", "slug-3", absent)

@@ -12,9 +12,9 @@ import (
 
 const (
 	shards = 64
-	// chunkBytes is the room of a chunk: far more than the largest link takes without its
-	// targets.
-	chunkBytes = 64 << 10
+	// chunkBytes is the room of a chunk. A link that takes more without its targets has one
+	// of its own.
+	chunkBytes = 16 << 10
 	// granule is how many bytes share a mark of having been asked for.
 	granule = 64
 	// maxChances is how many links that were asked for lately are passed over until one
@@ -109,9 +109,6 @@ func (s *shard) keep(hash uint64, l *link.Served, first bool) {
 	defer s.mu.Unlock()
 	s.remove(hash)
 	s.buf = pack(s.buf[:0], l)
-	if len(s.buf) > chunkBytes-binary.MaxVarintLen64 {
-		return // no link is as large
-	}
 	s.write(hash, s.buf, s.cache.life.Load(), first)
 	s.cache.held.Add(1)
 	if l.Targets != nil {
@@ -148,7 +145,7 @@ func (s *shard) room(n int, life uint32, first bool) int {
 		}
 	}
 	ch := &chunk{life: life}
-	ch.text.Grow(chunkBytes)
+	ch.text.Grow(max(chunkBytes, n))
 	if first {
 		s.chunks = append([]*chunk{ch}, s.chunks...)
 		s.front--

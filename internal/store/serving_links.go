@@ -11,13 +11,12 @@ import (
 )
 
 // What a host has to know of links, and which ones it knows: those that are not deleted, of
-// an organization that lives. One whose organization is gone belongs to none, which is in no
-// list. Rows are scanned without reflection: a host reads a million of them before it is
+// an organization that lives; one whose organization was removed belongs to none. Rows are scanned without reflection: a host reads a million of them before it is
 // ready.
 const (
 	selectServed = "SELECT l.id, l.organization_id, l.version, l.slug_key, l.url, l.expired_url, l.enabled, l.starts_at, l.expires_at, " +
 		"l.max_clicks, l.password_hash, l.redirect_status, l.forward_query, l.utm, l.rules, l.variants, l.preview, l.secret FROM links AS l WHERE "
-	linkServes = "l.deleted_at IS NULL AND l.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)"
+	linkServes = "l.deleted_at IS NULL AND l.organization_id IS NOT NULL AND l.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)"
 )
 
 // ServingLinks returns up to limit links that a host answers for, also those that are not

@@ -269,8 +269,8 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 	},
 	"what is not known of changes any more is told": func(t *testing.T, f *Fixture) {
 		o, s, db := f.Organization(), f.links(3000), f.Store()
-		from := f.cursor()
 		l := f.link(s, o.ID, link.Fields{Slug: new("sale")})
+		from := f.cursor()
 		change := func(times int) {
 			t.Helper()
 			err := db.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
