@@ -18,6 +18,8 @@ const (
 	// How many events each edge accepted and refused, per owner, minute and
 	// outcome.
 	TopicIngestionV1 = "ingestion.v1"
+	// Clicks of short links.
+	TopicClicksV1 = "clicks.v1"
 	// Records of events.v1 that cannot be stored, with the reason.
 	TopicEventsV1DLQ = "events.v1.dlq"
 	// Records of events.backfill.v1 that cannot be stored, with the reason.
@@ -30,6 +32,8 @@ const (
 	TopicIdentitiesV1DLQ = "identities.v1.dlq"
 	// Records of ingestion.v1 that cannot be stored, with the reason.
 	TopicIngestionV1DLQ = "ingestion.v1.dlq"
+	// Records of clicks.v1 that cannot be stored, with the reason.
+	TopicClicksV1DLQ = "clicks.v1.dlq"
 	// What became of dead letters: sent again, or parked.
 	TopicDLQMarksV1 = "dlq.marks.v1"
 	// Changes of keys, websites, sessions, organizations and quotas, for

@@ -423,6 +423,81 @@ type IngestionV1 struct {
 	Value float64 `json:"value"`
 }
 
+// ClicksV1 is the value of a record of clicks.v1. One redirect of a short
+// link that was answered to a GET. Fields are only ever added; a reader must
+// pass over fields that it does not know.
+type ClicksV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// Names the click: two records with the same owner and id are the same
+	// click, sent twice.
+	ID string `json:"id"`
+	// Id of the organization that the link belongs to.
+	Organization string `json:"organization"`
+	// The link. Equal to the record's key.
+	Owner string `json:"owner"`
+	// Kind of record.
+	Type string `json:"type"`
+	// Always click.
+	Name string `json:"name"`
+	// When the short address was opened, in Unix milliseconds.
+	TS int64 `json:"ts"`
+	// When the redirect was answered, in Unix milliseconds. Equal to ts and to
+	// the record's timestamp.
+	ReceivedAt int64 `json:"receivedAt"`
+	// Its host, without www.
+	ReferrerHost string `json:"referrerHost,omitempty"`
+	// What it is: direct, internal, search, social, ai, email, video or other.
+	ReferrerKind string `json:"referrerKind,omitempty"`
+	// What it is called, such as Google; else its host.
+	ReferrerName string `json:"referrerName,omitempty"`
+	// Campaign parameter utm_source.
+	UTMSource string `json:"utmSource,omitempty"`
+	// Campaign parameter utm_medium.
+	UTMMedium string `json:"utmMedium,omitempty"`
+	// Campaign parameter utm_campaign.
+	UTMCampaign string `json:"utmCampaign,omitempty"`
+	// Campaign parameter utm_term.
+	UTMTerm string `json:"utmTerm,omitempty"`
+	// Campaign parameter utm_content.
+	UTMContent string `json:"utmContent,omitempty"`
+	// Browser.
+	Browser string `json:"browser,omitempty"`
+	// Operating system.
+	OS string `json:"os,omitempty"`
+	// Kind of device: desktop, mobile, tablet, tv or other.
+	Device string `json:"device,omitempty"`
+	// Country of the visitor, ISO 3166-1 alpha-2.
+	Country string `json:"country,omitempty"`
+	// Region within the country.
+	Region string `json:"region,omitempty"`
+	// City.
+	City string `json:"city,omitempty"`
+	// Language of the browser, such as de-AT.
+	Language string `json:"language,omitempty"`
+	// Id of the short link.
+	Link string `json:"link"`
+	// Whose click it is, as 32 hexadecimal digits: the first 128 bits of SHA-256
+	// over the salt of the UTC day, the link, the address and the user agent.
+	// Nobody can tell one visitor on two days, or of two links. Absent when the
+	// salt was not known.
+	Visitor *string `json:"visitor,omitempty"`
+	// Id of the rule that chose the destination. Absent for none.
+	RuleID string `json:"ruleId,omitempty"`
+	// Id of the variant that the visitor was sent to. Absent for none.
+	VariantID string `json:"variantId,omitempty"`
+	// Why the click is no person's: crawler, a program that says so; preview,
+	// one that shows what a link leads to; prefetch, a browser that fetches what
+	// may be asked for next. Absent for a person's.
+	BotReason string `json:"botReason,omitempty"`
+	// The address is that of the link's QR code. Absent for false.
+	IsQr bool `json:"isQr,omitempty"`
+	// The click is no person's. Absent for false.
+	IsBot bool `json:"isBot,omitempty"`
+	// Status of the response, such as 302.
+	Status int64 `json:"status"`
+}
+
 // DLQMarksV1 is the value of a record of dlq.marks.v1. What became of one
 // dead letter. The record's key is the letter's id; of one key the last
 // record counts, and one without a value takes the mark away.

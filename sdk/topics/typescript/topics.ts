@@ -29,6 +29,10 @@ export const topics = {
    */
   ingestionV1: "ingestion.v1",
   /**
+   * Clicks of short links.
+   */
+  clicksV1: "clicks.v1",
+  /**
    * Records of events.v1 that cannot be stored, with the reason.
    */
   eventsV1Dlq: "events.v1.dlq",
@@ -52,6 +56,10 @@ export const topics = {
    * Records of ingestion.v1 that cannot be stored, with the reason.
    */
   ingestionV1Dlq: "ingestion.v1.dlq",
+  /**
+   * Records of clicks.v1 that cannot be stored, with the reason.
+   */
+  clicksV1Dlq: "clicks.v1.dlq",
   /**
    * What became of dead letters: sent again, or parked.
    */
@@ -845,6 +853,145 @@ export interface IngestionV1 {
    * Value of the metric, or count of events.
    */
   value: number;
+}
+
+/**
+ * Value of a record of clicks.v1. One redirect of a short link that was
+ * answered to a GET. Fields are only ever added; a reader must pass over
+ * fields that it does not know.
+ */
+export interface ClicksV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * Names the click: two records with the same owner and id are the same
+   * click, sent twice.
+   */
+  id: string;
+  /**
+   * Id of the organization that the link belongs to.
+   */
+  organization: string;
+  /**
+   * The link. Equal to the record's key.
+   */
+  owner: string;
+  /**
+   * Kind of record.
+   */
+  type: string;
+  /**
+   * Always click.
+   */
+  name: string;
+  /**
+   * When the short address was opened, in Unix milliseconds.
+   */
+  ts: number;
+  /**
+   * When the redirect was answered, in Unix milliseconds. Equal to ts and to
+   * the record's timestamp.
+   */
+  receivedAt: number;
+  /**
+   * Its host, without www.
+   */
+  referrerHost?: string;
+  /**
+   * What it is: direct, internal, search, social, ai, email, video or other.
+   */
+  referrerKind?: string;
+  /**
+   * What it is called, such as Google; else its host.
+   */
+  referrerName?: string;
+  /**
+   * Campaign parameter utm_source.
+   */
+  utmSource?: string;
+  /**
+   * Campaign parameter utm_medium.
+   */
+  utmMedium?: string;
+  /**
+   * Campaign parameter utm_campaign.
+   */
+  utmCampaign?: string;
+  /**
+   * Campaign parameter utm_term.
+   */
+  utmTerm?: string;
+  /**
+   * Campaign parameter utm_content.
+   */
+  utmContent?: string;
+  /**
+   * Browser.
+   */
+  browser?: string;
+  /**
+   * Operating system.
+   */
+  os?: string;
+  /**
+   * Kind of device: desktop, mobile, tablet, tv or other.
+   */
+  device?: string;
+  /**
+   * Country of the visitor, ISO 3166-1 alpha-2.
+   */
+  country?: string;
+  /**
+   * Region within the country.
+   */
+  region?: string;
+  /**
+   * City.
+   */
+  city?: string;
+  /**
+   * Language of the browser, such as de-AT.
+   */
+  language?: string;
+  /**
+   * Id of the short link.
+   */
+  link: string;
+  /**
+   * Whose click it is, as 32 hexadecimal digits: the first 128 bits of
+   * SHA-256 over the salt of the UTC day, the link, the address and the user
+   * agent. Nobody can tell one visitor on two days, or of two links. Absent
+   * when the salt was not known.
+   */
+  visitor?: string;
+  /**
+   * Id of the rule that chose the destination. Absent for none.
+   */
+  ruleId?: string;
+  /**
+   * Id of the variant that the visitor was sent to. Absent for none.
+   */
+  variantId?: string;
+  /**
+   * Why the click is no person's: crawler, a program that says so; preview,
+   * one that shows what a link leads to; prefetch, a browser that fetches
+   * what may be asked for next. Absent for a person's.
+   */
+  botReason?: string;
+  /**
+   * The address is that of the link's QR code. Absent for false.
+   */
+  isQr?: true;
+  /**
+   * The click is no person's. Absent for false.
+   */
+  isBot?: true;
+  /**
+   * Status of the response, such as 302.
+   */
+  status: number;
 }
 
 /**
