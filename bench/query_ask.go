@@ -17,10 +17,11 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 )
 
-// asker asks the query host about one website.
+// asker asks the query host about one website, or about a link where it has one.
 type asker struct {
 	stack   *stack
 	website string
+	link    string
 	from    time.Time // day
 	until   time.Time // day behind the last
 }
@@ -47,7 +48,11 @@ func (a *asker) ask(ctx context.Context, body string, fresh bool) ([]byte, error
 }
 
 func (a *asker) post(ctx context.Context, path, body string, fresh bool) (answer []byte, status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.Query+path+"?website_id="+a.website, strings.NewReader(body))
+	subject := "?website_id=" + a.website
+	if a.link != "" {
+		subject = "?link_id=" + a.link
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.Query+path+subject, strings.NewReader(body))
 	if err != nil {
 		return nil, 0, err
 	}

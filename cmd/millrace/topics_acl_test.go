@@ -49,7 +49,7 @@ func TestPermissionsAreCreatedAsTheUserOfTheSettings(t *testing.T) {
 		"--kafka.sasl.mechanism", "plain", "--kafka.sasl.password", "secret", "--kafka.sasl.user",
 	}
 	got := mustMillrace(t, append(args, "admin")...)
-	if want := "User:alice may read events.v1, events.backfill.v1, vitals.v1, errors.v1, ingestion.v1, with groups alice-*\n"; got != want {
+	if want := "User:alice may read events.v1, events.backfill.v1, vitals.v1, errors.v1, ingestion.v1, clicks.v1, with groups alice-*\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
 	if _, _, err := millrace(t, append(args, "bob")...); err == nil || !strings.Contains(err.Error(), "CLUSTER_AUTHORIZATION_FAILED") {

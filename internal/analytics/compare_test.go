@@ -52,7 +52,7 @@ func TestTypesThatCannotBeComparedAreLists(t *testing.T) {
 			}
 		}
 		body := `{"parameters":["` + typ.Name + `"],"preset":"today","compare":"previous_period"}`
-		_, err := compileBody(t, body, websiteEnv())
+		_, err := compileBody(t, body, envOf(typ))
 		if refused := err != nil && strings.Contains(err.Error(), "Comparing is not supported"); refused == typ.Comparable() && len(typ.Requires) == 0 {
 			t.Errorf("%s is comparable: %v; error %v", typ.Name, typ.Comparable(), err)
 		}

@@ -178,10 +178,7 @@ func refusal(err error, kind SubjectKind, limit int) error {
 	if !errors.Is(err, fair.ErrOwnerFull) {
 		return &fault.Error{Code: fault.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err}
 	}
-	what := "website"
-	if kind == Organization {
-		what = "organization"
-	}
+	what := map[SubjectKind]string{Website: "website", Organization: "organization", Link: "link"}[kind]
 	return &fault.Error{
 		Code: fault.RateLimited, Message: "Too many queries of this " + what + " are waiting", RetryAfter: retryAfter, Err: err,
 		Rate: &fault.Rate{Limit: limit, Reset: time.Now().Add(retryAfter)},

@@ -89,6 +89,14 @@ func namesPersonal(filters []Filter) bool {
 	})
 }
 
+// namesField reports whether a comparison is by a field, wherever it stands.
+func namesField(filters []Filter, field string) bool {
+	return slices.ContainsFunc(filters, func(f Filter) bool {
+		_, items := f.group()
+		return f.Field == field || namesField(items, field)
+	})
+}
+
 // pins reports whether every event that the filters keep has a field equal to a
 // value, or to one of several, that they name.
 func pins(filters []Filter, field string) bool {

@@ -173,6 +173,8 @@ func (c *filterCheck) value(at string, f *Filter, v *Scalar, op *Operator, kind 
 		c.add(at, "too_long", fmt.Sprintf("A filter value is longer than %d characters", MaxFilterValueLen), "")
 	case !isNumber && (v.Kind == ScalarNumber || op.wantsNumber(kind)):
 		c.add(at, "wrong_type", fmt.Sprintf("%s %s takes a number that a 64-bit float can hold", echo(f.Field), f.Op), "")
+	case kind == FlagField && v.Text != "true" && v.Text != "false":
+		c.add(at, "wrong_type", echo(f.Field)+" is true or false", "")
 	case op.regex:
 		if err := checkRegex(v.Text); err != nil {
 			c.add(at, "invalid_regex", fmt.Sprintf("The regular expression of %s is not usable: %v", echo(f.Field), err), "RE2 syntax is supported")

@@ -17,6 +17,7 @@ const (
 	// ValueField is whatever JSON a caller put under a key: it is compared as a text
 	// with texts, and as a number with numbers.
 	ValueField
+	FlagField // true or false
 )
 
 // Field is something events can be filtered by.
@@ -32,7 +33,7 @@ type Field struct {
 	Personal bool
 	// expr is its SQL over a row of the table, owned by us. That of a KeysField is
 	// the predicate of one {value} being there; that of a ValueField its text, with
-	// {key} for the key.
+	// {key} for the key; that of a FlagField the number 1 or 0.
 	expr string
 	// set is the predicate of a ValueField being there.
 	set string
@@ -46,12 +47,14 @@ const (
 	tableEvents = "events"
 	tableVitals = "vitals"
 	tableErrors = "errors"
+	tableClicks = "clicks"
 )
 
 var (
 	inEvents = []string{tableEvents}
 	inVitals = []string{tableVitals}
 	inErrors = []string{tableErrors}
+	inClicks = []string{tableClicks}
 )
 
 // keyMark stands in the name of a field for the key that a caller names.
@@ -114,6 +117,10 @@ var Fields = []Field{
 	sent("lookup_time", 13, "Milliseconds of the lookup of its name."),
 	sent("rtt", 14, "Round trip in milliseconds as the browser estimates it."),
 	sent("downlink", 15, "Downlink in Mbit/s as the browser estimates it."),
+	{Name: fieldBot, Doc: "Whether a click is a program's. Without a filter by it, persons' clicks count alone.", Kind: FlagField, Tables: inClicks, expr: "e.is_bot"},
+	{Name: "is_qr", Doc: "Whether a click came by the QR code.", Kind: FlagField, Tables: inClicks, expr: "e.is_qr"},
+	{Name: "rule_id", Doc: "Rule that chose where a click led.", Tables: inClicks, expr: "e.rule_id"},
+	{Name: "variant_id", Doc: "Variant that a click led to.", Tables: inClicks, expr: "e.variant_id"},
 	{Name: "property_key", Doc: "A key that properties has.", Kind: KeysField, Tables: inEvents, expr: hasProperty},
 	{
 		Name: "property:" + keyMark, Doc: "What properties has under a key.", Kind: ValueField, Tables: inEvents,

@@ -24,7 +24,7 @@ type Operator struct {
 	// The predicates on each kind of field, of ours; empty where the operator makes
 	// no sense for it. {field} and {value} are replaced, the latter by a parameter.
 	// Texts are compared exactly, case included. A predicate is never NULL.
-	text, number, keys, value string
+	text, number, keys, value, flag string
 }
 
 // Operators lists every operator.
@@ -32,6 +32,7 @@ var Operators = []Operator{
 	{
 		Name: "eq", Doc: "Equal.",
 		text: "{field} = {value}", number: "ifNull({field} = {value}, 0)", keys: "{field}",
+		flag: "{field} = ({value} = 'true')",
 	},
 	{Name: "ne", Doc: "Not equal.", Not: "eq"},
 	{Name: "contains", Doc: "Contains the value.", text: "position({field}, {value}) > 0"},
@@ -79,6 +80,8 @@ func (o *Operator) Supports(k FieldKind) bool {
 		return p.number != ""
 	case KeysField:
 		return p.keys != ""
+	case FlagField:
+		return p.flag != ""
 	default:
 		return true
 	}

@@ -108,6 +108,8 @@ func (w *filterWriter) compare(name string, f *Filter, op *Operator, kind FieldK
 			one = "v"
 		}
 		return predicate(op.keys, strings.ReplaceAll(expr, "{value}", one), value)
+	case FlagField:
+		return predicate(op.flag, expr, w.texts(name, op, f.Values))
 	case ValueField:
 	}
 	return w.compareValue(name, f, op, expr, set)

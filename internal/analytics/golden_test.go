@@ -20,6 +20,18 @@ func websiteEnv() Environment {
 	return Environment{Subject: Subject{Kind: Website, ID: "web_1"}, Now: testNow}
 }
 
+// linkEnv is about a link, and envOf about what a type is about.
+func linkEnv() Environment {
+	return Environment{Subject: Subject{Kind: Link, ID: "lnk_1"}, Now: testNow}
+}
+
+func envOf(t *Type) Environment {
+	if t.Subjects == Link {
+		return linkEnv()
+	}
+	return websiteEnv()
+}
+
 // compileBody runs a body through the two steps that a request takes.
 func compileBody(t *testing.T, body string, env Environment) ([]Plan, error) {
 	t.Helper()
@@ -45,6 +57,7 @@ func mustStatement(t *testing.T, body string, env Environment) Statement {
 var goldenCases = []struct {
 	file, body, zone string
 	organization     bool
+	link             bool
 	rollups          bool
 	dirty            []time.Time
 }{
@@ -80,6 +93,13 @@ var goldenCases = []struct {
 		{"field":"property:x","op":"in","value":["a",1,true]},{"field":"property:y","op":"is_set"}]}`},
 	{file: "summary_metrics.traits", body: `{"parameters":["summary"],"preset":"today","filters":[{"field":"trait:plan","op":"eq","value":"pro"},{"field":"trait:seats","op":"lt","value":5}]}`},
 	{file: "summary_metrics.traits_organization", body: `{"parameters":["summary"],"preset":"today","filters":[{"field":"trait:plan","op":"not_set"}]}`, organization: true},
+	{file: "link_total_clicks.rollup", link: true, rollups: true, body: `{"parameters":["link_total_clicks"],"preset":"last_30d"}`},
+	{file: "link_summary.rollup", link: true, rollups: true, zone: "Asia/Kolkata", body: `{"parameters":["link_summary"],"preset":"last_7d"}`},
+	{file: "link_top_cities.rollup", link: true, rollups: true, zone: "Europe/Berlin", dirty: []time.Time{testNow.Truncate(day)}, body: `{"parameters":["link_top_cities"],"preset":"last_30d"}`},
+	{file: "link_countries_by_day.rollup", link: true, rollups: true, zone: "Europe/Berlin", body: `{"parameters":["link_countries_by_day"],"preset":"last_7d","granularity":"hourly"}`},
+	{file: "link_targets.rollup", link: true, rollups: true, body: `{"parameters":["link_targets"],"preset":"last_30d"}`},
+	{file: "link_summary.bots", link: true, body: `{"parameters":["link_summary"],"preset":"today","filters":[{"or":[{"field":"is_bot","op":"eq","value":true},{"field":"is_qr","op":"ne","value":false}]}]}`},
+	{file: "link_top_referrers.filtered", link: true, body: `{"parameters":["link_top_referrers"],"preset":"today","filters":[{"field":"referrer","op":"ends_with","value":"google.com"},{"field":"variant_id","op":"in","value":["a"]}],"compare":"previous_period"}`},
 	{file: "custom_events.property_keys", body: `{"parameters":["custom_events"],"preset":"this_month","filters":[
 		{"field":"property_key","op":"eq","value":"plan"},{"field":"property_key","op":"ne","value":"x"},
 		{"field":"property_key","op":"in","value":["a","b"]},{"field":"property_key","op":"not_in","value":["c"]}]}`},
@@ -91,13 +111,16 @@ func TestSQLOfEveryTypeIsTheGoldenFile(t *testing.T) {
 	for i := range Catalog {
 		typ := &Catalog[i]
 		want = append(want, typ.Name)
-		golden(t, typ.Name, mustStatement(t, strings.ReplaceAll(typ.Example("x"), `"preset":"x"`, `"startDate":"2026-03-28","endDate":"2026-03-30"`), websiteEnv()))
+		golden(t, typ.Name, mustStatement(t, strings.ReplaceAll(typ.Example("x"), `"preset":"x"`, `"startDate":"2026-03-28","endDate":"2026-03-30"`), envOf(typ)))
 	}
 	for _, tc := range goldenCases {
 		env := websiteEnv()
 		env.TimeZone, env.Rollups, env.Dirty = tc.zone, tc.rollups, tc.dirty
 		if tc.organization {
 			env.Subject = Subject{Kind: Organization, ID: "org_1"}
+		}
+		if tc.link {
+			env.Subject = linkEnv().Subject
 		}
 		want = append(want, tc.file)
 		golden(t, tc.file, mustStatement(t, tc.body, env))

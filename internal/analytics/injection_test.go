@@ -50,7 +50,7 @@ func statementsWith(t *testing.T, typ *Type, next func(n int) string) []Statemen
 		for _, field := range typ.Requires {
 			some = append(some, `{"field":"`+field+`","op":"eq","value":`+encode(t, next(i))+`}`)
 		}
-		env := websiteEnv()
+		env := envOf(typ)
 		env.Subject.ID = next(i)
 		all = append(all, mustStatement(t, fmt.Sprintf(`{"id":%s,"parameters":[{"name":%q,"id":%s%s}],"preset":"last_7d","filters":[%s]}`,
 			encode(t, next(i+1)), typ.Name, encode(t, next(i+2)), optionsWith(t, typ, next), strings.Join(some, ",")), env))
@@ -83,7 +83,7 @@ func filtersWith(t *testing.T, typ *Type, next func(n int) string) []string {
 	var filters []string
 	for _, name := range typ.Filters {
 		for _, op := range Operators {
-			if kind := findField(name).Kind; !op.Supports(kind) || op.wantsNumber(kind) {
+			if kind := findField(name).Kind; !op.Supports(kind) || op.wantsNumber(kind) || kind == FlagField {
 				continue
 			}
 			s := next(len(filters))
@@ -133,10 +133,15 @@ func TestHostileNamesAreRefused(t *testing.T) {
 			`{"parameters":["top_pages"],"preset":"today","filters":[{"field":%s,"op":"eq","value":"x"}]}`,
 			`{"parameters":["top_pages"],"preset":"today","filters":[{"field":"path","op":%s,"value":"x"}]}`,
 			`{"parameters":["top_pages"],"preset":"today","filters":[{"field":"time_on_page","op":"gt","value":%s}]}`,
+			`{"parameters":["link_summary"],"preset":"today","filters":[{"field":"is_bot","op":"eq","value":%s}]}`,
 			`{"parameters":[{"name":"top_pages","start_date":%s}],"preset":"today"}`,
 			`{"parameters":[{"name":"events_by_date","granularity":%s}],"preset":"today"}`,
 		} {
-			if _, err := compileBody(t, fmt.Sprintf(body, quoted), websiteEnv()); err == nil {
+			env := websiteEnv()
+			if strings.Contains(body, "link_") {
+				env = linkEnv()
+			}
+			if _, err := compileBody(t, fmt.Sprintf(body, quoted), env); err == nil {
 				t.Errorf("%s with %q is accepted", body, h)
 			}
 		}

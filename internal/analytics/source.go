@@ -16,6 +16,7 @@ type Source struct {
 	//	{range}       the conditions of the subject and the range on a table called e
 	//	{owned}       the condition of the subject alone
 	//	{steps}       the conditions of the option steps, separated by commas
+	//	{counted}     the condition of the clicks that count; it may stand in expressions too
 	//
 	// Without {events}, filters restrict the rows of the source, which is called e.
 	SQL string
@@ -37,6 +38,7 @@ const (
 	markRange     = "{range}"
 	markOwned     = "{owned}"
 	markSteps     = "{steps}"
+	markCounted   = "{counted}"
 )
 
 // text returns the source's SQL for a question, marks included.
@@ -58,7 +60,7 @@ func (q *query) marked(sql string) string {
 		mark string
 		sql  func() string
 	}{
-		{markEvents, q.events}, {markAllEvents, q.allEvents}, {markEach, q.each}, {markBy, q.by}, {markRange, q.inRange}, {markOwned, q.owned}, {markSteps, q.steps},
+		{markEvents, q.events}, {markAllEvents, q.allEvents}, {markEach, q.each}, {markBy, q.by}, {markRange, q.inRange}, {markOwned, q.owned}, {markSteps, q.steps}, {markCounted, q.counted},
 	} {
 		if strings.Contains(sql, m.mark) {
 			sql = replaceMark(sql, m.mark, m.sql())

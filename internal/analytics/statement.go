@@ -13,6 +13,7 @@ import (
 var ownerPredicates = map[SubjectKind]string{
 	Website:      "e.owner_id = {owner:String}",
 	Organization: "e.owner_id IN (" + countedOwners + ")",
+	Link:         "e.owner_id = {owner:String}",
 }
 
 // inTime are the conditions of the range: the days prune parts and granules, the

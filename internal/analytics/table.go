@@ -28,7 +28,7 @@ type Values struct {
 	Bools   []bool
 	// Floats have NaN where there is no value.
 	Floats []float64
-	// Millis are instants in Unix milliseconds.
+	// Millis are instants in Unix milliseconds, and 0 where there is none.
 	Millis []int64
 }
 
@@ -48,8 +48,8 @@ func (t *Table) Bytes() int {
 const stringHeaderBytes = 16
 
 // AppendRows appends the table as a JSON array of objects, keys in the order of
-// the type's columns. Integers keep every digit; no value is null, and an infinite
-// number is 0.
+// the type's columns. Integers keep every digit; null is what has no value, and an
+// infinite number is 0.
 func (t *Table) AppendRows(dst []byte, columns []Column) []byte {
 	keys := t.keys()
 	dst = append(dst, '[')
@@ -99,6 +99,8 @@ func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
 		return strconv.AppendBool(dst, v.Bools[row])
 	case v.Floats != nil:
 		return appendFloat(dst, v.Floats[row])
+	case v.Millis != nil && v.Millis[row] == 0:
+		return append(dst, "null"...)
 	case v.Millis != nil:
 		dst = append(dst, '"')
 		dst = wire.AppendMillis(dst, v.Millis[row])

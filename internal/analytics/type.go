@@ -13,10 +13,11 @@ type SubjectKind uint8
 const (
 	Website SubjectKind = 1 << iota
 	Organization
+	Link
 
 	// AnySubject is one of which nothing is known, to look at a request that names what
 	// is not there.
-	AnySubject = Website | Organization
+	AnySubject = Website | Organization | Link
 )
 
 // namedBy says how to name the subjects that are in a set.
@@ -25,7 +26,7 @@ func namedBy(subjects SubjectKind) string {
 	for _, s := range []struct {
 		kind SubjectKind
 		name string
-	}{{Website, "website_id"}, {Organization, "organization_id"}} {
+	}{{Website, "website_id"}, {Organization, "organization_id"}, {Link, "link_id"}} {
 		if subjects&s.kind != 0 {
 			names = append(names, s.name)
 		}
@@ -33,7 +34,7 @@ func namedBy(subjects SubjectKind) string {
 	return "Ask with " + strings.Join(names, " or ")
 }
 
-// Subject is the owner of the events that a question is about.
+// Subject is the owner of the events, or the link of the clicks, that a question is about.
 type Subject struct {
 	Kind SubjectKind
 	ID   string

@@ -2,7 +2,6 @@ package click
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"net/netip"
 	"testing"
@@ -45,27 +44,36 @@ func newQueue(p Publisher, bytes int) *Queue {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 
+// BenchmarkTake is what a redirect pays.
 func BenchmarkTake(b *testing.B) {
-	q := newQueue(instantly{}, 64<<20)
-	ctx, stop := context.WithCancel(b.Context())
-	done := make(chan error, 1)
-	go func() { done <- q.Run(ctx) }()
 	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		c := anyClick()
-		for pb.Next() {
-			q.Take(c)
+	q := newQueue(instantly{}, 1<<40)
+	c := anyClick()
+	for b.Loop() {
+		q.Take(c)
+		if len(q.taken) == maxSpare { // as if Run had them
+			for _, t := range q.taken {
+				q.copies.Put(t)
+			}
+			q.taken = q.taken[:0]
 		}
-	})
-	b.StopTimer()
-	stop()
-	if err := <-done; err != nil {
-		b.Error(err)
 	}
-	b.ReportMetric(float64(q.max), "bytes-max")
 }
 
-// BenchmarkWrite is the part of it that makes the record.
+// BenchmarkHandOver is that and what Run does, up to the publisher.
+func BenchmarkHandOver(b *testing.B) {
+	b.ReportAllocs()
+	q := newQueue(instantly{}, 64<<20)
+	c := anyClick()
+	for n := 1; b.Loop(); n++ {
+		q.Take(c)
+		if n%100 == 0 {
+			q.handOver()
+		}
+	}
+}
+
+// BenchmarkWrite is what Run does to make the record.
 func BenchmarkWrite(b *testing.B) {
 	b.ReportAllocs()
 	var d draft

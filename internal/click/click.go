@@ -27,7 +27,7 @@ type Click struct {
 	Bot    string
 	Status int // of the response
 	// RequestID names the request in the service's log; empty where it has no name.
-	RequestID string
+	RequestID []byte
 }
 
 // Why a click is no person's.

@@ -20,8 +20,6 @@ const (
 	visitorBytes = 16
 	// maxLanguage is the length of a language's tag, in bytes; what is longer is none.
 	maxLanguage = 35
-	// keptText is how much memory for texts a draft keeps.
-	keptText = 8 << 10
 )
 
 // draft is what a record is written from. It is used again and again, by one goroutine at

@@ -46,7 +46,7 @@ func texts(e *record.Event) map[string]string {
 func TestARecordTellsOfTheClick(t *testing.T) {
 	t.Parallel()
 	c := anyClick()
-	c.RuleID, c.VariantID, c.Bot, c.RequestID = "rul_1", "var_1", BotPrefetch, "req-1"
+	c.RuleID, c.VariantID, c.Bot, c.RequestID = "rul_1", "var_1", BotPrefetch, []byte("req-1")
 	r, e := recordOf(t, c, salt)
 	want := map[string]string{
 		"country": "AT", "region": "Tyrol", "city": "Innsbruck", "device": "desktop", "os": "Windows", "browser": "Chrome", "language": "de-AT",

@@ -27,12 +27,15 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer, q *Queue) (m metrics) {
 	f := promauto.With(reg)
-	gauge := func(name, help string, value func() int64) {
-		f.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
-	}
-	gauge("millrace_clicks_buffered", "Clicks of short links that Kafka has not acknowledged yet.", q.clicks.Load)
-	gauge("millrace_clicks_buffered_bytes", "Memory that they take.", q.size.Load)
-	gauge("millrace_clicks_buffer_limit_bytes", "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.", func() int64 { return q.max })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_clicks_buffered", Help: "Clicks of short links that Kafka has not acknowledged yet.",
+	}, func() float64 { return float64(q.clicks.Load()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_clicks_buffered_bytes", Help: "Memory that clicks of short links take that Kafka has not acknowledged yet.",
+	}, func() float64 { return float64(q.size.Load()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_clicks_buffer_limit_bytes", Help: "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.",
+	}, func() float64 { return float64(q.max) })
 	m.published = f.NewCounter(prometheus.CounterOpts{
 		Name: "millrace_clicks_published_total", Help: "Clicks of short links acknowledged by clicks.v1.",
 	})

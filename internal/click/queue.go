@@ -18,11 +18,9 @@ const (
 	// gather is how long the first click of several waits for the others, so that they
 	// are handed over together.
 	gather = 5 * time.Millisecond
-	// overhead is about what a click takes besides the memory of its record, here and at
-	// the publisher.
-	overhead = 704
-	// leastSize is less than any click takes.
-	leastSize = overhead + 256
+	// overhead is about what a click takes, here and at the publisher, besides the texts
+	// that it came with: 1 KiB of its record, and the places where it stands.
+	overhead = 1<<10 + 704
 )
 
 // Publisher sends records to Kafka.
@@ -58,17 +56,18 @@ type Queue struct {
 	deps    Deps
 	max     int64
 	metrics metrics
-	pool    sync.Pool // of *waiting
-	drafts  sync.Pool // of *draft
+	copies  sync.Pool // of *taken
+	waiting sync.Pool // of *waiting
 
 	size   atomic.Int64 // bytes of the clicks that are not acknowledged
 	clicks atomic.Int64 // their number
 	logged atomic.Int64 // the second of the last line in the log
 	wake   chan struct{}
+	draft  draft // of handOver
 
 	mu     sync.Mutex
-	taken  []*waiting // to be handed to the publisher
-	spare  []*waiting // the memory of taken, for the next ones
+	taken  []*taken // to be handed to the publisher
+	spare  []*taken // the memory of taken, for the next ones
 	closed bool
 	empty  chan struct{} // receives when the last click is acknowledged
 }
@@ -76,43 +75,38 @@ type Queue struct {
 // New returns an empty Queue. Run publishes what it takes.
 func New(cfg Config, deps Deps) *Queue {
 	q := &Queue{deps: deps, max: int64(cfg.MaxBufferedBytes), wake: make(chan struct{}, 1), empty: make(chan struct{}, 1)}
-	q.pool.New = func() any { return newWaiting(q) }
-	q.drafts.New = func() any { return new(draft) }
+	q.copies.New = func() any { return new(taken) }
+	q.waiting.New = func() any { return newWaiting(q) }
 	q.metrics = newMetrics(deps.Metrics, q)
 	return q
 }
 
 // Take publishes a click. It never waits: where there is no room the click is dropped and
-// counted. Nothing of the click is kept.
+// counted. It copies what it needs and leaves the rest to Run, for whoever calls it has a
+// visitor waiting.
 func (q *Queue) Take(c *Click) {
-	if q.size.Load()+leastSize > q.max {
-		q.metrics.dropped[noRoom].Inc()
-		return
-	}
-	w := q.pool.Get().(*waiting) // the pool holds nothing else
-	d := q.drafts.Get().(*draft)
-	d.write(c, q.deps.Salts.Today(), &w.record)
-	q.drafts.Put(d)
-	if w.size = overhead + int64(w.record.Memory()); q.size.Add(w.size) > q.max {
-		q.size.Add(-w.size)
-		q.pool.Put(w)
+	size := overhead + c.textLen()
+	if q.size.Add(size) > q.max {
+		q.size.Add(-size)
 		q.metrics.dropped[noRoom].Inc()
 		return
 	}
 	q.clicks.Add(1)
-	if !q.put(w) {
-		w.finished(errStopped)
+	t := q.copies.Get().(*taken) // the pool holds nothing else
+	t.copy(c)
+	if !q.put(t) {
+		q.settled(size, errStopped)
 	}
 }
 
 // put reports whether the click is taken, which it is not after the stop.
-func (q *Queue) put(w *waiting) bool {
+func (q *Queue) put(t *taken) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return false
 	}
-	q.taken = append(q.taken, w)
+	q.taken = append(q.taken, t)
 	if len(q.taken) == 1 {
 		select {
 		case q.wake <- struct{}{}:
@@ -142,13 +136,18 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 }
 
-// handOver gives the publisher what was taken since.
+// handOver gives the publisher what was taken since. One goroutine calls it at a time.
 func (q *Queue) handOver() {
 	q.mu.Lock()
 	some := q.taken
 	q.taken, q.spare = q.spare, nil
 	q.mu.Unlock()
-	for _, w := range some {
+	salt := q.deps.Salts.Today()
+	for _, t := range some {
+		w := q.waiting.Get().(*waiting) // the pool holds nothing else
+		w.size = overhead + t.click.textLen()
+		q.draft.write(&t.click, salt, &w.record)
+		q.copies.Put(t)
 		q.deps.Publisher.Send(&w.record.Record, w.done)
 	}
 	clear(some)
@@ -211,24 +210,4 @@ func (q *Queue) lost(err error) {
 	if now := time.Now().Unix(); q.logged.Swap(now) != now { // once a second is enough
 		q.deps.Log.LogAttrs(context.Background(), slog.LevelError, "clicks are lost, Kafka refuses them", slog.Any("error", err))
 	}
-}
-
-// waiting is a click until it is acknowledged, and is used again for another one.
-type waiting struct {
-	q      *Queue
-	size   int64
-	record record.ClickRecord
-	done   func(error) // w.finished, made once
-}
-
-func newWaiting(q *Queue) *waiting {
-	w := &waiting{q: q}
-	w.done = w.finished
-	return w
-}
-
-func (w *waiting) finished(err error) {
-	q, size := w.q, w.size
-	q.pool.Put(w)
-	q.settled(size, err)
 }

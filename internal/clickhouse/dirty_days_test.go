@@ -68,6 +68,14 @@ func website(id string) analytics.Subject {
 	return analytics.Subject{Kind: analytics.Website, ID: id}
 }
 
+// subjectOf is what a type is about: a link, or else a website.
+func subjectOf(t *analytics.Type, id string) analytics.Subject {
+	if t.Subjects == analytics.Link {
+		return analytics.Subject{Kind: analytics.Link, ID: id}
+	}
+	return website(id)
+}
+
 func TestDirtyDaysOfAWebsiteAndOfAnOrganization(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)

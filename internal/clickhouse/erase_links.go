@@ -18,7 +18,7 @@ const linkErasure = "link purge"
 // clickTables are those that have anything of a link.
 var clickTables = []*Table{&Clicks, &Clicks15m, &Clicks1d}
 
-// EraseLinks implements link.Clicks: it deletes all that is stored of links, and keeps it
+// EraseLinks implements link.ClickEraser: it deletes all that is stored of links, and keeps it
 // from coming back out of a dead letter. What is on its way is not waited for, since links
 // that nobody can restore have had no clicks for long. Links without clicks leave no trace.
 func (e *Eraser) EraseLinks(ctx context.Context, ids []string) error {

@@ -26,6 +26,10 @@ SELECT 'web_' || toString(number %% 4) AS o, o, 'org_' || toString(number %% 2),
     at, number, if(number %% 8 < 4, 'signup', 'screen_view'), '/', cityHash64(number), toString(number)
 FROM numbers(%d)`, table, 12*4*each))
 	}
+	run(t, cfg, `INSERT INTO clicks (link_id, organization_id, event_date, event_time, received_at, received_at_inv, click_key, click_id, country)
+SELECT 'web_' || toString(number % 4), 'org_' || toString(number % 2), toDate('2025-01-01') + intDiv(number, 4) % 365 AS d, toDateTime64(d, 3, 'UTC') AS at,
+    at, number, cityHash64(number), toString(number), 'AT'
+FROM numbers(408000)`)
 }
 
 // read is what a statement reads of one table.
@@ -90,7 +94,7 @@ func TestEveryQuestionReadsOnlyItsOwnersAndItsMonths(t *testing.T) {
 		if typ.Category == "Ingestion" {
 			continue // counts of its own, which nobody made here
 		}
-		for _, subject := range []analytics.Subject{{Kind: analytics.Website, ID: "web_1"}, {Kind: analytics.Organization, ID: "org_1"}} {
+		for _, subject := range []analytics.Subject{{Kind: analytics.Website, ID: "web_1"}, {Kind: analytics.Organization, ID: "org_1"}, {Kind: analytics.Link, ID: "web_1"}} {
 			for _, rollups := range []bool{false, true} {
 				if typ.Subjects&subject.Kind == 0 || rollups && typ.Rollup == nil {
 					continue

@@ -32,14 +32,14 @@ func failing(t *testing.T, cfg config.ClickHouse, days int) {
 
 // asked answers a body, all of it from the events or with the days from the events
 // that are dirty.
-func asked(t *testing.T, r *Runner, body string, rollups bool, dirty ...time.Time) (answer, source string) {
+func asked(t *testing.T, r *Runner, subject analytics.Subject, body string, rollups bool, dirty ...time.Time) (answer, source string) {
 	t.Helper()
 	requests, batch, err := analytics.Decode([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	plans, err := analytics.Compile(requests, batch, analytics.Environment{
-		Subject: website("web_1"), Now: time.UnixMilli(noon), Rollups: rollups, Dirty: dirty,
+		Subject: subject, Now: time.UnixMilli(noon), Rollups: rollups, Dirty: dirty,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +60,7 @@ func TestAnswersDoNotDependOnWhichDaysAreReadFromRollups(t *testing.T) {
 	cfg := migrated(t)
 	browsed(t, cfg, 3)
 	failing(t, cfg, 3)
+	clicking(t, cfg, 3)
 	r := NewRunner(cfg, RunnerConfig{Connections: 1})
 	defer r.Close()
 	midnight := time.UnixMilli(noon).UTC().Truncate(24 * time.Hour)
@@ -69,17 +70,18 @@ func TestAnswersDoNotDependOnWhichDaysAreReadFromRollups(t *testing.T) {
 		if typ.Rollup == nil || typ.Today {
 			continue
 		}
+		subject := subjectOf(typ, "web_1") // which is the link's id too
 		for name, ends := range map[string][2]time.Time{
 			"days": {first, midnight.AddDate(0, 0, 1)}, "quarters": {first.Add(7*time.Hour + 45*time.Minute), midnight.Add(15 * time.Hour)},
 		} {
 			body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q}`, typ.Name, ends[0].Format(time.RFC3339), ends[1].Format(time.RFC3339))
-			want, _ := asked(t, r, body, false)
+			want, _ := asked(t, r, subject, body, false)
 			if len(want) < 20 {
 				t.Errorf("%s has nothing to say: %s", typ.Name, want)
 			}
 			read := map[string]bool{}
 			for _, dirty := range [][]time.Time{nil, {first}, {second}, {first, second}} {
-				got, source := asked(t, r, body, true, dirty...)
+				got, source := asked(t, r, subject, body, true, dirty...)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s of %s with %v dirty, from %s (-events +rollups):\n%s", typ.Name, name, dirty, source, diff)
 				}

@@ -68,6 +68,7 @@ const (
 var ownersOf = map[analytics.SubjectKind]string{
 	analytics.Website:      "{owner:String}",
 	analytics.Organization: "SELECT owner_id FROM usage_1d WHERE organization_id = {owner:String}",
+	analytics.Link:         "{owner:String}",
 }
 
 // Of implements analytics.Versions.

@@ -42,6 +42,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		"errors":             {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"errors", "errors_15m"}},
 		"profiles":           {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"profiles"}},
 		"ingestion":          {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"ingestion_1m", "unstored_1h"}},
+		"the clicks":         {analytics.Subject{Kind: analytics.Link, ID: "w1"}, []string{"clicks_15m", "clicks"}},
 		"the organization":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, []string{"events"}},
 		"where it was":       {analytics.Organized("o1", []string{"w1"}, nil), []string{"events"}},
 		"where it moved to":  {analytics.Organized("o2", nil, []string{"w1"}), []string{"events"}},
@@ -127,12 +128,13 @@ func TestEveryTableOfTheCatalogueHasAVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans, err := analytics.Compile(requests, batch, analytics.Environment{Subject: analytics.Subject{Kind: analytics.Website, ID: "w"}, Now: time.Now()})
+		subject := subjectOf(typ, "w")
+		plans, err := analytics.Compile(requests, batch, analytics.Environment{Subject: subject, Now: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range plans[0].Statements {
-			if _, err := versionSQL(analytics.Subject{Kind: analytics.Website}, s.Tables); err != nil || len(s.Tables) == 0 {
+			if _, err := versionSQL(subject, s.Tables); err != nil || len(s.Tables) == 0 {
 				t.Errorf("%s reads %v: %v", typ.Name, s.Tables, err)
 			}
 		}

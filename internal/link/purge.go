@@ -24,8 +24,8 @@ type PurgeStore interface {
 	PurgeLinks(ctx context.Context, by audit.By, ids []string, deleted, now time.Time) (int, error)
 }
 
-// Clicks is what is stored of clicks.
-type Clicks interface {
+// ClickEraser deletes what is stored of clicks.
+type ClickEraser interface {
 	// EraseLinks deletes all clicks of links. Doing it twice changes nothing.
 	EraseLinks(ctx context.Context, ids []string) error
 }
@@ -33,7 +33,7 @@ type Clicks interface {
 // PurgeDeps are the parts a Purger needs; all but Now are required.
 type PurgeDeps struct {
 	Store   PurgeStore
-	Clicks  Clicks
+	Clicks  ClickEraser
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time // nil means time.Now

@@ -84,16 +84,19 @@ type ClickRecord struct {
 // Set makes the record of a click, of which nothing is kept. e has what all events have,
 // but for type, name and owner, and its Click. requestID names the request that it came
 // by; empty takes the id of the click.
-func (r *ClickRecord) Set(e *Event, requestID string) {
+func (r *ClickRecord) Set(e *Event, requestID []byte) {
+	if len(requestID) == 0 {
+		requestID = e.ID
+	}
 	k := &kinds[clicked]
 	e.Type, e.Name, e.Owner = k.typeOf, k.typeOf, e.Click.Link
 	r.memory = appendEvent(r.memory[:0], e, nil)
 	size := len(r.memory)
-	r.makeRoom(e, requestID)
+	r.makeRoom(e, len(requestID))
 	r.Record = Record{Topic: k.topic, Key: r.keep(e.Owner), Value: r.memory[:size:size], Headers: r.headers[:], Time: time.UnixMilli(e.ReceivedAt)}
 	r.headers = [...]Header{
 		{HeaderSchema, k.schema}, {HeaderType, k.typeOf}, {HeaderWebsite, noWebsite}, {HeaderOrganization, r.keep(e.Organization)},
-		{HeaderReceivedAt, r.decimal(e.ReceivedAt)}, {HeaderRequestID, r.request(e, requestID)}, {HeaderEventHash, r.hash(e)},
+		{HeaderReceivedAt, r.decimal(e.ReceivedAt)}, {HeaderRequestID, r.keep(requestID)}, {HeaderEventHash, r.hash(e)},
 	}
 }
 
@@ -101,9 +104,9 @@ func (r *ClickRecord) Set(e *Event, requestID string) {
 var noWebsite = []byte{}
 
 // makeRoom has all that follows the value fit behind it, so that it does not move.
-func (r *ClickRecord) makeRoom(e *Event, requestID string) {
+func (r *ClickRecord) makeRoom(e *Event, requestID int) {
 	const numbers = 64 // a time, and the lengths and digits of a hash
-	r.memory = slices.Grow(r.memory, 2*len(e.Owner)+len(e.Organization)+2*len(e.ID)+len(requestID)+numbers)
+	r.memory = slices.Grow(r.memory, 2*len(e.Owner)+len(e.Organization)+len(e.ID)+requestID+numbers)
 }
 
 func (r *ClickRecord) keep(text []byte) []byte {
@@ -122,18 +125,7 @@ func (r *ClickRecord) decimal(n int64) []byte {
 	return r.last(len(r.memory) - from)
 }
 
-func (r *ClickRecord) request(e *Event, id string) []byte {
-	if id == "" {
-		return r.keep(e.ID)
-	}
-	r.memory = append(r.memory, id...)
-	return r.last(len(id))
-}
-
 func (r *ClickRecord) hash(e *Event) []byte {
 	r.memory = appendHash(r.memory, e.Owner, e.ID)
 	return r.last(hashHexLen)
 }
-
-// Memory returns how many bytes the record keeps for itself and the next ones.
-func (r *ClickRecord) Memory() int { return cap(r.memory) }

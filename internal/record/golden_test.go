@@ -199,7 +199,7 @@ func TestRecordsAreTheGoldenOnes(t *testing.T) {
 	isGolden(t, "count", &b.Records()[0])
 	for name, e := range goldenClicks() {
 		var r record.ClickRecord
-		r.Set(e, receipt.RequestID)
+		r.Set(e, []byte(receipt.RequestID))
 		isGolden(t, name, &r.Record)
 	}
 }

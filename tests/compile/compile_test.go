@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
@@ -53,6 +54,10 @@ func (tenant) OrganizationByID(context.Context, string) (*org.Organization, erro
 	return nil, org.ErrNotFound
 }
 
+func (tenant) LinkByID(_ context.Context, id string) (*link.Link, error) {
+	return &link.Link{Record: managed.Record{ID: id, OrganizationID: "org_1"}}, nil
+}
+
 // host is the query host.
 type host interface {
 	Test(req *http.Request, timeout ...int) (*http.Response, error)
@@ -65,7 +70,7 @@ func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
 	log := slog.New(slog.DiscardHandler)
-	app, err := queryapi.New(queryapi.Config{}, queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}})
+	app, err := queryapi.New(queryapi.Config{}, queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}, Links: tenant{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +78,7 @@ func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
 		t.Run(typ.Name, func(t *testing.T) {
-			for project, kind := range map[string]analytics.SubjectKind{"web_1": analytics.Website, "org_1": analytics.Organization} {
+			for project, kind := range map[string]analytics.SubjectKind{"web_1": analytics.Website, "org_1": analytics.Organization, "lnk_1": analytics.Link} {
 				if typ.Subjects&kind == 0 {
 					continue
 				}
@@ -176,7 +181,11 @@ func compile(t *testing.T, app host, body map[string]any) (*statement, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/query/compile", strings.NewReader(string(text)))
+	target := "/v1/query/compile"
+	if project, _ := body["projectId"].(string); strings.HasPrefix(project, "lnk_") { // which the query string names
+		target += "?link_id=" + project
+	}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(string(text)))
 	req.Header.Set("X-Api-Key", "any")
 	resp, err := app.Test(req, -1)
 	if err != nil {

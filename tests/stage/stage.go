@@ -123,7 +123,7 @@ func (s *Stage) record(e Event) *kgo.Record {
 		event.Web.Set(record.Value, 2)
 	}
 	if string(event.Type) == record.TypeClick {
-		event.Website, event.Click = nil, &record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
+		event.Website, event.Name, event.Click = nil, event.Type, &record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
 	}
 	value := record.AppendEvent(nil, &event)
 	if e.Broken {

@@ -11,6 +11,7 @@ import (
 // kinds are the kinds of fields as a reader knows them.
 var kinds = map[analytics.FieldKind]string{
 	analytics.TextField: "text", analytics.NumberField: "number", analytics.KeysField: "keys", analytics.ValueField: "JSON",
+	analytics.FlagField: "true or false",
 }
 
 // queryRequestsPage lists what requests say besides the types that they ask.
@@ -59,7 +60,7 @@ func filters(d *document) {
 	rows = nil
 	for _, o := range analytics.Operators {
 		var of []string
-		for _, k := range []analytics.FieldKind{analytics.TextField, analytics.NumberField, analytics.KeysField, analytics.ValueField} {
+		for _, k := range []analytics.FieldKind{analytics.TextField, analytics.NumberField, analytics.KeysField, analytics.ValueField, analytics.FlagField} {
 			if o.Supports(k) {
 				of = append(of, kinds[k])
 			}

@@ -23,6 +23,9 @@ func describe(d *document, t *analytics.Type) {
 	d.heading(t.Name)
 	d.paragraph(t.Description)
 	facts := []string{"Category: " + t.Category + "."}
+	if t.Subjects == analytics.Link {
+		facts = append(facts, "Asked with `link_id`.")
+	}
 	for _, list := range []struct {
 		before string
 		names  []string

@@ -17,7 +17,7 @@ func TestParametersThatShareAScanSayWhatTheySayAlone(t *testing.T) {
 	var names []string
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
-		if len(typ.Requires) == 0 && typ.Recent == 0 && !slices.ContainsFunc(typ.Options, func(o analytics.Option) bool { return o.Required }) {
+		if typ.Subjects&analytics.Website != 0 && len(typ.Requires) == 0 && typ.Recent == 0 && !slices.ContainsFunc(typ.Options, func(o analytics.Option) bool { return o.Required }) {
 			names = append(names, typ.Name)
 		}
 	}

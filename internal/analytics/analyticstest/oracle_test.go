@@ -146,7 +146,9 @@ func handZones(typ *analytics.Type, number int, organization bool) []string {
 }
 
 // eventTypes are the types that are answered from events, which the oracle knows.
-var eventTypes = slices.DeleteFunc(slices.Clone(analytics.Catalog), func(t analytics.Type) bool { return t.Category == "Ingestion" })
+var eventTypes = slices.DeleteFunc(slices.Clone(analytics.Catalog), func(t analytics.Type) bool {
+	return t.Category == "Ingestion" || t.Subjects == analytics.Link
+})
 
 func subject(organization bool) (analytics.Environment, analyticstest.Question) {
 	if organization {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,12 @@ type desk struct {
 	access     *auth.Authenticator
 	gate       *rpc.Gate // of a house
 	own, other *org.Organization
+	clicks     struct {
+		mu    sync.Mutex
+		asked [][]string
+		of    map[string]link.Clicks
+		away  bool
+	}
 }
 
 const deskPrefix = "mlr"
@@ -87,7 +94,7 @@ func (d *desk) deps() management.Deps {
 			Websites: websites,
 		},
 		Audit: management.Audit{Entries: d.db},
-		Links: management.Links{Service: link.NewService(
+		Links: management.Links{Clicks: d, Log: slog.New(slog.DiscardHandler), Service: link.NewService(
 			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", MaxLinks: 3},
 			link.Deps{Store: d.db, Folders: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
 		)},

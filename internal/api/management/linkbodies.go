@@ -117,6 +117,7 @@ func (in *linkUpsert) fields() link.Fields {
 
 type linkGet struct {
 	rpc.InOrganization
+	WithClicks
 
 	ID         string `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The link's id."`
 	ExternalID string `json:"externalId,omitempty" minLength:"1" maxLength:"255" doc:"The caller's own id of the link."`
@@ -126,6 +127,7 @@ type linkGet struct {
 type linkList struct {
 	rpc.InOrganization
 	rpc.Page
+	WithClicks
 
 	FolderID rpc.Patch[string] `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Only links in this folder; null for those that are in none."`
 	Tag      string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
@@ -219,6 +221,8 @@ type LinkBody struct {
 	DeletedAt       *rpc.Time       `json:"deletedAt" nullable:"true"`
 	RestorableUntil *rpc.Time       `json:"restorableUntil" nullable:"true" doc:"Until when a deleted link can be restored."`
 	CreatedBy       *string         `json:"createdBy" nullable:"true" doc:"The id of who made the link; null for the operator's command."`
+
+	ClickCounts
 }
 
 type upsertedBody struct {

@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
@@ -14,7 +15,12 @@ import (
 )
 
 // Links are the operations on short links and their folders.
-type Links struct{ Service *link.Service }
+type Links struct {
+	Service *link.Service
+	// Clicks counts clicks; nil counts none, as when they cannot be counted now.
+	Clicks ClickCounter
+	Log    *slog.Logger // required with Clicks
+}
 
 // linkFailures are the errors of both resources.
 var linkFailures = []rpc.Failure{
@@ -96,9 +102,15 @@ func (s *Links) create(ctx context.Context, call *rpc.Call, in *linkCreate) (*Li
 }
 
 func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*LinkBody, error) {
-	return s.told(s.Service.Get(ctx, link.Ref{
+	body, err := s.told(s.Service.Get(ctx, link.Ref{
 		OrganizationID: call.OrganizationID(), ID: in.ID, ExternalID: in.ExternalID, Slug: in.Slug,
 	}))
+	if err != nil || !in.WithClicks.WithClicks {
+		return body, err
+	}
+	counted := []LinkBody{*body}
+	s.count(ctx, counted)
+	return &counted[0], nil
 }
 
 func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.List[LinkBody], error) {
@@ -117,7 +129,11 @@ func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.Li
 	for i, l := range found {
 		bodies[i] = *s.body(l, now)
 	}
-	return rpc.Cut(bodies, in.Size(), func(b LinkBody) any { return b.ID }), nil
+	page := rpc.Cut(bodies, in.Size(), func(b LinkBody) any { return b.ID })
+	if in.WithClicks.WithClicks {
+		s.count(ctx, page.Items)
+	}
+	return page, nil
 }
 
 func (s *Links) update(ctx context.Context, call *rpc.Call, in *linkUpdate) (*LinkBody, error) {

@@ -180,12 +180,7 @@ func readsNothing(p auth.Principal) error {
 	return fault.Wrap(fault.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
 }
 
-// link and monitor know of none: no link and no monitor exists yet, and what does not
-// exist is denied.
-func (*handlers) link(_ *fiber.Ctx, caller *request, _ string) (standing, error) {
-	return absent(caller, auth.ScopeReadData, "link")
-}
-
+// monitor knows of none: no monitor exists yet, and what does not exist is denied.
 func (*handlers) monitor(_ *fiber.Ctx, caller *request, _ string) (standing, error) {
 	return absent(caller, auth.ScopeReadMonitors, "monitor")
 }

@@ -69,6 +69,9 @@ type Deps struct {
 	Moves interface {
 		Moves(ctx context.Context, organizationID string) (*website.Moves, error)
 	}
+	// Links finds short links, also deleted ones, and none of a deleted organization; nil
+	// knows of none. *store.Store does.
+	Links Links
 	// Dirty tells for which days rollups are right; nil leaves them alone.
 	Dirty analytics.DirtyDays
 	// Sessions recognises signed-in people; nil when nobody can sign in.
@@ -143,6 +146,7 @@ type handlers struct {
 		Moves(ctx context.Context, organizationID string) (*website.Moves, error)
 	}
 	executor Executor
+	links    Links
 	dirty    analytics.DirtyDays
 	tenants  Tenants
 	now      func() time.Time
@@ -162,7 +166,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	}
 	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site, Limits: deps.Limits}
 	h := &handlers{
-		gate: gate, access: deps.Access, moves: deps.Moves, executor: deps.Executor, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
+		gate: gate, access: deps.Access, moves: deps.Moves, executor: deps.Executor, links: deps.Links, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
 	}
 	if h.now == nil {
 		h.now = time.Now

@@ -46,6 +46,10 @@ func (p *Patch[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &p.Value)
 }
 
+// MarshalJSON writes the value, or null. Of an answer the field is left out, by omitzero,
+// where it is not Set.
+func (p Patch[T]) MarshalJSON() ([]byte, error) { return json.Marshal(p.Value) }
+
 // Schema is that of T. The tag nullable:"true" says that the field may be
 // cleared.
 func (Patch[T]) Schema(r huma.Registry) *huma.Schema {

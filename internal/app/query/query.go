@@ -87,6 +87,8 @@ func parts(
 	quotas := newQuotas(s, t, db, people.mailer)
 	proxies := httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
 	operations := withSites(people.management(), s, db, people.passwords)
+	clicks := clickhouse.NewLinkClicks(s.ClickHouse)
+	operations.Links.Clicks, operations.Links.Log = clicks, t.Log
 	operations.Audit = management.Audit{Entries: db}
 	operations.Organizations.Quotas = quotas.service
 	rows := clickhouse.NewExporter(s.ClickHouse)
@@ -101,7 +103,7 @@ func parts(
 			AccessLog: s.Log.Access, Proxies: proxies, Site: httpkit.Site{PublicURL: s.Query.BaseURL(), Origins: s.Query.Origins}, IngestURL: s.Ingest.BaseURL(), Unavailable: store.Unavailable,
 		},
 		queryapi.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Moves: access, Executor: engine, Dirty: dirty, Tenants: db, Limits: limiter, Repeats: idempotency.New(db, nil),
+			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Moves: access, Executor: engine, Dirty: dirty, Tenants: db, Links: db, Limits: limiter, Repeats: idempotency.New(db, nil),
 			Sessions: people.sessions, Management: operations,
 		},
 	)
@@ -128,7 +130,7 @@ func parts(
 			Stop: func(context.Context) error {
 				engine.Close()
 				runner.Close()
-				return errors.Join(rows.Close(), versions.Close(), dirty.Close())
+				return errors.Join(rows.Close(), versions.Close(), dirty.Close(), clicks.Close())
 			},
 		},
 		// Without Kafka it answers questions, and "changes" says what it lacks.

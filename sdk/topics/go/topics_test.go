@@ -60,6 +60,7 @@ func TestGoldenRecordsPassThroughUnchanged(t *testing.T) {
 	passThrough[ErrorsV1](t, TopicErrorsV1)
 	passThrough[IdentitiesV1](t, TopicIdentitiesV1)
 	passThrough[IngestionV1](t, TopicIngestionV1)
+	passThrough[ClicksV1](t, TopicClicksV1)
 }
 
 func passThrough[T any](t *testing.T, topic string) {

@@ -1,0 +1,64 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/link"
+)
+
+// ClickCounter counts the clicks of links; those of which there are none are left out.
+// *clickhouse.LinkClicks is one.
+type ClickCounter interface {
+	LinkClicks(ctx context.Context, ids []string) (map[string]link.Clicks, error)
+}
+
+// countingFor is how long an answer waits for the clicks of its links.
+const countingFor = 3 * time.Second
+
+// WithClicks asks for ClickCounts.
+type WithClicks struct {
+	WithClicks bool `json:"withClicks,omitempty" doc:"Whether to tell how often each link was clicked."`
+}
+
+// ClickCounts are told where they are asked for.
+type ClickCounts struct {
+	Clicks        rpc.Patch[int64]    `json:"clicks,omitzero" nullable:"true" doc:"Clicks of persons, with withClicks; null while they cannot be counted."`
+	LastClickedAt rpc.Patch[rpc.Time] `json:"lastClickedAt,omitzero" nullable:"true" doc:"When the last person clicked, with withClicks; null for never, and while it cannot be told."`
+}
+
+// count tells of links how often they were clicked, of all with one question; null where
+// nobody can say now.
+func (s *Links) count(ctx context.Context, links []LinkBody) {
+	found, err := s.clicks(ctx, each(links, func(l LinkBody) string { return l.ID }))
+	for i := range links {
+		l := &links[i]
+		l.Clicks.Set, l.LastClickedAt.Set = true, true
+		if err == nil {
+			of := found[l.ID]
+			l.Clicks.Value, l.LastClickedAt.Value = &of.Count, rpc.At(of.Last)
+		}
+	}
+}
+
+// errNotCounted is why there are no counts where nothing counts.
+var errNotCounted = errors.New("clicks are not counted")
+
+func (s *Links) clicks(ctx context.Context, ids []string) (map[string]link.Clicks, error) {
+	if s.Clicks == nil {
+		return nil, errNotCounted
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, countingFor)
+	defer cancel()
+	found, err := s.Clicks.LinkClicks(ctx, ids)
+	if err != nil {
+		s.Log.LogAttrs(ctx, slog.LevelWarn, "counting the clicks of links failed", slog.Int("links", len(ids)), slog.Any("error", err))
+	}
+	return found, err
+}

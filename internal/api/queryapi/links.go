@@ -1,0 +1,43 @@
+package queryapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/org"
+)
+
+// Links finds links.
+type Links interface {
+	// LinkByID returns a link of whatever organization, or link.ErrNotFound.
+	LinkByID(ctx context.Context, id string) (*link.Link, error)
+}
+
+// link finds a short link. What is said of one that the caller may not see, a key of one
+// website among them, is the same as of one that does not exist.
+func (h *handlers) link(c *fiber.Ctx, caller *request, id string) (standing, error) {
+	missing, err := absent(caller, auth.ScopeReadData, "link")
+	if err != nil || h.links == nil {
+		return missing, err
+	}
+	l, err := h.links.LinkByID(c.UserContext(), id)
+	if errors.Is(err, link.ErrNotFound) {
+		return missing, nil
+	}
+	if err != nil {
+		return standing{}, err
+	}
+	p, err := caller.In(l.OrganizationID)
+	switch {
+	case errors.Is(err, org.ErrNotFound), err == nil && !p.Global():
+		return missing, nil
+	case err != nil:
+		return standing{}, err
+	}
+	return standing{subject: analytics.Subject{Kind: analytics.Link, ID: l.ID}, scopes: p.Scopes}, nil
+}

@@ -1,0 +1,51 @@
+package click
+
+import "github.com/millrace/millrace/internal/record"
+
+// taken is a copy of a click, and is used again for another one.
+type taken struct {
+	click Click
+	text  []byte // that its texts are slices of
+}
+
+// keptText is how much memory for texts is kept, in bytes.
+const keptText = 8 << 10
+
+// textLen is how many bytes of text belong to whoever has the click taken.
+func (c *Click) textLen() int64 {
+	return int64(len(c.UserAgent) + len(c.Referrer) + len(c.Languages) + len(c.Query) + len(c.RequestID))
+}
+
+// copy makes t a click that nobody else knows.
+func (t *taken) copy(c *Click) {
+	if cap(t.text) > keptText {
+		t.text = nil
+	}
+	t.click, t.text = *c, t.text[:0]
+	own := &t.click
+	for _, text := range [...]*[]byte{&own.UserAgent, &own.Referrer, &own.Languages, &own.Query, &own.RequestID} {
+		from := len(t.text)
+		t.text = append(t.text, *text...)
+		*text = t.text[from:len(t.text):len(t.text)]
+	}
+}
+
+// waiting is a click until it is acknowledged, and is used again for another one.
+type waiting struct {
+	q      *Queue
+	size   int64
+	record record.ClickRecord
+	done   func(error) // w.finished, made once
+}
+
+func newWaiting(q *Queue) *waiting {
+	w := &waiting{q: q}
+	w.done = w.finished
+	return w
+}
+
+func (w *waiting) finished(err error) {
+	q, size := w.q, w.size
+	q.waiting.Put(w)
+	q.settled(size, err)
+}
