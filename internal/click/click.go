@@ -9,8 +9,9 @@ import (
 	"github.com/millrace/millrace/internal/link"
 )
 
-// Click is a redirect that was answered to a GET. Its byte slices, address and user agent
-// are valid and known only while somebody takes it.
+// Click is a redirect, or a preview, that a GET was answered with. It, its link and its
+// byte slices are valid only while somebody takes it; the texts of the link may be kept.
+// Address and user agent are known nowhere else.
 type Click struct {
 	Link      *link.Served
 	At        time.Time

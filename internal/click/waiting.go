@@ -1,10 +1,14 @@
 package click
 
-import "github.com/millrace/millrace/internal/record"
+import (
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/record"
+)
 
 // taken is a copy of a click, and is used again for another one.
 type taken struct {
 	click Click
+	link  link.Served
 	text  []byte // that its texts are slices of
 }
 
@@ -21,8 +25,9 @@ func (t *taken) copy(c *Click) {
 	if cap(t.text) > keptText {
 		t.text = nil
 	}
-	t.click, t.text = *c, t.text[:0]
+	t.click, t.link, t.text = *c, *c.Link, t.text[:0]
 	own := &t.click
+	own.Link = &t.link
 	for _, text := range [...]*[]byte{&own.UserAgent, &own.Referrer, &own.Languages, &own.Query, &own.RequestID} {
 		from := len(t.text)
 		t.text = append(t.text, *text...)

@@ -100,7 +100,7 @@ func (h *Host) note(v *Visit) {
 	}
 	v.click = click.Click{
 		Link: &v.link, At: v.at, Addr: v.Addr, UserAgent: v.UserAgent, Visitor: v.visitor, Referrer: v.Referrer, Languages: v.Languages,
-		Query: v.Query, RuleID: v.target.RuleID, VariantID: v.target.VariantID, Bot: v.bot, Status: v.Answer.Status,
+		Query: v.Query, RuleID: v.target.RuleID, VariantID: v.target.VariantID, Bot: v.bot, Status: v.Answer.Status, RequestID: v.ID,
 	}
 	h.deps.Clicks.Take(&v.click)
 }

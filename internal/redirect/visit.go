@@ -12,6 +12,7 @@ import (
 
 // Request is what is asked. Its bytes may be reused once the visit is decided.
 type Request struct {
+	ID        []byte     // of the request
 	Slug      string     // as in the address, decoded
 	Head      bool       // only the answer's header is wanted: nothing is counted or used up
 	Addr      netip.Addr // of the visitor

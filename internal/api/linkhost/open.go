@@ -64,6 +64,7 @@ func (h *handlers) open(c *fiber.Ctx) error {
 func fill(c *fiber.Ctx, to *redirect.Request) error {
 	rc := c.Context()
 	header := &rc.Request.Header
+	to.ID = httpkit.RequestIDBytes(c)
 	to.Head, to.Addr = header.IsHead(), httpkit.ClientAddr(c)
 	to.UserAgent, to.Referrer, to.Languages = header.UserAgent(), header.Referer(), header.Peek(fiber.HeaderAcceptLanguage)
 	to.Query = rc.URI().QueryString()
