@@ -32,7 +32,7 @@ const (
 	TopicIngestionV1DLQ = "ingestion.v1.dlq"
 	// What became of dead letters: sent again, or parked.
 	TopicDLQMarksV1 = "dlq.marks.v1"
-	// Changes of keys, websites, sessions, organizations and quotas, for
+	// Changes of keys, websites, sessions, links, organizations and quotas, for
 	// processes that remember them.
 	TopicControlV1 = "control.v1"
 )

@@ -444,9 +444,10 @@ type DLQMarksV1 struct {
 type ControlV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// What kind of record changed: "key", "website", "session", "organization"
-	// or "quota"; or "beat", which is no change and says that all earlier ones
-	// were published. A reader must expect kinds that it does not know.
+	// What kind of record changed: "key", "website", "session", "link",
+	// "organization" or "quota"; or "beat", which is no change and says that all
+	// earlier ones were published. A reader must expect kinds that it does not
+	// know.
 	Kind string `json:"kind"`
 	// Id of the record; empty for a beat.
 	ID string `json:"id"`
@@ -464,7 +465,7 @@ type ControlV1 struct {
 	Relayed int64 `json:"relayed"`
 	// Names under which the record may be remembered, before and after the
 	// change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
-	// client ids of a website.
+	// client ids of a website, slugs of a link in lower case.
 	Refs []string `json:"refs,omitempty"`
 	// What the record is now, where readers need no more than this; its fields
 	// depend on the kind.

@@ -57,7 +57,7 @@ export const topics = {
    */
   dlqMarksV1: "dlq.marks.v1",
   /**
-   * Changes of keys, websites, sessions, organizations and quotas, for
+   * Changes of keys, websites, sessions, links, organizations and quotas, for
    * processes that remember them.
    */
   controlV1: "control.v1",
@@ -881,9 +881,10 @@ export interface ControlV1 {
    */
   v: number;
   /**
-   * What kind of record changed: "key", "website", "session", "organization"
-   * or "quota"; or "beat", which is no change and says that all earlier ones
-   * were published. A reader must expect kinds that it does not know.
+   * What kind of record changed: "key", "website", "session", "link",
+   * "organization" or "quota"; or "beat", which is no change and says that
+   * all earlier ones were published. A reader must expect kinds that it does
+   * not know.
    */
   kind: string;
   /**
@@ -913,7 +914,7 @@ export interface ControlV1 {
   /**
    * Names under which the record may be remembered, before and after the
    * change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
-   * client ids of a website.
+   * client ids of a website, slugs of a link in lower case.
    */
   refs?: string[];
   /**
