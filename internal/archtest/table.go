@@ -8,7 +8,7 @@ const Module = "github.com/millrace/millrace"
 // stands in edges.
 var ranks = map[string]int{
 	"internal/event": 0, "internal/fault": 0, "internal/id": 0, "internal/buildinfo": 0, "internal/suggest": 0,
-	"internal/cidr": 0, "internal/wire": 0,
+	"internal/cidr": 0, "internal/wire": 0, "internal/flageval": 0,
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
 	"internal/control": 1, "internal/lease": 1, "internal/label": 1, "internal/token": 1, "internal/admission": 1,
