@@ -3,6 +3,7 @@ package flageval
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 	asks := func(all ...Condition) *Definition {
 		return withRule(Rule{Conditions: &Conditions{All: all}, Serve: serve})
 	}
-	texts := func(n int) []any { return repeat(n, func(i int) any { return fmt.Sprint(i) }) }
+	texts := func(n int) []any { return repeat(n, func(i int) any { return strconv.Itoa(i) }) }
 	exists := Condition{Attribute: "a", Op: OpExists}
 	nest := func(depth int) Condition {
 		c := exists
@@ -65,7 +66,7 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"no such variant":   {with(func(d *Definition) { d.DefaultVariant, d.OffVariant = "x", "" }), "defaultVariant=unknown_variant offVariant=unknown_variant"},
 		"a variant twice":   {with(func(d *Definition) { d.Variants[1].Key = "on"; d.DefaultVariant, d.OffVariant = "on", "on" }), "variants[1].key=duplicate"},
 		"most variants": {with(func(d *Definition) {
-			d.Variants = append(d.Variants, repeat(48, func(i int) Variant { return Variant{Key: fmt.Sprint(i)} })...)
+			d.Variants = append(d.Variants, repeat(48, func(i int) Variant { return Variant{Key: strconv.Itoa(i)} })...)
 		}), ""},
 		"a largest payload":       {with(func(d *Definition) { d.Variants[0].Payload = make(json.RawMessage, 16<<10) }), ""},
 		"a payload too long":      {with(func(d *Definition) { d.Variants[0].Payload = make(json.RawMessage, 16<<10+1) }), "variants[0].payload=too_long"},
@@ -74,10 +75,10 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"most rules":              {with(func(d *Definition) { d.Rules = repeat(100, func(int) Rule { return Rule{Serve: serve} }) }), ""},
 		"too many rules":          {with(func(d *Definition) { d.Rules = repeat(101, func(int) Rule { return Rule{Serve: serve} }) }), "rules=too_many"},
 		"most targets": {with(func(d *Definition) {
-			d.Targets = []Target{{Variant: "on", UserIDs: repeat(10_000, func(i int) string { return fmt.Sprint(i) })}}
+			d.Targets = []Target{{Variant: "on", UserIDs: repeat(10_000, strconv.Itoa)}}
 		}), ""},
 		"too many targets": {with(func(d *Definition) {
-			d.Targets = []Target{{Variant: "on", UserIDs: repeat(10_000, func(i int) string { return fmt.Sprint(i) })}, {Variant: "off", Emails: []string{"e"}}}
+			d.Targets = []Target{{Variant: "on", UserIDs: repeat(10_000, strconv.Itoa)}, {Variant: "off", Emails: []string{"e"}}}
 		}), "targets=too_many"},
 		"an empty target": {with(func(d *Definition) {
 			d.Targets = []Target{{Variant: "x", UserIDs: []string{""}, Emails: []string{"a", long + "x"}}}
@@ -94,13 +95,13 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"most environments": {with(func(d *Definition) {
 			d.Environments = map[string]Override{}
 			for i := range 20 {
-				d.Environments[fmt.Sprint(i)] = Override{}
+				d.Environments[strconv.Itoa(i)] = Override{}
 			}
 		}), ""},
 		"too many environments": {with(func(d *Definition) {
 			d.Environments = map[string]Override{}
 			for i := range 21 {
-				d.Environments[fmt.Sprint(i)] = Override{}
+				d.Environments[strconv.Itoa(i)] = Override{}
 			}
 		}), "environments=too_many"},
 		"a bad environment": {with(func(d *Definition) {
@@ -155,7 +156,7 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 
 func TestASegmentIsCheckedByItsLimits(t *testing.T) {
 	t.Parallel()
-	ids := func(n int) []string { return repeat(n, func(i int) string { return fmt.Sprint(i) }) }
+	ids := func(n int) []string { return repeat(n, strconv.Itoa) }
 	for name, tc := range map[string]struct {
 		is   Segment
 		want string

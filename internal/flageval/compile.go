@@ -308,14 +308,14 @@ func (c *compiler) rule(r *Rule) (made rule, err error) {
 	}
 	switch s := &r.Serve; {
 	case s.Rollout != nil:
-		return made, c.rollout(&made, s.Rollout, r.Progressive)
+		err = c.rollout(&made, s.Rollout, r.Progressive)
 	case s.Split != nil:
-		return made, c.split(&made, s)
+		err = c.split(&made, s)
 	default:
 		made.kind = ByRule
 		made.variant, err = c.variant(s.Variant)
-		return made, err
 	}
+	return made, err
 }
 
 func (c *compiler) rollout(made *rule, r *Rollout, p *Progressive) (err error) {

@@ -82,15 +82,15 @@ func (c *condition) met(e *Evaluator) bool {
 // metByAny asks the elements of a list: one that meets the condition is enough, and a
 // negated one is met by those that have elements of its type and none that meets it.
 func (c *condition) metByAny(e *Evaluator, list []Value) bool {
-	any := false
+	ofType := false
 	for i := range list {
 		met, typed := c.op.sees(c, e, &list[i])
 		if typed && met {
 			return !c.negate
 		}
-		any = any || typed
+		ofType = ofType || typed
 	}
-	return any && c.negate
+	return ofType && c.negate
 }
 
 func (c *condition) inSegment(e *Evaluator) bool {
@@ -210,14 +210,14 @@ func date(holds func(a, b int64) bool) func(*condition, *Evaluator, *Value) (met
 // millisOf reads a time: an RFC 3339 text, a date, which is midnight in UTC, or Unix
 // milliseconds.
 func millisOf(v *Value) (millis int64, ok bool) {
-	switch v.kind {
-	case numberValue:
+	if v.kind == numberValue {
 		const far = 1 << 53 // beyond it numbers are not exact
 		return int64(v.number), v.number > -far && v.number < far
-	case textValue:
-		return parseTime(v.text)
 	}
-	return 0, false
+	if v.kind != textValue {
+		return 0, false
+	}
+	return parseTime(v.text)
 }
 
 func parseTime(text string) (millis int64, ok bool) {

@@ -1,6 +1,7 @@
 package flageval
 
 import (
+	"slices"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -155,15 +156,7 @@ func (e *Evaluator) serves(n *need) bool {
 		return false
 	}
 	result := e.Evaluate(n.flag)
-	if result.Reason == Off {
-		return false
-	}
-	for _, v := range n.variants {
-		if v == result.Variant {
-			return true
-		}
-	}
-	return false
+	return result.Reason != Off && slices.Contains(n.variants, result.Variant)
 }
 
 // target returns the first target that names the context.

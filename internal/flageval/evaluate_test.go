@@ -20,18 +20,18 @@ func boolean(key string, rules ...Rule) *Definition {
 	}
 }
 
-func compiled(t testing.TB, flags ...*Definition) *Set {
-	t.Helper()
+func compiled(tb testing.TB, flags ...*Definition) *Set {
+	tb.Helper()
 	all := make([]Member[Definition], len(flags))
 	for i, d := range flags {
 		if problems := d.Check(); len(problems) > 0 {
-			t.Fatalf("%s: %+v", d.Key, problems)
+			tb.Fatalf("%s: %+v", d.Key, problems)
 		}
 		all[i] = Member[Definition]{Is: d}
 	}
 	set, err := Compile(all, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return set
 }
@@ -236,9 +236,15 @@ func TestAWebsitesFlagHidesTheOneOfAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ scope, key, user, want string }{
-		{"", "f", "ann", "default"}, {"web_1", "f", "ann", "rule"}, {"web_2", "f", "ann", "default"},
-		{"web_1", "of-all", "ann", "prerequisite_failed"}, {"web_1", "of-web", "ann", "rule"},
-		{"", "asks", "ann", "rule"}, {"", "asks", "bob", "default"}, {"web_1", "asks", "bob", "rule"}, {"web_1", "asks", "ann", "default"},
+		{"", "f", "ann", "default"},
+		{"web_1", "f", "ann", "rule"},
+		{"web_2", "f", "ann", "default"},
+		{"web_1", "of-all", "ann", "prerequisite_failed"},
+		{"web_1", "of-web", "ann", "rule"},
+		{"", "asks", "ann", "rule"},
+		{"", "asks", "bob", "default"},
+		{"web_1", "asks", "bob", "rule"},
+		{"web_1", "asks", "ann", "default"},
 	} {
 		var e Evaluator
 		e.Reset(set, &Context{UserID: tc.user}, "", now)
@@ -303,7 +309,7 @@ func usualContext() *Context {
 	}
 }
 
-func TestAnEvaluationAllocatesNothing(t *testing.T) {
+func TestAnEvaluationAllocatesNothing(t *testing.T) { //nolint:paralleltest // others would allocate meanwhile
 	set, ctx := compiled(t, usual()), usualContext()
 	var e Evaluator
 	e.Reset(set, ctx, "", now)

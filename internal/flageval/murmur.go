@@ -3,6 +3,7 @@ package flageval
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // murmur3 is MurmurHash3_x86_32 with seed 0, the function that other evaluators of flags
@@ -17,8 +18,8 @@ func murmur3(b []byte) uint32 {
 	}
 	if len(b) > 0 {
 		k := uint32(0)
-		for i := len(b) - 1; i >= 0; i-- {
-			k = k<<8 | uint32(b[i])
+		for _, c := range slices.Backward(b) {
+			k = k<<8 | uint32(c)
 		}
 		h ^= bits.RotateLeft32(k*c1, 15) * c2
 	}

@@ -79,7 +79,7 @@ func (p *plainly) serve(d *Definition, r *Rule) (variant, reason string) {
 				return part.Variant, "split"
 			}
 		}
-		panic("the weights fall short")
+		return "", "the weights fall short"
 	}
 	percent := r.Serve.Rollout.Percentage
 	if pr := r.Progressive; pr != nil {
