@@ -33,7 +33,7 @@ func (s *Store) ServingLinks(ctx context.Context, before string, limit int) ([]l
 	if err != nil {
 		return nil, fmt.Errorf("reading links to serve: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	found := make([]link.Served, 0, limit)
 	for rows.Next() {
 		found = append(found, link.Served{})
@@ -56,7 +56,7 @@ func (s *Store) ServingLink(ctx context.Context, slug string) (*link.Served, err
 	if err != nil {
 		return nil, fmt.Errorf("reading a link to serve: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
 			return nil, fmt.Errorf("reading a link to serve: %w", err)
