@@ -26,7 +26,7 @@ var linesColumns = []Column{
 func TestCSVHoldsWhatRowsHold(t *testing.T) {
 	t.Parallel()
 	const want = "name,n,p50,at,properties,shown\r\n" +
-		"\"a,\"\"b\"\"\r\nc\",1,0.5,1970-01-01T00:00:00.000Z,\"{\"\"a\"\":\"\"b\"\"}\",<x>\r\n" +
+		"\"a,\"\"b\"\"\r\nc\",1,0.5,,\"{\"\"a\"\":\"\"b\"\"}\",<x>\r\n" +
 		"\uFFFD,18446744073709551615,,2026-03-29T10:00:00.123Z,\"\"\"null\"\"\",<y>\r\n"
 	if got := string(linesTable.AppendCSV(nil, linesColumns)); got != want {
 		t.Errorf("CSV %q\nwant %q", got, want)
@@ -38,7 +38,7 @@ func TestCSVHoldsWhatRowsHold(t *testing.T) {
 
 func TestLinesHoldWhatRowsHold(t *testing.T) {
 	t.Parallel()
-	const want = `{"parameter":"x","name":"a,\"b\"\r\nc","n":1,"p50":0.5,"at":"1970-01-01T00:00:00.000Z","properties":{"a":"b"},"shown":"\u003cx\u003e"}` + "\n" +
+	const want = `{"parameter":"x","name":"a,\"b\"\r\nc","n":1,"p50":0.5,"at":null,"properties":{"a":"b"},"shown":"\u003cx\u003e"}` + "\n" +
 		`{"parameter":"x","name":"\ufffd","n":18446744073709551615,"p50":null,"at":"2026-03-29T10:00:00.123Z","properties":"null","shown":"\u003cy\u003e"}` + "\n"
 	if got := string(linesTable.AppendLines(nil, linesColumns, []byte(`{"parameter":"x",`))); got != want {
 		t.Errorf("lines %s\nwant %s", got, want)

@@ -35,7 +35,7 @@ func recordOf(t *testing.T, c *Click, salt []byte) (*record.Record, *record.Even
 // texts returns what an event tells of the web.
 func texts(e *record.Event) map[string]string {
 	all := map[string]string{}
-	for i, v := range e.Web.Texts {
+	for i, v := range &e.Web.Texts {
 		if len(v) > 0 {
 			all[record.WebTexts[i].Key] = string(v)
 		}
@@ -162,7 +162,7 @@ func TestTheLanguageIsTheFirstThatTheBrowserNames(t *testing.T) {
 	t.Parallel()
 	longest := "a" + strings.Repeat("-b", 17) // 35 bytes
 	for header, want := range map[string]string{
-		"de-AT,de;q=0.9": "de-AT", " en;q=0.5": "en", "": "", "*": "", "<script>": "", "de\x00": "", longest: longest, longest + "c": "",
+		"de-AT,de;q=0.9": "de-AT", "en ;q=0.5": "en", "": "", "*": "", "<script>": "", "de\x00": "", longest: longest, longest + "c": "",
 	} {
 		c := anyClick()
 		c.Languages = []byte(header)

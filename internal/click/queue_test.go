@@ -3,6 +3,7 @@ package click
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -243,15 +244,33 @@ func TestManyTakeAtOnce(t *testing.T) {
 	}
 }
 
-func TestTakeAllocatesNothingOnceTheBuffersAreThere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
-	q := newQueue(instantly{}, 1<<20)
+func TestAClickAllocatesNothingOnceItsMemoryIsThere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+	var own taken
+	var d draft
+	var r record.ClickRecord
 	c := anyClick()
-	take := func() {
-		q.Take(c)
-		q.handOver()
-	}
-	take()
-	if n := testing.AllocsPerRun(1000, take); n >= 1 { // the collector empties pools
+	if n := testing.AllocsPerRun(1000, func() {
+		own.copy(c)
+		d.write(&own.click, salt, &r)
+	}); n > 0 {
 		t.Errorf("%.1f allocations", n)
+	}
+}
+
+// What the caller does with its memory afterwards changes nothing.
+func TestATakenClickIsACopy(t *testing.T) {
+	t.Parallel()
+	c := anyClick()
+	c.RequestID = []byte("req-1")
+	var own taken
+	own.copy(c)
+	for _, text := range [][]byte{c.UserAgent, c.Referrer, c.Languages, c.Query, c.RequestID} {
+		clear(text)
+	}
+	want := anyClick()
+	want.RequestID = []byte("req-1")
+	got := own.click
+	if diff := cmp.Diff(want, &got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -76,7 +76,7 @@ func TestAnswersDoNotDependOnWhichDaysAreReadFromRollups(t *testing.T) {
 		} {
 			body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q}`, typ.Name, ends[0].Format(time.RFC3339), ends[1].Format(time.RFC3339))
 			want, _ := asked(t, r, subject, body, false)
-			if len(want) < 20 {
+			if len(want) < len(`[{"total":99}]`) {
 				t.Errorf("%s has nothing to say: %s", typ.Name, want)
 			}
 			read := map[string]bool{}

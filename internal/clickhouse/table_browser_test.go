@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,20 +44,20 @@ func TestEveryTopicOfEventsHasATable(t *testing.T) {
 		}
 	}
 	for _, topic := range []string{
-		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion,
+		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks,
 	} {
 		if TableOf(topic) == "" {
 			t.Errorf("%s has no table", topic)
 		}
 	}
 	for _, table := range bases {
-		if diff := cmp.Diff(Events.OrderBy, table.OrderBy); diff != "" || table.PartitionBy != Events.PartitionBy || table.Engine != Events.Engine {
+		if diff := cmp.Diff(Events.OrderBy, identityOf(table)); diff != "" || table.PartitionBy != Events.PartitionBy || table.Engine != Events.Engine {
 			t.Errorf("%s has another identity than events:\n%s", table.Name, diff)
 		}
 		names := map[string]bool{}
 		for _, c := range table.Columns {
 			names[c.Name] = true
-			if c.native == nil {
+			if c.native == nil && c.Alias == "" {
 				t.Errorf("%s.%s has no column in blocks", table.Name, c.Name)
 			}
 		}
@@ -66,6 +67,20 @@ func TestEveryTopicOfEventsHasATable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// identityOf is a table's sort key in the names that events have for it. What is the same
+// in all of its rows may be left out of it.
+func identityOf(table *Table) []string {
+	var identity []string
+	for _, name := range Events.OrderBy {
+		i := slices.IndexFunc(table.Columns, func(c Column) bool { return c.Name == name })
+		alias := table.Columns[i].Alias
+		if slices.Contains(table.OrderBy, name) || slices.Contains(table.OrderBy, alias) || strings.HasPrefix(alias, "'") {
+			identity = append(identity, name)
+		}
+	}
+	return identity
 }
 
 // TestEveryFieldOfTheWebHasAColumn fills each field with a value of its own.

@@ -42,7 +42,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		"errors":             {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"errors", "errors_15m"}},
 		"profiles":           {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"profiles"}},
 		"ingestion":          {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"ingestion_1m", "unstored_1h"}},
-		"the clicks":         {analytics.Subject{Kind: analytics.Link, ID: "w1"}, []string{"clicks_15m", "clicks"}},
+		"the clicks":         {analytics.Subject{Kind: analytics.Link, ID: "l1"}, []string{"clicks_15m", "clicks"}},
 		"the organization":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, []string{"events"}},
 		"where it was":       {analytics.Organized("o1", []string{"w1"}, nil), []string{"events"}},
 		"where it moved to":  {analytics.Organized("o2", nil, []string{"w1"}), []string{"events"}},
@@ -79,6 +79,8 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		{"an event of another month", row("events", "w1", "o1", "2026-02-10"), "", false},
 		{"a measurement", row("vitals", "w1", "o1", "2026-03-10"), "vitals", false},
 		{"an error", row("errors", "w1", "o1", "2026-03-10"), "errors", false},
+		{"a click", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l1', '2026-03-10', '2026-03-10 10:00:00', 'c')", "the clicks", false},
+		{"a click of another link", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l2', '2026-03-10', '2026-03-10 10:00:00', 'c')", "", false},
 		{"what is told of a user, whenever", row("identities", "w1", "o1", "2026-01-10"), "profiles", false},
 		{"a count of an edge", row("ingestion_1m", "w1", "o1", "2026-03-10"), "ingestion", false},
 		{

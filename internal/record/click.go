@@ -95,8 +95,13 @@ func (r *ClickRecord) Set(e *Event, requestID []byte) {
 	r.makeRoom(e, len(requestID))
 	r.Record = Record{Topic: k.topic, Key: r.keep(e.Owner), Value: r.memory[:size:size], Headers: r.headers[:], Time: time.UnixMilli(e.ReceivedAt)}
 	r.headers = [...]Header{
-		{HeaderSchema, k.schema}, {HeaderType, k.typeOf}, {HeaderWebsite, noWebsite}, {HeaderOrganization, r.keep(e.Organization)},
-		{HeaderReceivedAt, r.decimal(e.ReceivedAt)}, {HeaderRequestID, r.keep(requestID)}, {HeaderEventHash, r.hash(e)},
+		{HeaderSchema, k.schema},
+		{HeaderType, k.typeOf},
+		{HeaderWebsite, noWebsite},
+		{HeaderOrganization, r.keep(e.Organization)},
+		{HeaderReceivedAt, r.decimal(e.ReceivedAt)},
+		{HeaderRequestID, r.keep(requestID)},
+		{HeaderEventHash, r.hash(e)},
 	}
 }
 

@@ -221,8 +221,6 @@ type LinkBody struct {
 	DeletedAt       *rpc.Time       `json:"deletedAt" nullable:"true"`
 	RestorableUntil *rpc.Time       `json:"restorableUntil" nullable:"true" doc:"Until when a deleted link can be restored."`
 	CreatedBy       *string         `json:"createdBy" nullable:"true" doc:"The id of who made the link; null for the operator's command."`
-
-	ClickCounts
 }
 
 type upsertedBody struct {

@@ -30,10 +30,16 @@ type ClickCounts struct {
 	LastClickedAt rpc.Patch[rpc.Time] `json:"lastClickedAt,omitzero" nullable:"true" doc:"When the last person clicked, with withClicks; null for never, and while it cannot be told."`
 }
 
+// countedBody is a link with its clicks.
+type countedBody struct {
+	LinkBody
+	ClickCounts
+}
+
 // count tells of links how often they were clicked, of all with one question; null where
 // nobody can say now.
-func (s *Links) count(ctx context.Context, links []LinkBody) {
-	found, err := s.clicks(ctx, each(links, func(l LinkBody) string { return l.ID }))
+func (s *Links) count(ctx context.Context, links []countedBody) {
+	found, err := s.clicks(ctx, each(links, func(l countedBody) string { return l.ID }))
 	for i := range links {
 		l := &links[i]
 		l.Clicks.Set, l.LastClickedAt.Set = true, true

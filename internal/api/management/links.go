@@ -101,19 +101,21 @@ func (s *Links) create(ctx context.Context, call *rpc.Call, in *linkCreate) (*Li
 	return s.told(s.Service.Create(ctx, call.By, call.OrganizationID(), in.fields()))
 }
 
-func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*LinkBody, error) {
+func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*countedBody, error) {
 	body, err := s.told(s.Service.Get(ctx, link.Ref{
 		OrganizationID: call.OrganizationID(), ID: in.ID, ExternalID: in.ExternalID, Slug: in.Slug,
 	}))
-	if err != nil || !in.WithClicks.WithClicks {
-		return body, err
+	if err != nil {
+		return nil, err
 	}
-	counted := []LinkBody{*body}
-	s.count(ctx, counted)
+	counted := []countedBody{{LinkBody: *body}}
+	if in.WithClicks.WithClicks {
+		s.count(ctx, counted)
+	}
 	return &counted[0], nil
 }
 
-func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.List[LinkBody], error) {
+func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.List[countedBody], error) {
 	filter := link.Filter{
 		OrganizationID: call.OrganizationID(), FolderID: in.FolderID.Or(""), Unfiled: in.FolderID.Set && in.FolderID.Value == nil,
 		Tag: in.Tag, Search: in.Search, Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
@@ -125,11 +127,11 @@ func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.Li
 	if err != nil {
 		return nil, err
 	}
-	bodies, now := make([]LinkBody, len(found)), s.Service.Now()
+	bodies, now := make([]countedBody, len(found)), s.Service.Now()
 	for i, l := range found {
-		bodies[i] = *s.body(l, now)
+		bodies[i].LinkBody = *s.body(l, now)
 	}
-	page := rpc.Cut(bodies, in.Size(), func(b LinkBody) any { return b.ID })
+	page := rpc.Cut(bodies, in.Size(), func(b countedBody) any { return b.ID })
 	if in.WithClicks.WithClicks {
 		s.count(ctx, page.Items)
 	}

@@ -1,0 +1,21 @@
+SELECT
+    e.region AS name,
+    e.country AS country,
+    count() AS clicks
+FROM clicks AS e FINAL
+WHERE e.owner_id = {owner:String}
+  AND e.event_date BETWEEN {from:Date} AND {to:Date}
+  AND e.event_time >= {start:DateTime64(3, 'UTC')}
+  AND e.event_time < {end:DateTime64(3, 'UTC')}
+  AND e.is_bot = 0 AND e.region != ''
+GROUP BY e.region, e.country
+ORDER BY clicks DESC, e.region, e.country
+LIMIT {limit:UInt64} OFFSET {offset:UInt64}
+
+-- owner String lnk_1
+-- from Date 2026-03-28
+-- to Date 2026-03-30
+-- start DateTime64(3, 'UTC') 2026-03-28 00:00:00.000
+-- end DateTime64(3, 'UTC') 2026-03-31 00:00:00.000
+-- limit UInt64 10
+-- offset UInt64 0

@@ -1,0 +1,17 @@
+SELECT
+    sum(e.clicks) AS total
+FROM (
+    SELECT
+        e.slot AS slot,
+        e.clicks AS clicks
+    FROM clicks_15m AS e
+    WHERE e.owner_id = {owner:String}
+      AND e.event_date BETWEEN {from:Date} AND {to:Date}
+      AND e.dimension = 'total'
+) AS e
+
+-- owner String lnk_1
+-- from Date 2026-03-01
+-- to Date 2026-03-30
+-- start DateTime64(3, 'UTC') 2026-03-01 00:00:00.000
+-- end DateTime64(3, 'UTC') 2026-03-31 00:00:00.000
