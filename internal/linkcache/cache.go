@@ -75,6 +75,7 @@ type Cache struct {
 	metrics              *metrics
 	seed                 maphash.Seed
 	shards               [shards]shard
+	names                *names        // numbers are given under mu
 	held, bytes          atomic.Int64  // links, and what they take
 	hand                 atomic.Uint32 // the shard that gave way last
 	life                 atomic.Uint32 // links of an earlier one may be wrong: see renew
@@ -114,7 +115,7 @@ func New(cfg Config, deps Deps) *Cache {
 	}
 	c := &Cache{
 		entriesMax: int64(cfg.Entries), bytesMax: max(minBytes, bytesPerEntry*int64(cfg.Entries)),
-		deps: deps, seed: maphash.MakeSeed(), born: deps.Now(),
+		deps: deps, seed: maphash.MakeSeed(), names: newNames(), born: deps.Now(),
 		slots: make(chan struct{}, maxLoads), wake: make(chan struct{}, 1), flights: map[string]*flight{}, problem: errNotFilled,
 	}
 	for i := range c.shards {

@@ -17,7 +17,7 @@ import (
 // special is a link of which everything is told.
 func special(n int) *link.Served {
 	l := plain(n, 1<<40)
-	l.SlugKey, l.ExpiredURL, l.PasswordHash = "sale-ü-"+fmt.Sprint(n), "https://example.com/gone", "$argon2id$…"
+	l.SlugKey, l.ExpiredURL, l.PasswordHash = fmt.Sprintf("sale-ü-%d", n), "https://example.com/gone", "$argon2id$…"
 	l.Enabled, l.ForwardQuery, l.MaxClicks, l.RedirectStatus = false, true, link.MaxClicks, 308
 	l.StartsAt, l.ExpiresAt = time.UnixMilli(-1).UTC(), time.Date(2999, 1, 1, 0, 0, 0, 999e6, time.UTC)
 	l.UTM = link.UTM{Source: "s", Medium: "m", Campaign: strings.Repeat("ü", 255), Term: "t", Content: "c"}

@@ -26,7 +26,8 @@ type fake struct {
 	changes []link.Change
 	life    int64 // of the store: it grows when it is put back
 	down    bool
-	partly  bool // only changes can be asked for
+	noPages bool
+	noLinks bool // neither can a page be read, nor a link
 	reads   int  // of single links
 	looks   int  // for changes
 	// read, where not nil, is called when a link or a page was read, and before it is
@@ -65,7 +66,7 @@ func (f *fake) ServingLinks(_ context.Context, before string, limit int) ([]link
 func (f *fake) page(before string, limit int) (page []link.Served, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.down || f.partly {
+	if f.down || f.noPages {
 		return nil, errDown
 	}
 	for _, l := range f.links {
@@ -88,7 +89,7 @@ func (f *fake) one(slug string) (*link.Served, error) {
 	defer f.mu.Unlock()
 	f.reads++
 	switch l := f.links[slug]; {
-	case f.down || f.partly:
+	case f.down || f.noLinks:
 		return nil, errDown
 	case l == nil:
 		return nil, link.ErrNotFound

@@ -228,15 +228,18 @@ func TestAStoreThatWasPutBackIsReadAnew(t *testing.T) {
 		expect(t, c, "put back", "slug-1", "v3")
 		expect(t, c, "not made yet", "slug-2", absent)
 		expect(t, c, "made otherwise", "slug-3", "v1")
-		// It is put back once more, and links cannot be read.
+		// It is put back once more, and links cannot be read together.
 		f.with(func() {
 			f.life++
-			f.partly = true
+			f.noPages = true
 			f.links = map[string]*link.Served{"slug-1": plain(1, 2)}
 		})
+		<-time.After(6 * time.Second)
+		expect(t, c, "each is asked for", "slug-1", "v2")
+		f.with(func() { f.noLinks = true })
 		<-time.After(time.Minute)
 		expect(t, c, "what is held stands in", "slug-3", "v1")
-		f.with(func() { f.partly = false })
+		f.with(func() { f.noPages, f.noLinks = false, false })
 		<-time.After(6 * time.Second)
 		expect(t, c, "read at last", "slug-1", "v2")
 		expect(t, c, "read at last", "slug-3", absent)

@@ -9,16 +9,18 @@ import (
 )
 
 // A packed link is its flags, its numbers, and its texts, each behind its length; those
-// that few links have come last and only where there is one. Targets are kept beside it.
+// that few links have come last and only where there is one. An organization of several
+// links has a number instead. Targets are kept beside it.
 const (
 	isEnabled = 1 << iota
 	forwards
 	hasTargets
 	hasRare
+	isNumbered
 )
 
-// pack appends a link.
-func pack(b []byte, l *link.Served) []byte {
+// pack appends a link, whose organization has a number where numbered says so.
+func pack(b []byte, l *link.Served, number uint32, numbered bool) []byte {
 	rare := [...]string{
 		l.ExpiredURL, l.PasswordHash, l.UTM.Source, l.UTM.Medium, l.UTM.Campaign, l.UTM.Term, l.UTM.Content,
 		l.Preview.Title, l.Preview.Description, l.Preview.ImageURL,
@@ -29,21 +31,30 @@ func pack(b []byte, l *link.Served) []byte {
 			has = hasRare
 		}
 	}
-	b = append(b, has|flag(l.Enabled, isEnabled)|flag(l.ForwardQuery, forwards)|flag(l.Targets != nil, hasTargets))
+	b = append(b, has|flag(l.Enabled, isEnabled)|flag(l.ForwardQuery, forwards)|flag(l.Targets != nil, hasTargets)|flag(numbered, isNumbered))
 	for _, n := range [...]uint64{uint64(l.Version), uint64(l.RedirectStatus), uint64(l.MaxClicks), moment(l.StartsAt), moment(l.ExpiresAt)} {
 		b = binary.AppendUvarint(b, n)
 	}
-	for _, text := range [...]string{l.SlugKey, l.ID, l.OrganizationID, l.URL} {
-		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	for _, text := range [...]string{l.SlugKey, l.ID, l.URL} {
+		b = appendText(b, text)
+	}
+	if numbered {
+		b = binary.AppendUvarint(b, uint64(number))
+	} else {
+		b = appendText(b, l.OrganizationID)
 	}
 	b = append(binary.AppendUvarint(b, uint64(len(l.Secret))), l.Secret...)
 	if has == 0 {
 		return b
 	}
 	for i := range rare {
-		b = append(binary.AppendUvarint(b, uint64(len(rare[i]))), rare[i]...)
+		b = appendText(b, rare[i])
 	}
 	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 func flag(is bool, bit byte) byte {
@@ -104,14 +115,19 @@ func packedKey(packed string) string {
 }
 
 // unpack tells what a packed link is; its texts are parts of it.
-func unpack(packed string, l *link.Served) {
+func unpack(packed string, l *link.Served, n *names) {
 	flags, r := packed[0], reader(packed[1:])
 	*l = link.Served{Enabled: flags&isEnabled != 0, ForwardQuery: flags&forwards != 0}
 	l.Version, l.RedirectStatus, l.MaxClicks = int64(r.number()), int(r.number()), int64(r.number())
 	l.StartsAt, l.ExpiresAt = momentOf(r.number()), momentOf(r.number())
-	l.SlugKey, l.ID, l.OrganizationID, l.URL = r.text(), r.text(), r.text(), r.text()
+	l.SlugKey, l.ID, l.URL = r.text(), r.text(), r.text()
+	if flags&isNumbered != 0 {
+		l.OrganizationID = n.name(r.number())
+	} else {
+		l.OrganizationID = r.text()
+	}
 	if secret := r.text(); secret != "" {
-		l.Secret = unsafe.Slice(unsafe.StringData(secret), len(secret)) // nobody writes to it
+		l.Secret = unsafe.Slice(unsafe.StringData(secret), len(secret)) //nolint:gosec // nobody writes to it: it is told as one not to be changed
 	}
 	if flags&hasRare == 0 {
 		return

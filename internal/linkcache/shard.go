@@ -97,18 +97,19 @@ func (s *shard) look(hash uint64, key []byte, to *link.Served) (held, current bo
 	if word, bit := ch.mark(p.offset()); word.Load()&bit == 0 {
 		word.Or(bit)
 	}
-	unpack(packed, to)
+	unpack(packed, to, s.cache.names)
 	to.Targets = targets
 	return true, ch.life == s.cache.life.Load()
 }
 
 // keep holds a link in place of what is held under its hash. first says that it is to give
-// way before those that are held.
+// way before those that are held. The caller has the cache's mu.
 func (s *shard) keep(hash uint64, l *link.Served, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(hash)
-	s.buf = pack(s.buf[:0], l)
+	number, numbered := s.cache.names.numberOf(s.cache.seed, l.OrganizationID)
+	s.buf = pack(s.buf[:0], l, number, numbered)
 	s.write(hash, s.buf, s.cache.life.Load(), first)
 	s.cache.held.Add(1)
 	if l.Targets != nil {
@@ -266,7 +267,7 @@ func (s *shard) removeIf(which func(l *link.Served, life uint32) bool) {
 	for hash, p := range s.index {
 		ch := s.at(p)
 		packed, _ := ch.record(p.offset())
-		if unpack(packed, &l); which(&l, ch.life) {
+		if unpack(packed, &l, s.cache.names); which(&l, ch.life) {
 			s.remove(hash)
 		}
 	}
@@ -283,7 +284,7 @@ func (s *shard) removeKey(hash uint64, which func(l *link.Served) bool) {
 	}
 	var l link.Served
 	packed, _ := s.at(p).record(p.offset())
-	if unpack(packed, &l); which(&l) {
+	if unpack(packed, &l, s.cache.names); which(&l) {
 		s.remove(hash)
 		s.tidy()
 	}

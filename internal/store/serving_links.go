@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/millrace/millrace/internal/link"
@@ -33,13 +34,14 @@ func (s *Store) ServingLinks(ctx context.Context, before string, limit int) ([]l
 	if err != nil {
 		return nil, fmt.Errorf("reading links to serve: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	found := make([]link.Served, 0, limit)
+	var row servedRow
 	for rows.Next() {
-		found = append(found, link.Served{})
-		if err := scanServed(rows, &found[len(found)-1]); err != nil {
+		if err := row.scan(rows); err != nil {
 			return nil, err
 		}
+		found = append(found, row.Served)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("reading links to serve: %w", err)
@@ -56,47 +58,76 @@ func (s *Store) ServingLink(ctx context.Context, slug string) (*link.Served, err
 	if err != nil {
 		return nil, fmt.Errorf("reading a link to serve: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
 			return nil, fmt.Errorf("reading a link to serve: %w", err)
 		}
 		return nil, link.ErrNotFound
 	}
-	l := &link.Served{}
-	if err := scanServed(rows, l); err != nil {
+	var row servedRow
+	if err := row.scan(rows); err != nil {
 		return nil, err
 	}
-	return l, nil
+	l := row.Served
+	return &l, nil
 }
 
-// scanServed reads the row that the result stands on.
-func scanServed(rows *sql.Rows, l *link.Served) error {
-	var starts, expires instant
-	var utm, rules, variants, preview, secret sql.RawBytes
-	if err := rows.Scan(&l.ID, &l.OrganizationID, &l.Version, &l.SlugKey, &l.URL, &l.ExpiredURL, &l.Enabled, &starts, &expires,
-		&l.MaxClicks, &l.PasswordHash, &l.RedirectStatus, &l.ForwardQuery, &utm, &rules, &variants, &preview, &secret); err != nil {
+// servedRow is a row of selectServed, and where its columns are read to. It is used for one
+// row after the other.
+type servedRow struct {
+	link.Served
+
+	starts, expires                       instant
+	utm, rules, variants, preview, secret sql.RawBytes
+	columns                               []any
+}
+
+// scan reads the row that the result stands on.
+func (r *servedRow) scan(rows *sql.Rows) error {
+	r.Targets = nil
+	if r.columns == nil {
+		r.columns = []any{
+			&r.ID, &r.OrganizationID, &r.Version, &r.SlugKey, &r.URL, &r.ExpiredURL, &r.Enabled, &r.starts, &r.expires,
+			&r.MaxClicks, &r.PasswordHash, &r.RedirectStatus, &r.ForwardQuery, &r.utm, &r.rules, &r.variants, &r.preview, &r.secret,
+		}
+	}
+	if err := rows.Scan(r.columns...); err != nil {
 		return fmt.Errorf("reading a link to serve: %w", err)
 	}
-	l.StartsAt, l.ExpiresAt = starts.Time, expires.Time
+	r.StartsAt, r.ExpiresAt = r.starts.Time, r.expires.Time
 	var err error
-	if l.Secret, err = hex.AppendDecode(make([]byte, 0, hex.DecodedLen(len(secret))), secret); err != nil {
-		return fmt.Errorf("reading the secret of link %s: %w", l.ID, err)
+	if r.Secret, err = hex.AppendDecode(make([]byte, 0, hex.DecodedLen(len(r.secret))), r.secret); err != nil {
+		return fmt.Errorf("reading the secret of link %s: %w", r.ID, err)
 	}
-	targets := link.Link{URL: l.URL, Secret: l.Secret}
-	for _, column := range []struct {
-		text []byte
-		into any
-	}{{utm, &l.UTM}, {preview, &l.Preview}, {rules, &targets.Rules}, {variants, &targets.Variants}} {
-		if len(column.text) <= len("{}") { // as of almost all links
-			continue
-		}
-		if err := json.Unmarshal(column.text, column.into); err != nil {
-			return fmt.Errorf("reading link %s: %w", l.ID, err)
+	if err := r.decode(); err != nil {
+		return fmt.Errorf("reading link %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// decode reads the columns of JSON, which are empty for almost all links.
+func (r *servedRow) decode() error {
+	r.UTM, r.Preview = link.UTM{}, link.Preview{}
+	if len(r.utm) > len("{}") {
+		if err := json.Unmarshal(r.utm, &r.UTM); err != nil {
+			return err
 		}
 	}
-	if t := link.NewTargets(&targets); !t.Single() {
-		l.Targets = t
+	if len(r.preview) > len("{}") {
+		if err := json.Unmarshal(r.preview, &r.Preview); err != nil {
+			return err
+		}
+	}
+	if len(r.rules) <= len("[]") && len(r.variants) <= len("[]") {
+		return nil
+	}
+	l := link.Link{URL: r.URL, Secret: r.Secret}
+	if err := errors.Join(json.Unmarshal(r.rules, &l.Rules), json.Unmarshal(r.variants, &l.Variants)); err != nil {
+		return err
+	}
+	if t := link.NewTargets(&l); !t.Single() {
+		r.Targets = t
 	}
 	return nil
 }
