@@ -19,6 +19,9 @@ spec:
     {{- include "millrace.selector" . | nindent 4 }}
   ports:
     - {name: http, port: {{ $service.port }}, targetPort: http, protocol: TCP}
+    {{- with .links }}
+    - {name: links, port: {{ . }}, targetPort: links, protocol: TCP}
+    {{- end }}
 {{- end -}}
 
 {{- define "millrace.budget" -}}
@@ -94,9 +97,9 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* The Service behind a way in: standalone mode has one for both hosts. */}}
+{{/* The Service behind a way in: standalone mode has one for all hosts, and the edge one for both of its. */}}
 {{- define "millrace.backend" -}}
-{{- include "millrace.component" (dict "root" .root "component" (ternary "standalone" .component .root.Values.standalone.enabled)) -}}
+{{- include "millrace.component" (dict "root" .root "component" (ternary "standalone" (ternary "edge" .component (eq .component "links")) .root.Values.standalone.enabled)) -}}
 {{- end -}}
 
 {{/* An HTTPRoute: root, component and seconds. Gateways may count from a request's first byte, and its

@@ -28,6 +28,12 @@
 MILLRACE_ADMIN_LISTEN: ":9464"
 MILLRACE_INGEST_LISTEN: ":8081"
 MILLRACE_QUERY_LISTEN: ":8080"
+{{- if .Values.edge.links.enabled }}
+MILLRACE_LINK_LISTEN: ":8082"
+{{- if and .Values.standalone.enabled (not (dig "link" "public_url" "" .Values.config)) }}
+MILLRACE_LINK_PUBLIC_URL: http://127.0.0.1:8082
+{{- end }}
+{{- end }}
 {{- if .Values.standalone.enabled }}{{/* a trial is reached through kubectl port-forward, unless told otherwise */}}
 {{- if not (dig "ingest" "public_url" "" .Values.config) }}
 MILLRACE_INGEST_PUBLIC_URL: http://127.0.0.1:8081
