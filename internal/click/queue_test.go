@@ -147,6 +147,16 @@ func TestClicksWaitWhileBrokersAreAwayUpToTheLimitAndAreDroppedOneBeyond(t *test
 	})
 }
 
+func TestAClickThatDoesNotFitByAByteIsDropped(t *testing.T) {
+	t.Parallel()
+	q := newQueue(&brokers{away: true}, int(2*sizeOfOne(t))-1)
+	q.Take(anyClick())
+	q.Take(anyClick())
+	if dropped := testutil.ToFloat64(q.metrics.dropped[noRoom]); dropped != 1 || q.clicks.Load() != 1 {
+		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.clicks.Load())
+	}
+}
+
 // sizeOfOne is what one click of anyClick takes of the buffer.
 func sizeOfOne(t *testing.T) int64 {
 	t.Helper()
