@@ -41,7 +41,8 @@ func targets(and, events string) *shape {
 		name: "clicks", table: "clicks_1d", of: tableClicks, where: "e.dimension = 'target'" + and, events: events,
 		keys: []counted{{name: "value", expr: "e.rule_id"}, {name: "detail", expr: "e.variant_id"}},
 		measures: []counted{
-			{name: "clicks", expr: "countIf(" + ofPersons + ")"}, {name: "bots", expr: "countIf(e.is_bot != 0)"},
+			{name: "clicks", expr: "countIf(" + ofPersons + ")"},
+			{name: "bots", expr: "countIf(e.is_bot != 0)"},
 			{name: "visitors", expr: wideState + "(e.visitor, " + known + ")"},
 			{name: "visits", expr: wideState + "(e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC')), " + known + ")"},
 			{name: "last", expr: "maxIf(e.event_time, " + ofPersons + ")", cast: castTime},
