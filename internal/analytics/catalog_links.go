@@ -100,8 +100,8 @@ func linkReferrers() Type {
 // linkTargets are the destinations that were chosen among.
 func linkTargets() Type {
 	return linkRows("link_targets", "Targets", "Clicks per rule and variant that chose where they led, most first.", "e.rule_id, e.variant_id", "",
-		overShape(chosenTargets, "e.rule_id, e.variant_id", map[string]string{
-			"rule_id": "e.rule_id", "variant_id": "e.variant_id", "clicks": sumOfClicks, "unique_visitors": wide + "(e.visitors)",
+		overShape(chosenTargets, "e.value, e.detail", map[string]string{
+			"rule_id": "e.value", "variant_id": "e.detail", "clicks": sumOfClicks, "unique_visitors": wide + "(e.visitors)",
 		}),
 		Column{Name: "rule_id", Type: String, Label: "Rule", Description: "Rule that matched; empty for none.", Example: "rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC", Expr: "e.rule_id"},
 		Column{Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty for none.", Example: "var_01JQZ3F8Y4M2N6P8R0S2T4V6WD", Expr: "e.variant_id"},

@@ -11,32 +11,38 @@ const ofPersons = "e.is_bot = 0"
 
 // allClicks is how many there were.
 var allClicks = &shape{
-	name: "clicks", table: "clicks_15m", of: tableClicks, slot: true, where: "e.dimension = 'total'",
-	measures: []counted{{name: "clicks", expr: "countIf(" + ofPersons + ")"}},
+	name: "clicks", table: "clicks_15m", of: tableClicks, slot: true, where: "e.dimension = 'total'", measures: justClicks,
+	twin: &shape{table: "clicks_1d", of: tableClicks, where: "e.dimension = 'target'", measures: justClicks},
 }
 
-// clicksBy is clicks by the values of a dimension of clicks_15m. The detail of one that
-// has none is an empty text.
+var justClicks = []counted{{name: "clicks", expr: "countIf(" + ofPersons + ")"}}
+
+// clicksBy is clicks by the values of a dimension. The detail of one that has none is an
+// empty text.
 func clicksBy(dimension, value, detail string) *shape {
-	s := &shape{
-		name: "clicks", table: "clicks_15m", of: tableClicks, slot: true, where: "e.dimension = '" + dimension + "'", events: ofPersons,
+	s := shape{
+		name: "clicks", of: tableClicks, where: "e.dimension = '" + dimension + "'", events: ofPersons,
 		keys:     []counted{{name: "value", expr: "toString(" + value + ")"}, {name: "detail", expr: "toString(" + detail + ")"}},
 		measures: []counted{{name: "clicks", expr: "count()"}},
 	}
 	if dimension != dimensionReferrer {
 		s.events += " AND " + value + " != ''"
 	}
-	return s
+	quarters, days := s, s
+	days.table = "clicks_1d"
+	quarters.table, quarters.slot, quarters.twin = "clicks_15m", true, &days
+	return &quarters
 }
 
 // targets are clicks by the rule and the variant that chose where they led.
-func targets(where, events string) *shape {
+func targets(and, events string) *shape {
 	const known = ofPersons + " AND e.visitor != ''"
 	return &shape{
-		name: "clicks", table: "clicks_1d", of: tableClicks, where: where, events: events,
-		keys: []counted{{name: "rule_id", expr: "e.rule_id"}, {name: "variant_id", expr: "e.variant_id"}},
+		name: "clicks", table: "clicks_1d", of: tableClicks, where: "e.dimension = 'target'" + and, events: events,
+		keys: []counted{{name: "value", expr: "e.rule_id"}, {name: "detail", expr: "e.variant_id"}},
 		measures: []counted{
-			{name: "clicks", expr: "countIf(" + ofPersons + ")"}, {name: "bots", expr: "countIf(e.is_bot != 0)"},
+			{name: "clicks", expr: "countIf(" + ofPersons + ")"},
+			{name: "bots", expr: "countIf(e.is_bot != 0)"},
 			{name: "visitors", expr: wideState + "(e.visitor, " + known + ")"},
 			{name: "visits", expr: wideState + "(e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC')), " + known + ")"},
 			{name: "last", expr: "maxIf(e.event_time, " + ofPersons + ")", cast: castTime},
@@ -47,5 +53,5 @@ func targets(where, events string) *shape {
 var (
 	// summedTargets are those of all clicks, chosenTargets those that persons were led to.
 	summedTargets = targets("", "")
-	chosenTargets = targets("e.clicks > 0", ofPersons)
+	chosenTargets = targets(" AND e.clicks > 0", ofPersons)
 )

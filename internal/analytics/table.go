@@ -99,16 +99,19 @@ func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
 		return strconv.AppendBool(dst, v.Bools[row])
 	case v.Floats != nil:
 		return appendFloat(dst, v.Floats[row])
-	case v.Millis != nil && v.Millis[row] == 0:
-		return append(dst, "null"...)
 	case v.Millis != nil:
-		dst = append(dst, '"')
-		dst = wire.AppendMillis(dst, v.Millis[row])
-		return append(dst, '"')
+		return appendInstant(dst, v.Millis[row])
 	case inline:
 		return appendObject(dst, v.Strings[row])
 	}
 	return appendJSONString(dst, v.Strings[row])
+}
+
+func appendInstant(dst []byte, millis int64) []byte {
+	if millis == 0 {
+		return append(dst, "null"...)
+	}
+	return append(wire.AppendMillis(append(dst, '"'), millis), '"')
 }
 
 func appendFloat(dst []byte, f float64) []byte {

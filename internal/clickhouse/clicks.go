@@ -23,7 +23,7 @@ func NewLinkClicks(cfg config.ClickHouse) *LinkClicks { return &LinkClicks{newCo
 const clicksOfLinks = `WITH dirty AS (SELECT CAST(owner_id, 'String') AS owner, event_date FROM rollup_dirty FINAL WHERE cleared = 0 AND owner_id IN (SELECT id FROM asked_links))
 SELECT link, sum(n) AS clicks, CAST(max(last_click), 'DateTime64(3, \'UTC\')') AS last FROM (
     SELECT owner_id AS link, sum(clicks) AS n, max(last) AS last_click FROM clicks_1d
-    WHERE owner_id IN (SELECT id FROM asked_links) AND (owner_id, event_date) NOT IN (SELECT owner, event_date FROM dirty)
+    WHERE dimension = 'target' AND owner_id IN (SELECT id FROM asked_links) AND (owner_id, event_date) NOT IN (SELECT owner, event_date FROM dirty)
     GROUP BY owner_id
     UNION ALL
     SELECT link_id AS link, countIf(is_bot = 0) AS n, maxIf(event_time, is_bot = 0) AS last_click FROM clicks FINAL

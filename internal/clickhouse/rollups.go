@@ -115,12 +115,17 @@ var families = []family{
 			total:    "sum(clicks + bots)", only: "dimension = '" + allClicks + "'", agrees: "count()",
 		},
 		{
-			view: &Clicks1dView, perDay: true, cells: "owner_id, event_date, rule_id, variant_id",
+			view: &ClickValues1dView, perDay: true, cells: viewCells, own: "dimension != '" + allTargets + "'",
+			measures: []measure{sumMeasure("clicks"), timeMeasure("last", "max")},
+			total:    "sum(clicks)", only: "dimension = 'device'", agrees: "countIf(is_bot = 0 AND device != '')",
+		},
+		{
+			view: &Clicks1dView, perDay: true, cells: viewCells, own: "dimension = '" + allTargets + "'",
 			measures: []measure{
 				sumMeasure("clicks"), sumMeasure("bots"), stateMeasure("uniqCombined64Merge(17)", "visitors"), stateMeasure("uniqCombined64Merge(17)", "visits"),
 				timeMeasure("last", "max"),
 			},
-			total: "sum(clicks + bots)", agrees: "count()",
+			total: "sum(clicks + bots)", only: "dimension = '" + allTargets + "'", agrees: "count()",
 		},
 	}},
 }

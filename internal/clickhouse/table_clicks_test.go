@@ -100,7 +100,7 @@ func TestAClickThatComesTwiceIsOne(t *testing.T) {
 	}
 	counts := func() []string {
 		return slices.Concat(column(t, cfg, "toString(count())", "clicks FINAL"), column(t, cfg, "toString(sum(clicks))", "clicks_15m WHERE dimension = 'total'"),
-			column(t, cfg, "toString(sum(clicks))", "clicks_1d"))
+			column(t, cfg, "toString(sum(clicks))", "clicks_1d WHERE dimension = 'target'"))
 	}
 	if diff := cmp.Diff([]string{"2", "2", "2"}, counts()); diff != "" {
 		t.Errorf("under one token (-want +got):\n%s", diff)
@@ -123,7 +123,7 @@ func TestAClickThatComesTwiceIsOne(t *testing.T) {
 func TestTheRollupsOfClicksAreHeldAgainstThemAndMadeAnew(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
-	filled := []string{"clicks_15m WHERE dimension = 'total'", "clicks_15m WHERE dimension = 'city'", "clicks_1d WHERE 1"}
+	filled := []string{"clicks_15m WHERE dimension = 'total'", "clicks_15m WHERE dimension = 'city'", "clicks_1d WHERE dimension = 'target'", "clicks_1d WHERE dimension = 'device'"}
 	b, days := newBooks(t, cfg), clicking(t, cfg, 2*len(filled)+1)
 	for i, rows := range filled {
 		at := func(d sink.Touched) string {

@@ -61,7 +61,7 @@ var Tables = []Table{
 var Views = []View{
 	Events15mView, Events1dView, Usage1dView,
 	Traffic15mView, Traffic1dView, Sessions15mView, Views1dView, Campaigns1dView, Referrers1dView, Custom15mView,
-	Vitals15mView, VitalsUsageView, Errors15mView, ErrorsUsageView, Clicks15mView, Clicks1dView,
+	Vitals15mView, VitalsUsageView, Errors15mView, ErrorsUsageView, Clicks15mView, ClickValues1dView, Clicks1dView,
 	ProfilesView, ProfileTraitsView, AliasesView,
 	Unstored1hView,
 }

@@ -48,7 +48,7 @@ var parts = map[string]part{
 	Errors.Name:      {"sum(events)", "0", "errors_15m WHERE " + partDays},
 	Identities.Name:  {"count()", "sum(toUnixTimestamp64Milli(received_at))", "identities WHERE " + partOwner},
 	Ingestion1m.Name: {"sum(events)", "sum(toUnixTimestamp64Milli(received_at))", "ingestion_1m WHERE " + partDays},
-	Clicks.Name:      {"sum(clicks + bots)", "0", "clicks_1d WHERE " + partDays},
+	Clicks.Name:      {"sum(clicks + bots)", "0", "clicks_1d WHERE dimension = '" + allTargets + "' AND " + partDays},
 	Unstored1h.Name:  {"sum(duplicates)", "sum(dead_letters) + sum(erased)", "unstored_1h WHERE " + partOwner + " AND toDate(hour) BETWEEN {from:Date} AND {to:Date}"},
 }
 

@@ -205,6 +205,9 @@ func TestEveryFieldIsAskedOfSomeType(t *testing.T) {
 	t.Parallel()
 	for i := range analytics.Fields {
 		name := analytics.Fields[i].Name
+		if slices.Equal(analytics.Fields[i].Tables, []string{"clicks"}) {
+			continue // TestClicksOfAHandMadeSet does
+		}
 		if !slices.ContainsFunc(filteredTypes, func(typ string) bool { return slices.Contains(analytics.Lookup(typ).Filters, name) }) && name != "href" && name != "link_text" {
 			t.Errorf("no test filters by %s", name)
 		}

@@ -39,8 +39,10 @@ func TestLinksTellTheirClicksWhereTheyAreAskedFor(t *testing.T) {
 	}
 	list := func(more string) string { return d.call("viewer", "links/list", `{`+more+`}`).Text }
 	for _, tc := range []struct{ what, got, want string }{
-		{"a link", get(seen.ID, `,"withClicks":true`), three}, {"one never clicked", get(never.ID, `,"withClicks":true`), none},
-		{"a list", list(`"withClicks":true`), three}, {"a list, the other", list(`"withClicks":true`), none},
+		{"a link", get(seen.ID, `,"withClicks":true`), three},
+		{"one never clicked", get(never.ID, `,"withClicks":true`), none},
+		{"a list", list(`"withClicks":true`), three},
+		{"a list, the other", list(`"withClicks":true`), none},
 	} {
 		if !strings.Contains(tc.got, tc.want) {
 			t.Errorf("%s: %s, want %s", tc.what, tc.got, tc.want)

@@ -930,9 +930,10 @@ HAVING dimension = 'total' OR clicks > 0 AND (value != '' OR dimension = 'referr
 
 CREATE TABLE IF NOT EXISTS clicks_1d ON CLUSTER `main` (
     owner_id   String                                                         CODEC(ZSTD(1)),
+    dimension  LowCardinality(String),
     event_date Date,
-    rule_id    String                                                         CODEC(ZSTD(1)),
-    variant_id String                                                         CODEC(ZSTD(1)),
+    value      String                                                         CODEC(ZSTD(1)),
+    detail     String                                                         CODEC(ZSTD(1)),
     clicks     SimpleAggregateFunction(sum, UInt64),
     bots       SimpleAggregateFunction(sum, UInt64),
     visitors   AggregateFunction(uniqCombined64(17), String),
@@ -941,7 +942,7 @@ CREATE TABLE IF NOT EXISTS clicks_1d ON CLUSTER `main` (
 )
 ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
 PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, rule_id, variant_id)
+ORDER BY (owner_id, dimension, event_date, value, detail)
 SETTINGS replicated_deduplication_window = 300000,
          replicated_deduplication_window_seconds = 86400,
          fsync_after_insert = 1,
@@ -950,13 +951,36 @@ SETTINGS replicated_deduplication_window = 300000,
          index_granularity = 256
 ;
 
+CREATE MATERIALIZED VIEW IF NOT EXISTS click_values_1d_mv ON CLUSTER `main` TO clicks_1d AS
+SELECT e.link_id AS owner_id,
+       toLowCardinality(multiIf(grouping(e.region) = 0, 'region', grouping(e.city) = 0, 'city', grouping(e.referrer_host) = 0, 'referrer', grouping(e.country) = 0, 'country', grouping(e.device) = 0, 'device', 'browser')) AS dimension,
+       e.event_date AS event_date,
+       multiIf(grouping(e.region) = 0, toString(e.region), grouping(e.city) = 0, toString(e.city), grouping(e.referrer_host) = 0, toString(e.referrer_host), grouping(e.country) = 0, toString(e.country), grouping(e.device) = 0, toString(e.device), toString(e.browser)) AS value,
+       multiIf(grouping(e.region) = 0, toString(e.country), grouping(e.city) = 0, toString(e.country), grouping(e.referrer_host) = 0, toString(e.referrer_name), grouping(e.country) = 0, '', grouping(e.device) = 0, '', '') AS detail,
+       countIf(e.is_bot = 0) AS clicks,
+       toUInt64(0) AS bots,
+       uniqCombined64StateIf(17)(e.visitor, false) AS visitors,
+       uniqCombined64StateIf(17)(e.visitor, toDateTime(e.event_time, 'UTC'), false) AS visits,
+       maxIf(e.event_time, e.is_bot = 0) AS last
+FROM clicks AS e
+GROUP BY GROUPING SETS (
+    (owner_id, event_date, e.region, e.country),
+    (owner_id, event_date, e.city, e.country),
+    (owner_id, event_date, e.referrer_host, e.referrer_name),
+    (owner_id, event_date, e.country),
+    (owner_id, event_date, e.device),
+    (owner_id, event_date, e.browser))
+HAVING clicks > 0 AND (value != '' OR dimension = 'referrer')
+;
+
 CREATE MATERIALIZED VIEW IF NOT EXISTS clicks_1d_mv ON CLUSTER `main` TO clicks_1d AS
-SELECT e.link_id AS owner_id, e.event_date AS event_date, e.rule_id AS rule_id, e.variant_id AS variant_id,
+SELECT e.link_id AS owner_id, toLowCardinality('target') AS dimension, e.event_date AS event_date,
+       e.rule_id AS value, e.variant_id AS detail,
        countIf(e.is_bot = 0) AS clicks,
        countIf(e.is_bot != 0) AS bots,
        uniqCombined64StateIf(17)(e.visitor, e.is_bot = 0 AND e.visitor != '') AS visitors,
        uniqCombined64StateIf(17)(e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC')), e.is_bot = 0 AND e.visitor != '') AS visits,
        maxIf(e.event_time, e.is_bot = 0) AS last
 FROM clicks AS e
-GROUP BY owner_id, event_date, rule_id, variant_id
+GROUP BY owner_id, event_date, value, detail
 ;

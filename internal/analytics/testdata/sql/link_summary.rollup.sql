@@ -7,8 +7,8 @@ SELECT
 FROM (
     SELECT
         toDateTime(e.event_date, 'UTC') AS slot,
-        e.rule_id AS rule_id,
-        e.variant_id AS variant_id,
+        e.value AS value,
+        e.detail AS detail,
         e.clicks AS clicks,
         e.bots AS bots,
         e.visitors AS visitors,
@@ -18,11 +18,12 @@ FROM (
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
       AND e.event_date NOT IN {base_days:Array(Date)}
+      AND e.dimension = 'target'
     UNION ALL
     SELECT
         toDateTime(e.event_date, 'UTC') AS slot,
-        e.rule_id AS rule_id,
-        e.variant_id AS variant_id,
+        e.rule_id AS value,
+        e.variant_id AS detail,
         countIf(e.is_bot = 0) AS clicks,
         countIf(e.is_bot != 0) AS bots,
         uniqCombined64StateIf(17)(e.visitor, e.is_bot = 0 AND e.visitor != '') AS visitors,
@@ -34,7 +35,7 @@ FROM (
       AND e.event_time >= {start:DateTime64(3, 'UTC')}
       AND e.event_time < {end:DateTime64(3, 'UTC')}
       AND e.event_date IN {base_days:Array(Date)}
-    GROUP BY slot, rule_id, variant_id
+    GROUP BY slot, value, detail
 ) AS e
 
 -- owner String lnk_1

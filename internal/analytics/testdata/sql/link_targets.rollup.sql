@@ -1,13 +1,13 @@
 SELECT
-    e.rule_id AS rule_id,
-    e.variant_id AS variant_id,
+    e.value AS rule_id,
+    e.detail AS variant_id,
     sum(e.clicks) AS clicks,
     uniqCombined64Merge(17)(e.visitors) AS unique_visitors
 FROM (
     SELECT
         toDateTime(e.event_date, 'UTC') AS slot,
-        e.rule_id AS rule_id,
-        e.variant_id AS variant_id,
+        e.value AS value,
+        e.detail AS detail,
         e.clicks AS clicks,
         e.bots AS bots,
         e.visitors AS visitors,
@@ -16,10 +16,10 @@ FROM (
     FROM clicks_1d AS e
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
-      AND e.clicks > 0
+      AND e.dimension = 'target' AND e.clicks > 0
 ) AS e
-GROUP BY e.rule_id, e.variant_id
-ORDER BY clicks DESC, e.rule_id, e.variant_id
+GROUP BY e.value, e.detail
+ORDER BY clicks DESC, e.value, e.detail
 LIMIT {limit:UInt64} OFFSET {offset:UInt64}
 
 -- owner String lnk_1

@@ -2,12 +2,12 @@ SELECT
     sum(e.clicks) AS total
 FROM (
     SELECT
-        e.slot AS slot,
+        toDateTime(e.event_date, 'UTC') AS slot,
         e.clicks AS clicks
-    FROM clicks_15m AS e
+    FROM clicks_1d AS e
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
-      AND e.dimension = 'total'
+      AND e.dimension = 'target'
 ) AS e
 
 -- owner String lnk_1
