@@ -33,8 +33,8 @@ type Links interface {
 
 // Uses counts how often links with a bound were used, over all edges.
 type Uses interface {
-	// UseLink takes one of at most max uses; false where none is left.
-	UseLink(ctx context.Context, id string, max int64) (bool, error)
+	// UseLink takes one of so many uses; false where none is left.
+	UseLink(ctx context.Context, id string, most int64) (bool, error)
 	// LinkByID returns a link as it is stored, with its uses.
 	LinkByID(ctx context.Context, id string) (*link.Link, error)
 }

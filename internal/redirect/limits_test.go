@@ -85,7 +85,7 @@ func TestTriesTakeABoundedMemory(t *testing.T) {
 	t.Parallel()
 	tr := newTries(1, noon)
 	for who := range uint64(5 * maxTries) {
-		tr.take(who, 0, noon) //nolint:errcheck // each is the first of its own
+		tr.take(who, 0, noon)
 		if len(tr.young) > maxTries || len(tr.old) > maxTries {
 			t.Fatalf("%d and %d are remembered", len(tr.young), len(tr.old))
 		}

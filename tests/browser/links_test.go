@@ -53,8 +53,8 @@ func TestAPasswordFormLeadsToAnotherHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go app.Listener(listener)            //nolint:errcheck // it ends with the test
-	t.Cleanup(func() { app.Shutdown() }) //nolint:errcheck // likewise
+	go app.Listener(listener)
+	t.Cleanup(func() { app.Shutdown() })
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 
 	v := newVisitor(t)

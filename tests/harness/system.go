@@ -84,9 +84,9 @@ type System struct {
 	// IngestURL and QueryURL are the two hosts, without a slash at the end.
 	IngestURL, QueryURL string
 	// LinkURL is that of short links; empty in split mode, which serves none.
-	LinkURL string
-	Kafka               config.Kafka
-	ClickHouse          config.ClickHouse
+	LinkURL    string
+	Kafka      config.Kafka
+	ClickHouse config.ClickHouse
 	// ClickHouseHTTP is host:port of ClickHouse's HTTP interface; only of a
 	// Standalone system.
 	ClickHouseHTTP string
