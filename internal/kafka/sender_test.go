@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -19,6 +20,8 @@ import (
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/testkit"
 )
+
+var errBroken = errors.New("the connection is broken")
 
 // outcomes collects what becomes of records.
 type outcomes struct {
@@ -101,20 +104,27 @@ func byKey(recs []record.Record) map[string][]string {
 
 func TestWhatIsSentIsInTheTopicOnceAndInOrderWhateverBrokersAnswer(t *testing.T) {
 	t.Parallel()
-	for name, faults := range map[string][]kfake.Fault{
-		"nothing": nil,
-		"refusals that pass": {
-			{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: kerr.NotEnoughReplicas, Count: 20},
-			{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: kerr.NotLeaderForPartition, Count: 5},
-		},
-		"lost answers": {{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: kerr.NotEnoughReplicasAfterAppend, Count: 5}},
+	fault := func(err *kerr.Error, times int) kfake.Fault {
+		return kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: err, Count: times}
+	}
+	for name, tc := range map[string]struct {
+		faults []kfake.Fault
+		breaks int // connections that end without an answer
+	}{
+		"all is well":        {},
+		"refusals that pass": {faults: []kfake.Fault{fault(kerr.NotEnoughReplicas, 20), fault(kerr.NotLeaderForPartition, 5)}},
+		"lost answers":       {faults: []kfake.Fault{fault(kerr.NotEnoughReplicasAfterAppend, 5)}},
+		"no answers":         {breaks: 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, cfg := kafkatest.Cluster(t, kfake.SeedTopics(kafkatest.Partitions, record.TopicClicks))
-			for _, f := range faults {
-				c.Fault(f)
-			}
+			c.Fault(tc.faults...)
+			c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+				c.KeepControl()
+				tc.breaks--
+				return nil, errBroken, tc.breaks >= 0
+			})
 			s, recs := newSender(t, cfg), clickRecords(500)
 			var o outcomes
 			for i := range recs {

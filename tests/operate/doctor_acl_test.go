@@ -35,11 +35,11 @@ func TestTheDoctorNamesWhatTheKafkaUserMayNotDo(t *testing.T) {
 		illness{what, as, "kafka.permissions", what, "kafka-acls.sh --add"}.found(t, s)
 	}
 
-	lacks("lacks WRITE on topic control.v1, ")
+	lacks("lacks WRITE on topic clicks.v1, clicks.v1.dlq, control.v1, ")
 	topics := kadm.NewACLs().Topics("*")
 	allow(t, admin, topics.Operations(kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpWrite))
 	learned(t, alice, func(c *kafka.Cluster) bool { return c.Topics[control.Topic].Permissions.Permit(kafka.Write) })
-	lacks("lacks READ on topic control.v1, ")
+	lacks("lacks READ on topic clicks.v1, control.v1, ")
 	allow(t, admin, topics.Operations(kadm.OpRead))
 	learned(t, alice, func(c *kafka.Cluster) bool { return c.Topics[control.Topic].Permissions.Permit(kafka.Read) })
 	lacks("lacks READ on group ")
