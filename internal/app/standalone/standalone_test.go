@@ -272,7 +272,7 @@ func TestWhatIsPrintedCanBeRunAndDevEnvIsForItsOwner(t *testing.T) {
 	i := start(t, s)
 	for _, want := range []string{
 		"… starting Kafka\n", "… starting ClickHouse", "\nmillrace ready\n",
-		i.env.BaseURL, i.env.IngestURL, i.env.KafkaBrokers, i.env.ClickHouseAddr, i.env.APIKey, i.env.WebsiteID,
+		i.env.BaseURL, i.env.IngestURL, i.env.LinkURL, i.env.KafkaBrokers, i.env.ClickHouseAddr, i.env.APIKey, i.env.WebsiteID,
 		s.Embedded.ClickHouse.HTTP.Listen, "http://" + s.Admin.Listen + "/metrics",
 	} {
 		if !strings.Contains(i.out, want) {
@@ -314,7 +314,7 @@ func TestWhatIsPrintedCanBeRunAndDevEnvIsForItsOwner(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	want := []string{"BASE_URL", "INGEST_URL", "KAFKA_BROKERS", "CLICKHOUSE_ADDR", "API_KEY", "WEBSITE_ID", "ORGANIZATION_ID", "ADMIN_EMAIL", "ADMIN_PASSWORD"}
+	want := []string{"BASE_URL", "INGEST_URL", "LINK_URL", "KAFKA_BROKERS", "CLICKHOUSE_ADDR", "API_KEY", "WEBSITE_ID", "ORGANIZATION_ID", "ADMIN_EMAIL", "ADMIN_PASSWORD"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("dev.env (-want +got):\n%s", diff)
 	}
