@@ -190,6 +190,16 @@ func lanesOf(cfg config.Sink) []repair.Lane {
 	return all
 }
 
+// groupsOf returns the consumer groups of lanes, each once.
+func groupsOf(lanes []repair.Lane) (names []string) {
+	for _, l := range lanes {
+		if !slices.Contains(names, l.Group) {
+			names = append(names, l.Group)
+		}
+	}
+	return names
+}
+
 func topicsOf(lanes []repair.Lane) string {
 	names := make([]string, len(lanes))
 	for i, l := range lanes {

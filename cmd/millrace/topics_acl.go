@@ -64,7 +64,7 @@ func (f *aclFlags) run(cmd *cobra.Command, s config.Settings) error {
 	case f.tapper.Principal == "":
 		return errors.New("--principal is required")
 	}
-	acls, err := f.tapper.ACLs(s.Kafka, s.Sink.Group, s.Sink.Group+"-backfill")
+	acls, err := f.tapper.ACLs(s.Kafka, groupsOf(lanesOf(s.Sink))...)
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,8 @@ func TestPermissionsNeedAPrincipalAndAKnownFormat(t *testing.T) {
 		"--principal User:a --topics x":          `there is no topic "x"; the topics are events.v1, `,
 		"--principal User:a --group millrace":    `group prefix "millrace" includes millrace-sink`,
 		"--principal User:a --sink.group a-sink": `group prefix "a-" includes a-sink`,
+		"--principal User:a --group millrace-sink-w": `group prefix "millrace-sink-w" includes millrace-sink-web`,
+		"--principal User:a --group millrace-sink-c": `group prefix "millrace-sink-c" includes millrace-sink-clicks`,
 	} {
 		_, _, err := millrace(t, append([]string{"topics", "acl"}, strings.Fields(args)...)...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

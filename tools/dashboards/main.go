@@ -18,7 +18,7 @@ import (
 
 const folder = "deploy/grafana"
 
-var boards = []board{overview, edge, topics, sink, query, tenants}
+var boards = []board{overview, edge, links, topics, sink, query, tenants}
 
 func main() {
 	check := flag.Bool("check", false, "compare instead of writing")

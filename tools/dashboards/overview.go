@@ -42,7 +42,7 @@ var overview = board{
 				queries: []q{{"max(millrace_probe_end_to_end_last_seconds)", "last probe"}},
 			},
 			{
-				title: "Answers by status", about: "Requests to both hosts by status.", unit: perSecond,
+				title: "Answers by status", about: "Requests to each host by status.", unit: perSecond,
 				queries: []q{{rate("millrace_http_requests_total", "", "host, status"), "{{host}} {{status}}"}},
 			},
 			{
