@@ -60,11 +60,11 @@ func TestPermissionsAreCreatedAsTheUserOfTheSettings(t *testing.T) {
 func TestPermissionsNeedAPrincipalAndAKnownFormat(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"":                                       "--principal is required",
-		"--principal User:a --format yaml":       `--format: "yaml" is neither kafka-acls nor json`,
-		"--principal User:a --topics x":          `there is no topic "x"; the topics are events.v1, `,
-		"--principal User:a --group millrace":    `group prefix "millrace" includes millrace-sink`,
-		"--principal User:a --sink.group a-sink": `group prefix "a-" includes a-sink`,
+		"":                                           "--principal is required",
+		"--principal User:a --format yaml":           `--format: "yaml" is neither kafka-acls nor json`,
+		"--principal User:a --topics x":              `there is no topic "x"; the topics are events.v1, `,
+		"--principal User:a --group millrace":        `group prefix "millrace" includes millrace-sink`,
+		"--principal User:a --sink.group a-sink":     `group prefix "a-" includes a-sink`,
 		"--principal User:a --group millrace-sink-w": `group prefix "millrace-sink-w" includes millrace-sink-web`,
 		"--principal User:a --group millrace-sink-c": `group prefix "millrace-sink-c" includes millrace-sink-clicks`,
 	} {

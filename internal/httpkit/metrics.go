@@ -129,7 +129,7 @@ func (m *metrics) refuse(why refusal) { m.refused[why].Inc() }
 func (m *metrics) conns(f promauto.Factory, k *kit) {
 	refused := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_turned_away_total",
-		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all (connections) or from one address (address), more requests than ingest.max_in_flight (in_flight), a header or body that came too slowly (slow_header, slow_body), or a header that is too long (long_header); or connections without a request of the address with most, for one of another address (made_room).",
+		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all (connections) or from one address (address), more requests than the max_in_flight of its settings (in_flight), a header or body that came too slowly (slow_header, slow_body), or a header that is too long (long_header); or connections without a request of the address with most, for one of another address (made_room).",
 	}, []string{"reason"})
 	for r := range refusals {
 		m.refused[r] = refused.WithLabelValues(r.String())

@@ -30,8 +30,10 @@ type SenderDeps struct {
 }
 
 // Sender publishes records that nobody waits for, and tries without end as long as
-// brokers are away. It bounds nothing: whoever hands records over keeps count of those
-// that are not done. It is safe for concurrent use.
+// brokers are away. What the client gives up all the same, such as for want of a
+// permission, is handed to it again: it may then be appended twice, and behind records of
+// its partition that came later. It bounds nothing: whoever hands records over keeps count
+// of those that are not done. It is safe for concurrent use.
 type Sender struct {
 	client *kgo.Client
 	prefix string
