@@ -30,7 +30,7 @@ func TestClicksAreCountedOnceWhateverIsKilled(t *testing.T) {
 	if thorough() {
 		kills = 6
 	}
-	tr := trial{fault: "F27 clicks", point: "edges and sinks killed", topic: record.TopicClicks, on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+	tr := trial{fault: "F27 clicks", point: "edges and sinks killed", topic: record.TopicClicks, on: realToo(), few: 1, waits: true, body: func(t *testing.T, s *stage) {
 		v := s.newLinkFront(2, boundedMost)
 		v.crowd()
 		one := s.spawnSink(order{})
@@ -54,6 +54,7 @@ func TestClicksAreCountedOnceWhateverIsKilled(t *testing.T) {
 		for _, e := range v.edges {
 			e.stop() // which publishes what waits
 		}
+		one.heard("ready")
 		one.stop()
 		s.finishClicks()
 		v.judge()

@@ -53,8 +53,9 @@ type linkFront struct {
 // so many may follow.
 func (s *stage) newLinkFront(edges int, most int64) *linkFront {
 	s.t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: visitsAtOnce}
-	s.t.Cleanup(transport.CloseIdleConnections)
+	// On a connection that is kept the client would open a link again by itself, where
+	// the edge is killed before it answers.
+	transport := &http.Transport{DisableKeepAlives: true}
 	v := &linkFront{
 		front: s.newFront(edges), kills: make([][]time.Time, edges), visits: map[string]*visit{},
 		client: &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
