@@ -45,6 +45,8 @@ type job struct {
 	Blind bool `json:",omitempty"`
 	// Rate is how many records a second are published.
 	Rate int `json:",omitempty"`
+	// Links is how many short links there are; requests open them.
+	Links int `json:",omitempty"`
 	// Addr is the server that is sent to.
 	Addr string `json:",omitempty"`
 	// Folder is the data folder of a whole product, or the URL of a metadata store.
@@ -70,6 +72,10 @@ type result struct {
 	Keys      float64 `json:",omitempty"`
 	// Latency is how long requests took, and Broker how long the broker alone takes.
 	Latency, Broker latency
+	// Away is Latency while the metadata store is away, and FillSeconds how long it took
+	// to read the links from it.
+	Away        latency
+	FillSeconds float64 `json:",omitempty"`
 	// AroundCPU is the processor time of ClickHouse meanwhile, start and end
 	// included, for AroundEvents rows.
 	AroundCPU    float64 `json:",omitempty"`
@@ -107,6 +113,10 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"stack":      serveStack,
 	"edge":       serveEdge,
 	"sinks":      serveSinks,
+	"bare302":    serveBare302,
+	"redirect":   serveRedirect,
+	"clicks":     serveClicks,
+	"manylinks":  serveManyLinks,
 }
 
 // do runs the job in this process until it is done or standard input ends.

@@ -55,9 +55,13 @@ func serveBare(ctx context.Context, _ job, say func(result) error) error {
 // serveIntake serves the ingestion host as its daemon does until ctx ends.
 func serveIntake(ctx context.Context, p parts, in ingestapi.Intake, say func(result) error) error {
 	go p.gate.Run(ctx) // which only ends
-	app := ingestapi.New(ingestapi.Config{Admission: p.gate}, ingestapi.Deps{
+	return listen(ctx, p, ingestapi.New(ingestapi.Config{Admission: p.gate}, ingestapi.Deps{
 		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer, Intake: in,
-	})
+	}), say)
+}
+
+// listen serves an app as its daemon does until ctx ends.
+func listen(ctx context.Context, p parts, app *fiber.App, say func(result) error) error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -104,20 +104,21 @@ func (j job) atOwnMoments(
 
 // loopOpen sends requests to a server.
 func loopOpen(ctx context.Context, j job, say func(result) error) error {
-	request := trackRequest(j.Addr, j.Batch)
 	r, err := j.atMoments(ctx, func(ctx context.Context) (func() error, func(), error) {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", j.Addr)
 		if err != nil {
 			return nil, nil, err
 		}
-		length, err := answerLength(conn, request)
+		request := j.requests()
+		length, err := answerLength(conn, request.bytes)
 		if err != nil {
 			return nil, nil, errors.Join(err, conn.Close())
 		}
 		answer := make([]byte, length)
 		return func() error {
-			if _, err := conn.Write(request); err != nil {
+			request.next()
+			if _, err := conn.Write(request.bytes); err != nil {
 				return err
 			}
 			if _, err := io.ReadFull(conn, answer); err != nil {

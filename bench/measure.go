@@ -21,6 +21,8 @@ type measure struct {
 	role  string
 	batch int
 	null  bool
+	// links is how many short links there are, whose host is measured; 0 for events.
+	links int
 	// brokerCore is where the broker runs; empty for the core around. shared has
 	// everything run on both cores.
 	brokerCore string
@@ -153,7 +155,7 @@ func underSpin(ctx context.Context, m *measure, e *surroundings) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	r, err := spin(ctx, server, m.batch, e.run)
+	r, err := spin(ctx, server, m.batch, m.links, e.run)
 	return r, errors.Join(err, server.end())
 }
 
@@ -190,7 +192,7 @@ func beside(ctx context.Context, m *measure, e *surroundings) (result, error) {
 
 func (e *surroundings) job(m *measure) job {
 	j := job{
-		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind,
+		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links,
 		Brokers: e.around.Brokers, Database: fmt.Sprintf("%s_%d", m.name, e.round),
 	}
 	if e.clickhouse != nil {
@@ -214,6 +216,7 @@ type set struct {
 
 var sets = []set{
 	{name: "edge", measures: edgeMeasures},
+	{name: "links", measures: linkMeasures},
 	{name: "sink", measures: sinkMeasures, fill: []string{"fill"}, server: true, partitions: 8},
 	{name: "spoilt", measures: spoiltMeasures, fill: []string{"spoil"}, server: true, partitions: 8},
 	{name: "window", measures: windowMeasures, fill: []string{"seen", "fill"}, server: true, partitions: 8},

@@ -88,11 +88,14 @@ func cpuOf(pid int) (float64, error) {
 	return sum, nil
 }
 
-var errNoPeak = errors.New("reading /proc/self/status: no VmHWM")
+var errNoPeak = errors.New("reading the status of a process: no VmHWM")
 
 // peakBytes is the most memory that this process has had resident.
-func peakBytes() (float64, error) {
-	status, err := os.ReadFile("/proc/self/status")
+func peakBytes() (float64, error) { return peakBytesOf(os.Getpid()) }
+
+// peakBytesOf is peakBytes of another process.
+func peakBytesOf(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}

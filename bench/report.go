@@ -43,6 +43,14 @@ func (f *figures) add(m *measure, r result) {
 		derive("p999", r.Latency.P999)
 		derive("brokerp99", r.Broker.P99)
 		derive("p99allowed", r.Broker.P99+allowedMillis)
+	case "manylinks":
+		derive("linkp99", r.Latency.P99)
+		derive("awayp99", r.Away.P99)
+		derive("linkfill", r.FillSeconds)
+		derive("linkpeak", r.PeakBytes)
+		for name, v := range linksAllowed {
+			derive(name, v)
+		}
 	case "catchup":
 		derive("live", float64(f.liveRate))
 	case "sink":
@@ -79,7 +87,7 @@ func (f *figures) of(r ratio) (value float64, ok bool) {
 
 // pass reports whether every gate that was measured holds.
 func (f *figures) pass() bool {
-	return !slices.ContainsFunc(ratios, func(r ratio) bool {
+	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios), func(r ratio) bool {
 		v, ok := f.of(r)
 		return ok && v < r.gate
 	})
@@ -97,7 +105,7 @@ func (f *figures) markdown() string {
 		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
 
 	b.WriteString("| Gate | Measure | Ratio | At least | |\n|---|---|---|---|---|\n")
-	for _, r := range ratios {
+	for _, r := range slices.Concat(ratios, linkRatios) {
 		v, ok := f.of(r)
 		if !ok {
 			continue
@@ -113,7 +121,7 @@ func (f *figures) markdown() string {
 	}
 
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
-	for _, m := range slices.Concat(edgeMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
+	for _, m := range slices.Concat(edgeMeasures, linkMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
 		rates := f.rates[m.name]
 		if len(rates) == 0 {
 			continue

@@ -21,10 +21,9 @@ import (
 // often than a slow one: its load is never idle. Where the broker has the same
 // core, the load has to sleep, and wrk is used.
 func serveLoad(ctx context.Context, j job, say func(result) error) error {
-	request := trackRequest(j.Addr, j.Batch)
 	lines := make([]*line, connections)
 	for i := range lines {
-		l, err := dial(ctx, j.Addr, request)
+		l, err := dial(ctx, j.Addr, j.requests())
 		if err != nil {
 			return err
 		}
@@ -65,7 +64,7 @@ func trackRequest(addr string, events int) []byte {
 type line struct {
 	file    *os.File
 	fd      int
-	request []byte
+	request *requests
 	answer  int // bytes of an answer; all are of one length
 	sent    int
 	got     int
@@ -90,22 +89,15 @@ func answerLength(conn net.Conn, request []byte) (int, error) {
 	return raw.Len(), goodAnswer(raw.Bytes())
 }
 
-func goodAnswer(answer []byte) error {
-	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
-		return fmt.Errorf("the server answers %q", answer)
-	}
-	return nil
-}
-
 // dial connects, and sends one request to learn how long an answer is.
-func dial(ctx context.Context, addr string, request []byte) (*line, error) {
+func dial(ctx context.Context, addr string, request *requests) (*line, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	length, err := answerLength(conn, request)
+	length, err := answerLength(conn, request.bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +112,8 @@ func dial(ctx context.Context, addr string, request []byte) (*line, error) {
 // step sends or receives what it can without waiting; answered says that an
 // answer is complete.
 func (l *line) step() (answered bool, err error) {
-	if l.sent < len(l.request) {
-		n, err := syscall.Write(l.fd, l.request[l.sent:])
+	if l.sent < len(l.request.bytes) {
+		n, err := syscall.Write(l.fd, l.request.bytes[l.sent:])
 		if n > 0 {
 			l.sent += n
 		}
@@ -138,6 +130,7 @@ func (l *line) step() (answered bool, err error) {
 		return false, errors.Join(err, fmt.Errorf("the server answers %d bytes", l.got))
 	}
 	l.sent, l.got = 0, 0
+	l.request.next()
 	_, err = l.step()
 	return true, err
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 )
@@ -130,6 +132,7 @@ type trial struct {
 	alone bool
 	waits bool                          // mostly for sessions and outages to end
 	kafka func(testing.TB) config.Kafka // makes the real brokers; nil for those that all share
+	topic string                        // that is counted; empty for events
 	once  bool                          // its schedule is always the same: one seed is all
 	body  func(*testing.T, *stage)
 }
@@ -197,7 +200,7 @@ func (tr *trial) runSeeds(t *testing.T, on string, brokers func(testing.TB) conf
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 				var s *stage
 				t.Cleanup(func() { outcomes.add(tr, on, s, t.Failed()) })
-				s = newStage(t, seed, brokers)
+				s = newStageOf(t, seed, brokers, cmp.Or(tr.topic, record.TopicEvents))
 				tr.body(t, s)
 			})
 		})

@@ -11,7 +11,6 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/ledger"
-	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/repair"
 	"github.com/millrace/millrace/internal/sink"
 	"github.com/millrace/millrace/internal/testkit"
@@ -143,7 +142,7 @@ func (s *stage) tools() (*kafka.Offsets, *clickhouse.Books, repair.Lane) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(offsets.Close)
-	return offsets, books, repair.Lane{Topic: record.TopicEvents, Group: s.settings.Sink.Group}
+	return offsets, books, s.lane
 }
 
 // replay is `millrace replay --offset 0`.

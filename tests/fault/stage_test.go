@@ -24,6 +24,7 @@ import (
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/repair"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/fault/faultproxy"
 )
@@ -49,6 +50,7 @@ type stage struct {
 	clickhouse config.ClickHouse
 	proxy      *faultproxy.Proxy
 	settings   config.Settings // of sinks; ClickHouse is the proxy
+	lane       repair.Lane     // what is counted, and the group that stores it
 	client     *kgo.Client
 	admin      *kadm.Client
 	offsets    *watch
@@ -60,8 +62,14 @@ type stage struct {
 	maker   maker
 }
 
-// newStage takes the brokers that apache names, or kfake without it.
+// newStage takes the brokers that apache names, or kfake without it. Events are counted.
 func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *stage {
+	t.Helper()
+	return newStageOf(t, seed, apache, record.TopicEvents)
+}
+
+// newStageOf is newStage for a topic, events.v1 or clicks.v1, whose lane alone has sinks.
+func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka, topic string) *stage {
 	t.Helper()
 	s := &stage{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), began: time.Now(),
@@ -102,7 +110,10 @@ func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *
 	// would end unfinished, be sent again together, and so keep it busy.
 	k.Session, k.Rebalance, k.InsertTimeout = session, 25*time.Second, 10*time.Second
 	k.DrainBudget = 10 * time.Second
-	k.Lanes = []string{"live"}
+	s.lane, k.Lanes = repair.Lane{Topic: topic, Group: k.Group}, []string{"live"}
+	if topic == record.TopicClicks {
+		s.lane.Group, k.Lanes = kafka.ClickGroup(k.Group), []string{"clicks"}
+	}
 
 	opts, err := kafka.ClientOptions(s.settings.Kafka, "fault", s.log.Logger(), nil)
 	if err != nil {
@@ -117,23 +128,25 @@ func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *
 	return s
 }
 
-// keepRows keeps the rows of the base table as they were inserted, also after the
+// keepRows keeps the rows of the base tables as they were inserted, also after the
 // server has started again.
 func (s *stage) keepRows() {
 	s.t.Helper()
-	testkit.Eventually(s.t, patience, func() error {
-		return execute(s.t.Context(), s.clickhouse,
-			"ALTER TABLE events MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1")
-	})
+	for _, table := range []string{"events", "clicks"} {
+		testkit.Eventually(s.t, patience, func() error {
+			return execute(s.t.Context(), s.clickhouse, "ALTER TABLE "+table+
+				" MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1")
+		})
+	}
 }
 
-// topic is the name of the live topic on the broker.
-func (s *stage) topic() string { return kafka.TopicName(s.settings.Kafka, record.TopicEvents) }
+// topic is the name on the broker of the topic that is counted.
+func (s *stage) topic() string { return kafka.TopicName(s.settings.Kafka, s.lane.Topic) }
 
-// committed returns the committed offset of each partition of the live topic; -1
+// committed returns the committed offset of each partition of the topic; -1
 // where there is none.
 func (s *stage) committed(ctx context.Context) (map[int32]kadm.Offset, error) {
-	all, err := s.admin.FetchOffsets(ctx, s.settings.Sink.Group)
+	all, err := s.admin.FetchOffsets(ctx, s.lane.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
 		return nil, fmt.Errorf("reading committed offsets: %w", err)
 	}

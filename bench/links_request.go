@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// slugDigits is how many digits follow the k of a slug; all have as many, so that all
+// answers have the same length.
+const slugDigits = 7
+
+func slugOf(link int) string { return fmt.Sprintf("k%0*d", slugDigits, link) }
+
+// targetOf is where a link leads.
+func targetOf(link int) string { return "https://shop.example.com/products/" + slugOf(link) }
+
+// visitorAgent is the user agent of who opens links.
+const visitorAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+
+// visitorHeaders are those of a request, besides Host.
+const visitorHeaders = "User-Agent: " + visitorAgent + "\r\nAccept: text/html\r\nAccept-Language: en-US,en;q=0.9\r\nReferer: https://news.example.com/today\r\n"
+
+// requests is what one connection sends, one after another.
+type requests struct {
+	bytes []byte
+	links int    // to be opened; 0 for events
+	slug  []byte // its digits, within bytes
+	state uint32
+}
+
+var connected atomic.Uint32
+
+// requests makes those of a connection of its own; it starts at another link than others.
+func (j job) requests() *requests {
+	if j.Links == 0 {
+		return &requests{bytes: trackRequest(j.Addr, j.Batch)}
+	}
+	text := fmt.Appendf(nil, "GET /%s HTTP/1.1\r\nHost: %s\r\n%s\r\n", slugOf(0), j.Addr, visitorHeaders)
+	const at = len("GET /k")
+	r := &requests{bytes: text, links: j.Links, slug: text[at : at+slugDigits], state: connected.Add(1) * 2_654_435_761}
+	r.next()
+	return r
+}
+
+// next picks another link. It must not be called while bytes are being sent.
+func (r *requests) next() {
+	if r.links == 0 {
+		return
+	}
+	r.state = r.state*1_664_525 + 1_013_904_223
+	n := uint64(r.state) * uint64(r.links) >> 32
+	for i := slugDigits - 1; i >= 0; i-- {
+		r.slug[i] = byte('0' + n%10)
+		n /= 10
+	}
+}
+
+// goodAnswers are how those begin that are no refusals.
+var goodAnswers = [][]byte{[]byte("HTTP/1.1 200 "), []byte("HTTP/1.1 302 ")}
+
+func goodAnswer(answer []byte) error {
+	for _, good := range goodAnswers {
+		if bytes.HasPrefix(answer, good) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the server answers %q", answer)
+}
+
+// The script of a load that opens links.
+const wrkLinks = `wrk.headers["User-Agent"] = %q
+wrk.headers["Accept"] = "text/html"
+wrk.headers["Accept-Language"] = "en-US,en;q=0.9"
+wrk.headers["Referer"] = "https://news.example.com/today"
+local n, ready = 0, {}
+init = function()
+  for i = 0, 999 do ready[i] = wrk.format("GET", string.format("/k%%0%dd", i * %d)) end
+end
+request = function()
+  n = (n + 1) %% 1000
+  return ready[n]
+end
+`
+
+var answersInAll = regexp.MustCompile(`(\d+) requests in `)
+
+// saturateLinks is saturate for short links. Events of the result are answers.
+func saturateLinks(ctx context.Context, server *child, links int, d time.Duration) (result, error) {
+	dir, err := os.MkdirTemp("", "millrace-bench-")
+	if err != nil {
+		return result{}, err
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join(dir, "links.lua")
+	if err := os.WriteFile(script, fmt.Appendf(nil, wrkLinks, visitorAgent, slugDigits, max(1, links/1000)), 0o600); err != nil {
+		return result{}, err
+	}
+	if err := installWrk(ctx); err != nil {
+		return result{}, err
+	}
+	before, err := server.cpuSeconds()
+	if err != nil {
+		return result{}, err
+	}
+	out, err := exec.CommandContext(ctx, "taskset", "-c", coreAround, "wrk", "-t1", "-c", strconv.Itoa(connections),
+		"-d", fmt.Sprintf("%ds", int(d.Seconds())), "-s", script, "http://"+server.Addr).CombinedOutput()
+	if err != nil {
+		return result{}, fmt.Errorf("running wrk: %w: %s", err, out)
+	}
+	after, err := server.cpuSeconds()
+	m := answersInAll.FindSubmatch(out)
+	if bad := badAnswers.Find(out); bad != nil || m == nil || err != nil {
+		return result{}, errors.Join(err, fmt.Errorf("wrk said %s", out))
+	}
+	answers, err := strconv.ParseFloat(string(m[1]), 64)
+	return result{Events: answers, Seconds: d.Seconds(), CPUSeconds: after - before}, err
+}
