@@ -3,6 +3,7 @@ package watching
 import (
 	"testing"
 
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
 
@@ -18,6 +19,7 @@ func TestTheProductCanBeWatched(t *testing.T) {
 	s := harness.New(t, harness.Split, harness.Options{Settings: map[string]string{
 		"PROBE_INTERVAL": "1s", "SINK_RECONCILE_INTERVAL": "1s", "TRACE_ENDPOINT": spans.url, "TRACE_RATIO": "0",
 		"PROXY_TRUSTED": "127.0.0.1", // whose traceparent counts
+		"LINK_LISTEN":   testkit.FreeAddr(t),
 	}})
 	t.Run("what takes its time", func(t *testing.T) { // spans are sent every five seconds, probes every second
 		for name, look := range map[string]func(*testing.T){
