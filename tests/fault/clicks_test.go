@@ -26,7 +26,7 @@ const (
 // no click, an edge's those of its last second at most; each click is counted once, and a
 // link that only so many may follow is followed by so many.
 func TestClicksAreCountedOnceWhateverIsKilled(t *testing.T) {
-	kills := 2
+	kills := 1
 	if thorough() {
 		kills = 6
 	}
