@@ -96,7 +96,7 @@ func TestEachLockAloneStopsItsFaultAndNothingElseDoes(t *testing.T) {
 					t.Errorf("%d rows with this lock alone, want %d", v.Base, v.Acked)
 				}
 
-				off := newStage(t, s.seed, nil)
+				off := newStage(t, s.seed)
 				l.run(off, false)
 				if got, want := l.rows(off, false), off.acked.unique(); got <= want {
 					t.Errorf("%d rows of %d events without any lock: the fault shows nothing", got, want)

@@ -43,7 +43,7 @@ type soak struct {
 
 func newSoak(t *testing.T) *soak {
 	t.Helper()
-	s := &soak{stage: newStage(t, max(1, *seedFlag), nil), struck: map[string]int{}}
+	s := &soak{stage: newStage(t, max(1, *seedFlag)), struck: map[string]int{}}
 	s.dir = s.ownServer()
 	// What is inserted for minutes has to be merged; FINAL, the rollups, which no
 	// merge corrects, and the ledger tell what was stored twice.

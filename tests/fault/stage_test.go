@@ -62,13 +62,14 @@ type stage struct {
 	maker   maker
 }
 
-// newStage takes the brokers that apache names, or kfake without it. Events are counted.
-func newStage(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka) *stage {
+// newStage is that of events, with kfake.
+func newStage(t *testing.T, seed uint64) *stage {
 	t.Helper()
-	return newStageOf(t, seed, apache, record.TopicEvents)
+	return newStageOf(t, seed, nil, record.TopicEvents)
 }
 
-// newStageOf is newStage for a topic, events.v1 or clicks.v1, whose lane alone has sinks.
+// newStageOf takes the brokers that apache names, or kfake without it, and a topic,
+// events.v1 or clicks.v1, whose lane alone has sinks.
 func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka, topic string) *stage {
 	t.Helper()
 	s := &stage{

@@ -232,7 +232,7 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 	// once is enough.
 	const tries = 10
 	for seed := range uint64(tries) {
-		s := newStage(t, seed+1, nil)
+		s := newStage(t, seed+1)
 		s.rejoin(sink.PointRecorded, locks{WithoutFence: true})
 		s.count()
 		if s.verdict.MovedBack > 0 {
@@ -253,7 +253,7 @@ func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 	// A range that was short already is cut as before, so there is more than one try.
 	const tries = 10
 	for seed := range uint64(tries) {
-		s := newStage(t, seed+1, nil)
+		s := newStage(t, seed+1)
 		s.send(s.events(200))
 		s.store(without) // so that each partition has a committed offset
 		s.send(s.events(backlog()))
