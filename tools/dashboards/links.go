@@ -45,7 +45,7 @@ var links = board{
 			}},
 		}},
 		{"Clicks", []panel{
-			{title: "Redirects and clicks", about: "Visitors that were sent on, and clicks that brokers acknowledged.", unit: eventsPerSec, queries: []q{
+			{title: "Redirects and clicks", about: "Visitors that were sent on, those that only asked by HEAD included, and clicks that brokers acknowledged.", unit: eventsPerSec, queries: []q{
 				{rate("millrace_link_requests_total", ofInstance+`,outcome="redirected"`, ""), "redirected"},
 				{rate("millrace_clicks_published_total", ofInstance, ""), "published"},
 			}},
