@@ -31,7 +31,7 @@ func TestClicksAreCountedOnceWhateverIsKilled(t *testing.T) {
 		kills = 6
 	}
 	tr := trial{fault: "F27 clicks", point: "edges and sinks killed", topic: record.TopicClicks, on: realToo(), few: 1, waits: true, body: func(_ *testing.T, s *stage) {
-		v := s.newLinkFront(2, boundedMost)
+		v := s.newLinkFront()
 		v.crowd()
 		one := s.spawnSink(order{})
 		end := v.stream()

@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	linkEdges = 2
 	// linksVisited is how many links visitors open at random.
 	linksVisited = 7
 	// visitEvery is how often somebody opens one, whether others were answered or not.
@@ -49,18 +50,18 @@ type linkFront struct {
 	sent   int               // of them, on to where the link leads
 }
 
-// newLinkFront starts edges that know the links l0, l1 and so on, and bounded, which only
-// so many may follow.
-func (s *stage) newLinkFront(edges int, most int64) *linkFront {
+// newLinkFront starts edges that know the links link-0, link-1 and so on, and bounded,
+// which only boundedMost may follow.
+func (s *stage) newLinkFront() *linkFront {
 	s.t.Helper()
 	// On a connection that is kept the client would open a link again by itself, where
 	// the edge is killed before it answers.
 	transport := &http.Transport{DisableKeepAlives: true}
 	v := &linkFront{
-		front: s.newFront(edges), kills: make([][]time.Time, edges), visits: map[string]*visit{},
+		front: s.newFront(linkEdges), kills: make([][]time.Time, linkEdges), visits: map[string]*visit{},
 		client: &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
-	v.makeLinks(most)
+	v.makeLinks()
 	for i := range v.settings {
 		v.settings[i].Link.Listen = testkit.FreeAddr(s.t)
 		v.edges = append(v.edges, v.spawn(i))
@@ -68,7 +69,7 @@ func (s *stage) newLinkFront(edges int, most int64) *linkFront {
 	return v
 }
 
-func (v *linkFront) makeLinks(most int64) {
+func (v *linkFront) makeLinks() {
 	t := v.s.t
 	t.Helper()
 	db, err := store.Open(t.Context(), v.store, store.Options{})
@@ -80,7 +81,7 @@ func (v *linkFront) makeLinks(most int64) {
 		link.Rules{Schemes: []string{"https"}, PublicURL: "https://go.example", MaxLinks: 100},
 		link.Deps{Store: db, Folders: db, Passwords: org.NewPasswords()},
 	)
-	fields := []link.Fields{{Slug: new("bounded"), MaxClicks: &most}}
+	fields := []link.Fields{{Slug: new("bounded"), MaxClicks: new(int64(boundedMost))}}
 	for i := range linksVisited {
 		fields = append(fields, link.Fields{Slug: new(fmt.Sprint("link-", i))})
 	}
