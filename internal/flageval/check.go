@@ -72,7 +72,7 @@ func (c *checker) text(path, text string, most int) {
 func (d *Definition) Check() []Problem {
 	c := &checker{variants: make(map[string]bool)}
 	if !ValidKey(d.Key) {
-		c.add("key", "invalid_key", "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with none of the two in the middle")
+		c.add("key", "invalid_key", "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter, a digit or an underscore")
 	}
 	c.checkVariants(d.Variants)
 	c.plan("", d)
@@ -282,98 +282,6 @@ func (c *checker) percentage(path string, p float64) {
 	}
 }
 
-// group looks at conditions and those within.
-func (c *checker) group(path string, is *Conditions) {
-	if n := is.count(); n > MaxConditions {
-		c.add(path, "too_many", "are %d, of which there may be %d", n, MaxConditions)
-		return
-	}
-	c.within(path, is, 1)
-}
-
-// count returns how many questions there are.
-func (is *Conditions) count() (n int) {
-	for _, list := range [][]Condition{is.All, is.Any} {
-		for i := range list {
-			if list[i].nested() {
-				n += list[i].count()
-			} else {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-func (c *checker) within(path string, is *Conditions, depth int) {
-	switch {
-	case depth > MaxDepth:
-		c.add(path, "too_deep", "may stand within each other %d deep", MaxDepth)
-		return
-	case len(is.All) > 0 && len(is.Any) > 0:
-		c.add(path, "one_of", "must have one of all and any")
-	}
-	c.conditions(path+".all", is.All, depth)
-	c.conditions(path+".any", is.Any, depth)
-}
-
-func (c *checker) conditions(path string, list []Condition, depth int) {
-	for i := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if list[i].nested() {
-			c.within(at, &list[i].Conditions, depth+1)
-			continue
-		}
-		c.condition(at, &list[i])
-	}
-}
-
-func (c *checker) condition(path string, is *Condition) {
-	op := operatorOf(is.Op)
-	switch {
-	case op == nil:
-		c.add(path+".op", "unknown_operator", "there is no operator %q", is.Op)
-		return
-	case is.Attribute == attrIP && op.operand != networks && op.operand != nothing:
-		c.add(path+".op", "needs_network", "%s is for %s and %s", attrIP, OpIPInRange, OpExists)
-	case op.attr == "" && op.operand != segments:
-		c.text(path+".attribute", is.Attribute, MaxIDLen)
-	}
-	if c.count(path+".values", op, len(is.Values)) {
-		c.values(path+".values", is)
-	}
-}
-
-// count looks at how many values an operator has.
-func (c *checker) count(path string, op *operator, n int) bool {
-	most := MaxValues
-	switch {
-	case op.operand == nothing:
-		most = 0
-	case op.most > 0:
-		most = op.most
-	}
-	if n == 0 && most > 0 {
-		c.add(path, "required", "there must be a value")
-	}
-	return c.atMost(path, n, most)
-}
-
-func (c *checker) values(path string, is *Condition) {
-	one := compiler{set: &Set{}}
-	for i, v := range is.Values {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if text, isText := v.(string); isText && utf8.RuneCountInString(text) > MaxValueLen {
-			c.add(at, "too_long", "may have %d characters", MaxValueLen)
-			continue
-		}
-		made := condition{op: operatorOf(is.Op), fold: is.CaseInsensitive}
-		if err := one.operand(&made, ValueOf(v)); err != nil {
-			c.add(at, "invalid_value", "%s", err)
-		}
-	}
-}
-
 // Check returns all that is wrong with a segment. It may ask for no other one.
 func (s *Segment) Check() []Problem {
 	c := &checker{}
@@ -394,19 +302,4 @@ func (s *Segment) Check() []Problem {
 		c.add("conditions", "required", "a segment names people, or has conditions")
 	}
 	return c.problems
-}
-
-// asks reports whether one of the conditions has values of a kind.
-func (is *Conditions) asks(kind operand) bool {
-	for _, list := range [][]Condition{is.All, is.Any} {
-		for i := range list {
-			if list[i].nested() && list[i].asks(kind) {
-				return true
-			}
-			if op := operatorOf(list[i].Op); op != nil && op.operand == kind {
-				return true
-			}
-		}
-	}
-	return false
 }

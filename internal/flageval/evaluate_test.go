@@ -91,7 +91,6 @@ func TestTheFirstThatHoldsDecides(t *testing.T) {
 		roll("none", 0, ""), roll("all", 100, ""), roll("most", 65.157, ""), roll("fewer", 65.156, "", Rule{Serve: everybody}), roll("stop", 0, MissStop, Rule{Serve: everybody}),
 	)
 	ann := &Context{UserID: "ann"}
-	// ann is in bucket 15,543 of "most" and so on: what she gets is computed by hand below.
 	inMost := float64(murmur3([]byte("most:ann"))%buckets) < 65157
 	for _, tc := range []struct {
 		key, environment string

@@ -12,8 +12,8 @@ import (
 )
 
 // What a host has to know of links, and which ones it knows: those that are not deleted, of
-// an organization that lives; one whose organization was removed belongs to none. Rows are scanned without reflection: a host reads a million of them before it is
-// ready.
+// an organization that lives; one whose organization was removed belongs to none. Rows are
+// scanned without reflection: a host reads a million of them before it is ready.
 const (
 	selectServed = "SELECT l.id, l.organization_id, l.version, l.slug_key, l.url, l.expired_url, l.enabled, l.starts_at, l.expires_at, " +
 		"l.max_clicks, l.password_hash, l.redirect_status, l.forward_query, l.utm, l.rules, l.variants, l.preview, l.secret FROM links AS l WHERE "

@@ -1,0 +1,127 @@
+package flageval
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+func (c *compiler) conditions(is *Conditions) (*conditions, error) {
+	made := &conditions{any: len(is.All) == 0}
+	list := is.All
+	if made.any {
+		list = is.Any
+	}
+	for i := range list {
+		one, err := c.condition(&list[i])
+		if err != nil {
+			return nil, fmt.Errorf("conditions[%d]: %w", i, err)
+		}
+		made.list = append(made.list, one)
+	}
+	return made, nil
+}
+
+func (c *compiler) condition(is *Condition) (made condition, err error) {
+	if is.nested() {
+		made.within, err = c.conditions(&is.Conditions)
+		return made, err
+	}
+	made = condition{op: operatorOf(is.Op), attr: is.Attribute, negate: is.Negate, fold: is.CaseInsensitive}
+	if made.op == nil {
+		return made, fmt.Errorf("there is no operator %q", is.Op)
+	}
+	if made.attr == "" {
+		made.attr = made.op.attr
+	}
+	made.slot = c.set.slot(made.attr)
+	for _, v := range is.Values {
+		if err := c.operand(&made, ValueOf(v)); err != nil {
+			return made, err
+		}
+	}
+	if made.op.operand != nothing && len(is.Values) == 0 || made.op.most > 0 && len(is.Values) > made.op.most {
+		return made, fmt.Errorf("%s does not take %d values", is.Op, len(is.Values))
+	}
+	return made, nil
+}
+
+// operand adds one value to a condition.
+func (c *compiler) operand(made *condition, v Value) (err error) {
+	if want := kindsOf[made.op.operand]; want != noValue && v.kind != want || v.kind == noValue || v.kind == listValue {
+		return fmt.Errorf("a value of %s is of another type", made.op.name)
+	}
+	switch made.op.operand {
+	case patterns:
+		err = made.addPattern(v.text)
+	case networks:
+		err = made.addNetwork(v.text)
+	case versions:
+		is, ok := parseVersion(v.text)
+		if !ok {
+			return fmt.Errorf("%q is no version", v.text)
+		}
+		made.versions = append(made.versions, is)
+	case dates:
+		err = made.addDate(v.text)
+	case segments:
+		c.segmented = true
+		if found := c.set.segment(c.scope, v.text); found != nil {
+			made.segments = append(made.segments, found)
+		}
+	default:
+		made.values = append(made.values, v)
+	}
+	return err
+}
+
+// kindsOf is what the values of an operand are; none stands for all of them.
+var kindsOf = map[operand]valueKind{
+	texts: textValue, patterns: textValue, numbers: numberValue, dates: textValue, versions: textValue, networks: textValue, segments: textValue,
+}
+
+func (c *condition) addPattern(text string) error {
+	if c.fold {
+		text = "(?i)" + text
+	}
+	p, err := regexp.Compile(text)
+	if err != nil {
+		return fmt.Errorf("%q is no RE2 expression: %w", text, err)
+	}
+	c.patterns = append(c.patterns, p)
+	return nil
+}
+
+func (c *condition) addNetwork(text string) error {
+	if n, err := netip.ParsePrefix(text); err == nil {
+		c.networks = append(c.networks, n.Masked())
+		return nil
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil || addr.Zone() != "" {
+		return fmt.Errorf("%q is no address and no network", text)
+	}
+	addr = addr.Unmap()
+	c.networks = append(c.networks, netip.PrefixFrom(addr, addr.BitLen()))
+	return nil
+}
+
+// units are those of times that are counted from now.
+var units = map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+
+func (c *condition) addDate(text string) error {
+	if millis, ok := parseTime(text); ok {
+		c.dates = append(c.dates, moment{millis: millis})
+		return nil
+	}
+	if len(text) > 2 && text[0] == '-' {
+		n, err := strconv.ParseUint(text[1:len(text)-1], 10, 16)
+		if unit := units[text[len(text)-1]]; err == nil && unit > 0 {
+			c.dates = append(c.dates, moment{millis: -int64(n) * unit.Milliseconds(), relative: true})
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no time, date or time before now such as -7d", text)
+}
