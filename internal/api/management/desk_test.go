@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +34,7 @@ import (
 	"github.com/millrace/millrace/internal/session"
 	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/store/storetest"
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/website"
 )
 
@@ -44,6 +47,7 @@ type desk struct {
 	app        *fiber.App
 	db         *store.Store
 	access     *auth.Authenticator
+	keys       *countedKeys
 	gate       *rpc.Gate // of a house
 	own, other *org.Organization
 	clicks     struct {
@@ -68,7 +72,9 @@ func newDesk(t *testing.T) *desk {
 	for _, token := range []string{"owner", "admin", "editor", "viewer", "stranger"} {
 		d.settle(token)
 	}
-	d.access = auth.New(auth.Config{KeyPrefix: deskPrefix}, auth.Deps{Keys: db, Websites: db})
+	d.keys = &countedKeys{KeyStore: db}
+	// An hour: what is known stays known however slow the machine is.
+	d.access = auth.New(auth.Config{KeyPrefix: deskPrefix, Fresh: time.Hour, Trusted: time.Hour, Stale: time.Hour}, auth.Deps{Keys: d.keys, Websites: db})
 	t.Cleanup(d.access.Close)
 	table := management.Resources(d.deps())
 	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
@@ -234,6 +240,31 @@ func (d *desk) keyFor(spec apikey.Spec) string {
 		d.t.Fatal(err)
 	}
 	return secret
+}
+
+// countedKeys counts what is read.
+type countedKeys struct {
+	auth.KeyStore
+	reads atomic.Int64
+}
+
+func (k *countedKeys) KeyByHash(ctx context.Context, hash [apikey.HashLen]byte) (*apikey.Key, error) {
+	k.reads.Add(1)
+	return k.KeyStore.KeyByHash(ctx, hash)
+}
+
+// known waits until the cache accepts a secret without asking the store: what was read
+// once is kept a moment later.
+func (d *desk) known(secret string) {
+	d.t.Helper()
+	testkit.Eventually(d.t, time.Minute, func() error {
+		before := d.keys.reads.Load()
+		_, err := d.access.Key(d.t.Context(), []byte(secret), auth.From{Addr: netip.MustParseAddr("192.0.2.1")})
+		if err == nil && d.keys.reads.Load() != before {
+			err = errors.New("the store was asked for a key")
+		}
+		return err
+	})
 }
 
 // accepts reports whether a secret is accepted, as of what the store says now.

@@ -216,20 +216,26 @@ func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
 func TestAKeyThatEndedMakesNothingThoughACacheStillKnowsIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	secret := d.key("", "manage:websites", "read:data")
-	do[site](d, secret, "websites/create", `{"name":"Shop","domain":"shop.example"}`)
-	keys, err := d.db.ListKeys(t.Context(), apikey.Filter{OrganizationID: d.own.ID})
+	narrowed, revoked := d.key("", "manage:websites", "read:data"), d.key("", "manage:websites")
+	for _, secret := range []string{narrowed, revoked} {
+		d.known(secret)
+	}
+	was, err := d.db.KeyByHash(t.Context(), apikey.HashOf([]byte(narrowed)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := *keys[0]
+	is := *was
 	is.Version, is.Scopes = is.Version+1, []string{"read:data", "track:events"}
-	if err := d.db.SaveKey(t.Context(), audit.BySystem(), "updated", keys[0], &is); err != nil {
+	if err := d.db.SaveKey(t.Context(), audit.BySystem(), "updated", was, &is); err != nil {
 		t.Fatal(err)
 	}
-	d.refused(secret, "websites/create", `{"name":"b","domain":"b.example"}`, 403, fault.Forbidden)
-	d.revoke(secret)
-	d.refused(secret, "websites/create", `{"name":"c","domain":"c.example"}`, 401, fault.AuthRequired)
+	d.revoke(revoked)
+	before := d.keys.reads.Load()
+	d.refused(narrowed, "websites/create", `{"name":"b","domain":"b.example"}`, 403, fault.Forbidden)
+	d.refused(revoked, "websites/create", `{"name":"c","domain":"c.example"}`, 401, fault.AuthRequired)
+	if asked := d.keys.reads.Load() - before; asked != 0 {
+		t.Errorf("the store was asked for the keys %d times before the transaction", asked)
+	}
 }
 
 func TestADemotedOwnerDoesNotComeBackByTheirOwnInvitation(t *testing.T) {
