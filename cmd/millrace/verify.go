@@ -60,6 +60,10 @@ of the table are UTC days of events; of records that are no events, of receipt.
   rollups        owners for which a rollup differs from the events
   changing       owners for which events kept coming, so that nothing can be said
 
+A partition with records of which the sink has committed no offset is a difference
+too: nothing says what became of them. Where sinks have just begun, look again a
+moment later.
+
 It ends with 0 when there is no difference, with 1 when there is one, and with 2
 when it could not compare. It goes no further back than the topics hold.`,
 		Example: `  millrace verify
@@ -77,7 +81,8 @@ when it could not compare. It goes no further back than the topics hold.`,
 				return failedError{err}
 			case !report.Same():
 				t := &report.Total
-				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups", t.Missing, t.Unexpected, t.Rollups)
+				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups, %d records without a committed offset",
+					t.Missing, t.Unexpected, t.Rollups, t.Uncommitted)
 			}
 			return nil
 		}),
@@ -153,9 +158,12 @@ func (f *verifyFlags) print(out io.Writer, r *verify.Report) error {
 	}
 	for _, e := range r.Examples {
 		var err error
-		if e.Kind == verify.RollupDiffers {
+		switch e.Kind {
+		case verify.RollupDiffers:
 			_, err = fmt.Fprintf(out, "%s: %s of %s: %s\n", e.Kind, e.Day, e.Owner, e.Why)
-		} else {
+		case verify.Uncommitted:
+			_, err = fmt.Fprintf(out, "%s: %s/%d: %s\n", e.Kind, e.Topic, e.Partition, e.Why)
+		default:
 			_, err = fmt.Fprintf(out, "%s: %s/%d/%d, event %d of %s on %s: %s\n", e.Kind, e.Topic, e.Partition, e.Offset, e.EventKey, e.Owner, e.Day, e.Why)
 		}
 		if err != nil {

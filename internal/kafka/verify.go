@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"slices"
 
 	"github.com/millrace/millrace/internal/deadletter"
 	"github.com/millrace/millrace/internal/record"
@@ -12,7 +13,7 @@ import (
 func (o *Offsets) Records(ctx context.Context, topic string, partition int32, from, to int64, do func(*verify.Record) error) error {
 	var r verify.Record
 	return o.Read(ctx, topic, partition, from, to, func(t *Tapped) error {
-		r = verify.Record{Offset: t.Position.Offset, Key: t.Key, Value: t.Value, Time: t.Time.UnixMilli(), Hash: hashOf(t.Headers)}
+		r = verify.Record{Offset: t.Position.Offset, Key: t.Key, Value: t.Value, Time: t.Time.UnixMilli(), Hash: hashOf(t.Headers), Replayed: replayed(t.Headers)}
 		return do(&r)
 	})
 }
@@ -40,6 +41,11 @@ func (o *Offsets) Letters(ctx context.Context, topic string, since int64, do fun
 		}
 	}
 	return nil
+}
+
+// replayed reports whether a record is a dead letter that was sent again.
+func replayed(headers []record.Header) bool {
+	return slices.ContainsFunc(headers, func(h record.Header) bool { return h.Key == record.HeaderReplay })
 }
 
 // hashOf returns the hash of the event, zero where the header is missing or

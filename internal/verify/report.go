@@ -20,6 +20,9 @@ const (
 	// RollupDiffers is a day of an owner on which a rollup answers otherwise than
 	// the base.
 	RollupDiffers Kind = "rollup"
+	// Uncommitted is a partition whose sink has committed no offset: what it holds can be
+	// compared with nothing.
+	Uncommitted Kind = "uncommitted"
 )
 
 // Day counts what concerns one UTC day of events; of records that are no events,
@@ -34,6 +37,7 @@ type Day struct {
 	Excluded     int64  `json:"excluded"`     // not stored, and deleted or erased on purpose
 	DeadLettered int64  `json:"deadLettered"` // records
 	Rollups      int64  `json:"rollups"`      // owners for which a rollup differs
+	Uncommitted  int64  `json:"uncommitted"`  // of the total: records of partitions without a committed offset
 	Changing     int64  `json:"changing"`     // owners whose rollups could not be judged while events come
 }
 
@@ -51,6 +55,7 @@ func (d *Day) add(e *Day) {
 		{&d.DeadLettered, e.DeadLettered},
 		{&d.Rollups, e.Rollups},
 		{&d.Changing, e.Changing},
+		{&d.Uncommitted, e.Uncommitted},
 	} {
 		*n.sum += n.more
 	}
@@ -83,12 +88,14 @@ type Report struct {
 func newReport(o Options) *Report {
 	return &Report{
 		Since: o.Since, Until: o.Until, Days: []Day{}, Examples: []Example{}, byDay: map[int32]*Day{},
-		left: map[Kind]int{Missing: o.Examples, Unexpected: o.Examples, RollupDiffers: o.Examples},
+		left: map[Kind]int{Missing: o.Examples, Unexpected: o.Examples, RollupDiffers: o.Examples, Uncommitted: o.Examples},
 	}
 }
 
 // Same reports whether there is no difference.
-func (r *Report) Same() bool { return r.Total.Missing+r.Total.Unexpected+r.Total.Rollups == 0 }
+func (r *Report) Same() bool {
+	return r.Total.Missing+r.Total.Unexpected+r.Total.Rollups+r.Total.Uncommitted == 0
+}
 
 func (r *Report) day(day int32) *Day {
 	d := r.byDay[day]

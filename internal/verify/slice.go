@@ -30,6 +30,7 @@ type seen struct {
 	inBase   bool // its own row is there
 	answered bool // its event is, or is accounted for
 	erased   bool // a tombstone covers it
+	replayed bool // it was a dead letter that was sent again
 }
 
 // slice is a part of a partition in memory.
@@ -64,7 +65,7 @@ func eventKey(h record.Hash) uint64 { return binary.BigEndian.Uint64(h[:8]) }
 
 // slice reads a part of a partition, and accounts for each record and each row of
 // it. It returns the days that it looked at, and when the first record came.
-func (v *verifier) slice(ctx context.Context, r Range, letters *letters) (days []int32, received int64, err error) {
+func (v *verifier) slice(ctx context.Context, r Range) (days []int32, received int64, err error) {
 	s := slice{Range: r, index: map[string]int32{}, days: map[int32]struct{}{}}
 	if err := s.read(ctx, v.topic, v.erased); err != nil {
 		return nil, 0, err
@@ -84,7 +85,9 @@ func (v *verifier) slice(ctx context.Context, r Range, letters *letters) (days [
 	if err := s.elsewhere(ctx, v.base); err != nil {
 		return nil, 0, err
 	}
-	v.unanswered(&s, letters)
+	if err := v.suspect(ctx, &s); err != nil {
+		return nil, 0, err
+	}
 	return days, s.first, v.pairsInTime(ctx)
 }
 
@@ -95,7 +98,7 @@ func (s *slice) read(ctx context.Context, topic Topic, erased *tombstone.Set) er
 		if s.first == 0 {
 			s.first = r.Time
 		}
-		rec := seen{offset: r.Offset, hash: r.Hash, owner: s.ownerOf(r.Key), day: int32(r.Time / millisPerDay)}
+		rec := seen{offset: r.Offset, hash: r.Hash, replayed: r.Replayed, owner: s.ownerOf(r.Key), day: int32(r.Time / millisPerDay)}
 		// What no Date can hold is no event of the table: a dead letter tells of it.
 		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 && event.TimeMillis < maxDay*millisPerDay {
 			rec.owner, rec.day = s.ownerOf(event.Owner), int32(event.TimeMillis/millisPerDay)
@@ -193,39 +196,6 @@ func (s *slice) elsewhere(ctx context.Context, base Base) error {
 		return nil
 	}
 	return ask()
-}
-
-// unanswered accounts for the records whose event is not in the base.
-func (v *verifier) unanswered(s *slice, letters *letters) {
-	for i := range s.records {
-		r := &s.records[i]
-		if r.answered {
-			continue
-		}
-		day := v.report.day(r.day)
-		_, letter := letters.at[position{s.Partition, r.offset}]
-		if !letter {
-			_, letter = letters.hashes[r.hash] // its first copy is a dead letter, so this one was a duplicate
-		}
-		key := s.key(r)
-		switch {
-		case letter:
-			day.DeadLettered++
-		case r.erased || v.excluded(key.Owner, r.day):
-			day.Excluded++
-		default:
-			same := told{v.base.Table(s.Topic), Key{Owner: key.Owner, EventKey: key.EventKey}}
-			if _, before := v.missing[same]; before && r.hash != (record.Hash{}) {
-				continue // another copy of it
-			}
-			v.missing[same] = struct{}{}
-			day.Missing++
-			v.report.example(Example{
-				Kind: Missing, Topic: s.Topic, Partition: s.Partition, Offset: r.offset, Owner: key.Owner, Day: dateOf(r.day), EventKey: key.EventKey,
-				Why: "neither a row nor a dead letter of it is there",
-			})
-		}
-	}
 }
 
 func (v *verifier) unexpected(row *Row, why string) {
