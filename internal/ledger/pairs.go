@@ -18,20 +18,19 @@ type due struct {
 	of *partition
 }
 
-// turn reports whether it is time to look at a pair: when it has been quiet for
-// the settle time, and when that never comes, now and then.
+// turn reports whether it is time to look at a pair: when it has been quiet for the settle
+// time. Where that never comes, two looks are made now and then, no further apart than they
+// have to be: what comes between them hides a difference of as much. The first two are made
+// soon, and the others after busyEvery.
 func (p *pair) turn(now time.Time, settle time.Duration) bool {
-	if !p.looked.IsZero() && now.Sub(p.looked) < settle {
-		return false
+	looked := now.Sub(p.looked)
+	switch {
+	case p.looked.IsZero():
+		return now.Sub(p.touched) >= settle || now.Sub(p.since) >= busyFirst
+	case p.again, now.Sub(p.touched) >= settle:
+		return looked >= settle
 	}
-	if now.Sub(p.touched) >= settle {
-		return true
-	}
-	latest := p.since
-	if p.looked.After(latest) {
-		latest = p.looked
-	}
-	return now.Sub(latest) >= busyEvery
+	return looked >= busyEvery
 }
 
 // agree looks at the pairs whose turn it is, those that wait longest first.
@@ -108,7 +107,7 @@ func (r *Reconciler) observe(ctx context.Context, pairs []due) error {
 	}
 	for i, d := range pairs {
 		if verdicts[i] == Unsettled {
-			d.looked, d.counts = end, counts[i]
+			d.looked, d.counts, d.again = end, counts[i], !d.again
 		} else {
 			delete(d.of.pairs, d.Touched)
 		}

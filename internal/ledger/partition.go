@@ -24,6 +24,7 @@ type pair struct {
 	since   time.Time // when the first one was read
 	looked  time.Time // when it was observed; zero for never
 	counts  Counts    // as observed then
+	again   bool      // that was the first of two looks
 }
 
 // mark returns up to where nothing is left to do: a restart reads again from

@@ -44,8 +44,10 @@ const (
 	maxWaiting = 200_000
 	// pairsAtOnce is how many pairs one statement asks about.
 	pairsAtOnce = 200
-	// busyEvery is how often a pair is looked at that is never quiet: its count is
-	// over a day of a website's events, too much for every round.
+	// A pair that is never quiet is looked at twice after busyFirst, and twice again after
+	// each busyEvery: its count is over a day of a website's events, too much for every
+	// round.
+	busyFirst = 5 * time.Minute
 	busyEvery = time.Hour
 	// gapsPerRound is how many known gaps of a partition are looked at again.
 	gapsPerRound = 100

@@ -314,30 +314,55 @@ func TestAPairThatIsTouchedAgainIsLookedAtAgain(t *testing.T) {
 	})
 }
 
+// A website of 12,000 events an hour has a surplus of 5,000 from the beginning, or from
+// later on.
+func TestASurplusOnADayThatIsNeverQuietIsFound(t *testing.T) {
+	t.Parallel()
+	const pause, each = settleTime / 2, 100 // between two rounds, and what comes in it
+	for name, tt := range map[string]struct{ begins, within time.Duration }{
+		"from the beginning": {0, busyFirst + settleTime + 2*pause},
+		"later":              {3 * time.Hour, busyEvery + settleTime + 2*pause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				books := newMemory()
+				books.cells[day] = true
+				w, began := newWatch(t, books), time.Now()
+				for i := int64(0); len(books.listed) == 0; i++ {
+					base, surplus := uint64(i)*each, uint64(0)
+					if time.Since(began) >= tt.begins {
+						surplus = 5000
+					}
+					books.entries = []sink.Entry{settled(1, i, i, day)}
+					books.counts[day] = Counts{base, base + surplus, base + surplus}
+					w.round(t, i+1)
+					if took := time.Since(began) - tt.begins; took > tt.within {
+						t.Fatalf("after %s the day is not listed", took)
+					}
+					pass(pause)
+				}
+				if books.listed[day] != ReasonOver || time.Since(began) < tt.begins {
+					t.Errorf("after %s, listed are %v", time.Since(began), books.listed)
+				}
+			})
+		})
+	}
+}
+
 func TestADayThatIsNeverQuietIsLookedAtNowAndThen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		books := newMemory()
-		books.cells[day] = true
-		w := newWatch(t, books)
-		const rounds = 130
-		for i := range int64(rounds) {
-			books.entries = append(books.entries, settled(1, i, i, day))
-			books.counts[day] = Counts{uint64(i), uint64(i) + 500, uint64(i) + 500}
+		w, began := newWatch(t, books), time.Now()
+		for i := int64(0); time.Since(began) < busyFirst+5*busyEvery; i++ {
+			books.entries = []sink.Entry{settled(1, i, i, day)}
+			books.counts[day] = Counts{uint64(i), uint64(i), uint64(i)}
 			w.round(t, i+1)
-			pass(time.Minute / 2) // below the settle time
+			pass(settleTime / 2)
 		}
-		if books.asked > 3 {
-			t.Errorf("the pair was counted %d times in an hour", books.asked)
-		}
-		for i := range int64(rounds) {
-			at := rounds + i
-			books.entries = append(books.entries, settled(1, at, at, day))
-			w.round(t, at+1)
-			pass(time.Minute / 2)
-		}
-		if books.listed[day] != ReasonOver {
-			t.Error("a surplus on a busy day is not found")
+		if books.asked < 8 || books.asked > 10 {
+			t.Errorf("the pair was counted %d times in five hours, want twice an hour", books.asked)
 		}
 	})
 }
