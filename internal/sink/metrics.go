@@ -134,7 +134,7 @@ var (
 	coverageDesc = prometheus.NewDesc("millrace_sink_window_coverage_seconds",
 		"How far back in record time all event ids are remembered: the horizon, or less where keys had to go early.", labels, nil)
 	clampedDesc = prometheus.NewDesc("millrace_sink_window_clamped_total",
-		"Records that were received in the future, by the clock of an edge, and did not move the window.", labels, nil)
+		"Times that a window did not follow its newest records, because the clock of an edge is ahead.", labels, nil)
 	earlyDesc = prometheus.NewDesc("millrace_sink_window_forgotten_early_total",
 		"Buckets of event ids, five minutes each, that were forgotten before the horizon was over, for want of memory.", labels, nil)
 	restoringDesc = prometheus.NewDesc("millrace_sink_restoring",

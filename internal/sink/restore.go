@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 )
 
@@ -103,11 +102,11 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 	}
 	floor := state.Floor
 	if floor == 0 {
-		first, err := w.firstReceipt(ctx)
+		first, err := w.firstReceipts(ctx)
 		if err != nil {
 			return err
 		}
-		floor = w.window.FloorFor(first)
+		floor = w.window.FloorFor(first, time.Now())
 	}
 	if err := w.sink.rebuilds.acquire(ctx, w.halt); err != nil {
 		return err
@@ -121,6 +120,7 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 		w.window = w.sink.newWindow()
 		w.window.SetFloor(floor)
 		records, err = w.sink.deps.Reader.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed, w.window)
+		w.window.Restored()
 		return err
 	}); err != nil {
 		return err
@@ -136,32 +136,33 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 // a second take minutes.
 const rebuildTimeout = 30 * time.Minute
 
-// firstReceipt waits for the first record that names an event and returns when it
-// was received. It is needed only where the offset was set by somebody's tool.
-func (w *worker) firstReceipt(ctx context.Context) (int64, error) {
+// firstReceipts waits for the first records that name events and returns when they were
+// received; nothing where many name none. It is needed only where the offset was set by
+// somebody's tool.
+func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
+	const enough = 1000
 	for {
 		w.mu.Lock()
-		i := slices.IndexFunc(w.open.records, func(h held) bool { return h.hasHash() })
-		var at int64
-		if i >= 0 {
-			at = w.open.records[i].receivedAt
+		var received []int64
+		for i := 0; i < len(w.open.records) && len(received) < enough; i++ {
+			if h := &w.open.records[i]; h.hasHash() {
+				received = append(received, h.receivedAt)
+			}
 		}
 		full, ending := w.sink.gates.full(&w.open), w.ending != running
 		w.mu.Unlock()
 		switch {
-		case i >= 0:
-			return at, nil
-		case full: // of records that name nothing
-			return time.Now().UnixMilli(), nil
+		case len(received) > 0, full:
+			return received, nil
 		case ending:
-			return 0, errHalted
+			return nil, errHalted
 		}
 		select {
 		case <-w.wake:
 		case <-w.halt:
-			return 0, errHalted
+			return nil, errHalted
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }

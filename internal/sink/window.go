@@ -1,7 +1,9 @@
 package sink
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +17,9 @@ const (
 	// the same whether it is read the first time or again.
 	slackBuckets = 2
 	windowShards = 64
+	// The window follows the lowest tenth of what a range has seen, so that edges whose
+	// clocks are ahead do not move it as long as they are not all.
+	followed = 10
 )
 
 // Window remembers, for one partition, which events were seen and when they were
@@ -39,17 +44,17 @@ type Window struct {
 	count   *int                  // its count
 	keys    int
 	told    int   // keys that the share knows of
-	ahead   int32 // the newest bucket seen since the window was moved on
-	newest  int32
+	seen    seen  // since the window was moved on
+	newest  int32 // the bucket that the window has followed to
 	floor   int32 // buckets below are forgotten
-	clamped int64 // times that it was to be moved into the future
+	clamped int64 // times that it did not follow the newest record, which says that it is from the future
 	early   int64 // buckets that had to go before the horizon was over
 }
 
 // NewWindow returns an empty window.
 func NewWindow(horizon time.Duration, maxKeys int) *Window {
 	buckets := (horizon.Milliseconds() + bucketMillis - 1) / bucketMillis
-	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: &windowShare{limit: math.MaxInt64}, counts: map[int32]*int{}}
+	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: &windowShare{limit: math.MaxInt64}, counts: map[int32]*int{}, seen: seen{counts: map[int32]*int{}}}
 }
 
 // bucketOf returns the bucket of a time in Unix milliseconds; it fits until the
@@ -72,7 +77,7 @@ func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known boo
 	if b < w.floor {
 		return shard.find(h)
 	}
-	w.ahead = max(w.ahead, b)
+	w.seen.add(b)
 	before, known = shard.raise(h, b)
 	if known && before >= b {
 		return before, true
@@ -103,21 +108,70 @@ func (w *Window) Expect(sightings int64) {
 }
 
 // MoveOn lets the window follow what was seen: what falls out of the horizon is
-// forgotten, and the oldest where it holds too much. A time of receipt that is
-// ahead of now, from an edge whose clock is wrong, makes nothing be forgotten.
+// forgotten, and the oldest where it holds too much. Times of receipt that are ahead of
+// now, or of most others, from edges whose clocks are wrong, make nothing be forgotten.
 func (w *Window) MoveOn(now time.Time) {
-	if latest := bucketOf(now.UnixMilli()) + slackBuckets; w.ahead > latest {
+	to := w.seen.low()
+	latest := bucketOf(now.UnixMilli()) + slackBuckets
+	if w.seen.newest > latest || w.seen.turned && w.seen.newest > to+slackBuckets {
 		w.clamped++
-		w.ahead = latest
 	}
-	if w.ahead > w.newest {
-		w.newest = w.ahead
+	w.seen.reset()
+	if to = min(to, latest); to > w.newest {
+		w.newest = to
 		w.SetFloor(w.newest - w.horizon - slackBuckets)
 	}
 	w.tell()
 	for (w.keys > w.maxKeys || w.share.over()) && w.forgetOldest() {
 		w.tell()
 	}
+}
+
+// Restored says that all that the log says of the window was seen: from here on it
+// follows what is new.
+func (w *Window) Restored() {
+	w.newest = max(w.newest, min(w.seen.newest, w.floor+w.horizon+slackBuckets))
+	w.seen.reset()
+}
+
+// seen counts records by the bucket of their receipt.
+type seen struct {
+	counts map[int32]*int
+	last   int32 // the bucket of the last record, and
+	count  *int  // its count
+	total  int
+	newest int32
+	turned bool // a record was received well before one that was read earlier
+}
+
+func (s *seen) add(b int32) {
+	if s.count == nil || b != s.last {
+		s.last, s.count = b, s.counts[b]
+		if s.count == nil {
+			s.count = new(int)
+			s.counts[b] = s.count
+		}
+		s.newest = max(s.newest, b)
+		s.turned = s.turned || b+slackBuckets < s.newest
+	}
+	*s.count++
+	s.total++
+}
+
+// low returns the bucket up to which a tenth of the records were received; 0 of none.
+func (s *seen) low() int32 {
+	below := 0
+	for _, b := range slices.Sorted(maps.Keys(s.counts)) {
+		if below += *s.counts[b]; below > s.total/followed {
+			return b
+		}
+	}
+	return 0
+}
+
+func (s *seen) reset() {
+	clear(s.counts)
+	*s = seen{counts: s.counts}
 }
 
 // tell says to those that share the memory how many keys there are.
@@ -129,10 +183,18 @@ func (w *Window) tell() {
 // Floor returns the oldest bucket that the window knows all sightings of.
 func (w *Window) Floor() int32 { return w.floor }
 
-// FloorFor returns the floor of a window whose next record was received at the
-// time.
-func (w *Window) FloorFor(receivedAt int64) int32 {
-	return max(0, bucketOf(receivedAt)-w.horizon-slackBuckets)
+// FloorFor returns the floor of a window whose next records were received at the times,
+// as far as they are not ahead of now.
+func (w *Window) FloorFor(receivedAt []int64, now time.Time) int32 {
+	next := seen{counts: map[int32]*int{}}
+	for _, at := range receivedAt {
+		next.add(bucketOf(at))
+	}
+	latest := bucketOf(now.UnixMilli())
+	if next.total == 0 {
+		return max(0, latest-w.horizon-slackBuckets)
+	}
+	return max(0, min(next.low(), latest)-w.horizon-slackBuckets)
 }
 
 // FloorMillis returns when a bucket begins, in Unix milliseconds.
@@ -168,8 +230,8 @@ func (w *Window) Bytes() int {
 // Coverage returns how far back from the newest event the window is whole: the
 // horizon, or less when keys had to go early.
 func (w *Window) Coverage() time.Duration {
-	newest := max(w.newest, w.ahead)
-	if newest == 0 { // nothing was seen: there is nothing that it lacks
+	newest := w.newest
+	if newest == 0 { // nothing was followed: there is nothing that it lacks
 		newest = w.floor + w.horizon
 	}
 	buckets := min(w.horizon, newest-w.floor)

@@ -139,6 +139,76 @@ func TestARecordFromTheFutureDoesNotMoveTheWindow(t *testing.T) {
 	}
 }
 
+// While a sink catches up its own clock is no bound: the others' records are.
+func TestAnEdgeThatIsAheadDoesNotMoveTheWindowWhileCatchingUp(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		ahead   int // of 100 records of each range
+		know    bool
+		clamped int64
+	}{
+		"none": {0, true, 0}, "one": {1, true, 3}, "the most that it bears": {89, true, 3}, "all but one in a hundred": {99, false, 0}, "all": {100, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, now := NewWindow(time.Hour, 100_000), time.UnixMilli(bucketStart).Add(4*time.Hour)
+			for n := range 300 {
+				at := after(time.Duration(n) * time.Second)
+				if n%100 < tc.ahead {
+					at += (2 * time.Hour).Milliseconds()
+				}
+				w.Sight(hashOf(n), at)
+				if n%100 == 99 {
+					w.MoveOn(now)
+				}
+			}
+			w.Sight(hashOf(1000), bucketStart) // known only to a window that has not moved on
+			if got := w.has(hashOf(1000), after(5*time.Minute)); got != tc.know {
+				t.Errorf("a resend is found: %v, want %v", got, tc.know)
+			}
+			if w.clamped != tc.clamped || w.Coverage() != time.Hour {
+				t.Errorf("clamped %d, coverage %s; want %d and an hour", w.clamped, w.Coverage(), tc.clamped)
+			}
+		})
+	}
+}
+
+// A range of a quiet website may be hours long when it is caught up on.
+func TestALongRangeMovesTheWindowOn(t *testing.T) {
+	t.Parallel()
+	w := NewWindow(time.Hour, 100_000)
+	for range 2 {
+		for n := range 100 {
+			w.Sight(hashOf(n), after(time.Duration(n)*6*time.Minute)) // ten hours
+		}
+		w.MoveOn(farAhead)
+	}
+	if w.clamped != 0 {
+		t.Errorf("clamped %d times, though no clock is wrong", w.clamped)
+	}
+	if from, to := bucketOf(bucketStart), bucketOf(after(time.Hour)); w.newest < from || w.newest > to {
+		t.Errorf("followed to bucket %d, want the first tenth, %d to %d", w.newest, from, to)
+	}
+}
+
+func TestTheFirstReceiptsAreNoFurtherThanNow(t *testing.T) {
+	t.Parallel()
+	w, now, slack := NewWindow(time.Hour, 1000), time.UnixMilli(bucketStart), int32(12+slackBuckets)
+	for name, tc := range map[string]struct {
+		first []int64
+		want  int32
+	}{
+		"none":                {nil, bucketOf(bucketStart)},
+		"earlier":             {[]int64{after(-3 * time.Hour)}, bucketOf(after(-3 * time.Hour))},
+		"ahead":               {[]int64{after(2 * time.Hour)}, bucketOf(bucketStart)},
+		"one ahead of others": {[]int64{after(2 * time.Hour), after(-time.Hour), after(2 * time.Hour)}, bucketOf(after(-time.Hour))},
+	} {
+		if got := w.FloorFor(tc.first, now); got != tc.want-slack {
+			t.Errorf("%s: %d, want %d", name, got, tc.want-slack)
+		}
+	}
+}
+
 // With its floor, a window is a function of the log: one that is read again knows
 // what the first one knew, also where keys had to go early.
 func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
@@ -167,6 +237,7 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 		for _, s := range log[from:] {
 			again.Sight(s.h, s.at)
 		}
+		again.Restored()
 		seen := func(w *Window, n int) (int32, bool) {
 			h := hashOf(n)
 			return w.shards[h[15]%windowShards].find(h)

@@ -43,7 +43,7 @@ var sink = board{
 			{title: "Forgotten early", about: "Buckets of event ids that had to go for want of memory.", unit: count, warn: 1, queries: []q{{"sum by (topic) (increase(millrace_sink_window_forgotten_early_total{" + ofSink + "}[1h]))", "{{topic}}"}}},
 			{title: "Window memory", about: "Memory of remembered event ids.", unit: bytesIEC, queries: []q{{"sum by (instance) (millrace_sink_window_bytes{" + ofSink + "})", "{{instance}}"}}},
 			{title: "Rebuilding windows", about: "Time to read the window of a partition that was taken over.", unit: seconds, queries: quantiles("millrace_sink_window_rebuild_seconds", ofSink)},
-			{title: "Clocks ahead", about: "Records received in the future, by an edge's clock.", unit: eventsPerSec, queries: []q{{rate("millrace_sink_window_clamped_total", ofSink, "topic"), "{{topic}}"}}},
+			{title: "Clocks ahead", about: "Times that a window did not follow its newest records: an edge's clock is ahead.", unit: eventsPerSec, queries: []q{{rate("millrace_sink_window_clamped_total", ofSink, "topic"), "{{topic}}"}}},
 		}},
 		{"The group", []panel{
 			{title: "Changes of the group", about: "Sessions begun; partitions assigned, revoked, lost.", unit: perSecond, queries: []q{{rate("millrace_kafka_group_changes_total", ofSink, "change"), "{{change}}"}}},
