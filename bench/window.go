@@ -115,11 +115,11 @@ func loopRebuild(ctx context.Context, j job, say func(result) error) error {
 	windows := make([]*sink.Window, 0, len(ends.Offsets()[record.TopicEvents])) // as the sink keeps them
 	for index, end := range ends.Offsets()[record.TopicEvents] {
 		w := sink.NewWindow(s.Sink.Window, s.Sink.WindowKeys)
-		n, err := consumer.Sightings(ctx, sink.Partition{Topic: record.TopicEvents, Index: index}, 0, end.At, w)
-		if err != nil {
+		stretch := sink.Stretch{To: end.At}
+		if err := consumer.Sightings(ctx, sink.Partition{Topic: record.TopicEvents, Index: index}, &stretch, w); err != nil {
 			return err
 		}
-		records += int(n)
+		records += int(stretch.Records)
 		windows = append(windows, w)
 	}
 	r := measured(records, begin, cpu)

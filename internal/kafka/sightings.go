@@ -20,26 +20,41 @@ import (
 // partition is stored before it is whole. So this does not go through the client's
 // records: it fetches batches itself, the next one while it looks at the last, and
 // reads nothing of a record but its headers, without a copy.
-func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, since, to int64, w sink.Witness) (records int64, err error) {
+func (c *Consumer) Sightings(ctx context.Context, p sink.Partition, of *sink.Stretch, w sink.Witness) error {
 	<-c.opened
 	name := TopicName(c.cfg, p.Topic)
-	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(0, since), name)
+	if of.Next == 0 {
+		if err := c.beginStretch(ctx, name, p, of, w); err != nil {
+			return err
+		}
+	}
+	if of.Next >= of.To {
+		return nil
+	}
+	s := scan{topic: name, partition: p.Index, next: of.Next, to: of.To, witness: w}
+	err := c.scan(ctx, &s)
+	of.Next, of.Records = s.next, of.Records+s.records
+	if err != nil {
+		return fmt.Errorf("reading the window of %s/%d at %d: %w", p.Topic, p.Index, s.next, err)
+	}
+	of.Next = of.To
+	return nil
+}
+
+// beginStretch finds out where a stretch begins.
+func (c *Consumer) beginStretch(ctx context.Context, name string, p sink.Partition, of *sink.Stretch, w sink.Witness) error {
+	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(0, of.Since), name)
 	if err == nil {
 		err = listed[name][p.Index].Err
 	}
 	if err != nil {
-		return 0, fmt.Errorf("looking up the first record of the window of %s/%d: %w", p.Topic, p.Index, err)
+		return fmt.Errorf("looking up the first record of the window of %s/%d: %w", p.Topic, p.Index, err)
 	}
-	from := listed[name][p.Index].Offset
-	if from < 0 || from >= to {
-		return 0, nil
+	if of.Next = listed[name][p.Index].Offset; of.Next < 0 || of.Next > of.To {
+		of.Next = of.To // there is none
 	}
-	w.Expect(to - from)
-	s := scan{topic: name, partition: p.Index, next: from, to: to, witness: w}
-	if err := c.scan(ctx, &s); err != nil {
-		return s.records, fmt.Errorf("reading the window of %s/%d at %d: %w", p.Topic, p.Index, s.next, err)
-	}
-	return s.records, nil
+	w.Expect(of.To - of.Next)
+	return nil
 }
 
 // scan runs a scan with a client of its own.

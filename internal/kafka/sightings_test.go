@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
 )
 
 // eventAt is a record whose headers name an event received at a time.
@@ -50,13 +51,16 @@ func (w witness) Sight(h record.Hash, at int64) (int32, bool) {
 // sightings reads what was seen since a time, before an offset.
 func (r *reader) sightings(t *testing.T, since time.Time, to int64) (seen []sighting, records int64) {
 	t.Helper()
-	records, err := r.Sightings(t.Context(), only, since.UnixMilli(), to, witness(func(h record.Hash, at int64) {
+	stretch := sink.Stretch{Since: since.UnixMilli(), To: to}
+	if err := r.Sightings(t.Context(), only, &stretch, witness(func(h record.Hash, at int64) {
 		seen = append(seen, sighting{h, at})
-	}))
-	if err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
-	return seen, records
+	if stretch.Next != to {
+		t.Errorf("read up to %d, want %d", stretch.Next, to)
+	}
+	return seen, stretch.Records
 }
 
 func TestSightingsAreWhatTheHeadersSay(t *testing.T) {
@@ -100,8 +104,14 @@ func TestSightingsAreWhatTheHeadersSay(t *testing.T) {
 		if _, records := r.sightings(t, begin.Add(time.Hour), 500); records != 0 {
 			t.Errorf("%d records after the last one", records)
 		}
-		if _, err := r.Sightings(t.Context(), only, begin.UnixMilli(), 501, witness(func(record.Hash, int64) {})); !errors.Is(err, errShort) {
+		short := sink.Stretch{Since: begin.UnixMilli(), To: 501}
+		if err := r.Sightings(t.Context(), only, &short, witness(func(record.Hash, int64) {})); !errors.Is(err, errShort) {
 			t.Errorf("read beyond the end of the log: %v", err)
+		}
+		// What is left of a stretch is what was not read of it.
+		begun, rest := sink.Stretch{Since: begin.UnixMilli(), Next: 250, To: 310, Records: 250}, 0
+		if err := r.Sightings(t.Context(), only, &begun, witness(func(record.Hash, int64) { rest++ })); err != nil || rest != 48 || begun.Records != 310 {
+			t.Errorf("%d seen, %+v, %v", rest, begun, err)
 		}
 		one, err := r.Fetch(t.Context(), only, []int64{7, 499})
 		if err != nil || len(one) != 2 || one[0].Offset != 7 || one[1].Offset != 499 || string(one[1].Value) != "not looked at" {

@@ -40,12 +40,14 @@ type world struct {
 	drop      int                // the poll that loses what it should deliver; 0: none
 	owner     Owner
 	pollSize  int
+	sighted   int // records that windows were read from
 	arrived   chan struct{}
 
 	// What goes wrong; asked before the step is done.
 	insertFails func(token string) error
 	commitFails func() error
 	refuses     func(id string) bool // the table refuses rows of these events
+	brokenAt    int64                // the first reading of a window ends with an error before this offset; 0: none
 	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
 }
 
@@ -110,21 +112,28 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 	return w.logStart[p], nil
 }
 
-func (w *world) Sightings(_ context.Context, p Partition, since, to int64, witness Witness) (int64, error) {
+func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Witness) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	log := w.log[p][w.logStart[p]:to]
-	i := slices.IndexFunc(log, func(r Record) bool { return r.ReceivedAt >= since })
+	log := w.log[p][max(w.logStart[p], s.Next):s.To]
+	i := slices.IndexFunc(log, func(r Record) bool { return r.ReceivedAt >= s.Since || s.Next > 0 })
 	if i < 0 {
-		return 0, nil
+		return nil
 	}
 	witness.Expect(int64(len(log) - i))
 	for _, r := range log[i:] {
+		if w.brokenAt > 0 && r.Offset == w.brokenAt {
+			w.brokenAt = 0
+			return errors.New("the broker is away")
+		}
 		if !r.BadHeaders && !r.Control {
 			witness.Sight(r.Hash, r.ReceivedAt)
 		}
+		w.sighted++
+		s.Next = r.Offset + 1
+		s.Records++
 	}
-	return int64(len(log) - i), nil
+	return nil
 }
 
 func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Original, error) {

@@ -113,22 +113,19 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 	}
 	defer w.sink.rebuilds.release()
 	begin := time.Now()
-	var records int64
+	w.window.SetFloor(floor)
+	stretch, witness := Stretch{Since: FloorMillis(floor), To: w.assignment.Committed}, w.window.Restore()
 	a := attempt{worker: w, patience: rebuildTimeout}
-	if err := a.until(ctx, stepRebuild, func(ctx context.Context) (err error) {
-		w.window.Close()
-		w.window = w.sink.newWindow()
-		w.window.SetFloor(floor)
-		records, err = w.sink.deps.Reader.Sightings(ctx, w.partition, FloorMillis(floor), w.assignment.Committed, w.window)
-		w.window.Restored()
-		return err
+	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
+		return w.sink.deps.Reader.Sightings(ctx, w.partition, &stretch, witness)
 	}); err != nil {
 		return err
 	}
+	witness.Follow()
 	took := time.Since(begin)
-	w.sink.metrics.rebuilt(records, took)
+	w.sink.metrics.rebuilt(stretch.Records, took)
 	w.sink.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
-		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", records), slog.Int("keys", w.window.Len()), slog.Duration("took", took))
+		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records), slog.Int("keys", w.window.Len()), slog.Duration("took", took))
 	return nil
 }
 

@@ -123,6 +123,58 @@ func TestAPartitionIsTakenOverWithItsWindow(t *testing.T) {
 	})
 }
 
+// What a broker's error stops goes on where it was stopped.
+func TestAWindowIsReadOnAfterAnError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part)
+		w.produceMany(part, 100)
+		run(t, w, 5*time.Second)
+		w.brokenAt = 60
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(time.Minute) //nolint:forbidigo // fake time
+		if keys := s.owned()[0].stats.keys.Load(); keys != 100 || w.sighted != 100 || w.brokenAt != 0 {
+			t.Errorf("%d keys after %d sightings, want 100 of 100", keys, w.sighted)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Memory that restored windows take is counted although nothing comes.
+func TestRestoredWindowsAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		parts := make([]Partition, 16)
+		for i := range parts {
+			parts[i] = Partition{Topic: "events.v1", Index: int32(i)}
+		}
+		w := newWorld(parts...)
+		for _, p := range parts {
+			w.produceMany(p, 250)
+		}
+		run(t, w, 5*time.Second)
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
+		kept, bytes := int64(0), int64(0)
+		for _, o := range s.owned() {
+			kept, bytes = kept+o.stats.keys.Load(), bytes+o.stats.bytes.Load()
+		}
+		if kept != 16*250 || bytes != s.WindowBytes() {
+			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.WindowBytes())
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.WindowBytes(); n != 0 {
+			t.Errorf("%d bytes are counted after the stop", n)
+		}
+	})
+}
+
 // An offset that was set by somebody's tool has no state: the window is read from
 // the first record's own time.
 func TestAnOffsetWithoutStateGetsItsWindowFromTheFirstRecord(t *testing.T) {
@@ -431,9 +483,9 @@ func TestAStopDoesNotWaitForAPartitionThatIsBeingTakenOver(t *testing.T) {
 // slow never comes to the end of a window.
 type slow struct{ *world }
 
-func (*slow) Sightings(ctx context.Context, _ Partition, _, _ int64, _ Witness) (int64, error) {
+func (*slow) Sightings(ctx context.Context, _ Partition, _ *Stretch, _ Witness) error {
 	<-ctx.Done()
-	return 0, ctx.Err()
+	return ctx.Err()
 }
 
 // A range covers the offsets that have no record.

@@ -50,7 +50,7 @@ type Sink struct {
 	memory   *memory
 	rebuilds semaphore    // windows that are read at the same time
 	probing  sync.Mutex   // held while refused rows are looked for
-	windows  *windowShare // the keys of all windows
+	windows  *windowShare // the memory of all windows
 	owners   *ownerShares // whose records they are
 	focus    focus
 
@@ -67,7 +67,7 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
 		builders: newBuilders(cfg.Connections), workers: map[Partition]*worker{},
 		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
-		rebuilds: make(semaphore, rebuildsAtOnce), windows: &windowShare{limit: int64(cfg.WindowMemory / keyBytes)}, owners: &ownerShares{},
+		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{},
 		focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
@@ -83,6 +83,7 @@ const (
 func (s *Sink) newWindow() *Window {
 	w := NewWindow(s.cfg.Window, s.cfg.WindowKeys)
 	w.share = s.windows
+	w.share.windows.Add(1)
 	return w
 }
 
@@ -237,8 +238,8 @@ type Position struct {
 	Next      int64 // the offset after the last one that is committed
 }
 
-// WindowKeys returns how many events the windows remember.
-func (s *Sink) WindowKeys() int64 { return s.windows.keys.Load() }
+// WindowBytes returns the memory of the windows.
+func (s *Sink) WindowBytes() int64 { return s.windows.bytes.Load() }
 
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.

@@ -133,12 +133,21 @@ type Witness interface {
 	Sight(h record.Hash, receivedAt int64) (before int32, known bool)
 }
 
+// Stretch is a part of a partition, read in one go or in several.
+type Stretch struct {
+	// Since is when the first record was received, or before that, in Unix milliseconds.
+	Since   int64
+	Next    int64 // the offset where reading goes on; 0 where it has not begun
+	To      int64 // the offset at which it ends
+	Records int64 // that were read
+}
+
 // Reader reads the log of a partition aside from the group, whoever owns it.
 type Reader interface {
-	// Sightings reads a partition from the first record that was received at or
-	// after since, in Unix milliseconds, up to the offset to, and shows what it sees
-	// to the witness.
-	Sightings(ctx context.Context, p Partition, since, to int64, w Witness) (records int64, err error)
+	// Sightings reads a stretch of a partition, or what is left of it, and shows what it
+	// sees to the witness. It notes in the stretch how far it came, also when it fails:
+	// what was seen before that needs not be read again.
+	Sightings(ctx context.Context, p Partition, s *Stretch, w Witness) error
 	// Fetch reads single records, by ascending offset. Those that the log does not
 	// hold are left out.
 	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Original, error)

@@ -28,6 +28,10 @@ func (w *worker) rangesFrom(ctx context.Context) {
 	timer := time.NewTimer(w.sink.gates.wait)
 	defer timer.Stop()
 	for {
+		if w.sink.windows.room() < 0 { // where others have grown, also a partition that gets nothing gives way
+			w.window.KeepWithin()
+			w.measure()
+		}
 		due, wait, over := w.next(time.Now())
 		switch err := w.exhausted(); {
 		case over:

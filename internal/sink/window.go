@@ -32,8 +32,9 @@ const (
 // the same.
 //
 // It holds the horizon, rounded up to buckets of 5 minutes, and at most the given
-// number of keys, 27 to 40 bytes each; beyond that the oldest bucket goes early.
-// It is used by one goroutine.
+// number of keys, 27 to 40 bytes each; beyond that the oldest bucket goes early, and
+// so it does where all windows take more than there is memory, from those that take
+// more than an equal part. The newest bucket always stays. It is used by one goroutine.
 type Window struct {
 	horizon int32 // buckets
 	maxKeys int
@@ -43,18 +44,19 @@ type Window struct {
 	latest  int32                 // the bucket of the latest key, and
 	count   *int                  // its count
 	keys    int
-	told    int   // keys that the share knows of
+	told    int64 // bytes that the share knows of
 	seen    seen  // since the window was moved on
 	newest  int32 // the bucket that the window has followed to
 	floor   int32 // buckets below are forgotten
 	clamped int64 // times that it did not follow the newest record, which says that it is from the future
 	early   int64 // buckets that had to go before the horizon was over
+	closed  bool
 }
 
 // NewWindow returns an empty window.
 func NewWindow(horizon time.Duration, maxKeys int) *Window {
 	buckets := (horizon.Milliseconds() + bucketMillis - 1) / bucketMillis
-	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: &windowShare{limit: math.MaxInt64}, counts: map[int32]*int{}, seen: seen{counts: map[int32]*int{}}}
+	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: newWindowShare(math.MaxInt64), counts: map[int32]*int{}, seen: seen{counts: map[int32]*int{}}}
 }
 
 // bucketOf returns the bucket of a time in Unix milliseconds; it fits until the
@@ -101,10 +103,11 @@ func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known boo
 // Expect makes room for so many sightings at once, as far as the window may hold
 // them.
 func (w *Window) Expect(sightings int64) {
-	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.share.limit-w.share.keys.Load())))
+	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.share.room()/keyBytes)))
 	for i := range w.shards {
 		w.shards[i].grow(n / windowShards)
 	}
+	w.tell()
 }
 
 // MoveOn lets the window follow what was seen: what falls out of the horizon is
@@ -121,17 +124,71 @@ func (w *Window) MoveOn(now time.Time) {
 		w.newest = to
 		w.SetFloor(w.newest - w.horizon - slackBuckets)
 	}
+	w.KeepWithin()
+}
+
+// KeepWithin forgets what is too much: more keys than the window may hold, or more
+// memory than all windows may take, as far as this one takes more than its part. Others
+// may have grown since it was last asked.
+func (w *Window) KeepWithin() { w.keepWithin(int64(w.maxKeys) * keyBytes) }
+
+// keepWithin forgets what is beyond a number of bytes, or all windows' memory.
+func (w *Window) keepWithin(most int64) {
 	w.tell()
-	for (w.keys > w.maxKeys || w.share.over()) && w.forgetOldest() {
-		w.tell()
+	if excess := -w.share.room(); excess > 0 {
+		most = min(most, max(w.share.part(), w.told-excess))
+	}
+	for int64(w.keys)*keyBytes > most && w.forgetOldest() {
+	}
+	needed := max(int64(w.keys)*keyBytes, windowShards*minSlots*slotBytes)
+	if w.told > most && w.told > needed || w.told > sparse*needed {
+		w.shrink()
 	}
 }
 
-// Restored says that all that the log says of the window was seen: from here on it
-// follows what is new.
-func (w *Window) Restored() {
-	w.newest = max(w.newest, min(w.seen.newest, w.floor+w.horizon+slackBuckets))
-	w.seen.reset()
+// sparse is how many times the memory of its keys a window takes at most before its
+// tables are made anew.
+const sparse = 4
+
+// shrink gives back the memory of keys that were forgotten.
+func (w *Window) shrink() {
+	for i := range w.shards {
+		w.shards[i].rebuild()
+	}
+	w.tell()
+}
+
+// restoring is a window that is shown again what the log holds. All windows are kept
+// within their memory meanwhile; its own keys are as many as they were.
+type restoring struct {
+	*Window
+
+	latest int32 // the newest bucket that it may follow to
+	since  int   // sightings since its memory was looked at
+}
+
+// lookEvery is how many sightings pass between two looks at the memory.
+const lookEvery = 1 << 14
+
+// Restore returns a witness that makes the window whole from its floor on.
+func (w *Window) Restore() *restoring {
+	return &restoring{Window: w, latest: w.floor + w.horizon + slackBuckets}
+}
+
+// Sight is Window.Sight.
+func (r *restoring) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
+	if r.since++; r.since >= lookEvery {
+		r.Follow()
+	}
+	return r.Window.Sight(h, receivedAt)
+}
+
+// Follow makes the window follow what it was shown since the last time.
+func (r *restoring) Follow() {
+	r.newest = max(r.newest, min(r.seen.newest, r.latest))
+	r.seen.reset()
+	r.since = 0
+	r.keepWithin(math.MaxInt64)
 }
 
 // seen counts records by the bucket of their receipt.
@@ -174,10 +231,11 @@ func (s *seen) reset() {
 	*s = seen{counts: s.counts}
 }
 
-// tell says to those that share the memory how many keys there are.
+// tell says to those that share the memory how much of it the window takes.
 func (w *Window) tell() {
-	w.share.add(int64(w.keys - w.told))
-	w.told = w.keys
+	now := int64(w.Bytes())
+	w.share.bytes.Add(now - w.told)
+	w.told = now
 }
 
 // Floor returns the oldest bucket that the window knows all sightings of.
@@ -200,20 +258,30 @@ func (w *Window) FloorFor(receivedAt []int64, now time.Time) int32 {
 // FloorMillis returns when a bucket begins, in Unix milliseconds.
 func FloorMillis(bucket int32) int64 { return int64(bucket) * bucketMillis }
 
-// Close gives the window's keys back to those that share their number with it.
+// Close gives the window's memory back to those that share it.
 func (w *Window) Close() {
-	w.keys = 0
+	w.keys, w.shards = 0, [windowShards]hashset{}
 	w.tell()
+	if !w.closed {
+		w.closed = true
+		w.share.windows.Add(-1)
+	}
 }
 
-// windowShare bounds the keys of all windows of a process together.
+// windowShare bounds the memory of all windows of a process together.
 type windowShare struct {
-	limit int64
-	keys  atomic.Int64
+	limit   int64 // in bytes
+	bytes   atomic.Int64
+	windows atomic.Int64
 }
 
-func (s *windowShare) add(n int64) { s.keys.Add(n) }
-func (s *windowShare) over() bool  { return s.keys.Load() > s.limit }
+func newWindowShare(limit int64) *windowShare { return &windowShare{limit: limit} }
+
+// room is how many bytes more there may be; below 0, how many there are too many.
+func (s *windowShare) room() int64 { return s.limit - s.bytes.Load() }
+
+// part is what a window may take when all take as much as they may.
+func (s *windowShare) part() int64 { return s.limit / max(1, s.windows.Load()) }
 
 // Len returns the number of events remembered.
 func (w *Window) Len() int { return w.keys }

@@ -234,10 +234,11 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 		if from < 0 {
 			from = len(log)
 		}
+		witness := again.Restore()
 		for _, s := range log[from:] {
-			again.Sight(s.h, s.at)
+			witness.Sight(s.h, s.at)
 		}
-		again.Restored()
+		witness.Follow()
 		seen := func(w *Window, n int) (int32, bool) {
 			h := hashOf(n)
 			return w.shards[h[15]%windowShards].find(h)
@@ -255,27 +256,115 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 	})
 }
 
+// sharing returns windows that share so many keys' memory.
+func sharing(keys, windows int) (*windowShare, []*Window) {
+	share := newWindowShare(int64(keys) * keyBytes)
+	all := make([]*Window, windows)
+	for i := range all {
+		all[i] = NewWindow(time.Hour, 1_000_000)
+		all[i].share = share
+		share.windows.Add(1)
+	}
+	return share, all
+}
+
 // Windows share one bound: what one takes, the others give up.
 func TestWindowsShareTheirMemory(t *testing.T) {
 	t.Parallel()
-	share := &windowShare{limit: 100}
-	a, b := NewWindow(time.Hour, 1000), NewWindow(time.Hour, 1000)
-	a.share, b.share = share, share
-	for n := range 100 {
-		a.add(hashOf(n), after(time.Duration(n)*30*time.Second), farAhead)
+	share, all := sharing(100_000, 2)
+	a, b := all[0], all[1]
+	fill := func(w *Window, first int) {
+		for n := range 90_000 {
+			w.Sight(hashOf(first+n), after(time.Duration(n)*40*time.Millisecond)) // an hour
+			if n%1000 == 999 {
+				w.MoveOn(farAhead)
+				a.KeepWithin() // as a partition does that gets nothing
+			}
+			if w == b && n == 1000 && (b.Coverage() < b.newestAge() || a.Len() < 80_000) {
+				t.Errorf("b has forgotten, or a too much: %d and %d keys", a.Len(), b.Len())
+			}
+		}
 	}
-	if a.Len() != 100 {
-		t.Fatalf("%d keys, want 100 at the limit", a.Len())
+	fill(a, 0)
+	if a.Len() != 90_000 {
+		t.Fatalf("%d keys, want all while there is room", a.Len())
 	}
-	b.add(hashOf(1000), bucketStart, farAhead)
-	a.add(hashOf(101), after(50*time.Minute), farAhead)
-	if a.Len() > 99 || share.keys.Load() > 100 {
-		t.Errorf("%d keys, %d of all, want at most 100 of all", a.Len(), share.keys.Load())
+	fill(b, 1_000_000)
+	for _, w := range all {
+		if n := int64(w.Bytes()); n > share.part() || n < share.part()/2 {
+			t.Errorf("a window takes %d bytes, want up to its part, %d", n, share.part())
+		}
+	}
+	if share.room() < 0 {
+		t.Errorf("%d bytes too many", -share.room())
 	}
 	a.Close()
 	b.Close()
-	if share.keys.Load() != 0 {
-		t.Errorf("%d keys are counted of windows that are closed", share.keys.Load())
+	if share.bytes.Load() != 0 || share.windows.Load() != 0 {
+		t.Errorf("%d bytes of %d windows are counted that are closed", share.bytes.Load(), share.windows.Load())
+	}
+}
+
+// newestAge is how long ago the first bucket of the test was.
+func (w *Window) newestAge() time.Duration {
+	return time.Duration(w.newest-bucketOf(bucketStart)) * bucketMillis * time.Millisecond
+}
+
+func TestAFullWindowLeavesSmallOnesAlone(t *testing.T) {
+	t.Parallel()
+	share, all := sharing(10_000, 2)
+	hog, small := all[0], all[1]
+	for n := range 120 {
+		small.add(hashOf(1_000_000+n), after(time.Duration(n)*30*time.Second), farAhead)
+	}
+	for n := range 20_000 { // all in one bucket, the newest, which stays
+		hog.Sight(hashOf(n), after(time.Hour))
+	}
+	hog.MoveOn(farAhead)
+	small.add(hashOf(2_000_000), after(time.Hour), farAhead)
+	if share.room() >= 0 {
+		t.Fatal("there is room")
+	}
+	if small.Len() != 121 || small.Coverage() != time.Hour {
+		t.Errorf("%d of 121 keys, coverage %s", small.Len(), small.Coverage())
+	}
+}
+
+func TestMemoryOfWhatIsForgottenIsGivenBack(t *testing.T) {
+	t.Parallel()
+	share, all := sharing(1_000_000, 1)
+	w := all[0]
+	for n := range 500_000 {
+		w.Sight(hashOf(n), bucketStart)
+	}
+	w.MoveOn(farAhead)
+	for i := range 25 { // hours of little traffic
+		w.add(hashOf(10_000_000+i), after(time.Duration(i)*time.Hour), farAhead)
+	}
+	if w.Bytes() > 100<<10 || share.bytes.Load() != int64(w.Bytes()) {
+		t.Errorf("%d keys take %d bytes; %d are counted", w.Len(), w.Bytes(), share.bytes.Load())
+	}
+}
+
+// A window that is read again is within its bounds at each moment.
+func TestAWindowThatIsRestoredKeepsToItsMemory(t *testing.T) {
+	t.Parallel()
+	share, all := sharing(50_000, 1)
+	w := all[0]
+	w.SetFloor(w.FloorFor([]int64{after(time.Hour)}, farAhead))
+	r := w.Restore()
+	for n := range 360_000 {
+		r.Sight(hashOf(n), after(time.Duration(n)*10*time.Millisecond)) // an hour
+		if most := share.limit + 3*lookEvery*keyBytes; int64(w.Bytes()) > most {
+			t.Fatalf("after %d sightings, %d bytes, want %d at most", n, w.Bytes(), most)
+		}
+	}
+	r.Follow()
+	if share.room() < 0 || w.Len() < 20_000 || !w.has(hashOf(359_999), after(time.Hour)) {
+		t.Errorf("%d keys, %d bytes too many", w.Len(), -share.room())
+	}
+	if w.early == 0 || w.Coverage() >= time.Hour || w.Coverage() < 5*time.Minute {
+		t.Errorf("coverage %s after %d buckets went early", w.Coverage(), w.early)
 	}
 }
 

@@ -18,9 +18,9 @@ const (
 	// measured: with the default budget the process stays below 512 MB and 40 bytes
 	// a key.
 	besides = 228 << 20
-	// keyRoom is what a window's key is given: its table is made anew piece by
-	// piece.
-	keyRoom = 40
+	// windowRoom is how many times their memory windows are given: a table that is made
+	// anew is there twice for a moment, and the old one until it is collected.
+	windowRoom = 1
 	// limitEvery is how often the limit follows the windows.
 	limitEvery = 2 * time.Second
 )
@@ -44,7 +44,7 @@ func memoryPart(lanes []running) lifecycle.Part {
 		for {
 			limit := int64(besides)
 			for _, l := range lanes {
-				limit += int64(l.cfg.MaxMemory) + keyRoom*l.sink.WindowKeys()
+				limit += int64(l.cfg.MaxMemory) + windowRoom*l.sink.WindowBytes()
 			}
 			debug.SetMemoryLimit(limit)
 			select {
