@@ -128,14 +128,14 @@ func TestAWindowIsReadOnAfterAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
-		w.produceMany(part, 100)
+		w.produceMany(part, 250)
 		run(t, w, 5*time.Second)
-		w.brokenAt = 60
+		w.brokenAt = 160
 		s := newSink(t, testConfig(), w)
 		stop := start(t, s)
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
-		if keys := s.owned()[0].stats.keys.Load(); keys != 100 || w.sighted != 100 || w.brokenAt != 0 {
-			t.Errorf("%d keys after %d sightings, want 100 of 100", keys, w.sighted)
+		if keys := s.owned()[0].stats.keys.Load(); keys != 250 || w.sighted != 250 || w.brokenAt != 0 {
+			t.Errorf("%d keys after %d sightings, want 250 of 250", keys, w.sighted)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
