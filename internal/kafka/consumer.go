@@ -73,6 +73,8 @@ type Consumer struct {
 	records  []sink.Record // of the batch being delivered
 	perBytes int64         // of a record with its headers, as last seen; 0 before any
 
+	commits commits
+
 	mu      sync.Mutex
 	session sink.Session                         // of the latest assignment
 	owned   map[sink.Partition]bool              // what the owner was told it owns

@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/sink"
 )
@@ -155,6 +154,7 @@ func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sin
 		if err := errors.Join(detail.Err, start.Err); err != nil {
 			return nil, fmt.Errorf("looking up %s/%d: %w", p.Topic, p.Index, err)
 		}
+		c.commits.knows(name, detail.ID)
 		a := sink.Assignment{Partition: p, TopicID: detail.ID, Committed: -1, LogStart: start.Offset}
 		if o, ok := committed.Lookup(name, p.Index); ok && o.At >= 0 {
 			if o.Err != nil {
@@ -227,63 +227,4 @@ func (c *Consumer) rewind(ctx context.Context) {
 	c.client.SetOffsets(c.offsets(assignments))
 	c.own(ps, true)
 	c.owner.Assigned(ctx, assignments)
-}
-
-// fencing are the answers to a commit by a member that the group does not know,
-// or not in this generation.
-var fencing = []error{kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.FencedInstanceID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch}
-
-// Commit implements sink.Source. The client rejoins in the background and would
-// commit under its new membership, which brokers accept even from a member that
-// does not own the partition; so the membership is compared with the one under
-// which the records were read in the last moment before the request goes out.
-func (c *Consumer) Commit(ctx context.Context, p sink.Partition, s sink.Session, progress sink.Progress) error {
-	name := TopicName(c.cfg, p.Topic)
-	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
-		if err := c.mayCommit(p, s, req); err != nil && !c.deps.WithoutFence {
-			return err
-		}
-		for i := range req.Topics {
-			for j := range req.Topics[i].Partitions {
-				req.Topics[i].Partitions[j].Metadata = &progress.Metadata
-			}
-		}
-		return nil
-	})
-	var failed error
-	c.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{
-		name: {p.Index: {Epoch: -1, Offset: progress.Next}},
-	}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-		failed = commitError(resp, err)
-	})
-	if failed != nil {
-		return fmt.Errorf("committing %s/%d at %d: %w", p.Topic, p.Index, progress.Next, failed)
-	}
-	return nil
-}
-
-func (c *Consumer) mayCommit(p sink.Partition, s sink.Session, req *kmsg.OffsetCommitRequest) error {
-	c.mu.Lock()
-	owned := c.owned[p] && !c.rewinds[p]
-	c.mu.Unlock()
-	if !owned || req.MemberID != s.Member || req.Generation < s.Generation {
-		return fmt.Errorf("%w: read in generation %d, now in %d", sink.ErrFenced, s.Generation, req.Generation)
-	}
-	return nil
-}
-
-func commitError(resp *kmsg.OffsetCommitResponse, err error) error {
-	if err == nil && resp != nil {
-		for _, t := range resp.Topics {
-			for _, p := range t.Partitions {
-				err = errors.Join(err, kerr.ErrorForCode(p.ErrorCode))
-			}
-		}
-	}
-	for _, fence := range fencing {
-		if errors.Is(err, fence) {
-			return fmt.Errorf("%w: %w", sink.ErrFenced, err)
-		}
-	}
-	return err
 }

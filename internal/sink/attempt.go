@@ -21,11 +21,12 @@ const (
 	stepCommit     = "commit"
 )
 
-// attempt is the settling of one range. It holds one of the few builders while
-// something is under way, and none while it waits to try again or for its dead
-// letters alone.
+// attempt is the settling of one range. It holds one of the few places of upcoming ranges
+// until it has one of the few builders, while something is under way, and neither while it
+// waits to try again or for its dead letters alone.
 type attempt struct {
 	worker   *worker
+	upcoming bool // has a place
 	builder  *builder
 	patience time.Duration // for one try; 0: the insert timeout
 }
@@ -78,10 +79,10 @@ func (a *attempt) tell(ctx context.Context, step string, failures int, err error
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Int("failures", failures), slog.Any("error", err))
 }
 
-// pause waits before the next attempt, without a builder: others may have more
+// pause waits before the next attempt, without a builder or a place: others may have more
 // luck meanwhile.
 func (a *attempt) pause(ctx context.Context, d time.Duration) error {
-	held := a.builder != nil
+	upcoming, building := a.upcoming, a.builder != nil
 	a.release()
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -92,19 +93,39 @@ func (a *attempt) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if !held {
-		return nil
+	switch {
+	case building:
+		return a.acquire(ctx)
+	case upcoming:
+		return a.enter(ctx)
 	}
-	return a.acquire(ctx)
+	return nil
 }
 
-// acquire takes a builder again after release.
-func (a *attempt) acquire(ctx context.Context) (err error) {
-	a.builder, err = a.worker.sink.builders.acquire(ctx, a.worker.halt)
+// enter takes a place among the upcoming ranges.
+func (a *attempt) enter(ctx context.Context) error {
+	err := a.worker.sink.upcoming.acquire(ctx, a.worker.halt)
+	a.upcoming = err == nil
 	return err
 }
 
+// acquire takes a builder, for the first time or again after release.
+func (a *attempt) acquire(ctx context.Context) (err error) {
+	a.builder, err = a.worker.sink.builders.acquire(ctx, a.worker.halt)
+	a.leave()
+	return err
+}
+
+// leave gives the place among the upcoming ranges back.
+func (a *attempt) leave() {
+	if a.upcoming {
+		a.worker.sink.upcoming.release()
+		a.upcoming = false
+	}
+}
+
 func (a *attempt) release() {
+	a.leave()
 	if a.builder != nil {
 		a.worker.sink.builders.release(a.builder)
 		a.builder = nil

@@ -147,7 +147,7 @@ func TestAWindowIsReadOnAfterAnError(t *testing.T) {
 func TestRestoredWindowsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		parts := make([]Partition, 16)
+		parts := make([]Partition, 4)
 		for i := range parts {
 			parts[i] = Partition{Topic: "events.v1", Index: int32(i)}
 		}
@@ -163,7 +163,7 @@ func TestRestoredWindowsAreCounted(t *testing.T) {
 		for _, o := range s.owned() {
 			kept, bytes = kept+o.stats.keys.Load(), bytes+o.stats.bytes.Load()
 		}
-		if kept != 16*250 || bytes != s.WindowBytes() {
+		if kept != 4*250 || bytes != s.WindowBytes() {
 			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.WindowBytes())
 		}
 		if err := stop(); err != nil {

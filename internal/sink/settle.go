@@ -13,28 +13,24 @@ import (
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
-// settle brings a frozen range to its end: plan committed, blocks built by b
-// without what was erased, dead letters acknowledged and blocks inserted, ledger
-// written, offset committed, in this order. It returns an error only when the
-// worker has to end before that; the range is then gone on with from its plan.
-func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) {
-	s := w.sink
+// settle brings a frozen range to its end: plan committed, blocks built without what was
+// erased, dead letters acknowledged and blocks inserted, ledger written, offset committed,
+// in this order. It returns an error only when the worker has to end before that; the
+// range is then gone on with from its plan. It gives the range's place among the upcoming
+// ones back once there is a builder for it: plans are committed while others insert.
+func (a *attempt) settle(ctx context.Context, r *frozen) (err error) {
+	w, s := a.worker, a.worker.sink
 	defer func() {
 		w.landed(err == nil)
 		s.recycle(r, w.blocks)
 	}()
-	a := attempt{worker: w, builder: b}
 	defer a.release()
 	ctx, traced := s.startSpan(ctx, w.partition, r)
 	defer traced.End()
 
-	if err := a.verify(ctx, r); err != nil {
+	if err := a.prepare(ctx, r); err != nil {
 		return err
 	}
-	if err := a.plan(ctx, r); err != nil {
-		return err
-	}
-	s.reached(PointPlanned, w.partition)
 	if err := a.readTombstones(ctx, r); err != nil {
 		return err
 	}
@@ -59,6 +55,18 @@ func (w *worker) settle(ctx context.Context, r *frozen, b *builder) (err error) 
 	w.moveOn(r)
 	s.metrics.settled(r)
 	return nil
+}
+
+// prepare commits the plan of a range, and waits for a builder.
+func (a *attempt) prepare(ctx context.Context, r *frozen) error {
+	if err := a.verify(ctx, r); err != nil {
+		return err
+	}
+	if err := a.plan(ctx, r); err != nil {
+		return err
+	}
+	a.worker.sink.reached(PointPlanned, a.worker.partition)
+	return a.acquire(ctx)
 }
 
 // decisions is the window that says what is a duplicate; nil when nothing is.

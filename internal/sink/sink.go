@@ -46,6 +46,7 @@ type Sink struct {
 	metrics  *metrics
 	budget   *budget
 	builders builders
+	upcoming semaphore // ranges that are frozen and have no builder yet
 	blocks   *blockPools
 	memory   *memory
 	rebuilds semaphore    // windows that are read at the same time
@@ -65,7 +66,7 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 	}
 	s := &Sink{
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
-		builders: newBuilders(cfg.Connections), workers: map[Partition]*worker{},
+		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections), workers: map[Partition]*worker{},
 		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
 		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{},
 		focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),

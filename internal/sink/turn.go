@@ -77,19 +77,18 @@ func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
 	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false
 }
 
-// turn waits for a builder, then freezes the next range and settles it. The range
-// goes on growing, up to the gates for size, for as long as it has to wait: the
-// busier the server, the larger the inserts.
+// turn waits for its place among the few ranges that are under way or about to be, then
+// freezes the next range and settles it. The range goes on growing, up to the gates for
+// size, for as long as it has to wait: the busier the server, the larger the inserts.
 func (w *worker) turn(ctx context.Context) error {
 	if err := w.pace(ctx); err != nil {
 		return err
 	}
-	b, err := w.sink.builders.acquire(ctx, w.halt)
-	if err != nil {
+	a := attempt{worker: w}
+	if err := a.enter(ctx); err != nil {
 		return err
 	}
-	r := w.freeze()
-	if err := w.settle(ctx, r, b); err != nil {
+	if err := a.settle(ctx, w.freeze()); err != nil {
 		return err
 	}
 	return w.recut(ctx)

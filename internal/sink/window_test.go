@@ -271,22 +271,22 @@ func sharing(keys, windows int) (*windowShare, []*Window) {
 // Windows share one bound: what one takes, the others give up.
 func TestWindowsShareTheirMemory(t *testing.T) {
 	t.Parallel()
-	share, all := sharing(100_000, 2)
+	share, all := sharing(30_000, 2)
 	a, b := all[0], all[1]
 	fill := func(w *Window, first int) {
-		for n := range 90_000 {
-			w.Sight(hashOf(first+n), after(time.Duration(n)*40*time.Millisecond)) // an hour
+		for n := range 27_000 {
+			w.Sight(hashOf(first+n), after(time.Duration(n)*133*time.Millisecond)) // an hour
 			if n%1000 == 999 {
 				w.MoveOn(farAhead)
 				a.KeepWithin() // as a partition does that gets nothing
 			}
-			if w == b && n == 1000 && (b.Coverage() < b.newestAge() || a.Len() < 80_000) {
+			if w == b && n == 1000 && (b.Coverage() < b.newestAge() || a.Len() < 22_000) {
 				t.Errorf("b has forgotten, or a too much: %d and %d keys", a.Len(), b.Len())
 			}
 		}
 	}
 	fill(a, 0)
-	if a.Len() != 90_000 {
+	if a.Len() != 27_000 {
 		t.Fatalf("%d keys, want all while there is room", a.Len())
 	}
 	fill(b, 1_000_000)
@@ -334,7 +334,7 @@ func TestMemoryOfWhatIsForgottenIsGivenBack(t *testing.T) {
 	t.Parallel()
 	share, all := sharing(1_000_000, 1)
 	w := all[0]
-	for n := range 500_000 {
+	for n := range 100_000 {
 		w.Sight(hashOf(n), bucketStart)
 	}
 	w.MoveOn(farAhead)
@@ -349,18 +349,18 @@ func TestMemoryOfWhatIsForgottenIsGivenBack(t *testing.T) {
 // A window that is read again is within its bounds at each moment.
 func TestAWindowThatIsRestoredKeepsToItsMemory(t *testing.T) {
 	t.Parallel()
-	share, all := sharing(50_000, 1)
+	share, all := sharing(20_000, 1)
 	w := all[0]
 	w.SetFloor(w.FloorFor([]int64{after(time.Hour)}, farAhead))
 	r := w.Restore()
-	for n := range 360_000 {
-		r.Sight(hashOf(n), after(time.Duration(n)*10*time.Millisecond)) // an hour
+	for n := range 120_000 {
+		r.Sight(hashOf(n), after(time.Duration(n)*30*time.Millisecond)) // an hour
 		if most := share.limit + 3*lookEvery*keyBytes; int64(w.Bytes()) > most {
 			t.Fatalf("after %d sightings, %d bytes, want %d at most", n, w.Bytes(), most)
 		}
 	}
 	r.Follow()
-	if share.room() < 0 || w.Len() < 20_000 || !w.has(hashOf(359_999), after(time.Hour)) {
+	if share.room() < 0 || w.Len() < 8_000 || !w.has(hashOf(119_999), after(time.Hour)) {
 		t.Errorf("%d keys, %d bytes too many", w.Len(), -share.room())
 	}
 	if w.early == 0 || w.Coverage() >= time.Hour || w.Coverage() < 5*time.Minute {
