@@ -70,8 +70,8 @@ func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 		}
 		w.produceMany(part, 100)
 		stop := start(t, newSink(t, cfg, w))
-		time.Sleep(time.Second / 2) //nolint:forbidigo // fake time
-		w.produceMany(second, 20) // due after two seconds
+		time.Sleep(time.Second / 2)         //nolint:forbidigo // fake time
+		w.produceMany(second, 20)           // due after two seconds
 		time.Sleep(1500 * time.Millisecond) //nolint:forbidigo // fake time
 		w.produceMany(third, 10)
 		time.Sleep(time.Second) //nolint:forbidigo // fake time

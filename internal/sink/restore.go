@@ -114,14 +114,14 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 	defer w.sink.rebuilds.release()
 	begin := time.Now()
 	w.window.SetFloor(floor)
-	stretch, witness := Stretch{Since: FloorMillis(floor), To: w.assignment.Committed}, w.window.Restore()
+	stretch, witness := Stretch{Since: FloorMillis(floor), To: w.assignment.Committed}, w.window.restore()
 	a := attempt{worker: w, patience: rebuildTimeout}
 	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
 		return w.sink.deps.Reader.Sightings(ctx, w.partition, &stretch, witness)
 	}); err != nil {
 		return err
 	}
-	witness.Follow()
+	witness.follow()
 	took := time.Since(begin)
 	w.sink.metrics.rebuilt(stretch.Records, took)
 	w.sink.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),

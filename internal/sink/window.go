@@ -170,21 +170,21 @@ type restoring struct {
 // lookEvery is how many sightings pass between two looks at the memory.
 const lookEvery = 1 << 14
 
-// Restore returns a witness that makes the window whole from its floor on.
-func (w *Window) Restore() *restoring {
+// restore returns a witness that makes the window whole from its floor on.
+func (w *Window) restore() *restoring {
 	return &restoring{Window: w, latest: w.floor + w.horizon + slackBuckets}
 }
 
 // Sight is Window.Sight.
 func (r *restoring) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
 	if r.since++; r.since >= lookEvery {
-		r.Follow()
+		r.follow()
 	}
 	return r.Window.Sight(h, receivedAt)
 }
 
-// Follow makes the window follow what it was shown since the last time.
-func (r *restoring) Follow() {
+// follow makes the window follow what it was shown since the last time.
+func (r *restoring) follow() {
 	r.newest = max(r.newest, min(r.seen.newest, r.latest))
 	r.seen.reset()
 	r.since = 0

@@ -234,11 +234,11 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 		if from < 0 {
 			from = len(log)
 		}
-		witness := again.Restore()
+		witness := again.restore()
 		for _, s := range log[from:] {
 			witness.Sight(s.h, s.at)
 		}
-		witness.Follow()
+		witness.follow()
 		seen := func(w *Window, n int) (int32, bool) {
 			h := hashOf(n)
 			return w.shards[h[15]%windowShards].find(h)
@@ -352,14 +352,14 @@ func TestAWindowThatIsRestoredKeepsToItsMemory(t *testing.T) {
 	share, all := sharing(20_000, 1)
 	w := all[0]
 	w.SetFloor(w.FloorFor([]int64{after(time.Hour)}, farAhead))
-	r := w.Restore()
+	r := w.restore()
 	for n := range 120_000 {
 		r.Sight(hashOf(n), after(time.Duration(n)*30*time.Millisecond)) // an hour
 		if most := share.limit + 3*lookEvery*keyBytes; int64(w.Bytes()) > most {
 			t.Fatalf("after %d sightings, %d bytes, want %d at most", n, w.Bytes(), most)
 		}
 	}
-	r.Follow()
+	r.follow()
 	if share.room() < 0 || w.Len() < 8_000 || !w.has(hashOf(119_999), after(time.Hour)) {
 		t.Errorf("%d keys, %d bytes too many", w.Len(), -share.room())
 	}
