@@ -13,6 +13,15 @@ type ServedDomain struct {
 	CaseSensitive  bool   // slugs are matched by case
 }
 
+// DomainOf returns the id of the domain in a key that KeyOn made; empty on the shared host.
+// It shares memory with the key.
+func DomainOf(key string) string {
+	if id, _, ok := strings.Cut(key, "/"); ok { // in no slug of the shared host
+		return id
+	}
+	return ""
+}
+
 // Directory is what the short-link host knows beside links: the domains that serve, and what
 // an operator has blocked. It is read whole, and does not change.
 type Directory struct {
