@@ -147,8 +147,8 @@ func (c *Cache) Ready(context.Context) error {
 // Find tells of the link of a key, as link.KeyOn says it. It returns link.ErrNotFound, or a
 // ServiceUnavailable fault when the store cannot be asked and the link is not held. What it
 // tells shares memory with the cache: it is not to be changed, and may be kept.
-func (c *Cache) Find(ctx context.Context, key string, to *link.Served) error {
-	if key == "" || len(key) > maxKeyBytes {
+func (c *Cache) Find(ctx context.Context, key []byte, to *link.Served) error {
+	if len(key) == 0 || len(key) > maxKeyBytes {
 		return link.ErrNotFound
 	}
 	age := c.age()
@@ -158,7 +158,7 @@ func (c *Cache) Find(ctx context.Context, key string, to *link.Served) error {
 		return nil
 	}
 	c.metrics.misses.Inc()
-	return c.read(ctx, key, held && age < staleFor, to)
+	return c.read(ctx, string(key), held && age < staleFor, to)
 }
 
 // age is how long ago all that is held was right.
@@ -173,8 +173,8 @@ func (c *Cache) age() time.Duration {
 func (c *Cache) shard(hash uint64) *shard { return &c.shards[hash%shards] }
 
 // look reports whether the link of a slug key is held, and whether it is of this life.
-func (c *Cache) look(key string, to *link.Served) (held, current bool) {
-	hash := maphash.String(c.seed, key)
+func (c *Cache) look(key []byte, to *link.Served) (held, current bool) {
+	hash := maphash.Bytes(c.seed, key)
 	return c.shard(hash).look(hash, key, to)
 }
 

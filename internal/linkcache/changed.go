@@ -73,7 +73,7 @@ func (c *Cache) readLater(change link.Change) {
 // knows reports whether what is held has a change in it.
 func (c *Cache) knows(change link.Change) bool {
 	var l link.Served
-	held, current := c.look(change.SlugKey, &l)
+	held, current := c.look([]byte(change.SlugKey), &l)
 	return held && current && l.ID == change.LinkID && l.Version >= change.Version
 }
 

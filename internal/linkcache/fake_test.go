@@ -203,7 +203,7 @@ func start(t *testing.T, c *linkcache.Cache) {
 func version(t *testing.T, c *linkcache.Cache, slug string) string {
 	t.Helper()
 	var l link.Served
-	if err := c.Find(t.Context(), slug, &l); err != nil {
+	if err := c.Find(t.Context(), []byte(slug), &l); err != nil {
 		return err.Error()
 	}
 	return fmt.Sprint("v", l.Version)

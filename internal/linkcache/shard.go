@@ -77,7 +77,7 @@ func (s *shard) init(c *Cache) {
 func (s *shard) at(p place) *chunk { return s.chunks[p.chunk()-s.front] }
 
 // look tells of a link that is held; current says that it is of the cache's life.
-func (s *shard) look(hash uint64, key string, to *link.Served) (held, current bool) {
+func (s *shard) look(hash uint64, key []byte, to *link.Served) (held, current bool) {
 	s.mu.RLock()
 	p, ok := s.index[hash]
 	if !ok {
@@ -91,7 +91,7 @@ func (s *shard) look(hash uint64, key string, to *link.Served) (held, current bo
 		targets = s.targets[hash]
 	}
 	s.mu.RUnlock()
-	if packedKey(packed) != key { // two of one hash
+	if packedKey(packed) != string(key) { // two of one hash
 		return false, false
 	}
 	if word, bit := ch.mark(p.offset()); word.Load()&bit == 0 {
