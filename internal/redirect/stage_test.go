@@ -50,7 +50,10 @@ func newStage(t *testing.T, links ...*link.Link) *stage {
 	return s
 }
 
-func (s *stage) put(l *link.Link) {
+func (s *stage) put(l *link.Link) { s.putOn(link.ServedDomain{}, l) }
+
+// putOn adds a link to a domain, or the shared host where its id is empty.
+func (s *stage) putOn(d link.ServedDomain, l *link.Link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.RedirectStatus == 0 {
@@ -59,7 +62,7 @@ func (s *stage) put(l *link.Link) {
 	if l.ID == "" {
 		l.ID = "lnk_" + l.Slug
 	}
-	s.links[link.SlugKey(l.Slug)] = l
+	s.links[link.KeyOn(d.ID, d.CaseSensitive, l.Slug)] = l
 }
 
 func (s *stage) clock() time.Time {
@@ -100,15 +103,6 @@ func (s *stage) know(d *link.Directory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = d.Index()
-}
-
-// putOn adds a link to a domain.
-func (s *stage) putOn(d link.ServedDomain, l *link.Link) {
-	s.put(l)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.links, link.SlugKey(l.Slug))
-	s.links[link.KeyOn(d.ID, d.CaseSensitive, l.Slug)] = l
 }
 
 // UseLink implements Uses.
