@@ -103,6 +103,9 @@ func ask(t *testing.T, app *fiber.App, method, path, body string, header ...stri
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
 	resp, err := app.Test(req, -1)
 	if err != nil {
 		t.Fatal(err)
