@@ -8,18 +8,51 @@ import (
 	"github.com/millrace/millrace/internal/link"
 )
 
-// domain adds a domain that keeps the case of its slugs.
-func (f *Fixture) domain(id, organizationID, hostname, status string) {
-	f.tb.Helper()
-	f.exec("INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, not_found_url, expired_url, case_sensitive, " +
-		"problem, points_here, bad_days, created_at, updated_at, created_by) VALUES ('" + id + "', '" + organizationID + "', 1, '" + hostname + "', '" +
-		status + "', 't', 'https://r.example', 'https://n.example', 'https://e.example', TRUE, '', FALSE, 0, 0, 0, '')")
+// AddDomain adds a domain that keeps the case of its slugs, past the store and its journal.
+// It needs an organization, and texts without quotes.
+func AddDomain(tb testing.TB, url, id, organizationID, hostname, status string) {
+	tb.Helper()
+	exec(tb, url, "INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, not_found_url, expired_url, case_sensitive, "+
+		"problem, points_here, bad_days, created_at, updated_at, created_by) VALUES ('"+id+"', '"+organizationID+"', 1, '"+hostname+"', '"+
+		status+"', 't', 'https://r.example', 'https://n.example', 'https://e.example', TRUE, '', FALSE, 0, 0, 0, '')")
 }
 
-// block adds a block of a kind.
+// AddBlock adds a block of a kind, link or host, likewise.
+func AddBlock(tb testing.TB, url, kind, name string) {
+	tb.Helper()
+	exec(tb, url, "INSERT INTO link_blocks (kind, name, reason, created_at, created_by) VALUES ('"+kind+"', '"+name+"', '', 0, '')")
+}
+
+// RemoveBlocks removes all blocks likewise.
+func RemoveBlocks(tb testing.TB, url string) {
+	tb.Helper()
+	exec(tb, url, "DELETE FROM link_blocks")
+}
+
+// MoveLink moves a link to a domain likewise.
+func MoveLink(tb testing.TB, url, id, domainID, key string) {
+	tb.Helper()
+	exec(tb, url, "UPDATE links SET domain_id = '"+domainID+"', slug_key = '"+key+"' WHERE id = '"+id+"'")
+}
+
+func exec(tb testing.TB, url, statement string) {
+	tb.Helper()
+	db := open(tb, url)
+	defer db.Close()
+	if _, err := db.ExecContext(tb.Context(), statement); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (f *Fixture) domain(id, organizationID, hostname, status string) {
+	f.tb.Helper()
+	AddDomain(f.tb, f.URL, id, organizationID, hostname, status)
+}
+
 func (f *Fixture) block(kind, name string) {
 	f.tb.Helper()
-	f.exec("INSERT INTO link_blocks (kind, name, reason, created_at, created_by) VALUES ('" + kind + "', '" + name + "', '', 0, '')")
+	f.Store()
+	AddBlock(f.tb, f.URL, kind, name)
 }
 
 // directory compares what hosts know besides links.

@@ -105,7 +105,7 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		o, s := f.Organization(), f.links(10)
 		l := f.link(s, o.ID, link.Fields{Slug: new("Sale")})
 		f.domain("dom_a", o.ID, "go.acme.example", "verified")
-		f.exec("UPDATE links SET domain_id = 'dom_a', slug_key = 'dom_a/Sale' WHERE id = '" + l.ID + "'")
+		MoveLink(t, f.URL, l.ID, "dom_a", "dom_a/Sale")
 		want := l.Served()
 		want.DomainID, want.SlugKey = "dom_a", link.KeyOn("dom_a", true, "Sale")
 		got, err := f.Store().ServingLink(t.Context(), want.SlugKey)
