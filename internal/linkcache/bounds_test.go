@@ -90,7 +90,7 @@ func TestTheNewestLinksAndThoseAskedForStay(t *testing.T) {
 // many times what is held.
 func TestMemoryIsGivenBackByLinksThatChange(t *testing.T) {
 	t.Parallel()
-	const links, rounds = 2000, 60
+	const links, rounds = 2000, 40
 	f := newFake()
 	for i := range links {
 		f.set(plain(i, 1))

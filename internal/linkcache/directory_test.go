@@ -1,9 +1,13 @@
 package linkcache_test
 
 import (
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/link"
@@ -101,31 +105,37 @@ func TestTheDirectoryIsReadAgainWithEachChangeOfIt(t *testing.T) {
 func TestTheDirectoryThatWasReadAnswersForADayWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake(plain(1, 1))
+		f, reg := newFake(plain(1, 1)), prometheus.NewRegistry()
 		f.directory.Domains = []link.ServedDomain{own("a.example")}
-		c, reg := run(t, f, 10)
+		var ahead atomic.Int64 // of the time here
+		c := linkcache.New(linkcache.Config{}, linkcache.Deps{
+			Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+		})
+		start(t, c)
+		synctest.Wait()
+		// That changes are told of does not make right what could not be read.
+		pass := func(d time.Duration) {
+			ahead.Add(int64(d))
+			<-time.After(2 * time.Second)
+			c.Trust(time.Now().Add(48 * time.Hour))
+		}
 		f.setDown(true)
 		f.with(func() { f.directory.Domains = []link.ServedDomain{own("b.example")} })
 		c.Apply(control.Change{Kind: control.Link, ID: "dom_1"})
-		// That changes are told of does not make right what could not be read.
-		for range 24*60*4 - 2 {
-			c.Trust(time.Now().Add(time.Hour))
-			<-time.After(15 * time.Second)
-		}
+		pass(24*time.Hour - time.Minute)
 		if !serves(c, "a.example") || serves(c, "b.example") {
 			t.Error("within a day: the old one does not answer")
 		}
 		if age := value(t, reg, "millrace_link_cache_age_seconds", ""); age < 86_300 {
 			t.Errorf("right %v s ago, although the directory changed a day ago", age)
 		}
-		<-time.After(time.Minute)
+		pass(time.Minute)
 		if c.Directory() != nil {
 			t.Error("after a day: the old one still answers")
 		}
 		expect(t, c, "after a day", "slug-1", away)
 		f.setDown(false)
-		<-time.After(2 * time.Second)
-		c.Trust(time.Now().Add(time.Hour))
+		pass(0)
 		if !serves(c, "b.example") {
 			t.Error("the store is back: it was not read")
 		}

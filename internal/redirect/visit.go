@@ -62,6 +62,7 @@ type Visit struct {
 	domain   *link.ServedDomain // nil on the host that all organizations share
 	slugText []byte             // as in the address, decoded
 	key      []byte
+	small    [2 * link.MaxSlugLen]byte // where both are at first
 
 	link    link.Served
 	at      time.Time
@@ -88,6 +89,7 @@ const usualLocation = 256
 
 func newVisit() *Visit {
 	v := &Visit{room: make([]byte, 0, usualLocation)}
+	v.slugText, v.key = v.small[:0:link.MaxSlugLen], v.small[link.MaxSlugLen:link.MaxSlugLen]
 	v.facts.Query = v.parameter
 	return v
 }
