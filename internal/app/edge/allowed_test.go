@@ -39,3 +39,15 @@ func TestAProxyIsToldForWhichHostsItMayGetACertificate(t *testing.T) {
 		t.Errorf("not known: %d", got)
 	}
 }
+
+func TestTheSharedHostHasANameThatOtherMachinesKnow(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://Go.Example:8443": "go.example", "http://192.0.2.1:8082": "192.0.2.1", "": "",
+		"http://127.0.0.1:8082": "", "http://localhost:8082": "", "http://[::1]:8082": "",
+	} {
+		if got := sharedHost(url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}

@@ -1,7 +1,10 @@
 package edge
 
 import (
+	"net"
+
 	"github.com/millrace/millrace/internal/api/linkhost"
+	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/link"
@@ -9,6 +12,16 @@ import (
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/redirect"
 )
+
+// sharedHost is the name of the host that all organizations share; empty where it has none
+// that other machines know.
+func sharedHost(publicURL string) string {
+	host := link.HostOf(publicURL)
+	if config.IsLoopback(net.JoinHostPort(host, "0")) {
+		return ""
+	}
+	return host
+}
 
 // newLinks is the host of short links.
 func newLinks(g *ground) (*host, error) {
@@ -18,7 +31,7 @@ func newLinks(g *ground) (*host, error) {
 		return nil, err
 	}
 	links := linkcache.New(linkcache.Config{Entries: s.Link.CacheEntries}, linkcache.Deps{Store: g.db, Log: t.Log, Metrics: t.Registry})
-	redirects := redirect.New(redirect.Config{SharedHost: link.HostOf(s.Link.PublicURL)}, redirect.Deps{
+	redirects := redirect.New(redirect.Config{SharedHost: sharedHost(s.Link.PublicURL)}, redirect.Deps{
 		Links: links, Directory: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks.Queue, Metrics: t.Registry,
 	})
 	t.Handle("GET /domains/allowed", allowed(redirects))
