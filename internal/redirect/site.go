@@ -48,7 +48,9 @@ var noDirectory link.Index
 
 // errNoDirectory refuses what cannot be decided without a directory.
 func errNoDirectory() error {
-	return &fault.Error{Code: fault.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter}
+	return &fault.Error{
+		Code: fault.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter,
+	}
 }
 
 // at returns the domain of a host, nil for the shared one; known is false for neither.
