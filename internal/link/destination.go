@@ -7,8 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/net/idna"
-
 	"github.com/millrace/millrace/internal/fault"
 )
 
@@ -94,12 +92,4 @@ func notInURL(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.I
 
 // sameHost reports whether two names are one host to a browser. Its ports do not matter:
 // a redirect from one to another of them is still one from us to us.
-func sameHost(a, b string) bool { return b != "" && hostKey(a) == hostKey(b) }
-
-func hostKey(host string) string {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		return ascii
-	}
-	return host
-}
+func sameHost(a, b string) bool { return b != "" && HostKey(a) == HostKey(b) }

@@ -10,8 +10,9 @@ import (
 type Served struct {
 	ID             string
 	OrganizationID string
+	DomainID       string // empty on the host that all organizations share
 	Version        int64
-	SlugKey        string // what it is found by
+	SlugKey        string // what it is found by: KeyOn of its domain and slug
 	URL            string
 	ExpiredURL     string // empty: an expired link leads nowhere
 	Enabled        bool
@@ -57,8 +58,9 @@ func (s *Served) Status(now time.Time) Status {
 	return Active
 }
 
-// Change says what hosts may know wrongly: a link, by a name that it has or had, or all
-// links of an organization where LinkID is empty.
+// Change says what hosts may know wrongly: a link, by a name that it has or had; all links
+// of an organization, and the Directory, where LinkID is empty; the Directory alone where
+// OrganizationID is empty too.
 type Change struct {
 	OrganizationID string
 	LinkID         string

@@ -32,6 +32,18 @@ var reserved = strings.Fields(`
 // SlugKey is what a slug is matched by: without case.
 func SlugKey(slug string) string { return strings.ToLower(slug) }
 
+// KeyOn is what a slug is found by on a domain: SlugKey on the shared host, whose id is
+// empty; else the domain's id, a slash, and the slug, without case unless the domain keeps it.
+func KeyOn(domainID string, caseSensitive bool, slug string) string {
+	if !caseSensitive {
+		slug = SlugKey(slug)
+	}
+	if domainID == "" {
+		return slug
+	}
+	return domainID + "/" + slug
+}
+
 // CheckSlug returns the Validation fault of a slug that may not be chosen on the shared
 // host.
 func CheckSlug(slug string) error {
