@@ -46,7 +46,7 @@ func (q *query) choose(env *Environment) plan {
 	}
 	cut, ragged := q.cutDays()
 	slotted := q.typ.Rollup.slotted()
-	if q.typ.Series && (!slotted && len(cut)+len(ragged) > 0 || slices.ContainsFunc(q.buckets[1:], func(b Bucket) bool { return !startsWith(b.Start, quarter) })) {
+	if q.typ.Series && (q.stepsWithin() || !slotted && len(cut)+len(ragged) > 0) {
 		return plan{} // no row of theirs is of one bucket
 	}
 	p := plan{rollup: true, base: daysOf(q.dirty(env), ragged), timed: q.typ.Series && len(cut)+len(ragged) > 0}
@@ -82,6 +82,11 @@ func (q *query) cutDays() (between, within []time.Time) {
 		}
 	}
 	return daysOf(between), daysOf(within)
+}
+
+// stepsWithin reports whether a bucket but the first begins within a quarter of an hour.
+func (q *query) stepsWithin() bool {
+	return slices.ContainsFunc(q.buckets[1:], func(b Bucket) bool { return !startsWith(b.Start, quarter) })
 }
 
 // startsWith reports whether a time is the start of a UTC day, or of a quarter of an hour.

@@ -70,7 +70,7 @@ func clickEnds(r *rand.Rand) (start, end string) {
 // the clicks do.
 func TestRollupsTellOfClicksWhatTheClicksDo(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64() //nolint:gosec // told below
+	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := newClicks(t, randomClicks(r, 1500))
 	var names []string
