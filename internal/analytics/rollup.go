@@ -87,7 +87,8 @@ func (q *query) ahead(s *shape, both bool) string {
 	case both:
 		when = append(when, "e.event_date NOT IN {cut_days:"+typeDates+"}")
 	}
-	return selectSQL(s.columns(s.slotColumn(), false)) + "\nFROM " + s.table + " AS e\nWHERE " + strings.Join(append(when, parts(s.where)...), "\n  AND ")
+	return selectSQL(s.columns(s.slotColumn(), false)) + "\nFROM " + s.table + " AS e\nWHERE " +
+		strings.Join(append(when, parts(s.where)...), "\n  AND ")
 }
 
 // anew are rows as a shape has them, counted from the events.
@@ -97,8 +98,8 @@ func (q *query) anew(s *shape) string {
 	for _, k := range s.keys {
 		by = append(by, k.name)
 	}
-	return selectSQL(s.columns(q.plan.slotOfEvent(s), true)) + "\nFROM " + cmp.Or(s.of, tableEvents) + " AS e FINAL\nWHERE " +
-		strings.Join(conditions, "\n  AND ") + "\nGROUP BY " + strings.Join(by, ", ")
+	return selectSQL(s.columns(q.plan.slotOfEvent(s), true)) + "\nFROM " + cmp.Or(s.of, tableEvents) +
+		" AS e FINAL\nWHERE " + strings.Join(conditions, "\n  AND ") + "\nGROUP BY " + strings.Join(by, ", ")
 }
 
 // slotColumn is the start of a row's time.

@@ -10,40 +10,40 @@ import (
 // A day that is asked for whole is one row of the rollups, whatever the time zone.
 func TestDaysAndQuartersOfARange(t *testing.T) {
 	t.Parallel()
-	const top, series = "link_top_cities", "link_clicks_by_day"
+	const (
+		top, series = "link_top_cities", "link_clicks_by_day"
+		berlin      = "Europe/Berlin"
+		both, all   = "clicks_1d clicks_15m", "clicks_1d clicks_15m clicks"
+	)
 	for _, tc := range []struct {
-		about, parameter, zone, start, end, more string
-		dirty                                    int // days before 2026-03-30 of one that is; 0 for none
-		tables                                   string
-		cut, base                                string
+		about, parameter, zone, start, end, cutInto string
+		dirty                                       string // a day that is; empty for none
+		tables, cut, base                           string
 	}{
-		{about: "whole UTC days", parameter: top, start: "2026-03-20", end: "2026-03-29", tables: "clicks_1d"},
-		{about: "days of another zone", parameter: top, zone: "Europe/Berlin", start: "2026-03-20", end: "2026-03-29", tables: "clicks_1d clicks_15m", cut: "2026-03-19 2026-03-29"},
-		{about: "of half an hour", parameter: top, zone: "Asia/Kolkata", start: "2026-03-20", end: "2026-03-29", tables: "clicks_1d clicks_15m", cut: "2026-03-19 2026-03-29"},
-		{about: "one day of another zone", parameter: top, zone: "Europe/Berlin", start: "2026-03-20", end: "2026-03-20", tables: "clicks_15m"},
-		{about: "a dirty end", parameter: top, zone: "Europe/Berlin", start: "2026-03-20", end: "2026-03-29", dirty: 1, tables: "clicks_1d clicks_15m clicks", cut: "2026-03-19", base: "2026-03-29"},
-		{about: "a dirty day", parameter: top, zone: "Europe/Berlin", start: "2026-03-20", end: "2026-03-29", dirty: 2, tables: "clicks_1d clicks_15m clicks", cut: "2026-03-19 2026-03-29", base: "2026-03-28"},
-		{about: "until within a quarter", parameter: top, start: "2026-03-20", end: "2026-03-29T11:12:13Z", tables: "clicks_1d clicks", base: "2026-03-29"},
-		{
-			about: "from a quarter until within one", parameter: top, start: "2026-03-20T10:15:00Z", end: "2026-03-29T11:12:13Z",
-			tables: "clicks_1d clicks_15m clicks", cut: "2026-03-20", base: "2026-03-29",
-		},
-		{about: "within a day", parameter: top, start: "2026-03-20T10:15:00Z", end: "2026-03-20T11:12:13Z", tables: "clicks"},
-		{about: "a series of UTC days", parameter: series, start: "2026-03-20", end: "2026-03-29", tables: "clicks_1d"},
-		{about: "a series of other days", parameter: series, zone: "Europe/Berlin", start: "2026-03-20", end: "2026-03-29", tables: "clicks_15m"},
-		{about: "a series of weeks", parameter: series, zone: "Europe/Berlin", start: "2026-03-20", end: "2026-03-29", more: "week", tables: "clicks_1d clicks_15m", cut: "2026-03-19 2026-03-21 2026-03-28 2026-03-29"},
-		{about: "a series of hours", parameter: series, start: "2026-03-28", end: "2026-03-29", more: "hour", tables: "clicks_15m"},
-		{about: "a series of minutes", parameter: series, start: "2026-03-29", end: "2026-03-29", more: "minute", tables: "clicks"},
-		{about: "a series until within a quarter", parameter: series, start: "2026-03-20", end: "2026-03-29T11:12:13Z", tables: "clicks_1d clicks", base: "2026-03-29"},
+		{"whole UTC days", top, "", "03-20", "03-29", "", "", "clicks_1d", "", ""},
+		{"days of another zone", top, berlin, "03-20", "03-29", "", "", both, "03-19 03-29", ""},
+		{"days that begin at half past", top, "Asia/Kolkata", "03-20", "03-29", "", "", both, "03-19 03-29", ""},
+		{"one day of another zone", top, berlin, "03-20", "03-20", "", "", "clicks_15m", "", ""},
+		{"a dirty end", top, berlin, "03-20", "03-29", "", "03-29", all, "03-19", "03-29"},
+		{"a dirty day", top, berlin, "03-20", "03-29", "", "03-28", all, "03-19 03-29", "03-28"},
+		{"until within a quarter", top, "", "03-20", "03-29T11:12:13Z", "", "", "clicks_1d clicks", "", "03-29"},
+		{"from a quarter", top, "", "03-20T10:15:00Z", "03-29T11:12:13Z", "", "", all, "03-20", "03-29"},
+		{"within a day", top, "", "03-20T10:15:00Z", "03-20T11:12:13Z", "", "", "clicks", "", ""},
+		{"UTC days", series, "", "03-20", "03-29", "", "", "clicks_1d", "", ""},
+		{"other days", series, berlin, "03-20", "03-29", "", "", "clicks_15m", "", ""},
+		{"a day alone in its week", series, berlin, "03-20", "03-29", "week", "", both, "03-19 03-21 03-28 03-29", ""},
+		{"hours", series, "", "03-28", "03-29", "hour", "", "clicks_15m", "", ""},
+		{"minutes", series, "", "03-29", "03-29", "minute", "", "clicks", "", ""},
+		{"days until within a quarter", series, "", "03-20", "03-29T11:12:13Z", "", "", "clicks_1d clicks", "", "03-29"},
 	} {
 		env := linkEnv()
 		env.Rollups, env.TimeZone = true, tc.zone
-		if tc.dirty > 0 {
-			env.Dirty = []time.Time{testNow.Truncate(day).AddDate(0, 0, -tc.dirty)}
+		if tc.dirty != "" {
+			env.Dirty = []time.Time{dayOf2026(t, tc.dirty)}
 		}
-		body := `{"parameters":["` + tc.parameter + `"],"startDate":"` + tc.start + `","endDate":"` + tc.end + `"`
-		if tc.more != "" {
-			body += `,"granularity":"` + tc.more + `"`
+		body := `{"parameters":["` + tc.parameter + `"],"startDate":"2026-` + tc.start + `","endDate":"2026-` + tc.end + `"`
+		if tc.cutInto != "" {
+			body += `,"granularity":"` + tc.cutInto + `"`
 		}
 		s := mustStatement(t, body+"}", env)
 		if got := strings.Join(s.Tables, " "); got != tc.tables {
@@ -57,11 +57,20 @@ func TestDaysAndQuartersOfARange(t *testing.T) {
 	}
 }
 
-// daysParam is what a parameter of days holds, separated by spaces; empty without it.
+// daysParam is what a parameter holds, days of 2026 separated by spaces; empty without it.
 func daysParam(s *Statement, name string) string {
 	i := slices.IndexFunc(s.Params, func(p Param) bool { return p.Name == name })
 	if i < 0 {
 		return ""
 	}
-	return strings.NewReplacer("[", "", "]", "", "'", "", ",", " ").Replace(s.Params[i].Text)
+	return strings.NewReplacer("[", "", "]", "", "'", "", "2026-", "", ",", " ").Replace(s.Params[i].Text)
+}
+
+func dayOf2026(t *testing.T, monthAndDay string) time.Time {
+	t.Helper()
+	d, err := time.Parse(time.DateOnly, "2026-"+monthAndDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -22,7 +22,8 @@ var (
 
 // clickZones are zones whose days begin everywhere in those of UTC.
 var clickZones = []string{
-	"", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Santiago", "Pacific/Kiritimati",
+	"", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu",
+	"Australia/Lord_Howe", "America/Santiago", "Pacific/Kiritimati",
 }
 
 // randomClicks have values drawn from few, one in eight of them on the edge of an hour.
@@ -41,8 +42,10 @@ func randomClicks(r *rand.Rand, n int) []clicked {
 		}
 		host := some("host", 5)
 		all[i] = clicked{
-			at: when.Format("01-02 15:04:05.000"), visitor: some("v", 20), country: some("C", 4), region: some("R", 6), city: some("Z", 9), device: some("d", 3), browser: some("b", 4),
-			host: host, site: strings.ToUpper(host), rule: some("rul_", 2), variant: some("var_", 3), qr: r.IntN(3) == 0, bot: r.IntN(5) == 0,
+			at: when.Format("01-02 15:04:05.000"), visitor: some("v", 20),
+			country: some("C", 4), region: some("R", 6), city: some("Z", 9), device: some("d", 3), browser: some("b", 4),
+			host: host, site: strings.ToUpper(host), rule: some("rul_", 2), variant: some("var_", 3),
+			qr: r.IntN(3) == 0, bot: r.IntN(5) == 0,
 		}
 	}
 	return all
@@ -52,7 +55,8 @@ func randomClicks(r *rand.Rand, n int) []clicked {
 func clickEnds(r *rand.Rand) (start, end string) {
 	whole := clicksUntil.Sub(clicksFrom)
 	for {
-		from, until := clicksFrom.Add(time.Duration(r.Int64N(int64(whole)))), clicksFrom.Add(time.Duration(r.Int64N(int64(whole))))
+		from := clicksFrom.Add(time.Duration(r.Int64N(int64(whole))))
+		until := clicksFrom.Add(time.Duration(r.Int64N(int64(whole))))
 		layout := time.RFC3339Nano
 		switch r.IntN(4) {
 		case 0, 1:
@@ -84,7 +88,9 @@ func TestRollupsTellOfClicksWhatTheClicksDo(t *testing.T) {
 			start, end := clickEnds(r)
 			body := fmt.Sprintf(`{"parameters":[%s],"startDate":%q,"endDate":%q,"granularity":%q}`,
 				strings.Join(names, ","), start, end, []string{"hour", "day", "day", "week", "month"}[r.IntN(5)])
-			env := analytics.Environment{Subject: analytics.Subject{Kind: analytics.Link, ID: "lnk_1"}, Now: clicksUntil, TimeZone: zone}
+			env := analytics.Environment{
+				Subject: analytics.Subject{Kind: analytics.Link, ID: "lnk_1"}, Now: clicksUntil, TimeZone: zone,
+			}
 			want := s.ask(t, body, env)
 			env.Rollups = true
 			for range r.IntN(3) {
