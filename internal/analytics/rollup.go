@@ -21,6 +21,9 @@ type Rollup struct {
 	Limited func(q *query) bool
 	// Tie is the type's Tie over what SQL reads.
 	Tie string
+	// subtracts tells that SQL adds up the clicks of each value of a series, so that a
+	// part of a day may be all of it less the other one: see query.parted.
+	subtracts bool
 
 	// What several questions of a request can be computed together by; nil for others.
 	breakdown *breakdownOf
@@ -61,9 +64,11 @@ const (
 // for, and events counted alike of the others.
 func (q *query) shaped(s *shape) string {
 	var selects []string
-	read := q.plan.tables(s)
-	for _, of := range read {
-		selects = append(selects, q.ahead(of, len(read) > 1))
+	for _, of := range q.plan.tables(s) {
+		selects = append(selects, q.ahead(of, s))
+	}
+	if q.plan.whole != "" {
+		selects = append(selects, q.parted(s))
 	}
 	if len(q.plan.base) > 0 {
 		selects = append(selects, q.anew(s))
@@ -71,24 +76,52 @@ func (q *query) shaped(s *shape) string {
 	return "(\n" + indent(strings.Join(selects, "\nUNION ALL\n")) + "\n) AS e"
 }
 
-// ahead are the rows of a table that counts ahead. Where both of a shape are read, its
-// twin has the days that are asked for whole.
-func (q *query) ahead(s *shape, both bool) string {
-	when := []string{ownerPredicates[q.subject.Kind], "e.event_date BETWEEN {from:Date} AND {to:Date}"}
-	if s.slot && q.plan.quarters {
+// ahead are the rows of a table that counts ahead, which is a shape's own or its twin's.
+func (q *query) ahead(of, s *shape) string {
+	when := q.countedDays()
+	if of.slot && q.plan.quarters {
 		when = append(when, "e.slot >= {start:"+typeInstant+"}", "e.slot < {end:"+typeInstant+"}")
 	}
+	switch {
+	case len(q.plan.cut) == 0 || s.twin == nil:
+	case of == s:
+		when = append(when, "e.event_date IN {cut_days:"+typeDates+"}")
+	default:
+		when = append(when, "e.event_date NOT IN {cut_days:"+typeDates+"}")
+	}
+	slot := of.slotColumn()
+	if of != s {
+		slot = cmp.Or(q.plan.whole, slot)
+	}
+	return selectSQL(of.columns(slot, false)) + "\nFROM " + of.table + " AS e\nWHERE " +
+		strings.Join(append(when, parts(of.where)...), "\n  AND ")
+}
+
+// countedDays are the conditions of the days that were counted ahead.
+func (q *query) countedDays() []string {
+	when := []string{ownerPredicates[q.subject.Kind], "e.event_date BETWEEN {from:Date} AND {to:Date}"}
 	if len(q.plan.base) > 0 {
 		when = append(when, "e.event_date NOT IN {base_days:"+typeDates+"}")
 	}
-	switch {
-	case both && s.slot:
-		when = append(when, "e.event_date IN {cut_days:"+typeDates+"}")
-	case both:
+	return when
+}
+
+// parted are the quarters of an hour that a step cuts off from its day, whose rows of the
+// twin all stand on the other side of the cut: on their own side they are added, on the
+// other one taken off. A sum of 64 bits needs no sign for that.
+func (q *query) parted(s *shape) string {
+	columns := s.columns("(arrayJoin([(e.slot, toUInt64(e.clicks)), ("+q.plan.whole+", toUInt64(-e.clicks))]) AS part).1", false)
+	for i := range columns {
+		if columns[i].Name == "clicks" {
+			columns[i].Expr = "part.2"
+		}
+	}
+	when := q.countedDays()
+	if len(q.plan.cut) > 0 {
 		when = append(when, "e.event_date NOT IN {cut_days:"+typeDates+"}")
 	}
-	return selectSQL(s.columns(s.slotColumn(), false)) + "\nFROM " + s.table + " AS e\nWHERE " +
-		strings.Join(append(when, parts(s.where)...), "\n  AND ")
+	when = append(when, slotBucket+" != "+strings.ReplaceAll(slotBucket, "e.slot", q.plan.whole))
+	return selectSQL(columns) + "\nFROM " + s.table + " AS e\nWHERE " + strings.Join(append(when, parts(s.where)...), "\n  AND ")
 }
 
 // anew are rows as a shape has them, counted from the events.
@@ -107,7 +140,7 @@ func (s *shape) slotColumn() string {
 	if s.slot {
 		return "e.slot"
 	}
-	return "toDateTime(e.event_date, 'UTC')"
+	return firstOfDay
 }
 
 // columns are those of a shape's rows, or of events counted alike.
@@ -136,7 +169,11 @@ func (q *query) tablesRead() []string {
 	}
 	var all []string
 	for _, s := range q.typ.Rollup.Shapes {
-		for _, of := range q.plan.tables(s) {
+		read := q.plan.tables(s)
+		if q.plan.whole != "" {
+			read = append(read, s)
+		}
+		for _, of := range read {
 			if !slices.Contains(all, of.table) {
 				all = append(all, of.table)
 			}

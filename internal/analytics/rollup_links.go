@@ -3,9 +3,6 @@ package analytics
 // sumOfClicks is how many clicks there are, over rows of each of the shapes.
 const sumOfClicks = "sum(e.clicks)"
 
-// distinctValues are how many values have any.
-var distinctValues = map[string]string{"value": "uniqExactIf(e.value, e.value != '')"}
-
 // ofPersons is the condition of their clicks.
 const ofPersons = "e.is_bot = 0"
 
@@ -63,3 +60,12 @@ var (
 	summedTargets = targets("", "").summed()
 	chosenTargets = targets(" AND e.clicks > 0", ofPersons)
 )
+
+// valuesPerStep answers a series of how many values of a shape have clicks.
+func valuesPerStep(s *shape) *Rollup {
+	return &Rollup{Shapes: []*shape{s}, subtracts: true, SQL: func(*query) string {
+		return "SELECT\n    bucket,\n    count() AS value\nFROM (\n" +
+			"    SELECT " + slotBucket + " AS bucket\n    FROM {" + s.name + "}\n    WHERE e.value != ''\n" +
+			"    GROUP BY bucket, e.value\n    HAVING sum(e.clicks) > 0\n)\nGROUP BY bucket"
+	}}
+}

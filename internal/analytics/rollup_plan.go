@@ -14,6 +14,10 @@ type plan struct {
 	days, quarters bool
 	// cut are the others where there are both.
 	cut []time.Time
+	// whole is the time at which the rows of a day stand that a step cuts in two, where
+	// the shorter part alone is added up of quarters of an hour: see query.parted. Empty
+	// where each part is.
+	whole string
 	// base are the UTC days that are counted from the events.
 	base []time.Time
 	// timed tells that buckets may begin within those, so that their quarters of an hour
@@ -58,7 +62,15 @@ func (q *query) choose(env *Environment) plan {
 	if len(p.base) >= all {
 		return plan{}
 	}
+	if q.typ.Series && q.typ.Rollup.subtracts {
+		if p.whole = q.cutOnce(); p.whole != "" {
+			cut = slices.DeleteFunc(cut, func(d time.Time) bool { return !q.ends(d) })
+		}
+	}
 	p.days, p.quarters = len(p.base)+len(cut) < all, len(cut) > 0
+	if !p.days {
+		p.whole = ""
+	}
 	if p.days && p.quarters && q.typ.Rollup.twinned() {
 		p.cut = cut
 	}
@@ -82,6 +94,46 @@ func (q *query) cutDays() (between, within []time.Time) {
 		}
 	}
 	return daysOf(between), daysOf(within)
+}
+
+// The times of a day that no step cuts off from its start, or from its end.
+const (
+	firstOfDay = "toDateTime(e.event_date, 'UTC')"
+	lastOfDay  = "toDateTime(e.event_date, 'UTC') + 85500" // the last quarter of an hour
+)
+
+// cutOnce is the time of the longer part of the days that steps cut in two, as most of
+// them are; empty where there are none, or a day is cut more often.
+func (q *query) cutOnce() string {
+	var last time.Time
+	longer := 0
+	for _, b := range q.buckets[1:] {
+		d := b.Start.UTC().Truncate(day)
+		switch at := b.Start.Sub(d); {
+		case at == 0 || q.ends(d):
+			continue
+		case d.Equal(last):
+			return ""
+		case at < day/2:
+			longer--
+		default:
+			longer++
+		}
+		last = d
+	}
+	switch {
+	case last.IsZero():
+		return ""
+	case longer < 0:
+		return lastOfDay
+	}
+	return firstOfDay
+}
+
+// ends reports whether the range begins or ends within a UTC day.
+func (q *query) ends(d time.Time) bool {
+	within := func(t time.Time) bool { return t.After(d) && t.Before(d.Add(day)) }
+	return within(q.rng.Start) || within(q.rng.End)
 }
 
 // stepsWithin reports whether a bucket but the first begins within a quarter of an hour.
@@ -138,5 +190,5 @@ func (p *plan) slotOfEvent(s *shape) string {
 	if s.slot && p.timed {
 		return slotOf
 	}
-	return "toDateTime(e.event_date, 'UTC')"
+	return firstOfDay
 }

@@ -12,6 +12,7 @@ func TestDaysAndQuartersOfARange(t *testing.T) {
 	t.Parallel()
 	const (
 		top, series = "link_top_cities", "link_clicks_by_day"
+		values      = "link_referrers_by_day"
 		berlin      = "Europe/Berlin"
 		both, all   = "clicks_1d clicks_15m", "clicks_1d clicks_15m clicks"
 	)
@@ -34,6 +35,11 @@ func TestDaysAndQuartersOfARange(t *testing.T) {
 		{"a day alone in its week", series, berlin, "03-20", "03-29", "week", "", both, "03-19 03-21 03-28 03-29", ""},
 		{"hours", series, "", "03-28", "03-29", "hour", "", "clicks_15m", "", ""},
 		{"minutes", series, "", "03-29", "03-29", "minute", "", "clicks", "", ""},
+		{"values of other days", values, berlin, "03-20", "03-29", "", "", both, "03-19 03-29", ""},
+		{"values of two other days", values, berlin, "03-28", "03-29", "", "", both, "03-27 03-29", ""},
+		{"values of one other day", values, berlin, "03-29", "03-29", "", "", "clicks_15m", "", ""},
+		{"values of hours", values, "", "03-28", "03-29", "hour", "", "clicks_15m", "", ""},
+		{"values of days of UTC", values, "", "03-28", "03-29", "", "", "clicks_1d", "", ""},
 		{"days until within a quarter", series, "", "03-20", "03-29T11:12:13Z", "", "", "clicks_1d clicks", "", "03-29"},
 	} {
 		env := linkEnv()

@@ -23,9 +23,9 @@ FROM (
     FROM clicks_15m AS e
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
+      AND e.event_date NOT IN {base_days:Array(Date)}
       AND e.slot >= {start:DateTime64(3, 'UTC')}
       AND e.slot < {end:DateTime64(3, 'UTC')}
-      AND e.event_date NOT IN {base_days:Array(Date)}
       AND e.event_date IN {cut_days:Array(Date)}
       AND e.dimension = 'city'
     UNION ALL
