@@ -26,7 +26,8 @@ var clickZones = []string{
 	"Australia/Lord_Howe", "America/Santiago", "Pacific/Kiritimati",
 }
 
-// randomClicks have values drawn from few, one in eight of them on the edge of an hour.
+// randomClicks have values drawn from few, but for sites and countries, of which most come
+// once or twice a day. One in eight is on the edge of an hour.
 func randomClicks(r *rand.Rand, n int) []clicked {
 	some := func(name string, of int) string {
 		if k := r.IntN(of + 1); k > 0 {
@@ -40,10 +41,10 @@ func randomClicks(r *rand.Rand, n int) []clicked {
 		if r.IntN(8) == 0 {
 			when = when.Truncate(time.Hour).Add(time.Duration(r.IntN(2)-1) * time.Millisecond)
 		}
-		host := some("host", 5)
+		host := some("host", 100)
 		all[i] = clicked{
 			at: when.Format("01-02 15:04:05.000"), visitor: some("v", 20),
-			country: some("C", 4), region: some("R", 6), city: some("Z", 9), device: some("d", 3), browser: some("b", 4),
+			country: some("C", 60), region: some("R", 6), city: some("Z", 9), device: some("d", 3), browser: some("b", 4),
 			host: host, site: strings.ToUpper(host), rule: some("rul_", 2), variant: some("var_", 3),
 			qr: r.IntN(3) == 0, bot: r.IntN(5) == 0,
 		}
@@ -86,7 +87,7 @@ func TestRollupsTellOfClicksWhatTheClicksDo(t *testing.T) {
 	for _, zone := range clickZones {
 		for range 6 {
 			start, end := clickEnds(r)
-			body := fmt.Sprintf(`{"parameters":[%s],"startDate":%q,"endDate":%q,"granularity":%q}`,
+			body := fmt.Sprintf(`{"parameters":[%s],"startDate":%q,"endDate":%q,"granularity":%q,"limit":300}`,
 				strings.Join(names, ","), start, end, []string{"hour", "day", "day", "week", "month"}[r.IntN(5)])
 			env := analytics.Environment{
 				Subject: analytics.Subject{Kind: analytics.Link, ID: "lnk_1"}, Now: clicksUntil, TimeZone: zone,
