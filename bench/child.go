@@ -76,6 +76,9 @@ type result struct {
 	// to read the links from it.
 	Away        latency
 	FillSeconds float64 `json:",omitempty"`
+	// Slowest says which question had the longest p95, SlowestP95, in milliseconds.
+	Slowest    string  `json:",omitempty"`
+	SlowestP95 float64 `json:",omitempty"`
 	// AroundCPU is the processor time of ClickHouse meanwhile, start and end
 	// included, for AroundEvents rows.
 	AroundCPU    float64 `json:",omitempty"`

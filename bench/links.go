@@ -36,6 +36,9 @@ var linkMeasures = []*measure{
 	{name: "awayp99allowed", unit: "ms", help: "for the second"},
 	{name: "linkfillallowed", unit: "s", help: "for the third"},
 	{name: "linkpeakallowed", unit: "bytes", help: "for the fourth"},
+	{name: "linktypes", unit: "answers/s", run: askTypes, once: true, help: "each type about a link of ten million clicks, alone and fresh; 7, 30 and 90 days, UTC and Europe/Berlin"},
+	{name: "typep95", unit: "ms", help: "p95 of the slowest of them"},
+	{name: "typep95allowed", unit: "ms", help: "allowed for that"},
 }
 
 // linkRatios are what must hold of them.
@@ -46,6 +49,7 @@ var linkRatios = []ratio{
 	{"L3", "awayp99allowed", "awayp99", 1, "the same, the metadata store away"},
 	{"L4", "linkpeakallowed", "linkpeak", 1, "memory allowed against memory used, a million links"},
 	{"L4", "linkfillallowed", "linkfill", 1, "time allowed against time taken to read them"},
+	{"L5", "typep95allowed", "typep95", 1, "p95 allowed against that of the slowest type about a link of ten million clicks"},
 }
 
 // linksAllowed are the limits of what openLinks measures.

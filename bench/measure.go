@@ -21,6 +21,8 @@ type measure struct {
 	role  string
 	batch int
 	null  bool
+	// once leaves it out of all rounds but the first: what it asks takes minutes to make.
+	once bool
 	// links is how many short links there are, whose host is measured; 0 for events.
 	links int
 	// brokerCore is where the broker runs; empty for the core around. shared has
@@ -276,7 +278,7 @@ func (f *figures) round(ctx context.Context, measures []*measure, e *surrounding
 		slices.Reverse(order)
 	}
 	for _, m := range order {
-		if m.run == nil || len(e.measures) > 0 && !slices.Contains(e.measures, m.name) {
+		if m.run == nil || m.once && e.round > 0 || len(e.measures) > 0 && !slices.Contains(e.measures, m.name) {
 			continue // told by another one's run, or not asked for
 		}
 		r, err := m.run(ctx, m, e)

@@ -97,7 +97,7 @@ func measureQueries(ctx context.Context, s settings) (f *queryFigures, err error
 	for _, part := range []struct {
 		name string
 		do   func(context.Context, *asker, *clickhouse.Client) error
-	}{{"D1", f.overview}, {"Q1", f.eachType}, {"Q2", f.dashboard}, {"Q3", f.history}, {"L5", f.links}, {"E", f.underIngest}} {
+	}{{"D1", f.overview}, {"Q1", f.eachType}, {"Q2", f.dashboard}, {"Q3", f.history}, {"E", f.underIngest}} {
 		if len(f.measures) > 0 && !slices.Contains(f.measures, part.name) {
 			continue
 		}

@@ -19,6 +19,7 @@ type figures struct {
 	load   string // load average before the first run
 	rates  map[string][]float64
 	micros map[string][]float64 // processor time per event, in microseconds
+	notes  []string
 }
 
 func newFigures(s settings) *figures {
@@ -51,6 +52,10 @@ func (f *figures) add(m *measure, r result) {
 		for name, v := range linksAllowed {
 			derive(name, v)
 		}
+	case "linktypes":
+		derive("typep95", r.SlowestP95)
+		derive("typep95allowed", allowedL5)
+		f.notes = append(f.notes, "L5: the slowest is "+r.Slowest+".")
 	case "catchup":
 		derive("live", float64(f.liveRate))
 	case "sink":
@@ -132,6 +137,9 @@ func (f *figures) markdown() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s %s | %s – %s | %s |\n", m.help,
 			thousands(median(rates)), m.unit, thousands(slices.Min(rates)), thousands(slices.Max(rates)), micros)
+	}
+	for _, n := range f.notes {
+		b.WriteString("\n- " + n + "\n")
 	}
 	return b.String()
 }

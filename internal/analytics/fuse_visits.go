@@ -36,9 +36,10 @@ func ofVisits(questions []asked) []asked {
 	})
 }
 
-// visitsKey tells the rows of the rollups that a question reads.
+// visitsKey tells the rows of the rollups that a question can be answered from: what is
+// enough for a series is enough for a total too.
 func (q *query) visitsKey() string {
-	return fmt.Sprint(q.rng.Start.UnixMilli(), q.rng.End.UnixMilli(), q.plan.days, q.plan.base)
+	return fmt.Sprint(q.rng.Start.UnixMilli(), q.rng.End.UnixMilli(), q.plan.base)
 }
 
 // allBuckets reports whether a series is asked for whole and in the order of time.

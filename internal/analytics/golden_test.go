@@ -97,6 +97,7 @@ var goldenCases = []struct {
 	{file: "link_summary.rollup", link: true, rollups: true, zone: "Asia/Kolkata", body: `{"parameters":["link_summary"],"preset":"last_7d"}`},
 	{file: "link_top_cities.rollup", link: true, rollups: true, zone: "Europe/Berlin", dirty: []time.Time{testNow.Truncate(day)}, body: `{"parameters":["link_top_cities"],"preset":"last_30d"}`},
 	{file: "link_countries_by_day.rollup", link: true, rollups: true, zone: "Europe/Berlin", body: `{"parameters":["link_countries_by_day"],"preset":"last_7d","granularity":"hourly"}`},
+	{file: "link_referrers_by_day.rollup", link: true, rollups: true, zone: "Europe/Berlin", dirty: []time.Time{testNow.Truncate(day).AddDate(0, 0, -3)}, body: `{"parameters":["link_referrers_by_day"],"preset":"last_7d"}`},
 	{file: "link_targets.rollup", link: true, rollups: true, body: `{"parameters":["link_targets"],"preset":"last_30d"}`},
 	{file: "link_summary.bots", link: true, body: `{"parameters":["link_summary"],"preset":"today","filters":[{"or":[{"field":"is_bot","op":"eq","value":true},{"field":"is_qr","op":"ne","value":false}]}]}`},
 	{file: "link_top_referrers.filtered", link: true, body: `{"parameters":["link_top_referrers"],"preset":"today","filters":[{"field":"referrer","op":"ends_with","value":"google.com"},{"field":"variant_id","op":"in","value":["a"]}],"compare":"previous_period"}`},

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ type Rollup struct {
 	Limited func(q *query) bool
 	// Tie is the type's Tie over what SQL reads.
 	Tie string
+	// subtracts tells that SQL adds up the clicks of each value of a series, so that a
+	// part of a day may be all of it less the other one: see query.parted.
+	subtracts bool
 
 	// What several questions of a request can be computed together by; nil for others.
 	breakdown *breakdownOf
@@ -56,110 +60,79 @@ const (
 	day     = 24 * time.Hour
 )
 
-// plan is what the planner chose for a question.
-type plan struct {
-	// rollup tells that tables that count ahead are read.
-	rollup bool
-	// days tells that only whole UTC days of them are, from the twins where there
-	// are any.
-	days bool
-	// base are the UTC days that are counted from the events.
-	base []time.Time
-}
-
-// sourceName is how an answer says where its numbers come from: by one plan, or by
-// those of both ranges of a comparison.
-func sourceName(plans ...plan) string {
-	rollup, events := false, false
-	for _, p := range plans {
-		rollup, events = rollup || p.rollup, events || !p.rollup || len(p.base) > 0
-	}
-	switch {
-	case !rollup:
-		return "events"
-	case events:
-		return "rollup and events"
-	}
-	return "rollup"
-}
-
-// choose plans a question. dirty are the UTC days that the rollups cannot answer
-// for, known tells that they are known.
-func (q *query) choose(env *Environment) plan {
-	if q.typ.Rollup == nil || !env.Rollups || len(q.request.Filters) > 0 || len(q.typ.groups) > 0 {
-		return plan{}
-	}
-	whole := func(unit time.Duration) bool {
-		starts := func(t time.Time) bool { return t.UnixMilli()%unit.Milliseconds() == 0 }
-		return starts(q.rng.Start) && starts(q.rng.End) && !slices.ContainsFunc(q.buckets, func(b Bucket) bool { return !starts(b.Start) })
-	}
-	p := plan{rollup: true, days: true, base: q.dirty(env)}
-	switch {
-	case whole(day):
-	case whole(quarter) && q.typ.Rollup.slotted():
-		p.days = false
-	case q.typ.Series:
-		return plan{}
-	default: // the ragged days at the ends
-		first, last := q.rng.Start.UTC().Truncate(day), q.rng.End.Add(-time.Millisecond).UTC().Truncate(day)
-		if !first.Equal(q.rng.Start) {
-			p.base = append(p.base, first)
-		}
-		if !last.Add(day).Equal(q.rng.End) {
-			p.base = append(p.base, last)
-		}
-		slices.SortFunc(p.base, time.Time.Compare)
-		p.base = slices.CompactFunc(p.base, time.Time.Equal)
-	}
-	if first := q.rng.Start.UTC().Truncate(day); len(p.base) >= int((q.rng.End.Sub(first)+day-1)/day) {
-		return plan{} // every day of it
-	}
-	return p
-}
-
-// dirty are the dirty days of the range.
-func (q *query) dirty(env *Environment) []time.Time {
-	var days []time.Time
-	for _, d := range env.Dirty {
-		if d.Before(q.rng.End) && d.Add(day).After(q.rng.Start) {
-			days = append(days, d)
-		}
-	}
-	return days
-}
-
-func (r *Rollup) slotted() bool {
-	return !slices.ContainsFunc(r.Shapes, func(s *shape) bool { return !s.slot })
-}
-
 // shaped is what a shape's mark stands for: its rows of the days that it answers
 // for, and events counted alike of the others.
 func (q *query) shaped(s *shape) string {
-	if q.plan.days && s.twin != nil {
-		s = s.twin
+	var selects []string
+	for _, of := range q.plan.tables(s) {
+		selects = append(selects, q.ahead(of, s))
 	}
-	when := []string{ownerPredicates[q.subject.Kind], "e.event_date BETWEEN {from:Date} AND {to:Date}"}
-	if s.slot && !q.plan.days {
+	if q.plan.whole != "" {
+		selects = append(selects, q.parted(s))
+	}
+	if len(q.plan.base) > 0 {
+		selects = append(selects, q.anew(s))
+	}
+	return "(\n" + indent(strings.Join(selects, "\nUNION ALL\n")) + "\n) AS e"
+}
+
+// ahead are the rows of a table that counts ahead, which is a shape's own or its twin's.
+func (q *query) ahead(of, s *shape) string {
+	when := q.countedDays()
+	if of.slot && q.plan.quarters {
 		when = append(when, "e.slot >= {start:"+typeInstant+"}", "e.slot < {end:"+typeInstant+"}")
 	}
+	switch {
+	case len(q.plan.cut) == 0 || s.twin == nil:
+	case of == s:
+		when = append(when, "e.event_date IN {cut_days:"+typeDates+"}")
+	default:
+		when = append(when, "e.event_date NOT IN {cut_days:"+typeDates+"}")
+	}
+	slot := of.slotColumn()
+	if of != s {
+		slot = cmp.Or(q.plan.whole, slot)
+	}
+	return selectSQL(of.columns(slot, false)) + "\nFROM " + of.table + " AS e\nWHERE " +
+		strings.Join(append(when, parts(of.where)...), "\n  AND ")
+}
+
+// countedDays are the conditions of the days that were counted ahead.
+func (q *query) countedDays() []string {
+	when := []string{ownerPredicates[q.subject.Kind], "e.event_date BETWEEN {from:Date} AND {to:Date}"}
 	if len(q.plan.base) > 0 {
 		when = append(when, "e.event_date NOT IN {base_days:"+typeDates+"}")
 	}
-	sql := selectSQL(s.columns(s.slotColumn(), false)) + "\nFROM " + s.table + " AS e\nWHERE " + strings.Join(append(when, parts(s.where)...), "\n  AND ")
-	if len(q.plan.base) > 0 {
-		from := s.of
-		if from == "" {
-			from = tableEvents
+	return when
+}
+
+// parted are the quarters of an hour that a step cuts off from its day, whose rows of the
+// twin all stand on the other side of the cut: on their own side they are added, on the
+// other one taken off. A sum of 64 bits needs no sign for that.
+func (q *query) parted(s *shape) string {
+	columns := s.columns("(arrayJoin([(e.slot, toUInt64(e.clicks)), ("+q.plan.whole+", toUInt64(-e.clicks))]) AS part).1", false)
+	for i := range columns {
+		if columns[i].Name == "clicks" {
+			columns[i].Expr = "part.2"
 		}
-		conditions := append([]string{q.inRange(), "e.event_date IN {base_days:" + typeDates + "}"}, parts(s.events)...)
-		by := []string{"slot"}
-		for _, k := range s.keys {
-			by = append(by, k.name)
-		}
-		sql += "\nUNION ALL\n" + selectSQL(s.columns(s.slotOfEvent(), true)) + "\nFROM " + from + " AS e FINAL\nWHERE " +
-			strings.Join(conditions, "\n  AND ") + "\nGROUP BY " + strings.Join(by, ", ")
 	}
-	return "(\n" + indent(sql) + "\n) AS e"
+	when := q.countedDays()
+	if len(q.plan.cut) > 0 {
+		when = append(when, "e.event_date NOT IN {cut_days:"+typeDates+"}")
+	}
+	when = append(when, slotBucket+" != "+strings.ReplaceAll(slotBucket, "e.slot", q.plan.whole))
+	return selectSQL(columns) + "\nFROM " + s.table + " AS e\nWHERE " + strings.Join(append(when, parts(s.where)...), "\n  AND ")
+}
+
+// anew are rows as a shape has them, counted from the events.
+func (q *query) anew(s *shape) string {
+	conditions := append([]string{q.inRange(), "e.event_date IN {base_days:" + typeDates + "}"}, parts(s.events)...)
+	by := []string{"slot"}
+	for _, k := range s.keys {
+		by = append(by, k.name)
+	}
+	return selectSQL(s.columns(q.plan.slotOfEvent(s), true)) + "\nFROM " + cmp.Or(s.of, tableEvents) +
+		" AS e FINAL\nWHERE " + strings.Join(conditions, "\n  AND ") + "\nGROUP BY " + strings.Join(by, ", ")
 }
 
 // slotColumn is the start of a row's time.
@@ -167,15 +140,7 @@ func (s *shape) slotColumn() string {
 	if s.slot {
 		return "e.slot"
 	}
-	return "toDateTime(e.event_date, 'UTC')"
-}
-
-// slotOfEvent is that of an event.
-func (s *shape) slotOfEvent() string {
-	if s.slot {
-		return slotOf
-	}
-	return "toDateTime(e.event_date, 'UTC')"
+	return firstOfDay
 }
 
 // columns are those of a shape's rows, or of events counted alike.
@@ -204,11 +169,14 @@ func (q *query) tablesRead() []string {
 	}
 	var all []string
 	for _, s := range q.typ.Rollup.Shapes {
-		if q.plan.days && s.twin != nil {
-			s = s.twin
+		read := q.plan.tables(s)
+		if q.plan.whole != "" {
+			read = append(read, s)
 		}
-		if !slices.Contains(all, s.table) {
-			all = append(all, s.table)
+		for _, of := range read {
+			if !slices.Contains(all, of.table) {
+				all = append(all, of.table)
+			}
 		}
 	}
 	if len(q.plan.base) > 0 {

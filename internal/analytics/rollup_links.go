@@ -3,9 +3,6 @@ package analytics
 // sumOfClicks is how many clicks there are, over rows of each of the shapes.
 const sumOfClicks = "sum(e.clicks)"
 
-// distinctValues are how many values have any.
-var distinctValues = map[string]string{"value": "uniqExactIf(e.value, e.value != '')"}
-
 // ofPersons is the condition of their clicks.
 const ofPersons = "e.is_bot = 0"
 
@@ -50,8 +47,25 @@ func targets(and, events string) *shape {
 	}
 }
 
+// summed are a shape's rows without what they are counted by, which takes half of the
+// time where events are counted anew.
+func (s *shape) summed() *shape {
+	all := *s
+	all.keys = nil
+	return &all
+}
+
 var (
 	// summedTargets are those of all clicks, chosenTargets those that persons were led to.
-	summedTargets = targets("", "")
+	summedTargets = targets("", "").summed()
 	chosenTargets = targets(" AND e.clicks > 0", ofPersons)
 )
+
+// valuesPerStep answers a series of how many values of a shape have clicks.
+func valuesPerStep(s *shape) *Rollup {
+	return &Rollup{Shapes: []*shape{s}, subtracts: true, SQL: func(*query) string {
+		return "SELECT\n    bucket,\n    count() AS value\nFROM (\n" +
+			"    SELECT " + slotBucket + " AS bucket\n    FROM {" + s.name + "}\n    WHERE e.value != ''\n" +
+			"    GROUP BY bucket, e.value\n    HAVING sum(e.clicks) > 0\n)\nGROUP BY bucket"
+	}}
+}

@@ -118,6 +118,9 @@ func (q *query) body() string {
 	if len(q.plan.base) > 0 {
 		q.params = append(q.params, datesParam("base_days", q.plan.base))
 	}
+	if len(q.plan.cut) > 0 {
+		q.params = append(q.params, datesParam("cut_days", q.plan.cut))
+	}
 	if !q.typ.Series {
 		return q.rows()
 	}

@@ -52,19 +52,25 @@ func (c *clicked) row(t *testing.T, n int, owner string) *sink.Row {
 	}}
 }
 
-// newClicks is a server with the hand-made clicks of lnk_1, and one of another link.
-func newClicks(t *testing.T) *server {
+// newClicks is a server with clicks of lnk_1, and one of another link.
+func newClicks(t *testing.T, clicks []clicked) *server {
 	t.Helper()
 	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
 	inserter := clickhouse.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
-	block := inserter.NewBlock(record.TopicClicks)
-	for i := range handMadeClicks {
-		block.Append(handMadeClicks[i].row(t, i, "lnk_1"))
+	blocks := map[time.Month]sink.Block{}
+	for i := range clicks {
+		month := at(clicks[i].at).Month()
+		if blocks[month] == nil {
+			blocks[month] = inserter.NewBlock(record.TopicClicks)
+		}
+		blocks[month].Append(clicks[i].row(t, i, "lnk_1"))
 	}
-	block.Append(handMadeClicks[0].row(t, 0, "lnk_2"))
-	if err := inserter.Insert(t.Context(), block, "1"); err != nil {
-		t.Fatal(err)
+	blocks[at(clicks[0].at).Month()].Append(clicks[0].row(t, 0, "lnk_2"))
+	for month, block := range blocks {
+		if err := inserter.Insert(t.Context(), block, month.String()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	runner := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
@@ -78,7 +84,7 @@ type clickRow = analyticstest.Row
 // Counted by hand. The first two clicks lie on Berlin's 29 March, and on another UTC day.
 func TestClicksOfAHandMadeSet(t *testing.T) {
 	t.Parallel()
-	s := newClicks(t)
+	s := newClicks(t, handMadeClicks)
 	for _, tc := range []struct {
 		name, parameter, more, zone string
 		want                        []clickRow
@@ -155,7 +161,7 @@ func filter(field, value string) string {
 // What was clicked before is told beside it.
 func TestClicksAreComparedWithAnotherTime(t *testing.T) {
 	t.Parallel()
-	s := newClicks(t)
+	s := newClicks(t, handMadeClicks)
 	env := analytics.Environment{Subject: analytics.Subject{Kind: analytics.Link, ID: "lnk_1"}, Now: at("03-30 20:00:00").Add(time.Hour), Rollups: true}
 	got := s.ask(t, `{"parameters":["link_total_clicks","link_top_devices"],"startDate":"2026-03-29","endDate":"2026-03-29","compare":"previous_period"}`, env)
 	want := [][]clickRow{

@@ -30,9 +30,9 @@ LEFT JOIN (
             FROM traffic_15m AS e
             WHERE e.owner_id = {owner:String}
               AND e.event_date BETWEEN {from:Date} AND {to:Date}
+              AND e.event_date NOT IN {base_days:Array(Date)}
               AND e.slot >= {start:DateTime64(3, 'UTC')}
               AND e.slot < {end:DateTime64(3, 'UTC')}
-              AND e.event_date NOT IN {base_days:Array(Date)}
             UNION ALL
             SELECT
                 toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot,
@@ -76,9 +76,9 @@ LEFT JOIN (
                 FROM sessions_15m AS e
                 WHERE e.owner_id = {owner:String}
                   AND e.event_date BETWEEN {from:Date} AND {to:Date}
+                  AND e.event_date NOT IN {base_days:Array(Date)}
                   AND e.slot >= {start:DateTime64(3, 'UTC')}
                   AND e.slot < {end:DateTime64(3, 'UTC')}
-                  AND e.event_date NOT IN {base_days:Array(Date)}
                   AND e.session_key <= bitShiftRight(toUInt64(18446744073709551615), (SELECT toUInt8(ceil(log2(greatest(1, uniqExact(e.session_key) / 256)))) FROM sessions_15m AS e WHERE e.owner_id = {owner:String} AND e.event_date BETWEEN {from:Date} AND {to:Date} AND e.session_key < 72057594037927936))
                 UNION ALL
                 SELECT

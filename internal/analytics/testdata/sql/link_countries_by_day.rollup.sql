@@ -5,21 +5,27 @@ FROM (
 ) AS axis
 LEFT JOIN (
     SELECT
-        roundDown(toUnixTimestamp(e.slot), {buckets:Array(UInt32)}) AS bucket,
-        uniqExactIf(e.value, e.value != '') AS value
+        bucket,
+        count() AS value
     FROM (
-        SELECT
-            e.slot AS slot,
-            e.value AS value,
-            e.detail AS detail,
-            e.clicks AS clicks
-        FROM clicks_15m AS e
-        WHERE e.owner_id = {owner:String}
-          AND e.event_date BETWEEN {from:Date} AND {to:Date}
-          AND e.slot >= {start:DateTime64(3, 'UTC')}
-          AND e.slot < {end:DateTime64(3, 'UTC')}
-          AND e.dimension = 'country'
-    ) AS e
+        SELECT roundDown(toUnixTimestamp(e.slot), {buckets:Array(UInt32)}) AS bucket
+        FROM (
+            SELECT
+                e.slot AS slot,
+                e.value AS value,
+                e.detail AS detail,
+                e.clicks AS clicks
+            FROM clicks_15m AS e
+            WHERE e.owner_id = {owner:String}
+              AND e.event_date BETWEEN {from:Date} AND {to:Date}
+              AND e.slot >= {start:DateTime64(3, 'UTC')}
+              AND e.slot < {end:DateTime64(3, 'UTC')}
+              AND e.dimension = 'country'
+        ) AS e
+        WHERE e.value != ''
+        GROUP BY bucket, e.value
+        HAVING sum(e.clicks) > 0
+    )
     GROUP BY bucket
 ) AS measured USING (bucket)
 ORDER BY bucket

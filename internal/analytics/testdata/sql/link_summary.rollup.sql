@@ -7,8 +7,6 @@ SELECT
 FROM (
     SELECT
         toDateTime(e.event_date, 'UTC') AS slot,
-        e.value AS value,
-        e.detail AS detail,
         e.clicks AS clicks,
         e.bots AS bots,
         e.visitors AS visitors,
@@ -22,8 +20,6 @@ FROM (
     UNION ALL
     SELECT
         toDateTime(e.event_date, 'UTC') AS slot,
-        e.rule_id AS value,
-        e.variant_id AS detail,
         countIf(e.is_bot = 0) AS clicks,
         countIf(e.is_bot != 0) AS bots,
         uniqCombined64StateIf(17)(e.visitor, e.is_bot = 0 AND e.visitor != '') AS visitors,
@@ -35,7 +31,7 @@ FROM (
       AND e.event_time >= {start:DateTime64(3, 'UTC')}
       AND e.event_time < {end:DateTime64(3, 'UTC')}
       AND e.event_date IN {base_days:Array(Date)}
-    GROUP BY slot, value, detail
+    GROUP BY slot
 ) AS e
 
 -- owner String lnk_1

@@ -67,7 +67,7 @@ CROSS JOIN (
               AND e.session_key <= bitShiftRight(toUInt64(18446744073709551615), (SELECT toUInt8(ceil(log2(greatest(1, uniqExact(e.session_key) / 256)))) FROM sessions_15m AS e WHERE e.owner_id = {owner:String} AND e.event_date BETWEEN {from:Date} AND {to:Date} AND e.session_key < 72057594037927936))
             UNION ALL
             SELECT
-                toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot,
+                toDateTime(e.event_date, 'UTC') AS slot,
                 sipHash64(e.session_id) AS session_key,
                 countIf(e.name = 'screen_view') AS views,
                 countIf(e.name NOT IN ('screen_view', 'page_exit')) AS others,
