@@ -23,6 +23,7 @@ const (
 type Question struct {
 	OrganizationID string
 	WebsiteID      string // empty: of the flags of all websites only
+	Reach          string // as of Target
 	Keys           []string
 	Contexts       []flageval.Context
 	Environment    string    // empty: the base
@@ -84,7 +85,8 @@ func (e *Evaluation) On() bool {
 
 // Evaluate answers a question; the answers come flag by flag, in the order of keys and
 // contexts. Nothing of a context is kept. A draft against the rules is a Validation fault
-// with paths below "draft", or a Conflict.
+// with paths below "draft", or a Conflict; a flag that the
+// caller does not reach is ErrNotCovered.
 func (s *Service) Evaluate(ctx context.Context, q Question) ([]Answer, error) {
 	if q.At.IsZero() {
 		q.At = s.Now()
@@ -96,6 +98,11 @@ func (s *Service) Evaluate(ctx context.Context, q Question) ([]Answer, error) {
 	live, err := s.around(ctx, &q, byName(all.Flags), all, nil)
 	if err != nil {
 		return nil, err
+	}
+	for _, key := range q.Keys {
+		if _, found := live.find(q.WebsiteID, key); found != nil && q.Reach != "" && found.WebsiteID != q.Reach {
+			return nil, ErrNotCovered
+		}
 	}
 	tables := []*table{live}
 	if q.Draft != nil {
