@@ -21,7 +21,7 @@ type flagContext struct {
 	TeamID         string         `json:"teamId,omitempty" maxLength:"256"`
 	Country        string         `json:"country,omitempty" maxLength:"2" doc:"The attribute $country."`
 	IP             string         `json:"ip,omitempty" maxLength:"64" doc:"The attribute $ip."`
-	Attributes     map[string]any `json:"attributes,omitempty" doc:"The caller's own: texts, numbers, booleans, and lists of such."`
+	Attributes     map[string]any `json:"attributes,omitempty" maxProperties:"200" doc:"The caller's own: texts, numbers, booleans, and lists of such."`
 }
 
 type flagDraft struct {
