@@ -30,15 +30,19 @@ type Store interface {
 	FlagByKey(ctx context.Context, organizationID, websiteID, key string) (*Flag, error)
 	// ListFlags returns flags without their definitions.
 	ListFlags(ctx context.Context, f Filter) ([]*Flag, error)
+	// FlagOutlines returns what Fits is asked about, as it is now.
+	FlagOutlines(ctx context.Context, organizationID string) (*Outlines, error)
+	// FlagsByID returns those of the flags that an organization has.
+	FlagsByID(ctx context.Context, organizationID string, ids []string) ([]*Flag, error)
+}
+
+// VersionStore knows what flags were.
+type VersionStore interface {
 	// FlagVersions returns the kept versions of a flag, the latest first, those before a
 	// number; 0 for all.
 	FlagVersions(ctx context.Context, flagID string, before int64, limit int) ([]Version, error)
 	// FlagVersion returns one version with the flag, or ErrVersionNotFound.
 	FlagVersion(ctx context.Context, of *Flag, number int64) (*Version, error)
-	// FlagOutlines returns what Fits is asked about, as it is now.
-	FlagOutlines(ctx context.Context, organizationID string) (*Outlines, error)
-	// FlagsByID returns those of the flags that an organization has.
-	FlagsByID(ctx context.Context, organizationID string, ids []string) ([]*Flag, error)
 }
 
 // SegmentStore keeps segments. What Store says of mutating methods holds.
@@ -61,6 +65,7 @@ type SegmentStore interface {
 // Deps are what a service works with.
 type Deps struct {
 	Store    Store
+	Versions VersionStore
 	Segments SegmentStore
 	Now      func() time.Time // nil means time.Now
 }
@@ -174,7 +179,7 @@ func (s *Service) keep(ctx context.Context, by audit.By, action managed.Action, 
 // that is another flag's prerequisite, and a Validation fault. Fields that change nothing
 // are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t Target, f Fields) (*Flag, error) {
-	return s.edit(ctx, by, t, managed.Updated, func(is *Flag) error { return f.apply(is) })
+	return s.edit(ctx, by, t, managed.Updated, f.apply)
 }
 
 // edit changes a flag that is not archived.

@@ -97,7 +97,7 @@ func (s *Service) Versions(ctx context.Context, t Target, before int64, limit in
 	if err != nil {
 		return nil, err
 	}
-	return s.deps.Store.FlagVersions(ctx, f.ID, before, limit)
+	return s.deps.Versions.FlagVersions(ctx, f.ID, before, limit)
 }
 
 // Was returns a flag as it was in one of its versions. It returns ErrVersionNotFound,
@@ -107,7 +107,7 @@ func (s *Service) Was(ctx context.Context, t Target, number int64) (*Flag, error
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.deps.Store.FlagVersion(ctx, f, number)
+	v, err := s.deps.Versions.FlagVersion(ctx, f, number)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (is *Conditions) segments(path string, asked map[string]string) {
 		for i := range list {
 			at := fmt.Sprintf("%s.%s[%d]", path, name, i)
 			if list[i].nested() {
-				list[i].Conditions.segments(at, asked)
+				list[i].segments(at, asked)
 			} else if list[i].Op == OpInSegment {
 				list[i].named(at, asked)
 			}

@@ -102,7 +102,7 @@ func (d *desk) deps() management.Deps {
 		},
 		Audit: management.Audit{Entries: d.db},
 		Flags: management.Flags{
-			Service: flag.NewService(flag.Caps{Flags: 20, Segments: 5}, flag.Deps{Store: d.db, Segments: d.db}), Websites: websites,
+			Service: flag.NewService(flag.Caps{Flags: 20, Segments: 5}, flag.Deps{Store: d.db, Versions: d.db, Segments: d.db}), Websites: websites,
 		},
 		Links: management.Links{Clicks: d, Log: slog.New(slog.DiscardHandler), Service: link.NewService(
 			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", MaxLinks: 3},

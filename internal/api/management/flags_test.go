@@ -226,7 +226,9 @@ func TestAFlagGoesFromStateToState(t *testing.T) {
 			body = byID(id, `,"name":"x"`)
 		}
 		r := d.call("editor", "flags/"+step.operation, body)
-		var f flagData
+		var f struct {
+			Status string `json:"status"`
+		}
 		if err := json.Unmarshal(r.Data, &f); err != nil && r.Success {
 			t.Fatal(err)
 		}
@@ -261,8 +263,10 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 		{"segments/create", `{"key":"staff","userIds":["u"]}`, "Another segment has this key already"},
 		// It would hide the one that c needs.
 		{"flags/create", fmt.Sprintf(`{"key":"b","type":"boolean","websiteId":%q,%s}`, site, needs("c")), "Flags would need each other: b → c → b"},
-		{"flags/create", fmt.Sprintf(`{"key":"b","type":"string","websiteId":%q,"variants":[{"key":"x","value":""}],"defaultVariant":"x","offVariant":"x"}`, site),
-			"Flag b has no longer a variant that is a prerequisite of flag c"},
+		{
+			"flags/create", fmt.Sprintf(`{"key":"b","type":"string","websiteId":%q,"variants":[{"key":"x","value":""}],"defaultVariant":"x","offVariant":"x"}`, site),
+			"Flag b has no longer a variant that is a prerequisite of flag c",
+		},
 	} {
 		if r := d.refused("editor", refused.operation, refused.body, 409, fault.Conflict); r.Error != refused.says {
 			t.Errorf("%s %s: %q, want %q", refused.operation, refused.body, r.Error, refused.says)

@@ -9,7 +9,7 @@ import (
 
 // shaped is a value that is read and written as a T is, and documented as a Shape: for
 // types of a domain whose JSON is that of the wire, but which say nothing of its bounds.
-type shaped[T, Shape any] struct{ V T } //nolint:recvcheck // a Marshaler works by value, an Unmarshaler by pointer
+type shaped[T, Shape any] struct{ V T }
 
 // UnmarshalJSON reads what the schema has passed.
 func (s *shaped[T, Shape]) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &s.V) }

@@ -32,7 +32,7 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store, passwor
 		link.Deps{Store: db, Folders: db, Passwords: passwords},
 	)}
 	deps.Flags = management.Flags{
-		Service: flag.NewService(flag.Limits(), flag.Deps{Store: db, Segments: db}), Websites: websites,
+		Service: flag.NewService(flag.Limits(), flag.Deps{Store: db, Versions: db, Segments: db}), Websites: websites,
 	}
 	return deps
 }

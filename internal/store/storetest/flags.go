@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ func (f *Fixture) flags() *flag.Service {
 
 func (f *Fixture) flagsUpTo(caps flag.Caps) *flag.Service {
 	f.tb.Helper()
-	return flag.NewService(caps, flag.Deps{Store: f.Store(), Segments: f.Store(), Now: f.Clock.Now})
+	return flag.NewService(caps, flag.Deps{Store: f.Store(), Versions: f.Store(), Segments: f.Store(), Now: f.Clock.Now})
 }
 
 // flag makes a boolean flag that needs others to be on.
@@ -109,7 +110,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		for _, target := range []flag.Target{
-			toFlag(full), {Target: managed.Target{OrganizationID: o.ID}, WebsiteID: w.ID, Key: full.Key()},
+			toFlag(full),
+			{Target: managed.Target{OrganizationID: o.ID}, WebsiteID: w.ID, Key: full.Key()},
 			{Target: managed.Target{OrganizationID: o.ID, Ref: full.ID}, Reach: w.ID},
 		} {
 			got, err := s.Get(t.Context(), target)
@@ -131,7 +133,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("version 2: %v (-want +got):\n%s", err, cmp.Diff(changed, was))
 		}
 		for _, target := range []flag.Target{
-			{Target: managed.Target{OrganizationID: f.Organization().ID, Ref: full.ID}}, {Target: managed.Target{OrganizationID: o.ID}, Key: full.Key()},
+			{Target: managed.Target{OrganizationID: f.Organization().ID, Ref: full.ID}},
+			{Target: managed.Target{OrganizationID: o.ID}, Key: full.Key()},
 			{Target: managed.Target{OrganizationID: o.ID, Ref: "flg_none"}},
 		} {
 			if _, err := s.Get(t.Context(), target); !errors.Is(err, flag.ErrNotFound) {
@@ -225,7 +228,7 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		for i := range errs {
 			target := toFlag(a)
 			target.Version = 1
-			wg.Go(func() { _, errs[i] = s.Update(t.Context(), somebody, target, flag.Fields{Owner: new(fmt.Sprint(i))}) })
+			wg.Go(func() { _, errs[i] = s.Update(t.Context(), somebody, target, flag.Fields{Owner: new(strconv.Itoa(i))}) })
 		}
 		wg.Wait()
 		made := 0
@@ -295,7 +298,7 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		a := f.flag(s, o.ID, "", "a")
 		by := somebody
 		for i := range flag.KeptVersions {
-			if _, err := s.Update(t.Context(), by, toFlag(a), flag.Fields{Owner: new(fmt.Sprint(i))}); err != nil {
+			if _, err := s.Update(t.Context(), by, toFlag(a), flag.Fields{Owner: new(strconv.Itoa(i))}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -319,7 +322,7 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		w := f.Website(o.ID)
 		for i, site := range []string{"", w.ID, "", w.ID} {
 			made := f.flag(s, o.ID, site, fmt.Sprint("flag", i))
-			fields := flag.Fields{Tags: &[]string{fmt.Sprint("t", i%2)}, Description: new("about N_" + fmt.Sprint(i))}
+			fields := flag.Fields{Tags: &[]string{fmt.Sprint("t", i%2)}, Description: new("about N_" + strconv.Itoa(i))}
 			if _, err := s.Update(t.Context(), somebody, toFlag(made), fields); err != nil {
 				t.Fatal(err)
 			}
