@@ -196,28 +196,30 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 	},
-	"of two changes at once that would close a circle one is made": func(t *testing.T, f *Fixture) {
-		s, o := f.flags(), f.Organization()
-		a, b := f.flag(s, o.ID, "", "a"), f.flag(s, o.ID, "", "b")
-		errs := make([]error, 2)
-		var wg sync.WaitGroup
-		for i, c := range []struct {
-			of    *flag.Flag
-			needs string
-		}{{a, "b"}, {b, "a"}} {
-			wg.Go(func() {
-				_, errs[i] = s.Update(t.Context(), somebody, toFlag(c.of), flag.Fields{Prerequisites: needed(c.needs)})
-			})
-		}
-		wg.Wait()
-		slices.SortFunc(errs, func(x, _ error) int {
-			if x == nil {
-				return -1
+	"of changes at once that would close a circle together one is not made": func(t *testing.T, f *Fixture) {
+		s := f.flags()
+		for range 3 { // it takes luck to be made at once
+			o := f.Organization()
+			ring := make([]*flag.Flag, 8)
+			for i := range ring {
+				ring[i] = f.flag(s, o.ID, "", fmt.Sprint("f", i))
 			}
-			return 1
-		})
-		if errs[0] != nil || !errors.Is(errs[1], flag.ErrCycle) {
-			t.Errorf("%v and %v, want nil and %v", errs[0], errs[1], flag.ErrCycle)
+			errs := make([]error, len(ring))
+			begin := make(chan struct{})
+			var wg sync.WaitGroup
+			for i := range ring {
+				next := ring[(i+1)%len(ring)].Key()
+				wg.Go(func() {
+					<-begin
+					_, errs[i] = s.Update(t.Context(), somebody, toFlag(ring[i]), flag.Fields{Prerequisites: needed(next)})
+				})
+			}
+			close(begin)
+			wg.Wait()
+			refused := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+			if len(refused) != 1 || !errors.Is(refused[0], flag.ErrCycle) {
+				t.Errorf("refused: %v, want one %v", refused, flag.ErrCycle)
+			}
 		}
 	},
 	"of changes at once that are based on one version one is made": func(t *testing.T, f *Fixture) {
