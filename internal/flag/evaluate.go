@@ -16,6 +16,7 @@ import (
 const (
 	MaxContexts = 100
 	MaxKeys     = 20
+	MaxAnswers  = 200 // keys times contexts
 	MaxSteps    = 200 // told of an evaluation
 )
 

@@ -32,6 +32,7 @@ func Bounds() []Bound {
 		{"environments", flageval.MaxEnvironments, "of a flag", refused},
 		{"contexts of `flags/evaluate`", MaxContexts, "of a call", refused},
 		{"keys of `flags/evaluate`", MaxKeys, "of a call", refused},
+		{"keys times contexts of `flags/evaluate`", MaxAnswers, "of a call", refused},
 		{"steps that `flags/evaluate` explains", MaxSteps, "of an evaluation", 0},
 		{"versions that are kept", KeptVersions, "of a flag", 0},
 	}

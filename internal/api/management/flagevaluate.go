@@ -135,6 +135,9 @@ func (in *flagEvaluate) question() (*flag.Question, error) {
 	for i := range in.Contexts {
 		q.Contexts = append(q.Contexts, in.Contexts[i].context(&bad, fmt.Sprintf("contexts[%d]", i)))
 	}
+	if n := len(q.Keys) * len(q.Contexts); n > flag.MaxAnswers {
+		bad.Add("contexts", "too_many", "contexts times keys must be at most %d and are %d", flag.MaxAnswers, n)
+	}
 	return q, bad.Err()
 }
 

@@ -136,6 +136,7 @@ func TestAQuestionAgainstTheRulesIsRefused(t *testing.T) {
 		`{"key":"a","contexts":[{},{"ip":"x"}]}`:                    "contexts[1].ip",
 		`{"key":"a","context":{},"draft":{"rules":[{"serve":{}}]}}`: "draft.rules[0].serve",
 		`{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"none","variants":["on"]}]}}`: "draft.prerequisites[0].flagKey",
+		strings.Replace(contexts(67), `"key":"a"`, `"keys":["a","b","c"]`, 1):                       "contexts", // 201 answers
 		contexts(101): "contexts",
 	} {
 		r := d.refused("viewer", "flags/evaluate", body, 400, fault.Validation)
@@ -143,7 +144,8 @@ func TestAQuestionAgainstTheRulesIsRefused(t *testing.T) {
 			t.Errorf("%.100s: %s, want a detail of %s", body, r.Text, field)
 		}
 	}
-	if got := do[evaluated](d, "viewer", "flags/evaluate", contexts(100)); len(got.Results) != 100 {
+	two := strings.Replace(contexts(100), `"key":"a"`, `"keys":["a","b"]`, 1)
+	if got := do[evaluated](d, "viewer", "flags/evaluate", two); len(got.Results) != 200 {
 		t.Errorf("%d results of 100 contexts", len(got.Results))
 	}
 	if r := d.refused("viewer", "flags/evaluate", `{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"a","variants":["on"]}]}}`, 409, fault.Conflict); !strings.Contains(r.Error, "itself") {
