@@ -161,7 +161,8 @@ func (f *Flag) onAndOff(bad *fault.Refusal) {
 	all := f.Definition.Variants
 	for i, v := range all {
 		if value := booleans[v.Key]; value == "" || string(v.Value) != value {
-			bad.Add(place("variants", i), "boolean", "%s: the variants of a boolean flag are on, with true, and off, with false", place("variants", i))
+			at := place("variants", i)
+			bad.Add(at, "boolean", "%s: the variants of a boolean flag are on, with true, and off, with false", at)
 		}
 	}
 	if len(all) != len(booleans) {

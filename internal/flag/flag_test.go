@@ -15,10 +15,10 @@ import (
 )
 
 // made is a boolean flag by the fields.
-func made(t *testing.T, key string, f Fields) (*Flag, error) {
+func made(t *testing.T, f Fields) (*Flag, error) {
 	t.Helper()
 	is := &Flag{About: About{Type: Boolean, Visibility: Public, Exposures: Exposures{ExposeSplit, 100}}}
-	is.ID, is.Definition.Key = "flg_"+key, key
+	is.ID, is.Definition.Key = "flg_a", "a"
 	is.enter(Inactive)
 	return is, f.apply(is)
 }
@@ -56,10 +56,10 @@ func TestEachLimitIsAllowedAndOneBeyondItIsNot(t *testing.T) {
 			return Fields{Rules: &rules}
 		}, "rules"},
 	} {
-		if _, err := made(t, "a", c.fields(c.at)); err != nil {
+		if _, err := made(t, c.fields(c.at)); err != nil {
 			t.Errorf("%s of %d: %v", name, c.at, err)
 		}
-		_, err := made(t, "a", c.fields(c.at+1))
+		_, err := made(t, c.fields(c.at+1))
 		if f := fault.Of(err); !fault.Is(err, fault.Validation) || f.Details[0].Field != c.field {
 			t.Errorf("%s of %d: %v, want a problem of %s", name, c.at+1, err, c.field)
 		}
@@ -76,7 +76,7 @@ func TestADefinitionMayHaveAsManyBytesInAll(t *testing.T) {
 		ids[0] = strings.Repeat("u", 200+more)
 		return Fields{Targets: &[]flageval.Target{{Variant: "on", UserIDs: ids}, {Variant: "off", UserIDs: []string{strings.Repeat("v", 256)}}}}
 	}
-	f, err := made(t, "a", people(0))
+	f, err := made(t, people(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestADefinitionMayHaveAsManyBytesInAll(t *testing.T) {
 
 func TestAPlanInAnEnvironmentThatNamesNobodyIsKeptAsThat(t *testing.T) {
 	t.Parallel()
-	f, err := made(t, "a", Fields{
+	f, err := made(t, Fields{
 		Targets:      &[]flageval.Target{{Variant: "on", UserIDs: []string{"u"}}},
 		Environments: &map[string]flageval.Override{"dev": {}},
 	})

@@ -59,7 +59,10 @@ func (s *Service) DeleteSegment(ctx context.Context, by audit.By, t Target) (*Se
 	})
 }
 
-func (s *Service) resegment(ctx context.Context, by audit.By, t Target, action managed.Action, to func(*Segment, time.Time) error) (*Segment, error) {
+// resegment changes a segment.
+func (s *Service) resegment(
+	ctx context.Context, by audit.By, t Target, action managed.Action, to func(*Segment, time.Time) error,
+) (*Segment, error) {
 	was, err := s.Segment(ctx, t)
 	if err != nil {
 		return nil, err

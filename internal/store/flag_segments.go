@@ -136,7 +136,8 @@ func (s *Store) segmentWhere(ctx context.Context, w where) (*flag.Segment, error
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row segmentRow
-	err := s.read.NewSelect().Model(&row).Where(w.is, w.args...).Where(ownerLives, bun.Ident("sg")).Where(websiteLives, bun.Ident("sg")).Scan(ctx)
+	err := s.read.NewSelect().Model(&row).Where(w.is, w.args...).
+		Where(ownerLives, bun.Ident("sg")).Where(websiteLives, bun.Ident("sg")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, flag.ErrSegmentNotFound
 	}
@@ -161,7 +162,9 @@ func (s *Store) ListSegments(ctx context.Context, f flag.Filter) ([]*flag.Segmen
 	})
 }
 
-func (s *Store) segmentsOf(ctx context.Context, organizationID string, selected func(*bun.SelectQuery) *bun.SelectQuery) ([]*flag.Segment, error) {
+func (s *Store) segmentsOf(
+	ctx context.Context, organizationID string, selected func(*bun.SelectQuery) *bun.SelectQuery,
+) ([]*flag.Segment, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []segmentRow

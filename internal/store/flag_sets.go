@@ -37,8 +37,8 @@ func (s *Store) raiseFlags(ctx context.Context, organizationID string, now time.
 // segments.
 func (s *Store) raiseFlagsOf(ctx context.Context, websiteID string, now time.Time, organizations ...string) error {
 	var has bool
-	if err := s.read.NewRaw("SELECT EXISTS (SELECT 1 FROM flags WHERE website_id = ?) OR EXISTS (SELECT 1 FROM flag_segments WHERE website_id = ?)",
-		websiteID, websiteID).Scan(ctx, &has); err != nil {
+	if err := s.read.NewRaw("SELECT EXISTS (SELECT 1 FROM flags WHERE website_id = ?) OR "+
+		"EXISTS (SELECT 1 FROM flag_segments WHERE website_id = ?)", websiteID, websiteID).Scan(ctx, &has); err != nil {
 		return fmt.Errorf("looking for flags of website %s: %w", websiteID, err)
 	}
 	for _, id := range organizations {

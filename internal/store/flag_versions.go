@@ -35,7 +35,8 @@ type flagVersionRow struct {
 // keepVersion keeps what a flag is now, and forgets what it was too many changes ago.
 func (s *Store) keepVersion(ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, row *flagRow) error {
 	kept := &flagVersionRow{
-		FlagID: is.ID, Version: is.Version, Action: string(action), Name: row.Name, State: row.State, About: row.About, Definition: row.Definition,
+		FlagID: is.ID, Version: is.Version, Action: string(action),
+		Name: row.Name, State: row.State, About: row.About, Definition: row.Definition,
 		MadeAt: row.UpdatedAt, ActorType: string(by.Actor.Type), ActorID: by.Actor.ID, ActorName: by.Actor.Name,
 	}
 	if was != nil {
@@ -88,8 +89,8 @@ func (s *Store) FlagVersion(ctx context.Context, of *flag.Flag, number int64) (*
 	}
 	v := row.version()
 	then := flagRow{
-		ID: of.ID, OrganizationID: of.OrganizationID, WebsiteID: of.WebsiteID, Version: row.Version, Key: of.Key(), Name: row.Name, State: row.State,
-		About: row.About, Definition: row.Definition, CreatedAt: at(of.CreatedAt), UpdatedAt: row.MadeAt, CreatedBy: of.CreatedBy,
+		ID: of.ID, OrganizationID: of.OrganizationID, WebsiteID: of.WebsiteID, Version: row.Version,
+		Key: of.Key(), Name: row.Name, State: row.State, About: row.About, Definition: row.Definition, CreatedAt: at(of.CreatedAt), UpdatedAt: row.MadeAt, CreatedBy: of.CreatedBy,
 	}
 	v.Flag, err = then.flag()
 	return &v, err

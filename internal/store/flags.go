@@ -234,7 +234,8 @@ func (s *Store) flagWhere(ctx context.Context, w where) (*flag.Flag, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row flagRow
-	err := s.read.NewSelect().Model(&row).Where(w.is, w.args...).Where(ownerLives, bun.Ident("f")).Where(websiteLives, bun.Ident("f")).Scan(ctx)
+	err := s.read.NewSelect().Model(&row).Where(w.is, w.args...).
+		Where(ownerLives, bun.Ident("f")).Where(websiteLives, bun.Ident("f")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, flag.ErrNotFound
 	}
@@ -280,7 +281,9 @@ func selected(q *bun.SelectQuery, alias string, f *flag.Filter) *bun.SelectQuery
 	return page(q, alias+".id", f.Newest, f.After, f.Limit)
 }
 
-func (s *Store) flagsOf(ctx context.Context, organizationID string, selected func(*bun.SelectQuery) *bun.SelectQuery) ([]*flag.Flag, error) {
+func (s *Store) flagsOf(
+	ctx context.Context, organizationID string, selected func(*bun.SelectQuery) *bun.SelectQuery,
+) ([]*flag.Flag, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []flagRow

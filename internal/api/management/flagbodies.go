@@ -208,7 +208,8 @@ func newFlagSummary(f *flag.Flag, now time.Time) FlagSummary {
 	a := &f.About
 	return FlagSummary{
 		ID: f.ID, OrganizationID: f.OrganizationID, WebsiteID: wire.OrNull(f.WebsiteID), Version: f.Version, Key: f.Key(), Name: f.Name,
-		Description: wire.OrNull(a.Description), Type: string(a.Type), Status: string(f.State), Visibility: string(a.Visibility), Tags: list(a.Tags),
+		Description: wire.OrNull(a.Description), Type: string(a.Type), Status: string(f.State),
+		Visibility: string(a.Visibility), Tags: list(a.Tags),
 		Owner: wire.OrNull(a.Owner), StaleAfterDays: wire.OrNull(a.StaleAfterDays), Stale: f.Stale(now),
 		Exposures: exposureFields{string(a.Exposures.Mode), a.Exposures.SamplePercent},
 		CreatedAt: rpc.At(f.CreatedAt), UpdatedAt: rpc.At(f.UpdatedAt), CreatedBy: wire.OrNull(f.CreatedBy),
@@ -226,6 +227,7 @@ func newFlagBody(f *flag.Flag, now time.Time) *flagBody {
 
 func newVersionBody(v flag.Version) versionBody {
 	return versionBody{
-		Version: v.Number, Action: "flag." + string(v.Action), Changed: list(v.Changed), At: rpc.At(v.At), By: actorBody{v.ActorType, v.ActorID, v.ActorName},
+		Version: v.Number, Action: "flag." + string(v.Action), Changed: list(v.Changed), At: rpc.At(v.At),
+		By: actorBody{v.ActorType, v.ActorID, v.ActorName},
 	}
 }

@@ -52,13 +52,19 @@ func (s *Flags) Resource() rpc.Resource {
 				Name: "update", Summary: "Change a flag", Class: auth.ManageFlags, Audit: "flag.updated",
 				Detail: "What is absent stays as it is; lists, schedule, exposures and environments are replaced whole." + covers,
 			}, s.update),
-			rpc.Op(rpc.Spec{Name: "enable", Summary: "Make an inactive flag active", Class: auth.ManageFlags, Audit: "flag.enabled"}, s.to(flag.Enabled)),
-			rpc.Op(rpc.Spec{Name: "disable", Summary: "Make an active flag inactive", Class: auth.ManageFlags, Audit: "flag.disabled"}, s.to(flag.Disabled)),
+			rpc.Op(rpc.Spec{
+				Name: "enable", Summary: "Make an inactive flag active", Class: auth.ManageFlags, Audit: "flag.enabled",
+			}, s.to(flag.Enabled)),
+			rpc.Op(rpc.Spec{
+				Name: "disable", Summary: "Make an active flag inactive", Class: auth.ManageFlags, Audit: "flag.disabled",
+			}, s.to(flag.Disabled)),
 			rpc.Op(rpc.Spec{
 				Name: "archive", Summary: "Put an inactive flag away", Class: auth.ManageFlags, Audit: "flag.archived",
 				Detail: "It is evaluated nowhere, and cannot be changed. One that others need stays.",
 			}, s.to(flag.Archiving)),
-			rpc.Op(rpc.Spec{Name: "unarchive", Summary: "Bring an archived flag back, inactive", Class: auth.ManageFlags, Audit: "flag.unarchived"}, s.to(flag.Unarchived)),
+			rpc.Op(rpc.Spec{
+				Name: "unarchive", Summary: "Bring an archived flag back, inactive", Class: auth.ManageFlags, Audit: "flag.unarchived",
+			}, s.to(flag.Unarchived)),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete an archived flag", Class: auth.ManageFlags, Audit: "flag.deleted",
 				Detail: "For good, with its versions.",
@@ -66,11 +72,16 @@ func (s *Flags) Resource() rpc.Resource {
 			rpc.Op(rpc.Spec{
 				Name: "duplicate", Summary: "Make an inactive flag like another one", Class: auth.ManageFlags, Creates: true, Audit: "flag.duplicated",
 			}, s.duplicate),
-			rpc.Op(rpc.Spec{Name: "addTargets", Summary: "Give people a variant", Class: auth.ManageFlags, Audit: "flag.targetsAdded"}, s.addTargets),
-			rpc.Op(rpc.Spec{Name: "removeTargets", Summary: "Leave people to the rules", Class: auth.ManageFlags, Audit: "flag.targetsRemoved"}, s.removeTargets),
+			rpc.Op(rpc.Spec{
+				Name: "addTargets", Summary: "Give people a variant", Class: auth.ManageFlags, Audit: "flag.targetsAdded",
+			}, s.addTargets),
+			rpc.Op(rpc.Spec{
+				Name: "removeTargets", Summary: "Leave people to the rules", Class: auth.ManageFlags, Audit: "flag.targetsRemoved",
+			}, s.removeTargets),
 			rpc.Op(rpc.Spec{
 				Name: "evaluate", Summary: "Say what contexts would get, and why", Class: auth.ViewFlags,
-				Detail: "Of flags as they are kept, and of one also as it would be with changes that are not made. Nothing of a context is kept." + covers,
+				Detail: "Of flags as they are kept, and of one also as it would be with changes that are not made. " +
+					"Nothing of a context is kept." + covers,
 			}, s.evaluate),
 			rpc.Op(rpc.Spec{
 				Name: "versions", Summary: "List what was done to a flag", Class: auth.ViewFlags, Detail: "Its last 500 versions, the latest first.",

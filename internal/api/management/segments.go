@@ -19,10 +19,13 @@ func (s *Flags) Segments() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Make a segment", Class: auth.ManageFlags, Creates: true, Audit: "segment.created",
-				Detail: "It names people, or has conditions, or both. A website's own is meant before the one of all websites that has the same key." + covers,
+				Detail: "It names people, or has conditions, or both. " +
+					"A website's own is meant before the one of all websites that has the same key." + covers,
 			}, s.createSegment),
 			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a segment", Class: auth.ViewFlags, Detail: "By its id or key." + covers}, s.getSegment),
-			rpc.Op(rpc.Spec{Name: "list", Summary: "List segments", Class: auth.ViewFlags, Detail: "Without who is in them." + covers}, s.listSegments),
+			rpc.Op(rpc.Spec{
+				Name: "list", Summary: "List segments", Class: auth.ViewFlags, Detail: "Without who is in them." + covers,
+			}, s.listSegments),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change a segment", Class: auth.ManageFlags, Audit: "segment.updated",
 				Detail: "What is absent stays as it is; lists and conditions are replaced whole. All flags that ask for it follow.",
@@ -107,7 +110,8 @@ type segmentBody struct {
 func newSegmentSummary(g *flag.Segment) SegmentSummary {
 	return SegmentSummary{
 		ID: g.ID, OrganizationID: g.OrganizationID, WebsiteID: wire.OrNull(g.WebsiteID), Version: g.Version, Key: g.Key(), Name: g.Name,
-		Description: wire.OrNull(g.Description), CreatedAt: rpc.At(g.CreatedAt), UpdatedAt: rpc.At(g.UpdatedAt), CreatedBy: wire.OrNull(g.CreatedBy),
+		Description: wire.OrNull(g.Description),
+		CreatedAt:   rpc.At(g.CreatedAt), UpdatedAt: rpc.At(g.UpdatedAt), CreatedBy: wire.OrNull(g.CreatedBy),
 	}
 }
 
