@@ -28,6 +28,8 @@ const (
 	EraseVisitors      Class = "erase visitors"
 	ViewLinks          Class = "view links"
 	ManageLinks        Class = "manage links"
+	ViewFlags          Class = "view flags"
+	ManageFlags        Class = "manage flags"
 	ManageKeys         Class = "manage API keys"
 	ReadAudit          Class = "read the audit"
 )
@@ -63,6 +65,8 @@ var Classes = []ClassRow{
 	{EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase what is stored of a visitor, and follow it"},
 	{ViewLinks, org.RoleViewer, []Scope{ScopeReadLinks}, true, "see short links and their folders"},
 	{ManageLinks, org.RoleEditor, []Scope{ScopeWriteLinks}, true, "change short links and their folders"},
+	{ViewFlags, org.RoleViewer, []Scope{ScopeManageFlags}, false, "see feature flags and their segments"},
+	{ManageFlags, org.RoleEditor, []Scope{ScopeManageFlags}, false, "change feature flags and their segments"},
 	{ManageKeys, org.RoleAdmin, nil, false, "create, rotate and revoke API keys"},
 	{ReadAudit, org.RoleAdmin, nil, false, "read who changed what"},
 }

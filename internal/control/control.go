@@ -30,6 +30,9 @@ const (
 	Website Kind = "website"
 	Session Kind = "session"
 	Link    Kind = "link"
+	// Flags are all feature flags and segments of an organization: ID is the organization's,
+	// and Version that of the set.
+	Flags Kind = "flags"
 	// Organization is an organization's own settings, its custom limits included.
 	Organization Kind = "organization"
 	// Quota is whether an organization's month is used up; State says it.

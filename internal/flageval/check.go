@@ -116,7 +116,10 @@ func (c *checker) checkVariants(all []Variant) {
 
 // variant notes a name that no variant has.
 func (c *checker) variant(path, name string) {
-	if !c.variants[name] {
+	switch {
+	case name == "":
+		c.add(path, "required", "must name a variant")
+	case !c.variants[name]:
 		c.add(path, "unknown_variant", "there is no variant %q", name)
 	}
 }

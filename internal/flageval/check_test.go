@@ -63,7 +63,7 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"a key too long":    {with(func(d *Definition) { d.Key = strings.Repeat("k", 129) }), "key=invalid_key"},
 		"a key with a dash": {with(func(d *Definition) { d.Key = "-k" }), "key=invalid_key"},
 		"an empty key":      {with(func(d *Definition) { d.Key = "" }), "key=invalid_key"},
-		"no such variant":   {with(func(d *Definition) { d.DefaultVariant, d.OffVariant = "x", "" }), "defaultVariant=unknown_variant offVariant=unknown_variant"},
+		"no such variant":   {with(func(d *Definition) { d.DefaultVariant, d.OffVariant = "x", "" }), "defaultVariant=unknown_variant offVariant=required"},
 		"a variant twice":   {with(func(d *Definition) { d.Variants[1].Key = "on"; d.DefaultVariant, d.OffVariant = "on", "on" }), "variants[1].key=duplicate"},
 		"most variants": {with(func(d *Definition) {
 			d.Variants = append(d.Variants, repeat(48, func(i int) Variant { return Variant{Key: strconv.Itoa(i)} })...)

@@ -26,6 +26,8 @@ type Variant struct {
 	Key     string          `json:"key"`
 	Value   json.RawMessage `json:"value"`
 	Payload json.RawMessage `json:"payload,omitempty"` // whatever goes with it; none for nil
+	// Description is for those who manage the flag.
+	Description string `json:"description,omitempty"`
 }
 
 // Override replaces what it names of a definition in one environment; nil keeps it.

@@ -11,10 +11,8 @@ package link
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/managed"
 )
 
@@ -32,15 +30,11 @@ var (
 	// ErrNotDeleted says that there is nothing to restore.
 	ErrNotDeleted = errors.New("link is not deleted")
 	// ErrTooMany says that an organization has as many of something as it may have.
-	ErrTooMany = errors.New("as many as an organization may have")
+	ErrTooMany = managed.ErrTooMany
 )
 
 // TooMany returns a QuotaExceeded fault that names the limit.
-func TooMany(what string, limit int) error {
-	return &fault.Error{
-		Code: fault.QuotaExceeded, Message: fmt.Sprintf("An organization may have %d %s", limit, what), Err: ErrTooMany,
-	}
-}
+func TooMany(what string, limit int) error { return managed.TooMany(what, limit) }
 
 // Limits of links.
 const (

@@ -24,9 +24,10 @@ type moveRow struct {
 }
 
 // MoveWebsite replaces was by is, which belongs to another organization, revokes the
-// API keys that are limited to it, and returns how many. The change is made where the
-// grants of by and also hold. It returns the errors of SaveWebsite, and org.ErrNotFound
-// when there is no such organization.
+// API keys that are limited to it, and returns how many; its feature flags and segments go
+// with it. The change is made where the grants of by and also hold. It returns the errors of
+// SaveWebsite, org.ErrNotFound when there is no such organization, and managed.TooMany when
+// that would have more flags or segments than it may.
 func (s *Store) MoveWebsite(ctx context.Context, by audit.By, was, is *website.Website, also *audit.Grant) (revoked int, err error) {
 	err = s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		// Both in one order, before the person: two who move something the other way
@@ -44,6 +45,9 @@ func (s *Store) MoveWebsite(ctx context.Context, by audit.By, was, is *website.W
 				return err
 			}
 			if err := tx.move(ctx, was, is); err != nil {
+				return err
+			}
+			if err := tx.moveFlags(ctx, was, is); err != nil {
 				return err
 			}
 			limited := keysWhere{"website_id = ? AND organization_id = ?", []any{was.ID, was.OrganizationID}}

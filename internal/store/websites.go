@@ -157,7 +157,10 @@ func (s *Store) SaveWebsite(ctx context.Context, by audit.By, action managed.Act
 		if err := mustTouch(res, managed.ErrChanged); err != nil {
 			return err
 		}
-		return journal(ctx, tx, &website.Noun, by, action, was, is)
+		if err := journal(ctx, tx, &website.Noun, by, action, was, is); err != nil || was.Deleted() == is.Deleted() {
+			return err
+		}
+		return tx.raiseFlagsOf(ctx, is.ID, is.UpdatedAt, is.OrganizationID) // they are not found, or are again
 	})
 }
 

@@ -24,6 +24,7 @@ var pages = []page{
 	{"cli.md", commandsPage},
 	{"config.md", configPage},
 	{"errors.md", errorsPage},
+	{"flags.md", flagsPage},
 	{"ingestion.md", ingestionPage},
 	{"licences.md", licencesPage},
 	{"limits.md", limitsPage},

@@ -26,6 +26,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/link"
@@ -100,6 +101,9 @@ func (d *desk) deps() management.Deps {
 			Websites: websites,
 		},
 		Audit: management.Audit{Entries: d.db},
+		Flags: management.Flags{
+			Service: flag.NewService(flag.Caps{Flags: 20, Segments: 5}, flag.Deps{Store: d.db, Versions: d.db, Segments: d.db}), Websites: websites,
+		},
 		Links: management.Links{Clicks: d, Log: slog.New(slog.DiscardHandler), Service: link.NewService(
 			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", MaxLinks: 3},
 			link.Deps{Store: d.db, Folders: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},

@@ -59,6 +59,7 @@ type house struct {
 	third                                *org.Organization
 	site, open, gone, apiKey, invitation string // their ids
 	link, goneLink, folder               string
+	flag, onFlag, goneFlag, segment      string // inactive, active, archived
 
 	people int
 }
@@ -82,6 +83,13 @@ func newFullHouse(t *testing.T) *house {
 	h.goneLink = made("links/create", `"url":"https://example.com"`)
 	made("links/delete", fmt.Sprintf(`"id":%q`, h.goneLink))
 	h.folder = made("linkFolders/create", `"name":"Ads"`)
+	h.flag = made("flags/create", `"key":"a","type":"boolean","targets":[{"variant":"on","userIds":["u"]}]`)
+	made("flags/update", fmt.Sprintf(`"id":%q,"name":"A"`, h.flag))
+	h.onFlag = made("flags/create", `"key":"b","type":"boolean"`)
+	made("flags/enable", fmt.Sprintf(`"id":%q`, h.onFlag))
+	h.goneFlag = made("flags/create", `"key":"c","type":"boolean"`)
+	made("flags/archive", fmt.Sprintf(`"id":%q`, h.goneFlag))
+	h.segment = made("segments/create", `"key":"a","userIds":["u"]`)
 	return h
 }
 
@@ -217,6 +225,20 @@ func (h *house) changes(in *org.Organization) map[string]string {
 		"links/bulkCreate":               `"items":[{"url":"https://example.com"},{"url":"https://example.com"}]`,
 		"links/bulkUpdate":               fmt.Sprintf(`"items":[{%s,"name":"Taken"}]`, id(h.link)),
 		"links/bulkDelete":               fmt.Sprintf(`"items":[{%s}]`, id(h.link)),
+		"flags/create":                   `"key":"d","type":"boolean"`,
+		"flags/update":                   id(h.flag) + `,"name":"Taken"`,
+		"flags/enable":                   id(h.flag),
+		"flags/disable":                  id(h.onFlag),
+		"flags/archive":                  id(h.flag),
+		"flags/unarchive":                id(h.goneFlag),
+		"flags/delete":                   id(h.goneFlag),
+		"flags/duplicate":                id(h.flag) + `,"key":"e"`,
+		"flags/addTargets":               id(h.flag) + `,"variant":"off","userIds":["v"]`,
+		"flags/removeTargets":            id(h.flag) + `,"userIds":["u"]`,
+		"flags/rollback":                 id(h.flag) + `,"version":1`,
+		"segments/create":                `"key":"b","userIds":["u"]`,
+		"segments/update":                id(h.segment) + `,"name":"Taken"`,
+		"segments/delete":                id(h.segment),
 		"linkFolders/create":             `"name":"More"`,
 		"linkFolders/update":             id(h.folder) + `,"name":"Taken"`,
 		"linkFolders/delete":             id(h.folder),

@@ -11,13 +11,15 @@ import (
 )
 
 // TestARecordOfAnotherOrganizationIsNotThere calls every operation that takes the
-// id of a website or a key with one of another organization, and with one that
+// id of a website, a key, a flag or a segment with one of another organization, and with one that
 // nobody has: the answers are the same.
 func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	website := do[site](d, "stranger", "websites/create", shop).ID
 	key := do[struct{ ID string }](d, "stranger", "apiKeys/create", `{"name":"ci","scopes":["read:data"],"access":{"type":"global"}}`).ID
+	flag := do[flagData](d, "stranger", "flags/create", `{"key":"a","type":"boolean"}`).ID
+	segment := do[flagData](d, "stranger", "segments/create", `{"key":"a","userIds":["u"]}`).ID
 	table := management.Resources(management.Deps{})
 	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
 	if err != nil {
@@ -25,7 +27,7 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 	}
 	tried := 0
 	for _, section := range doc.Reference(table) {
-		foreign, ok := map[string]string{"websites": website, "apiKeys": key}[section.Name]
+		foreign, ok := map[string]string{"websites": website, "apiKeys": key, "flags": flag, "segments": segment}[section.Name]
 		if !ok {
 			continue
 		}
@@ -35,7 +37,10 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 			}
 			tried++
 			operation := strings.TrimPrefix(e.Path, "/rpc/")
-			more := map[string]string{"websites/move": `,"toOrganizationId":"` + d.other.ID + `"`}[operation]
+			more := map[string]string{
+				"websites/move": `,"toOrganizationId":"` + d.other.ID + `"`, "flags/duplicate": `,"key":"b"`, "flags/rollback": `,"version":1`,
+				"flags/addTargets": `,"variant":"on"`,
+			}[operation]
 			there := d.call("owner", operation, `{"id":"`+foreign+`"`+more+`}`)
 			absent := d.call("owner", operation, `{"id":"`+foreign[:len(foreign)-4]+`0000"`+more+`}`)
 			if there.Status != 404 || there.Code != string(fault.NotFound) || there.Error != absent.Error || there.Status != absent.Status {
@@ -43,7 +48,7 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 			}
 		}
 	}
-	if tried < 10 {
+	if tried < 20 {
 		t.Errorf("tried %d operations only", tried)
 	}
 }

@@ -11,6 +11,7 @@ type Deps struct {
 	Websites      Websites
 	APIKeys       APIKeys
 	Links         Links
+	Flags         Flags
 	Profiles      Profiles
 	Events        Events
 	Audit         Audit
@@ -27,6 +28,8 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.APIKeys.Resource(),
 		deps.Links.Resource(),
 		deps.Links.Folders(),
+		deps.Flags.Resource(),
+		deps.Flags.Segments(),
 		deps.Profiles.Resource(),
 		deps.Profiles.Erasures(),
 		deps.Events.Resource(),

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/org"
@@ -17,7 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// withSites adds what the operations on websites, API keys and short links need.
+// withSites adds what the operations on websites, API keys, short links and feature flags need.
 func withSites(deps management.Deps, s config.Settings, db *store.Store, passwords *org.Passwords) management.Deps {
 	websites := website.NewService(db, nil)
 	keys := apikey.NewService(apikey.Config{
@@ -30,6 +31,9 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store, passwor
 		link.Rules{Schemes: s.Link.Schemes, PublicURL: s.Link.BaseURL(), MaxLinks: s.Link.MaxLinks},
 		link.Deps{Store: db, Folders: db, Passwords: passwords},
 	)}
+	deps.Flags = management.Flags{
+		Service: flag.NewService(flag.Limits(), flag.Deps{Store: db, Versions: db, Segments: db}), Websites: websites,
+	}
 	return deps
 }
 

@@ -1,0 +1,233 @@
+package management
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// FlagSettings are the fields of a flag that are told alike when it is made and when it is
+// changed.
+type FlagSettings struct {
+	Name           rpc.Patch[string]                   `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"What the flag is called; null for its key."`
+	Description    rpc.Patch[string]                   `json:"description,omitzero" maxLength:"2000" nullable:"true"`
+	Visibility     rpc.Patch[string]                   `json:"visibility,omitzero" enum:"public,server" doc:"Who may evaluate it: also whoever knows a client id, or API keys only; public in a new flag."`
+	Tags           rpc.Patch[[]string]                 `json:"tags,omitzero" maxItems:"10" maxLength:"50"`
+	Owner          rpc.Patch[string]                   `json:"owner,omitzero" maxLength:"255" nullable:"true" doc:"Who looks after the flag."`
+	StaleAfterDays rpc.Patch[int]                      `json:"staleAfterDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"After how many days without a change the flag is told to be stale; null for never."`
+	Exposures      rpc.Patch[exposureFields]           `json:"exposures,omitzero" doc:"Of whom it is counted what they got. Replaced whole."`
+	Variants       rpc.Patch[flagVariants]             `json:"variants,omitzero" minItems:"1" maxItems:"50" doc:"What may be served. Required in a new flag, but of a boolean one, which has on and off. Replaced whole."`
+	DefaultVariant rpc.Patch[string]                   `json:"defaultVariant,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Served where nothing else is. Null, of a boolean flag only: on while there are no rules and targets, else off."`
+	OffVariant     rpc.Patch[string]                   `json:"offVariant,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Served while the flag is off. Null, of a boolean flag only: off."`
+	Schedule       rpc.Patch[nullable[scheduleFields]] `json:"schedule,omitzero" nullable:"true" doc:"When the flag serves anything but offVariant; null for always."`
+	Prerequisites  rpc.Patch[[]prerequisiteFields]     `json:"prerequisites,omitzero" maxItems:"10" doc:"Flags of the same website, or of all, that have to serve something. Replaced whole."`
+	Targets        rpc.Patch[[]targetFields]           `json:"targets,omitzero" maxItems:"10000" doc:"Who gets a variant whatever the rules say; 10,000 people in all. Replaced whole."`
+	Rules          rpc.Patch[[]flagRule]               `json:"rules,omitzero" maxItems:"100" doc:"Looked at in their order, until one serves something. Replaced whole."`
+	Environments   rpc.Patch[map[string]flagOverride]  `json:"environments,omitzero" doc:"What is otherwise in an environment, by its name; 20 at most. Replaced whole."`
+}
+
+type exposureFields struct {
+	Mode          string `json:"mode,omitempty" enum:"split,all,off" doc:"Those for whom a percentage decided, all, or nobody; split where it is absent."`
+	SamplePercent int    `json:"samplePercent,omitempty" minimum:"1" maximum:"100" doc:"How many of them; 100 where it is absent."`
+}
+
+func (f exposureFields) exposures() flag.Exposures {
+	e := flag.Exposures{Mode: flag.ExposureMode(f.Mode), SamplePercent: f.SamplePercent}
+	if e.Mode == "" {
+		e.Mode = flag.ExposeSplit
+	}
+	if e.SamplePercent == 0 {
+		e.SamplePercent = 100
+	}
+	return e
+}
+
+func (in *FlagSettings) fields() flag.Fields {
+	f := flag.Fields{
+		Name: sent(in.Name), Description: sent(in.Description), Tags: sent(in.Tags), Owner: sent(in.Owner),
+		StaleAfterDays: sent(in.StaleAfterDays), DefaultVariant: sent(in.DefaultVariant), OffVariant: sent(in.OffVariant),
+		Visibility:    sentAs(in.Visibility, func(v string) flag.Visibility { return flag.Visibility(v) }),
+		Exposures:     sentAs(in.Exposures, exposureFields.exposures),
+		Variants:      sentAs(in.Variants, func(v flagVariants) []flageval.Variant { return v.V }),
+		Schedule:      sentAs(in.Schedule, func(v nullable[scheduleFields]) flageval.Schedule { return v.V.schedule() }),
+		Prerequisites: sentEach(in.Prerequisites, prerequisiteFields.prerequisite),
+		Targets:       sentEach(in.Targets, targetFields.target),
+		Rules:         sentEach(in.Rules, flagRule.rule),
+	}
+	f.Environments = sentAs(in.Environments, func(all map[string]flagOverride) map[string]flageval.Override {
+		return eachNamed(all, flagOverride.override)
+	})
+	return f
+}
+
+// sentAs is sent of a value that becomes something else.
+func sentAs[In, Out any](p rpc.Patch[In], to func(In) Out) *Out {
+	if !p.Set {
+		return nil
+	}
+	var zero In
+	out := to(p.Or(zero))
+	return &out
+}
+
+type flagCreate struct {
+	rpc.InOrganization
+	FlagSettings
+
+	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"What the flag is asked for by, unlike every other flag of the website, or of all websites. It stays."`
+	Type      string            `json:"type" enum:"boolean,string,number,json" doc:"What its values are. It stays."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The id or client id of the website that the flag is of; null for all websites of the organization. It stays."`
+}
+
+// FlagChange is the input of changes without settings.
+type FlagChange struct {
+	rpc.InOrganization
+	rpc.ID
+	rpc.Version
+}
+
+type flagUpdate struct {
+	FlagChange
+	FlagSettings
+}
+
+type flagGet struct {
+	rpc.InOrganization
+
+	ID        string            `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The flag's id."`
+	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"The flag's key, instead of its id."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The website whose key it is; null for that of all websites."`
+	Version   int64             `json:"version,omitempty" minimum:"1" maximum:"9007199254740991" doc:"Which of the kept versions; the latest where it is absent."`
+}
+
+type flagList struct {
+	rpc.InOrganization
+	rpc.Page
+
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Only a website's own; null for only those of all websites."`
+	Status    string            `json:"status,omitempty" enum:"active,inactive,archived" doc:"Without it, all but archived ones."`
+	Tag       string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
+	Search    string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the key, name or description, whatever its case."`
+	Sort      string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+}
+
+type flagDuplicate struct {
+	rpc.InOrganization
+	rpc.ID
+
+	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"The key of the new flag."`
+	Name      rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Its name; its key where it is absent."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The website that the new flag is of; null for all websites. Without it, that of the other one."`
+}
+
+type flagAddTargets struct {
+	FlagChange
+
+	Variant     string   `json:"variant" minLength:"1" maxLength:"128" doc:"What they get, whichever variant they were given before."`
+	UserIDs     []string `json:"userIds,omitempty" maxItems:"10000" maxLength:"256"`
+	Emails      []string `json:"emails,omitempty" maxItems:"10000" maxLength:"256"`
+	Mode        string   `json:"mode,omitempty" enum:"append,replace" default:"append" doc:"Whether others keep the variant."`
+	Environment string   `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"One of the flag's environments; the base where it is absent."`
+}
+
+type flagRemoveTargets struct {
+	FlagChange
+
+	UserIDs     []string `json:"userIds,omitempty" maxItems:"10000" maxLength:"256"`
+	Emails      []string `json:"emails,omitempty" maxItems:"10000" maxLength:"256"`
+	Environment string   `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"One of the flag's environments; the base where it is absent."`
+}
+
+type flagVersions struct {
+	rpc.InOrganization
+	rpc.ID
+	rpc.Page
+}
+
+type flagRollback struct {
+	rpc.InOrganization
+	rpc.ID
+
+	Version        int64 `json:"version" minimum:"1" maximum:"9007199254740991" doc:"The version that the flag is put back to."`
+	CurrentVersion int64 `json:"currentVersion,omitempty" minimum:"1" maximum:"9007199254740991" doc:"The version that the change is based on; when the flag has another one by now the answer is 409."`
+}
+
+// FlagSummary is a flag without its definition.
+type FlagSummary struct {
+	ID             string         `json:"id"`
+	OrganizationID string         `json:"organizationId"`
+	WebsiteID      *string        `json:"websiteId" nullable:"true" doc:"Null for a flag of all websites of the organization."`
+	Version        int64          `json:"version" doc:"One more with every change."`
+	Key            string         `json:"key"`
+	Name           string         `json:"name"`
+	Description    *string        `json:"description" nullable:"true"`
+	Type           string         `json:"type" enum:"boolean,string,number,json"`
+	Status         string         `json:"status" enum:"active,inactive,archived"`
+	Visibility     string         `json:"visibility" enum:"public,server"`
+	Tags           []string       `json:"tags"`
+	Owner          *string        `json:"owner" nullable:"true"`
+	StaleAfterDays *int           `json:"staleAfterDays" nullable:"true"`
+	Stale          bool           `json:"stale" doc:"Whether it has not been changed for that long."`
+	Exposures      exposureFields `json:"exposures"`
+	CreatedAt      *rpc.Time      `json:"createdAt"`
+	UpdatedAt      *rpc.Time      `json:"updatedAt"`
+	CreatedBy      *string        `json:"createdBy" nullable:"true" doc:"The id of who made the flag; null for the operator's command."`
+}
+
+type flagBody struct {
+	FlagSummary
+
+	Variants       flagVariants              `json:"variants"`
+	DefaultVariant string                    `json:"defaultVariant"`
+	OffVariant     string                    `json:"offVariant"`
+	Schedule       *nullable[scheduleFields] `json:"schedule" nullable:"true"`
+	Prerequisites  []prerequisiteFields      `json:"prerequisites"`
+	Targets        []targetFields            `json:"targets"`
+	Rules          []flagRule                `json:"rules"`
+	Environments   map[string]flagOverride   `json:"environments"`
+}
+
+type versionBody struct {
+	Version int64     `json:"version"`
+	Action  string    `json:"action" doc:"What was done, as the audit calls it."`
+	Changed []string  `json:"changed" doc:"The fields that it was done to; none of the first version."`
+	At      *rpc.Time `json:"at"`
+	By      actorBody `json:"by"`
+}
+
+type actorBody struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func newFlagSummary(f *flag.Flag, now time.Time) FlagSummary {
+	a := &f.About
+	return FlagSummary{
+		ID: f.ID, OrganizationID: f.OrganizationID, WebsiteID: wire.OrNull(f.WebsiteID), Version: f.Version, Key: f.Key(), Name: f.Name,
+		Description: wire.OrNull(a.Description), Type: string(a.Type), Status: string(f.State),
+		Visibility: string(a.Visibility), Tags: list(a.Tags),
+		Owner: wire.OrNull(a.Owner), StaleAfterDays: wire.OrNull(a.StaleAfterDays), Stale: f.Stale(now),
+		Exposures: exposureFields{string(a.Exposures.Mode), a.Exposures.SamplePercent},
+		CreatedAt: rpc.At(f.CreatedAt), UpdatedAt: rpc.At(f.UpdatedAt), CreatedBy: wire.OrNull(f.CreatedBy),
+	}
+}
+
+func newFlagBody(f *flag.Flag, now time.Time) *flagBody {
+	d := &f.Definition
+	return &flagBody{
+		FlagSummary: newFlagSummary(f, now), Variants: flagVariants{d.Variants}, DefaultVariant: d.DefaultVariant, OffVariant: d.OffVariant,
+		Schedule: orNone(newSchedule(d.Schedule)), Prerequisites: each(d.Prerequisites, newPrerequisite), Targets: each(d.Targets, newTarget),
+		Rules: each(d.Rules, newFlagRule), Environments: eachNamed(d.Environments, newFlagOverride),
+	}
+}
+
+func newVersionBody(v flag.Version) versionBody {
+	return versionBody{
+		Version: v.Number, Action: "flag." + string(v.Action), Changed: list(v.Changed), At: rpc.At(v.At),
+		By: actorBody{v.ActorType, v.ActorID, v.ActorName},
+	}
+}
