@@ -7,8 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/net/idna"
-
 	"github.com/millrace/millrace/internal/fault"
 )
 
@@ -21,6 +19,9 @@ type Rules struct {
 	// slash at the end; empty where there is none. No destination may lead there.
 	PublicURL string
 	MaxLinks  int // of an organization
+	// blocked says of hosts that the store was asked about whether no destination may lead
+	// there.
+	blocked map[string]bool
 }
 
 // ShortURL is the address of a link; empty where there is no host for it.
@@ -69,6 +70,8 @@ func (r *Rules) checkURL(bad *fault.Refusal, field, text string) {
 		bad.Add(field, "invalid_url", "%s must be an absolute address such as https://example.com/path", field)
 	case web && sameHost(u.Hostname(), r.host()):
 		bad.Add(field, "own_host", "%s must not lead to the short-link host itself", field)
+	case web && r.blocked[HostKey(u.Hostname())]:
+		bad.Add(field, "blocked_host", "%s must not lead to a host that is blocked here", field)
 	}
 }
 
@@ -82,8 +85,10 @@ func (r *Rules) beginnings() string {
 	return strings.Join(begin, " or ")
 }
 
-func (r *Rules) host() string {
-	u, err := url.Parse(r.PublicURL)
+func (r *Rules) host() string { return hostIn(r.PublicURL) }
+
+func hostIn(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
@@ -94,12 +99,4 @@ func notInURL(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.I
 
 // sameHost reports whether two names are one host to a browser. Its ports do not matter:
 // a redirect from one to another of them is still one from us to us.
-func sameHost(a, b string) bool { return b != "" && hostKey(a) == hostKey(b) }
-
-func hostKey(host string) string {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		return ascii
-	}
-	return host
-}
+func sameHost(a, b string) bool { return b != "" && HostKey(a) == HostKey(b) }

@@ -94,8 +94,10 @@ type Link struct {
 	// Secret is what the link's variants are drawn by: secretLen random bytes that stay,
 	// and are told nobody.
 	Secret []byte
-	// Uses is how many of MaxClicks are used up. It changes without a version.
-	Uses int64
+	// Uses is how many of MaxClicks are used up. It changes without a version, as Blocked
+	// does: whether an operator has blocked the link, or a host that it leads to.
+	Uses    int64
+	Blocked bool
 }
 
 // secretLen is the length of a link's secret in bytes.
@@ -124,6 +126,7 @@ type Status string
 // The statuses, in the order in which they are looked for.
 const (
 	Deleted   Status = "deleted"
+	Blocked   Status = "blocked" // by an operator
 	Disabled  Status = "disabled"
 	Scheduled Status = "scheduled" // not begun yet
 	Expired   Status = "expired"
@@ -136,6 +139,8 @@ func (l *Link) Status(now time.Time) Status {
 	switch {
 	case l.Deleted():
 		return Deleted
+	case l.Blocked:
+		return Blocked
 	case !l.Enabled:
 		return Disabled
 	case now.Before(l.StartsAt):

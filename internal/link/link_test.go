@@ -100,12 +100,13 @@ func TestADestinationIsWhereABrowserMayBeSent(t *testing.T) {
 
 func TestTheStatusOfALinkIsTheFirstThatHolds(t *testing.T) {
 	t.Parallel()
-	all := Link{Record: managed.Record{DeletedAt: now}, StartsAt: now.Add(time.Second), ExpiresAt: now, MaxClicks: 1, Uses: 1}
+	all := Link{Record: managed.Record{DeletedAt: now}, StartsAt: now.Add(time.Second), ExpiresAt: now, MaxClicks: 1, Uses: 1, Blocked: true}
 	for _, want := range []struct {
 		status Status
 		mend   func(*Link)
 	}{
 		{Deleted, func(l *Link) { l.DeletedAt = time.Time{} }},
+		{Blocked, func(l *Link) { l.Blocked = false }},
 		{Disabled, func(l *Link) { l.Enabled = true }},
 		{Scheduled, func(l *Link) { l.StartsAt = now }},
 		{Expired, func(l *Link) { l.ExpiresAt = now.Add(1) }},
@@ -193,6 +194,8 @@ func (c *crowd) CreateLink(_ context.Context, _ audit.By, l *Link, _ Caps) error
 	}
 	return nil
 }
+
+func (*crowd) BlockedHosts(context.Context, []string) ([]string, error) { return nil, nil }
 
 func TestAMadeUpSlugThatIsTakenIsDrawnAgain(t *testing.T) {
 	t.Parallel()

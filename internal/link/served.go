@@ -44,8 +44,8 @@ func (l *Link) Served() *Served {
 	return s
 }
 
-// Status returns what the link is at now, as Link.Status says it, but for what a host
-// does not know: whether it is deleted or exhausted.
+// Status returns what the link is at now, as Link.Status says it, but for what Served does
+// not hold: whether it is deleted, blocked or exhausted.
 func (s *Served) Status(now time.Time) Status {
 	switch {
 	case !s.Enabled:

@@ -15,7 +15,7 @@ type Caps struct{ Links, Tags int }
 
 // Store keeps links. Both mutating methods write the audit entry in the same transaction.
 // They return ErrSlugTaken, ErrExternalIDTaken, ErrFolderNotFound, and TooMany where that
-// goes beyond a cap.
+// goes beyond a cap, and note in the link whether it is blocked.
 type Store interface {
 	// CreateLink adds a link. It returns org.ErrNotFound for an organization that does
 	// not exist.
@@ -32,6 +32,8 @@ type Store interface {
 	ListLinks(ctx context.Context, f Filter) ([]*Link, error)
 	// SlugTaken reports whether an organization cannot have a slug.
 	SlugTaken(ctx context.Context, organizationID, slug string) (bool, error)
+	// BlockedHosts returns those of the hosts that are blocked.
+	BlockedHosts(ctx context.Context, hosts []string) ([]string, error)
 	// ListTags returns the tags of an organization's links that are not deleted, in
 	// order, those after the given one.
 	ListTags(ctx context.Context, organizationID, after string, limit int) ([]TagCount, error)
@@ -147,7 +149,11 @@ func (s *Service) Create(ctx context.Context, by audit.By, organizationID string
 	if f.URL == nil {
 		f.URL = new(string)
 	}
-	if err := f.apply(l, &s.rules); err != nil {
+	rules, err := s.rulesFor(ctx, f.addresses()...)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.apply(l, rules); err != nil {
 		return nil, err
 	}
 	if err := s.hash(ctx, l, f.Password); err != nil {
@@ -187,9 +193,13 @@ func (s *Service) hash(ctx context.Context, l *Link, password *string) (err erro
 // Update changes a link. It returns ErrNotFound, managed.ErrChanged, a Validation fault,
 // or an error of Store. Fields that change nothing are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f Fields) (*Link, error) {
+	rules, err := s.rulesFor(ctx, f.addresses()...)
+	if err != nil {
+		return nil, err
+	}
 	return s.links.Change(ctx, by, t, managed.Updated, func(was *Link, now time.Time) (*Link, error) {
 		is := was.next(now)
-		if err := f.apply(is, &s.rules); err != nil {
+		if err := f.apply(is, rules); err != nil {
 			return nil, err
 		}
 		return is, s.hash(ctx, is, f.Password)

@@ -50,6 +50,7 @@ type linkRow struct {
 	CreatedBy      string  `bun:"created_by"`
 	SearchText     string  `bun:"search_text"`
 	Uses           int64   `bun:"uses,scanonly"`
+	Blocked        bool    `bun:"blocked,scanonly"`
 }
 
 func newLinkRow(l *link.Link) (*linkRow, error) {
@@ -87,7 +88,7 @@ func (r *linkRow) link() (*link.Link, error) {
 		},
 		Slug: r.Slug, URL: r.URL, FolderID: r.FolderID, Tags: r.Tags, ExternalID: r.ExternalID, Enabled: r.Enabled,
 		StartsAt: r.StartsAt.Time, ExpiresAt: r.ExpiresAt.Time, ExpiredURL: r.ExpiredURL, MaxClicks: r.MaxClicks,
-		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses,
+		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses, Blocked: r.Blocked,
 	}
 	for column, v := range map[*string]any{&r.UTM: &l.UTM, &r.Rules: &l.Rules, &r.Variants: &l.Variants, &r.Preview: &l.Preview} {
 		if *column == "[]" {
@@ -128,6 +129,9 @@ func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps 
 		if _, err := tx.write.NewInsert().Model(row).Exec(ctx); err != nil {
 			return tx.linkViolation(err, "adding", l)
 		}
+		if err := tx.noteHosts(ctx, nil, l); err != nil {
+			return err
+		}
 		if err := tx.tagLink(ctx, l, caps); err != nil {
 			return err
 		}
@@ -166,6 +170,9 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 			return tx.linkViolation(err, "changing", is)
 		}
 		if err := mustTouch(res, managed.ErrChanged); err != nil {
+			return err
+		}
+		if err := tx.noteHosts(ctx, was, is); err != nil {
 			return err
 		}
 		if err := tx.tagLink(ctx, is, caps); err != nil {
@@ -276,7 +283,7 @@ func (s *Store) linkWhere(ctx context.Context, where string, args ...any) (*link
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row linkRow
-	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where(where, args...).
+	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked").Where(where, args...).
 		Where(ownerLives, bun.Ident("l")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
@@ -292,7 +299,8 @@ func (s *Store) ListLinks(ctx context.Context, f link.Filter) ([]*link.Link, err
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []linkRow
-	q := s.read.NewSelect().Model(&rows).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where("l.organization_id = ?", f.OrganizationID)
+	q := s.read.NewSelect().Model(&rows).ColumnExpr("l.*").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked").
+		Where("l.organization_id = ?", f.OrganizationID)
 	if f.FolderID != "" {
 		q = q.Where("l.folder_id = ?", f.FolderID)
 	}
@@ -325,11 +333,15 @@ func withLinkStatus(q *bun.SelectQuery, status link.Status, now time.Time) *bun.
 		return q.Where("l.deleted_at > ?", at(now.Add(-link.RestoreFor)))
 	}
 	q = q.Where("l.deleted_at IS NULL")
+	if status == link.Blocked {
+		return q.Where("l.id IN (" + blockedLinks + ")")
+	}
 	conditions := []struct {
 		status link.Status
 		is     string
 		args   []any
 	}{
+		{link.Blocked, linkBlocked, nil},
 		{link.Disabled, "NOT l.enabled", nil},
 		{link.Scheduled, "coalesce(l.starts_at, 0) > ?", []any{at(now)}},
 		{link.Expired, "coalesce(l.expires_at <= ?, FALSE)", []any{at(now)}},
