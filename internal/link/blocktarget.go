@@ -21,15 +21,15 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 	if strings.HasPrefix(target, domainPrefix) && strings.Contains(target, "/") {
 		return Block{Kind: BlockLink, Name: target}, nil
 	}
-	if addr, err := netip.ParseAddr(strings.Trim(target, "[]")); err == nil {
-		return Block{Kind: BlockHost, Name: HostKey(addr.String())}, nil
+	if addr, err := netip.ParseAddr(target); err == nil && addr.Is6() {
+		target = "[" + target + "]"
 	}
 	if !strings.Contains(target, "://") {
 		target = "https://" + target
 	}
 	host := HostOf(target)
 	u, err := url.Parse(target)
-	if err != nil || host == "" {
+	if err != nil || host == "" || u.User != nil {
 		return Block{}, b.refuse("neither the address of a short link nor a host")
 	}
 	slug := strings.TrimPrefix(u.Path, "/")

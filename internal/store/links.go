@@ -283,7 +283,7 @@ func (s *Store) linkWhere(ctx context.Context, where string, args ...any) (*link
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row linkRow
-	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked").Where(where, args...).
+	err := s.read.NewSelect().Model(&row).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked").Where(where, args...).
 		Where(ownerLives, bun.Ident("l")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
@@ -299,7 +299,7 @@ func (s *Store) ListLinks(ctx context.Context, f link.Filter) ([]*link.Link, err
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []linkRow
-	q := s.read.NewSelect().Model(&rows).ColumnExpr("l.*").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked").
+	q := s.read.NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked").
 		Where("l.organization_id = ?", f.OrganizationID)
 	if f.FolderID != "" {
 		q = q.Where("l.folder_id = ?", f.FolderID)
