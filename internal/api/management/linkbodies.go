@@ -131,7 +131,7 @@ type linkList struct {
 
 	FolderID rpc.Patch[string] `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Only links in this folder; null for those that are in none."`
 	Tag      string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
-	Status   string            `json:"status,omitempty" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	Status   string            `json:"status,omitempty" enum:"active,scheduled,expired,exhausted,disabled,blocked,deleted"`
 	Search   string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the slug, name, address or externalId, whatever its case."`
 	Sort     string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
 }
@@ -200,7 +200,7 @@ type LinkBody struct {
 	Slug            string          `json:"slug"`
 	URL             string          `json:"url"`
 	Name            *string         `json:"name" nullable:"true"`
-	Status          string          `json:"status" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	Status          string          `json:"status" enum:"active,scheduled,expired,exhausted,disabled,blocked,deleted"`
 	FolderID        *string         `json:"folderId" nullable:"true"`
 	Tags            []string        `json:"tags"`
 	ExternalID      *string         `json:"externalId" nullable:"true"`

@@ -196,15 +196,23 @@ func toldItems(items []rpc.Item[LinkBody], err error) (*linkItems, error) {
 }
 
 func (s *Links) bulkCreate(ctx context.Context, call *rpc.Call, in *linksCreate) (*linkItems, error) {
+	service, err := s.Service.Ahead(ctx, each(in.Items, func(item LinkFields) link.Fields { return item.fields() })...)
+	if err != nil {
+		return nil, err
+	}
 	return toldItems(rpc.Each(call, in.Items, func(item *LinkFields) (*LinkBody, error) {
-		return s.told(s.Service.Create(ctx, call.By, call.OrganizationID(), item.fields()))
+		return s.told(service.Create(ctx, call.By, call.OrganizationID(), item.fields()))
 	}))
 }
 
 func (s *Links) bulkUpdate(ctx context.Context, call *rpc.Call, in *linksUpdate) (*linkItems, error) {
+	service, err := s.Service.Ahead(ctx, each(in.Items, func(item linkUpdateItem) link.Fields { return item.fields() })...)
+	if err != nil {
+		return nil, err
+	}
 	return toldItems(rpc.Each(call, in.Items, func(item *linkUpdateItem) (*LinkBody, error) {
 		t := managed.Target{OrganizationID: call.OrganizationID(), Ref: item.ID.ID, Version: item.Version.Version}
-		return s.told(s.Service.Update(ctx, call.By, t, item.fields()))
+		return s.told(service.Update(ctx, call.By, t, item.fields()))
 	}))
 }
 
