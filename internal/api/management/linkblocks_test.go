@@ -81,7 +81,7 @@ func TestNoAddressOfALinkIsOnABlockedHost(t *testing.T) {
 		`{` + good + `,"preview":{"imageUrl":"https://evil.example/i.png"}}`:                                                   "preview.imageUrl",
 	} {
 		r := d.refused("editor", "links/create", body, 400, fault.Validation)
-		if len(r.Details) != 1 || r.Details[0].Field != field || !strings.Contains(r.Text, `"rule":"blocked_host"`) {
+		if len(r.Details) != 1 || r.Details[0].Field != field || !strings.Contains(r.Error, "is blocked here") {
 			t.Errorf("%s: %s, want a detail of %s", body, r.Text, field)
 		}
 	}
