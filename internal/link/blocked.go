@@ -78,7 +78,7 @@ func (s *Service) Ahead(ctx context.Context, all ...Fields) (*Service, error) {
 	for i := range all {
 		addresses = append(addresses, all[i].addresses()...)
 	}
-	rules, err := s.rulesFor(ctx, addresses...)
+	rules, err := s.rulesFor(ctx, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) Ahead(ctx context.Context, all ...Fields) (*Service, error) {
 
 // rulesFor returns the rules with what the store says of the hosts of addresses. It is not
 // asked about those that are known already, and so mostly not at all.
-func (s *Service) rulesFor(ctx context.Context, addresses ...string) (*Rules, error) {
+func (s *Service) rulesFor(ctx context.Context, addresses []string) (*Rules, error) {
 	hosts := slices.DeleteFunc(hostsOf(addresses), func(host string) bool {
 		_, known := s.rules.blocked[host]
 		return known

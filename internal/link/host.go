@@ -32,14 +32,27 @@ func HostKey(host string) string {
 	return host
 }
 
-// HostOf is the HostKey of an address of http or https, and empty for others.
+// HostOf is the HostKey of an address of http or https, and empty for others. It allocates
+// nothing for a name that is its own key.
 func HostOf(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok || !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if name, port, _ := strings.Cut(rest, ":"); isHostKey(name) && !strings.ContainsFunc(port, notDigit) {
+		return name
+	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil {
 		return ""
 	}
 	return HostKey(u.Hostname())
 }
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // isHostKey reports whether a host is surely its own key: an ordinary name.
 func isHostKey(host string) bool {

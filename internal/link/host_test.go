@@ -63,6 +63,11 @@ func TestOnlyAddressesOfTheWebHaveAHost(t *testing.T) {
 		"myapp://evil.example/x":          "",
 		"evil.example":                    "",
 		"https://%zz":                     "",
+		"https://evil.example:x/":         "",
+		"https://evil.example:/":          "evil.example",
+		"https://evil.example?y":          "evil.example",
+		"https://evil.example#@good":      "evil.example",
+		"https:evil.example":              "",
 		"":                                "",
 	} {
 		if got := HostOf(address); got != want {
@@ -72,7 +77,7 @@ func TestOnlyAddressesOfTheWebHaveAHost(t *testing.T) {
 }
 
 func TestAnOrdinaryHostIsItsKeyWithoutAnAllocation(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
-	if n := testing.AllocsPerRun(100, func() { HostKey("www.shop-2.example") }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { HostKey("www.shop-2.example"); HostOf("https://www.shop-2.example:8443/x?y") }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -149,7 +149,7 @@ func (s *Service) Create(ctx context.Context, by audit.By, organizationID string
 	if f.URL == nil {
 		f.URL = new(string)
 	}
-	rules, err := s.rulesFor(ctx, f.addresses()...)
+	rules, err := s.rulesFor(ctx, f.addresses())
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (s *Service) hash(ctx context.Context, l *Link, password *string) (err erro
 // Update changes a link. It returns ErrNotFound, managed.ErrChanged, a Validation fault,
 // or an error of Store. Fields that change nothing are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f Fields) (*Link, error) {
-	rules, err := s.rulesFor(ctx, f.addresses()...)
+	rules, err := s.rulesFor(ctx, f.addresses())
 	if err != nil {
 		return nil, err
 	}
