@@ -30,11 +30,14 @@ func (r *linkBlockRow) block() link.Block {
 }
 
 // What is blocked, as a condition on links under the alias l, and as the ids of links: the
-// former for links that were found by something else, the latter to find those alone.
+// former for links that were found by something else, the latter to find those alone. The
+// condition leaves no database a choice: a link has few hosts, and each is looked up by its
+// name, however many are blocked; and that it holds is taken for neither likely nor unlikely.
 const (
-	linkBlocked = "(EXISTS (SELECT 1 FROM link_blocks AS lb WHERE lb.kind = 'link' AND lb.name = l.slug_key) OR " +
-		"EXISTS (SELECT 1 FROM link_hosts AS lh JOIN link_blocks AS lb ON lb.kind = 'host' AND lb.name = lh.host WHERE lh.link_id = l.id))"
-	blockedLinks = "SELECT bl.id FROM link_blocks AS lb JOIN links AS bl ON bl.slug_key = lb.name WHERE lb.kind = 'link' UNION " +
+	linkBlocked = "coalesce((SELECT TRUE FROM link_blocks AS lb WHERE lb.kind = 'link' AND lb.name = l.slug_key), " +
+		"(SELECT TRUE FROM link_hosts AS lh WHERE lh.link_id = l.id AND " +
+		"coalesce((SELECT TRUE FROM link_blocks AS lb WHERE lb.kind = 'host' AND lb.name = lh.host), FALSE) LIMIT 1), FALSE)"
+	blockedLinks = "SELECT bl.id FROM link_blocks AS lb JOIN links AS bl ON bl.slug_key = lb.name WHERE lb.kind = 'link' UNION ALL " +
 		"SELECT lh.link_id FROM link_blocks AS lb JOIN link_hosts AS lh ON lh.host = lb.name WHERE lb.kind = 'host'"
 )
 

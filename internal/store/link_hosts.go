@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -10,8 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/link"
 )
 
-// linkHostRow is a host that a link leads to, or one above it. A link that leads to none
-// has one row of an empty host, so that it is known to have been looked at.
+// linkHostRow is a host that a link leads to, or one above it.
 type linkHostRow struct {
 	bun.BaseModel `bun:"table:link_hosts,alias:lh"`
 
@@ -19,15 +19,11 @@ type linkHostRow struct {
 	Host   string `bun:"host,pk"`
 }
 
-// noteHosts notes where a link leads, which was nowhere before where was is nil, and in the
-// link whether that is blocked.
+// noteHosts notes where a link leads, which is elsewhere than where it led, and in the link
+// whether that is blocked. was is nil for a new one.
 func (s *Store) noteHosts(ctx context.Context, was, is *link.Link) error {
-	hosts := is.Hosts()
-	if was == nil || !slices.Equal(was.Hosts(), hosts) {
-		if _, err := s.write.NewDelete().Model((*linkHostRow)(nil)).Where("link_id = ?", is.ID).Exec(ctx); err != nil {
-			return fmt.Errorf("forgetting where link %s led: %w", is.ID, err)
-		}
-		if err := s.addHosts(ctx, hostRows(nil, is.ID, hosts)); err != nil {
+	if was == nil || !slices.Equal(was.Hosts(), is.Hosts()) {
+		if err := s.replaceHosts(ctx, []*link.Link{is}); err != nil {
 			return err
 		}
 	}
@@ -37,80 +33,73 @@ func (s *Store) noteHosts(ctx context.Context, was, is *link.Link) error {
 	return nil
 }
 
-func hostRows(rows []linkHostRow, id string, hosts []string) []linkHostRow {
-	if len(hosts) == 0 {
-		hosts = []string{""}
+// replaceHosts notes where links lead, and not any more where they led.
+func (s *Store) replaceHosts(ctx context.Context, links []*link.Link) error {
+	ids, rows := make([]string, len(links)), []linkHostRow{}
+	for i, l := range links {
+		ids[i] = l.ID
+		for _, host := range l.Hosts() {
+			rows = append(rows, linkHostRow{LinkID: l.ID, Host: host})
+		}
 	}
-	for _, host := range hosts {
-		rows = append(rows, linkHostRow{LinkID: id, Host: host})
+	if _, err := s.write.NewDelete().Model((*linkHostRow)(nil)).Where("link_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+		return fmt.Errorf("forgetting where %d links led: %w", len(links), err)
 	}
-	return rows
-}
-
-func (s *Store) addHosts(ctx context.Context, rows []linkHostRow) error {
 	for some := range slices.Chunk(rows, journalAtOnce) {
-		if _, err := s.write.NewInsert().Model(&some).On("CONFLICT (link_id, host) DO NOTHING").Exec(ctx); err != nil {
+		if _, err := s.write.NewInsert().Model(&some).Exec(ctx); err != nil {
 			return fmt.Errorf("noting where link %s leads: %w", some[0].LinkID, err)
 		}
 	}
 	return nil
 }
 
-// How many links are looked at with one question, and noted in one transaction.
-const (
-	unreadAtOnce = 20_000
-	fillAtOnce   = 500
-)
-
-// linksUnread are links of a range of which it is not noted where they lead. The look-up is
-// written so that no database makes a join of it, for which it would read all hosts.
-const linksUnread = "SELECT l.id FROM links AS l WHERE l.id > ? AND l.id <= ? AND " +
-	"(SELECT lh.link_id FROM link_hosts AS lh WHERE lh.link_id = l.id LIMIT 1) IS NULL ORDER BY l.id"
+// fillAtOnce is of how many links it is noted in one transaction where they lead.
+const fillAtOnce = 500
 
 // fillLinkHosts notes where those links lead of which that is not noted: they were made
-// before there was a place for it, or since by an earlier version of this program. Without
-// any it passes over the ids of links, and changes nothing.
+// before there was a place for it, or changed since by an earlier version of this program.
+// Where there are none it costs nothing.
 func (s *Store) fillLinkHosts(ctx context.Context) error {
-	for from := ""; ; {
-		var to string
-		if err := s.read.NewRaw("SELECT coalesce(max(w.id), '') FROM (SELECT id FROM links WHERE id > ? ORDER BY id LIMIT ?) AS w",
-			from, unreadAtOnce).Scan(ctx, &to); err != nil {
-			return fmt.Errorf("walking through links: %w", err)
+	for after, more := "", true; more; {
+		if err := s.InTx(ctx, func(ctx context.Context, tx *Store) (err error) {
+			after, more, err = tx.fillSomeHosts(ctx, after)
+			return err
+		}); err != nil {
+			return err
 		}
-		if to == "" {
-			return nil
-		}
-		var ids []string
-		if err := s.read.NewRaw(linksUnread, from, to).Scan(ctx, &ids); err != nil {
-			return fmt.Errorf("looking for links whose hosts are not noted: %w", err)
-		}
-		for some := range slices.Chunk(ids, fillAtOnce) {
-			if err := s.InTx(ctx, func(ctx context.Context, tx *Store) error { return tx.fillHostsOf(ctx, some) }); err != nil {
-				return err
-			}
-		}
-		from = to
 	}
+	return nil
 }
 
-// fillHostsOf notes where links lead. Whoever changes one of them meanwhile waits, or is
-// waited for, and then right is what they note.
-func (s *Store) fillHostsOf(ctx context.Context, ids []string) error {
-	var links []linkRow
-	q := s.write.NewSelect().Model(&links).Where("l.id IN (?)", bun.List(ids))
+// fillSomeHosts is fillLinkHosts of some links after an id. It returns the last of them, and
+// whether there may be more. Whoever changes one of them meanwhile waits, or is waited for
+// and has noted it.
+func (s *Store) fillSomeHosts(ctx context.Context, after string) (last string, more bool, err error) {
+	var rows []linkRow
+	q := s.write.NewSelect().Model(&rows).Where("l.hosts_version <> l.version").Where("l.id > ?", after).Order("l.id").Limit(fillAtOnce)
 	if s.dialect.name == "postgres" { // SQLite has one writer
 		q = q.For("UPDATE")
 	}
 	if err := q.Scan(ctx); err != nil {
-		return fmt.Errorf("reading links whose hosts are not noted: %w", err)
+		return "", false, fmt.Errorf("reading links whose hosts are not noted: %w", err)
 	}
-	var rows []linkHostRow
-	for i := range links {
-		l, err := links[i].link()
-		if err != nil {
-			return err
+	if len(rows) == 0 {
+		return "", false, nil
+	}
+	ids, links := make([]string, len(rows)), make([]*link.Link, 0, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+		if l, err := rows[i].link(); err == nil {
+			links = append(links, l)
+		} else { // nobody can serve or change it either
+			s.log.LogAttrs(ctx, slog.LevelWarn, "of a link it is not noted where it leads", slog.Any("error", err))
 		}
-		rows = hostRows(rows, l.ID, l.Hosts())
 	}
-	return s.addHosts(ctx, rows)
+	if err := s.replaceHosts(ctx, links); err != nil {
+		return "", false, err
+	}
+	if _, err := s.write.NewRaw("UPDATE links SET hosts_version = version WHERE id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+		return "", false, fmt.Errorf("noting of %d links that their hosts are noted: %w", len(ids), err)
+	}
+	return ids[len(ids)-1], len(ids) == fillAtOnce, nil
 }

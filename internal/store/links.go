@@ -49,6 +49,7 @@ type linkRow struct {
 	DeletedAt      instant `bun:"deleted_at"`
 	CreatedBy      string  `bun:"created_by"`
 	SearchText     string  `bun:"search_text"`
+	HostsVersion   int64   `bun:"hosts_version"` // of which link_hosts say where it leads
 	Uses           int64   `bun:"uses,scanonly"`
 	Blocked        bool    `bun:"blocked,scanonly"`
 }
@@ -60,7 +61,8 @@ func newLinkRow(l *link.Link) (*linkRow, error) {
 		StartsAt: at(l.StartsAt), ExpiresAt: at(l.ExpiresAt), ExpiredURL: l.ExpiredURL, MaxClicks: l.MaxClicks,
 		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, Secret: hex.EncodeToString(l.Secret),
 		CreatedAt: at(l.CreatedAt), UpdatedAt: at(l.UpdatedAt), DeletedAt: at(l.DeletedAt), CreatedBy: l.CreatedBy,
-		SearchText: strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
+		HostsVersion: l.Version,
+		SearchText:   strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
 	}
 	for column, v := range map[*string]any{&row.UTM: l.UTM, &row.Rules: orEmpty(l.Rules), &row.Variants: orEmpty(l.Variants), &row.Preview: l.Preview} {
 		text, err := json.Marshal(v)
