@@ -93,7 +93,7 @@ func serveLinks(ctx context.Context, p parts, j job, links linkcache.Store, clic
 	took := time.Since(begin).Seconds()
 	app := linkhost.New(linkhost.Config{}, linkhost.Deps{
 		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer,
-		Redirects: redirect.New(redirect.Deps{Links: cache, Visitors: p.enrich, Clicks: clicks, Metrics: p.tel.Registry}),
+		Redirects: redirect.New(redirect.Config{}, redirect.Deps{Links: cache, Directory: cache, Visitors: p.enrich, Clicks: clicks, Metrics: p.tel.Registry}),
 	})
 	return listen(ctx, p, app, func(r result) error { r.FillSeconds = took; return say(r) })
 }
@@ -124,6 +124,9 @@ func (m madeUp) ServingLinks(_ context.Context, before string, limit int) ([]lin
 func (madeUp) ServingLink(context.Context, string) (*link.Served, error) {
 	return nil, link.ErrNotFound
 }
+
+// LinkDirectory implements linkcache.Store.
+func (madeUp) LinkDirectory(context.Context) (*link.Directory, error) { return &link.Directory{}, nil }
 
 // LinkCursor implements linkcache.Store.
 func (madeUp) LinkCursor(context.Context) (c link.Cursor, err error) { return c, nil }
@@ -161,10 +164,18 @@ func (l *leaving) LinkChanges(ctx context.Context, after link.Cursor, limit int)
 	return l.Store.LinkChanges(ctx, after, limit)
 }
 
-// ServingLink implements linkcache.Store.
-func (l *leaving) ServingLink(ctx context.Context, slug string) (*link.Served, error) {
+// LinkDirectory implements linkcache.Store.
+func (l *leaving) LinkDirectory(ctx context.Context) (*link.Directory, error) {
 	if l.away.Load() {
 		return nil, errAway
 	}
-	return l.Store.ServingLink(ctx, slug)
+	return l.Store.LinkDirectory(ctx)
+}
+
+// ServingLink implements linkcache.Store.
+func (l *leaving) ServingLink(ctx context.Context, key string) (*link.Served, error) {
+	if l.away.Load() {
+		return nil, errAway
+	}
+	return l.Store.ServingLink(ctx, key)
 }

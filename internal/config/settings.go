@@ -154,7 +154,7 @@ type Billing struct {
 
 // Admin configures the private listener for metrics, health and profiles.
 type Admin struct {
-	Listen string `koanf:"listen" form:"listen" empty:"ok" help:"Private address for /metrics, /livez, /readyz and /debug/pprof, host:port; empty turns it off."`
+	Listen string `koanf:"listen" form:"listen" empty:"ok" help:"Private address for /metrics, /livez, /readyz, /debug/pprof and, of a short-link host, /domains/allowed, host:port; empty turns it off."`
 }
 
 // Embedded configures the servers that standalone mode brings along.

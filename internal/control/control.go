@@ -49,7 +49,8 @@ type Change struct {
 	Version int64
 	// Refs are the names under which caches hold the record, before and after the
 	// change: hex SHA-256 of a key's or a session's secret, ids and client ids of a
-	// website, slugs of a link in lower case. They are names and no secrets.
+	// website, keys of a link on its host. They are names and no secrets. News of kind
+	// Link without any are of what hosts know besides links: domains and blocks.
 	Refs []string
 	// State is the record itself where readers need no more than this, such as a
 	// quota's decision; a JSON object, or empty when readers ask the store.

@@ -1,13 +1,15 @@
 // Package linkcache is what a host of short links remembers of them: all of them, up to a
-// bound.
+// bound; and the directory of domains and blocks, whole.
 //
 // It promises that a link that is held is answered without asking the metadata store and
 // without an allocation; that a change is followed within a second while changes are heard
 // of, and within 6 s otherwise, by one look at a counter in the store; that what was read
-// before a change never outlives it; and that while the store is away what is held answers
-// for a day. Then, and for what is not held, the answer is that nobody knows, never that
-// there is no such link. What does not exist is not remembered: each time it is asked for
-// the store is, and how often somebody may do that is for the host to say.
+// before a change never outlives it; that what changed is read again at once, whether or not
+// somebody asks for it; and that while the store is away what is held answers for a day.
+// Then, and for what is not held, the answer is that nobody knows, never that there is no
+// such link. What does not exist is not remembered: each time it is asked for the store is,
+// and how often somebody may do that is for the host to say. The directory that was read
+// last answers until the next one is read, for a day at most, and nobody waits for it.
 //
 // It does not say whether a link may be followed now, and counts no clicks.
 package linkcache
@@ -39,8 +41,10 @@ type Store interface {
 	// ServingLinks returns up to limit links, the newest first, of those made before the
 	// one with the given id unless that is empty.
 	ServingLinks(ctx context.Context, before string, limit int) ([]link.Served, error)
-	// ServingLink returns the link of a slug in lower case, or link.ErrNotFound.
-	ServingLink(ctx context.Context, slug string) (*link.Served, error)
+	// ServingLink returns the link of a key, or link.ErrNotFound.
+	ServingLink(ctx context.Context, key string) (*link.Served, error)
+	// LinkDirectory returns the domains that serve, and what is blocked.
+	LinkDirectory(ctx context.Context) (*link.Directory, error)
 	LinkCursor(ctx context.Context) (link.Cursor, error)
 	// LinkChanges returns up to limit changes after a cursor, and the cursor behind them,
 	// or link.ErrChangesLost. It misses none that was visible when it was called.
@@ -63,8 +67,8 @@ const (
 
 const (
 	defaultEntries = 1_000_000
-	// maxSlugBytes is more than any slug has.
-	maxSlugBytes = 255
+	// maxKeyBytes is more than any key of a link has.
+	maxKeyBytes = 512
 )
 
 // Cache remembers links. It is safe for concurrent use, but for Run, which is to be called
@@ -87,7 +91,9 @@ type Cache struct {
 	slots   chan struct{} // one for each read of a link
 	wake    chan struct{} // says that changes may have been missed
 
-	cursor link.Cursor // of Run
+	cursor    link.Cursor // of Run
+	directory directory
+	changed   *queue // links to be read again
 
 	mu      sync.Mutex
 	flights map[string]*flight // reads under way, by slug key
@@ -117,6 +123,7 @@ func New(cfg Config, deps Deps) *Cache {
 		entriesMax: int64(cfg.Entries), bytesMax: max(minBytes, bytesPerEntry*int64(cfg.Entries)),
 		deps: deps, seed: maphash.MakeSeed(), names: newNames(), born: deps.Now(),
 		slots: make(chan struct{}, maxLoads), wake: make(chan struct{}, 1), flights: map[string]*flight{}, problem: errNotFilled,
+		directory: directory{wake: make(chan struct{}, 1)}, changed: newQueue(),
 	}
 	for i := range c.shards {
 		c.shards[i].init(c)
@@ -137,15 +144,13 @@ func (c *Cache) Ready(context.Context) error {
 	return c.problem
 }
 
-// Find tells of the link of a slug, whatever its case. It returns link.ErrNotFound, or a
+// Find tells of the link of a key, as link.KeyOn says it. It returns link.ErrNotFound, or a
 // ServiceUnavailable fault when the store cannot be asked and the link is not held. What it
 // tells shares memory with the cache: it is not to be changed, and may be kept.
-func (c *Cache) Find(ctx context.Context, slug string, to *link.Served) error {
-	if slug == "" || len(slug) > maxSlugBytes {
+func (c *Cache) Find(ctx context.Context, key []byte, to *link.Served) error {
+	if len(key) == 0 || len(key) > maxKeyBytes {
 		return link.ErrNotFound
 	}
-	var room [maxSlugBytes]byte
-	key := appendKey(room[:0], slug)
 	age := c.age()
 	held, current := c.look(key, to)
 	if held && current && age < staleFor {
@@ -163,22 +168,6 @@ func (c *Cache) age() time.Duration {
 		return 1<<63 - 1
 	}
 	return c.deps.Now().Sub(c.born) - time.Duration(right)
-}
-
-// appendKey appends what a slug is found by: link.SlugKey, without an allocation for slugs
-// of ASCII.
-func appendKey(b []byte, slug string) []byte {
-	for i := range len(slug) {
-		ch := slug[i]
-		switch {
-		case ch >= 0x80:
-			return append(b[:0], link.SlugKey(slug)...)
-		case 'A' <= ch && ch <= 'Z':
-			ch += 'a' - 'A'
-		}
-		b = append(b, ch)
-	}
-	return b
 }
 
 func (c *Cache) shard(hash uint64) *shard { return &c.shards[hash%shards] }

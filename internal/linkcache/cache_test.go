@@ -30,25 +30,26 @@ var sameTargets = cmp.Comparer(func(a, b *link.Targets) bool { return a == b })
 
 func TestFindTellsAllThatWasReadOfALink(t *testing.T) {
 	t.Parallel()
-	links := []*link.Served{plain(1, 1), special(2), {SlugKey: "bare"}}
+	own, lower := special(3), special(4)
+	own.DomainID, own.SlugKey = "dom_1", link.KeyOn("dom_1", true, "Été/Sale")
+	lower.DomainID, lower.SlugKey = "dom_1", link.KeyOn("dom_1", true, "été/sale")
+	links := []*link.Served{plain(1, 1), special(2), {SlugKey: "bare"}, own, lower}
 	f := newFake(links...)
 	c, _ := run(t, f, 10)
 	for _, want := range links {
-		for _, slug := range []string{want.SlugKey, strings.ToUpper(want.SlugKey)} {
-			var got link.Served
-			if err := c.Find(t.Context(), slug, &got); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, &got, sameTargets); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", slug, diff)
-			}
+		var got link.Served
+		if err := c.Find(t.Context(), []byte(want.SlugKey), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, &got, sameTargets); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", want.SlugKey, diff)
 		}
 	}
-	for _, slug := range []string{"", "none", strings.Repeat("a", 255), strings.Repeat("a", 256)} {
-		expect(t, c, "no link", slug, absent)
+	for _, key := range []string{"", "SLUG-1", "Été/Sale", "dom_1/ÉTÉ/Sale", strings.Repeat("a", 512), strings.Repeat("a", 513)} {
+		expect(t, c, "no link", key, absent)
 	}
-	if n := f.count(&f.reads); n != 2 {
-		t.Errorf("%d reads of the store, want those of the slugs that there may be", n)
+	if n := f.count(&f.reads); n != 4 {
+		t.Errorf("%d reads of the store, want those of the keys that there may be", n)
 	}
 }
 
@@ -127,7 +128,7 @@ func TestAStoreThatHangsHoldsNobody(t *testing.T) {
 		f.with(func() { f.read = func() { <-release } })
 		began := time.Now()
 		var l link.Served
-		err := c.Find(t.Context(), "none", &l)
+		err := c.Find(t.Context(), []byte("none"), &l)
 		if f := fault.Of(err); f.Code != fault.ServiceUnavailable || f.RetryAfter != 5*time.Second {
 			t.Errorf("Find() = %+v", f)
 		}

@@ -30,6 +30,9 @@ type fake struct {
 	noLinks bool // neither can a page be read, nor a link
 	reads   int  // of single links
 	looks   int  // for changes
+	// directory is read as it is here, unless it cannot be.
+	directory   link.Directory
+	noDirectory bool
 	// read, where not nil, is called when a link or a page was read, and before it is
 	// handed out.
 	read func()
@@ -78,8 +81,8 @@ func (f *fake) page(before string, limit int) (page []link.Served, err error) {
 	return page[:min(limit, len(page))], nil
 }
 
-func (f *fake) ServingLink(_ context.Context, slug string) (*link.Served, error) {
-	l, err := f.one(slug)
+func (f *fake) ServingLink(_ context.Context, key string) (*link.Served, error) {
+	l, err := f.one(key)
 	f.await()
 	return l, err
 }
@@ -96,6 +99,16 @@ func (f *fake) one(slug string) (*link.Served, error) {
 	default:
 		return l, nil
 	}
+}
+
+func (f *fake) LinkDirectory(context.Context) (*link.Directory, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down || f.noDirectory {
+		return nil, errDown
+	}
+	d := f.directory
+	return &d, nil
 }
 
 func (f *fake) LinkCursor(context.Context) (link.Cursor, error) {
@@ -190,7 +203,7 @@ func start(t *testing.T, c *linkcache.Cache) {
 func version(t *testing.T, c *linkcache.Cache, slug string) string {
 	t.Helper()
 	var l link.Served
-	if err := c.Find(t.Context(), slug, &l); err != nil {
+	if err := c.Find(t.Context(), []byte(slug), &l); err != nil {
 		return err.Error()
 	}
 	return fmt.Sprint("v", l.Version)

@@ -14,16 +14,24 @@ type page struct {
 	organizations map[string]bool
 }
 
-// Apply implements control.Cache: what a change makes wrong is read again by whoever asks
-// next.
+// Apply implements control.Cache: what a change makes wrong is read again. News of kind Link
+// that name no link by a slug are of the directory; so may be those of an organization, whose
+// domains come and go with it.
 func (c *Cache) Apply(change control.Change) {
-	switch {
-	case change.Kind == control.Link:
+	switch change.Kind {
+	case control.Link:
+		if len(change.Refs) == 0 {
+			c.drop(link.Change{})
+		}
 		for _, ref := range change.Refs {
 			c.drop(link.Change{OrganizationID: change.OrganizationID, LinkID: change.ID, SlugKey: ref, Version: change.Version})
 		}
-	case change.Kind == control.Organization && change.Gone:
-		c.drop(link.Change{OrganizationID: change.ID})
+	case control.Organization:
+		if change.Gone {
+			c.drop(link.Change{OrganizationID: change.ID})
+			return
+		}
+		c.drop(link.Change{})
 	}
 }
 
@@ -50,20 +58,28 @@ func (c *Cache) Trust(until time.Time) {
 	}
 }
 
-// advance notes that all that is held was right at a time. The caller has mu.
+// advance notes that all that is held was right at a time, unless changes of the directory
+// are left to be read. The caller has mu.
 func (c *Cache) advance(at time.Time) {
+	at = c.directory.rightAt(at)
 	c.right.Store(max(c.right.Load(), int64(at.Sub(c.born))))
 }
 
-// drop has a link, or those of an organization, be read again before they are told of. What
-// is held of the change's version or a later one stays, so that news that come twice cost
-// nothing.
+// drop has what a change is about be read again before it is told of. What is held of the
+// change's version or a later one stays, so that news that come twice cost little.
 func (c *Cache) drop(change link.Change) {
 	c.metrics.changes.Inc()
-	if change.LinkID == "" {
-		c.end(change.OrganizationID)
+	if change.LinkID != "" {
+		c.dropLink(change)
 		return
 	}
+	if change.OrganizationID != "" {
+		c.end(change.OrganizationID)
+	}
+	c.doubtDirectory()
+}
+
+func (c *Cache) dropLink(change link.Change) {
 	// A read that began before this may have seen the link as it was. Whoever asks from
 	// here on begins another one.
 	c.mu.Lock()
@@ -79,6 +95,7 @@ func (c *Cache) drop(change link.Change) {
 	c.shard(hash).removeKey(hash, func(l *link.Served) bool {
 		return l.SlugKey == change.SlugKey && (l.ID != change.LinkID || l.Version < change.Version)
 	})
+	c.readLater(change)
 }
 
 // end drops all links of an organization.

@@ -14,7 +14,7 @@ import (
 type metrics struct {
 	hits, misses, stale              prometheus.Counter
 	present, absent, failed, refused prometheus.Counter
-	changes, evicted, failures       prometheus.Counter
+	changes, left, evicted, failures prometheus.Counter
 	fills                            prometheus.Observer
 	open                             prometheus.Gauge
 }
@@ -35,6 +35,15 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 		}
 		return c.age().Seconds()
 	})
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_link_cache_changes_waiting", Help: "Changed short links that wait to be read again; more than a few for as long as the metadata store is away.",
+	}, func() float64 { return float64(c.changed.len()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_link_cache_domains", Help: "Domains of organizations' own whose short links are served.",
+	}, func() float64 { return float64(c.directory.known().Domains()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_link_cache_blocks", Help: "Short links and destination hosts that are known to be blocked.",
+	}, func() float64 { return float64(c.directory.known().Blocks()) })
 	requests := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_link_cache_requests_total",
 		Help: "Short links that were looked up; outcome is hit (held), miss (asked of the metadata store) or stale (held, while the metadata store is away; after a miss where it was found to be away).",
@@ -50,11 +59,14 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 		changes: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_link_cache_changes_total", Help: "Changes of short links that were followed, as told by control.v1 and as found in the metadata store.",
 		}),
+		left: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_link_cache_changes_left_total", Help: "Changed short links that were not read again at once, as too many waited; they are when somebody asks for them.",
+		}),
 		evicted: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_link_cache_evicted_total", Help: "Short links that gave way to others, as more are asked for than may be held.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_link_cache_look_failures_total", Help: "Looks for changes of short links, and readings of all of them, that failed; they are repeated every second.",
+			Name: "millrace_link_cache_look_failures_total", Help: "Looks for changes of short links, and readings of all of them or of domains and blocks, that failed; they are repeated every second.",
 		}),
 		fills: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "millrace_link_cache_fill_duration_seconds", Help: "Time of reading all short links that may be held.",

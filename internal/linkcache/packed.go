@@ -10,7 +10,7 @@ import (
 
 // A packed link is its flags, its numbers, and its texts, each behind its length; those
 // that few links have come last and only where there is one. An organization of several
-// links has a number instead. Targets are kept beside it.
+// links has a number instead, and a domain stands in the key. Targets are kept beside it.
 const (
 	isEnabled = 1 << iota
 	forwards
@@ -121,6 +121,7 @@ func unpack(packed string, l *link.Served, n *names) {
 	l.Version, l.RedirectStatus, l.MaxClicks = int64(r.number()), int(r.number()), int64(r.number())
 	l.StartsAt, l.ExpiresAt = momentOf(r.number()), momentOf(r.number())
 	l.SlugKey, l.ID, l.URL = r.text(), r.text(), r.text()
+	l.DomainID = link.DomainOf(l.SlugKey)
 	if flags&isNumbered != 0 {
 		l.OrganizationID = n.name(r.number())
 	} else {

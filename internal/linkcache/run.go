@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/link"
@@ -25,6 +26,10 @@ const (
 
 // Run fills the cache and looks after it until ctx ends.
 func (c *Cache) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { c.followDirectory(ctx) })
+	wg.Go(func() { c.readChanged(ctx) })
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
@@ -104,9 +109,9 @@ func (c *Cache) changes(ctx context.Context) ([]link.Change, link.Cursor, error)
 	return c.deps.Store.LinkChanges(ctx, c.cursor, changesRead)
 }
 
-// fill reads all links, the newest first, as many as there is room for. What is held from
-// before stands in for what cannot be read meanwhile, and is dropped at the end. first says
-// that nothing is held from before: then the newest links give way last.
+// fill reads the directory, and all links, the newest first, as many as there is room for.
+// What is held from before stands in for what cannot be read meanwhile, and is dropped at
+// the end. first says that nothing is held from before: then the newest links give way last.
 func (c *Cache) fill(ctx context.Context, first bool) error {
 	began := time.Now()
 	cursor, err := c.deps.Store.LinkCursor(ctx)
@@ -114,6 +119,9 @@ func (c *Cache) fill(ctx context.Context, first bool) error {
 		return fmt.Errorf("filling the cache of links: %w", err)
 	}
 	// What is read from here on has all changes up to the cursor.
+	if err := c.readDirectory(ctx); err != nil {
+		return err
+	}
 	c.renew()
 	defer c.setPage(nil)
 	before := ""

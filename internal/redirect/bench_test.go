@@ -14,7 +14,7 @@ import (
 type one struct{ link link.Served }
 
 // Find implements Links.
-func (o *one) Find(_ context.Context, _ string, to *link.Served) error {
+func (o *one) Find(_ context.Context, _ []byte, to *link.Served) error {
 	*to = o.link
 	return nil
 }
@@ -32,11 +32,11 @@ func (nobody) Take(*click.Click) {}
 
 func decideOnce(tb testing.TB, l *link.Link, query string) func() {
 	tb.Helper()
-	h := New(Deps{Links: &one{*l.Served()}, Visitors: someone{enrich.Visitor{Agent: &enrich.Agent{Browser: "Chrome"}}}, Clicks: nobody{}})
-	agent, asked := []byte(person), []byte(query)
+	h := New(Config{SharedHost: "go.example"}, Deps{Links: &one{*l.Served()}, Visitors: someone{enrich.Visitor{Agent: &enrich.Agent{Browser: "Chrome"}}}, Clicks: nobody{}})
+	agent, asked, host, path := []byte(person), []byte(query), []byte("go.example:8082"), []byte("/Summer")
 	return func() {
 		v := h.Visit()
-		v.Slug, v.Addr, v.UserAgent, v.Query = "summer", visitor, agent, asked
+		v.Host, v.Path, v.Addr, v.UserAgent, v.Query = host, path, visitor, agent, asked
 		if err := h.Decide(tb.Context(), v); err != nil {
 			tb.Fatal(err)
 		}

@@ -16,30 +16,33 @@ func (h *Host) find(ctx context.Context, v *Visit) (bool, error) {
 	if err := h.unknown.refused(h.unknown.network(v.Addr), v.at); err != nil {
 		return false, err
 	}
-	err := h.deps.Links.Find(ctx, v.Slug, &v.link)
+	err := h.deps.Links.Find(ctx, v.key, &v.link)
 	if errors.Is(err, link.ErrNotFound) {
-		return false, h.nothing(v)
+		return h.nothing(v)
 	}
 	return false, err
 }
 
-// nothing refuses a request for what is not there, as far as the visitor may know.
-func (h *Host) nothing(v *Visit) error {
-	if err := h.unknown.take(h.unknown.network(v.Addr), h.unknown.text(link.SlugKey(v.Slug)), v.at); err != nil {
-		return err
+// nothing answers for a slug whose link is not there, as far as the visitor may know.
+func (h *Host) nothing(v *Visit) (bool, error) {
+	if err := h.unknown.take(h.unknown.network(v.Addr), h.unknown.bytes(v.key), v.at); err != nil {
+		return false, err
 	}
-	return fault.New(fault.NotFound)
+	return v.missing()
 }
 
 // open asks whether the link is to be answered now.
 func (h *Host) open(ctx context.Context, v *Visit) (bool, error) {
+	if v.index.Blocked(&v.link) {
+		return h.nothing(v)
+	}
 	v.passed = v.link.PasswordHash != "" && passes(&v.link, v.Pass, v.at)
 	switch v.link.Status(v.at) {
 	case link.Active:
 	case link.Expired:
 		return over(v)
 	default:
-		return false, h.nothing(v)
+		return h.nothing(v)
 	}
 	exhausted, err := h.exhausted(ctx, v)
 	if err != nil || !exhausted {
@@ -50,15 +53,11 @@ func (h *Host) open(ctx context.Context, v *Visit) (bool, error) {
 
 // over answers for a link that has been open.
 func over(v *Visit) (bool, error) {
-	if v.link.ExpiredURL == "" {
-		return false, fault.New(fault.Gone)
+	address := v.link.ExpiredURL
+	if address == "" && v.domain != nil {
+		address = v.domain.ExpiredURL
 	}
-	v.room = append(v.room[:0], v.link.ExpiredURL...)
-	v.Answer = Answer{Kind: Elsewhere, Status: http.StatusFound, Location: v.room}
-	if v.Posted {
-		v.Answer.Status = http.StatusSeeOther // with GET, and without the password
-	}
-	return true, nil
+	return v.lead(Elsewhere, address, fault.Gone)
 }
 
 // preview shows what the link's owner has written to a program that asks for the sake of

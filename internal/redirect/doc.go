@@ -1,10 +1,12 @@
 // Package redirect decides what becomes of a request for a short link.
 //
-// It promises one order of questions, that of steps: is there such a link, is it open, may
-// the visitor pass, is a preview asked for, where does it lead, may it be used once more.
-// It promises that a visitor gets nowhere but to an address of the link: what they put
-// into the query changes neither scheme nor host, path or fragment of it. And it promises
-// that maxClicks counts people only, and as exactly as the store does.
+// It promises one order of questions, that of steps: whose host is it, is there such a link,
+// is it open, may the visitor pass, is a preview asked for, where does it lead, may it be
+// used once more. A link that is blocked is none. While domains and blocks are not known,
+// nothing is.
+// It promises that a visitor gets nowhere but to an address of the link or its domain: what
+// they put into the query changes neither scheme nor host, path or fragment of it. And it
+// promises that maxClicks counts people only, and as exactly as the store does.
 //
 // It knows nothing of HTTP's forms: a surface reads requests and writes answers. It keeps
 // neither addresses nor user agents, but for a minute those that it counts, as hashes.
@@ -24,11 +26,17 @@ import (
 	"github.com/millrace/millrace/internal/link"
 )
 
-// Links finds links by slug, whatever its case.
+// Links finds links by key, as link.KeyOn says it.
 type Links interface {
-	// Find fills to. It returns link.ErrNotFound for a slug that no link has, and a
-	// ServiceUnavailable fault when that cannot be found out now.
-	Find(ctx context.Context, slug string, to *link.Served) error
+	// Find fills to, and does not keep the key. It returns link.ErrNotFound for one that no
+	// link has, and a ServiceUnavailable fault when that cannot be found out now.
+	Find(ctx context.Context, key []byte, to *link.Served) error
+}
+
+// Directory knows the domains of organizations' own, and what is blocked.
+type Directory interface {
+	// Directory returns what is known; nil where that is nothing now.
+	Directory() *link.Index
 }
 
 // Uses counts how often links with a bound were used, over all edges.
@@ -52,9 +60,17 @@ type Passwords interface {
 	Verify(ctx context.Context, hash, password string) (bool, error)
 }
 
-// Deps are what a Host works with; all but Clicks, Metrics and Now are required.
+// Config holds the settings of a Host.
+type Config struct {
+	// SharedHost is the name of the host that all organizations share, as link.HostOf says
+	// it. Empty: each host that is no domain is that one.
+	SharedHost string
+}
+
+// Deps are what a Host works with; all but Directory, Clicks, Metrics and Now are required.
 type Deps struct {
 	Links     Links
+	Directory Directory // nil: there are neither domains nor blocks
 	Uses      Uses
 	Visitors  Visitors
 	Passwords Passwords
@@ -65,6 +81,7 @@ type Deps struct {
 
 // Host decides about requests. It is safe for concurrent use.
 type Host struct {
+	shared    string
 	deps      Deps
 	unknown   *tries // by address, slugs that lead nowhere
 	passwords *tries // by link and address
@@ -74,11 +91,11 @@ type Host struct {
 }
 
 // New returns a Host. It starts nothing.
-func New(deps Deps) *Host {
+func New(cfg Config, deps Deps) *Host {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	h := &Host{deps: deps, metrics: newMetrics(deps.Metrics)}
+	h := &Host{shared: cfg.SharedHost, deps: deps, metrics: newMetrics(deps.Metrics)}
 	h.unknown, h.passwords = newTries(MaxUnknown, deps.Now()), newTries(MaxPasswords, deps.Now())
 	h.visits.New = func() any { return newVisit() }
 	return h

@@ -70,6 +70,9 @@ func (t *tries) networkOf(id string, addr netip.Addr) uint64 {
 // text stands for what is done, and is never 0.
 func (t *tries) text(s string) uint64 { return maphash.String(t.seed, s) | 1 }
 
+// bytes does for a text in bytes.
+func (t *tries) bytes(s []byte) uint64 { return maphash.Bytes(t.seed, s) | 1 }
+
 // refused returns a RateLimited fault for one whose last try was refused, until the next
 // one is not.
 func (t *tries) refused(who uint64, now time.Time) error {

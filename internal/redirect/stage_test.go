@@ -31,7 +31,8 @@ type stage struct {
 
 	mu     sync.Mutex
 	now    time.Time
-	links  map[string]*link.Link
+	links  map[string]*link.Link // by key
+	known  *link.Index           // of domains and blocks
 	uses   map[string]int64
 	away   error // of the store, for uses
 	asked  int   // for uses
@@ -41,15 +42,18 @@ type stage struct {
 
 func newStage(t *testing.T, links ...*link.Link) *stage {
 	t.Helper()
-	s := &stage{now: noon, links: map[string]*link.Link{}, uses: map[string]int64{}}
+	s := &stage{now: noon, known: new(link.Index), links: map[string]*link.Link{}, uses: map[string]int64{}}
 	for _, l := range links {
 		s.put(l)
 	}
-	s.Host = New(Deps{Links: s, Uses: s, Visitors: newAgents(t), Passwords: s, Clicks: s, Now: s.clock})
+	s.Host = New(Config{SharedHost: "go.example"}, Deps{Links: s, Directory: s, Uses: s, Visitors: newAgents(t), Passwords: s, Clicks: s, Now: s.clock})
 	return s
 }
 
-func (s *stage) put(l *link.Link) {
+func (s *stage) put(l *link.Link) { s.putOn(link.ServedDomain{}, l) }
+
+// putOn adds a link to a domain, or the shared host where its id is empty.
+func (s *stage) putOn(d link.ServedDomain, l *link.Link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.RedirectStatus == 0 {
@@ -58,7 +62,7 @@ func (s *stage) put(l *link.Link) {
 	if l.ID == "" {
 		l.ID = "lnk_" + l.Slug
 	}
-	s.links[link.SlugKey(l.Slug)] = l
+	s.links[link.KeyOn(d.ID, d.CaseSensitive, l.Slug)] = l
 }
 
 func (s *stage) clock() time.Time {
@@ -74,16 +78,31 @@ func (s *stage) pass(d time.Duration) {
 }
 
 // Find implements Links.
-func (s *stage) Find(_ context.Context, slug string, to *link.Served) error {
+func (s *stage) Find(_ context.Context, key []byte, to *link.Served) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked++
-	l := s.links[link.SlugKey(slug)]
+	l := s.links[string(key)]
 	if l == nil {
 		return link.ErrNotFound
 	}
 	*to = *l.Served()
+	to.SlugKey, to.DomainID = string(key), link.DomainOf(string(key))
 	return nil
+}
+
+// Directory implements Directory.
+func (s *stage) Directory() *link.Index {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known
+}
+
+// know has the stage know domains and blocks.
+func (s *stage) know(d *link.Directory) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = d.Index()
 }
 
 // UseLink implements Uses.
@@ -138,7 +157,7 @@ func (s *stage) ask(t *testing.T, slug string, change func(*Request)) (Answer, e
 	t.Helper()
 	v := s.Visit()
 	defer s.Release(v)
-	v.Slug, v.Addr, v.UserAgent = slug, visitor, []byte(person)
+	v.Host, v.Path, v.Addr, v.UserAgent = []byte("go.example"), []byte("/"+slug), visitor, []byte(person)
 	if change != nil {
 		change(&v.Request)
 	}

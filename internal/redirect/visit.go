@@ -3,6 +3,7 @@ package redirect
 import (
 	"context"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/millrace/millrace/internal/click"
@@ -13,7 +14,8 @@ import (
 // Request is what is asked. Its bytes may be reused once the visit is decided.
 type Request struct {
 	ID        []byte     // of the request
-	Slug      string     // as in the address, decoded
+	Host      []byte     // the header, as it came
+	Path      []byte     // of the address, as it came
 	Head      bool       // only the answer's header is wanted: nothing is counted or used up
 	Addr      netip.Addr // of the visitor
 	UserAgent []byte
@@ -33,6 +35,8 @@ type Kind uint8
 const (
 	Redirected  Kind = iota // to Location, with Status
 	Elsewhere               // likewise, because the link is over
+	Rooted                  // likewise, because no slug was asked for, of a domain
+	Missing                 // likewise, because there is no such link, or none that is open
 	AskPassword             // with a form
 	Accepted                // the password: the visitor is given Pass, and asks again
 	Previewed               // with Preview
@@ -54,6 +58,12 @@ type Visit struct {
 
 	Answer Answer
 
+	index    *link.Index
+	domain   *link.ServedDomain // nil on the host that all organizations share
+	slugText []byte             // as in the address, decoded
+	key      []byte
+	small    [2 * link.MaxSlugLen]byte // where both are at first
+
 	link    link.Served
 	at      time.Time
 	visitor enrich.Visitor
@@ -65,11 +75,21 @@ type Visit struct {
 	room    []byte // for the location
 }
 
+// Domain is the domain that was visited; nil for the host that all organizations share.
+func (v *Visit) Domain() *link.ServedDomain { return v.domain }
+
+// LinkPath is the path of the link that was found, in the visitor's letters, each as a
+// browser writes it.
+func (v *Visit) LinkPath() string {
+	return (&url.URL{Path: "/" + string(v.slugText)}).EscapedPath()
+}
+
 // usualLocation is how long most locations are at most, in bytes.
 const usualLocation = 256
 
 func newVisit() *Visit {
 	v := &Visit{room: make([]byte, 0, usualLocation)}
+	v.slugText, v.key = v.small[:0:link.MaxSlugLen], v.small[link.MaxSlugLen:link.MaxSlugLen]
 	v.facts.Query = v.parameter
 	return v
 }
@@ -83,7 +103,7 @@ func (h *Host) Release(v *Visit) {
 	if cap(room) > MaxLocation {
 		room = make([]byte, 0, usualLocation)
 	}
-	*v = Visit{room: room}
+	*v = Visit{room: room, slugText: v.slugText[:0], key: v.key[:0]}
 	v.facts.Query = query
 	h.visits.Put(v)
 }
@@ -92,7 +112,9 @@ func (h *Host) Release(v *Visit) {
 type step func(h *Host, ctx context.Context, v *Visit) (decided bool, err error)
 
 // steps are all of them, in the order in which they are asked.
-var steps = []step{(*Host).find, (*Host).open, (*Host).password, (*Host).preview, (*Host).choose, (*Host).use, (*Host).redirect}
+var steps = []step{
+	(*Host).site, (*Host).slug, (*Host).find, (*Host).open, (*Host).password, (*Host).preview, (*Host).choose, (*Host).use, (*Host).redirect,
+}
 
 // Decide answers a visit's request, and takes note of a click. A refusal is a fault:
 // NotFound for what is no open link, Gone for one that is over, Forbidden for a wrong

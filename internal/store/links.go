@@ -23,6 +23,7 @@ type linkRow struct {
 
 	ID             string  `bun:"id,pk"`
 	OrganizationID string  `bun:"organization_id,nullzero"`
+	DomainID       string  `bun:"domain_id,scanonly"`
 	Version        int64   `bun:"version"`
 	Slug           string  `bun:"slug"`
 	SlugKey        string  `bun:"slug_key"`

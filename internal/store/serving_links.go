@@ -15,7 +15,7 @@ import (
 // an organization that lives; one whose organization was removed belongs to none. Rows are
 // scanned without reflection: a host reads a million of them before it is ready.
 const (
-	selectServed = "SELECT l.id, l.organization_id, l.version, l.slug_key, l.url, l.expired_url, l.enabled, l.starts_at, l.expires_at, " +
+	selectServed = "SELECT l.id, l.organization_id, l.domain_id, l.version, l.slug_key, l.url, l.expired_url, l.enabled, l.starts_at, l.expires_at, " +
 		"l.max_clicks, l.password_hash, l.redirect_status, l.forward_query, l.utm, l.rules, l.variants, l.preview, l.secret FROM links AS l WHERE "
 	linkServes = "l.deleted_at IS NULL AND l.organization_id IS NOT NULL AND l.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)"
 )
@@ -49,12 +49,12 @@ func (s *Store) ServingLinks(ctx context.Context, before string, limit int) ([]l
 	return found, nil
 }
 
-// ServingLink returns the link that a host answers for under a slug, whatever its case, or
+// ServingLink returns the link that a host answers for under a key, as link.KeyOn says it, or
 // link.ErrNotFound.
-func (s *Store) ServingLink(ctx context.Context, slug string) (*link.Served, error) {
+func (s *Store) ServingLink(ctx context.Context, key string) (*link.Served, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	rows, err := s.read.QueryContext(ctx, selectServed+"l.slug_key = ? AND "+linkServes, link.SlugKey(slug))
+	rows, err := s.read.QueryContext(ctx, selectServed+"l.slug_key = ? AND "+linkServes, key)
 	if err != nil {
 		return nil, fmt.Errorf("reading a link to serve: %w", err)
 	}
@@ -88,7 +88,7 @@ func (r *servedRow) scan(rows *sql.Rows) error {
 	r.Targets = nil
 	if r.columns == nil {
 		r.columns = []any{
-			&r.ID, &r.OrganizationID, &r.Version, &r.SlugKey, &r.URL, &r.ExpiredURL, &r.Enabled, &r.starts, &r.expires,
+			&r.ID, &r.OrganizationID, &r.DomainID, &r.Version, &r.SlugKey, &r.URL, &r.ExpiredURL, &r.Enabled, &r.starts, &r.expires,
 			&r.MaxClicks, &r.PasswordHash, &r.RedirectStatus, &r.ForwardQuery, &r.utm, &r.rules, &r.variants, &r.preview, &r.secret,
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,8 +29,8 @@ const (
 	adminDrain        = time.Second
 )
 
-// AdminPart returns the private listener: /metrics, /livez, /readyz and
-// /debug/pprof. List it first, so that it tells "starting" from the beginning
+// AdminPart returns the private listener: /metrics, /livez, /readyz, /debug/pprof and what
+// Handle was given. List it first, so that it tells "starting" from the beginning
 // and "draining" to the end. An empty address means no listener.
 func AdminPart(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle.Part {
 	const name = "admin listener"
@@ -88,6 +89,30 @@ func exportReadiness(reg prometheus.Registerer, r *lifecycle.Readiness) {
 	})
 }
 
+// routes are what parts of a daemon add to the private listener.
+type routes struct {
+	mu       sync.Mutex
+	patterns []string
+	handlers []http.Handler
+}
+
+// Handle adds a route to the private listener, by a pattern of net/http such as
+// "GET /domains/allowed"; before AdminPart is called, and each one once.
+func (t *Telemetry) Handle(pattern string, h http.Handler) {
+	t.routes.mu.Lock()
+	defer t.routes.mu.Unlock()
+	t.routes.patterns, t.routes.handlers = append(t.routes.patterns, pattern), append(t.routes.handlers, h)
+}
+
+// addTo adds the routes to a mux.
+func (r *routes) addTo(mux *http.ServeMux) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, pattern := range r.patterns {
+		mux.Handle(pattern, r.handlers[i])
+	}
+}
+
 // AdminHandler returns the routes of the private listener.
 func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
 	mux := http.NewServeMux()
@@ -113,6 +138,7 @@ func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	t.routes.addTo(mux)
 	return mux
 }
 

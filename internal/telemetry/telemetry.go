@@ -34,6 +34,7 @@ type Telemetry struct {
 	Tracer   trace.Tracer
 
 	sampler  *sampler
+	routes   *routes
 	shutdown func(context.Context) error
 }
 
@@ -48,6 +49,7 @@ func New(cfg config.Settings, component string, w io.Writer) (*Telemetry, error)
 		Log:      slog.New(handler).With(slog.String("component", component)),
 		Registry: newRegistry(component),
 		sampler:  sampler,
+		routes:   &routes{},
 	}
 	t.Tracer, t.shutdown, err = newTracer(cfg.Trace, component, t.Log)
 	if err != nil {
@@ -63,6 +65,7 @@ func Discard() *Telemetry {
 		Log:      slog.New(slog.DiscardHandler),
 		Registry: prometheus.NewRegistry(),
 		Tracer:   noop.NewTracerProvider().Tracer(scope),
+		routes:   &routes{},
 		shutdown: func(context.Context) error { return nil },
 	}
 }

@@ -24,7 +24,7 @@ import (
 type guarded struct{ link *link.Served }
 
 // Find implements redirect.Links.
-func (g guarded) Find(_ context.Context, _ string, to *link.Served) error { *to = *g.link; return nil }
+func (g guarded) Find(_ context.Context, _ []byte, to *link.Served) error { *to = *g.link; return nil }
 
 // Verify implements redirect.Passwords.
 func (guarded) Verify(_ context.Context, _, password string) (bool, error) {
@@ -47,7 +47,7 @@ func TestAPasswordFormLeadsToAnotherHost(t *testing.T) {
 	g := guarded{&link.Served{ID: "lnk_1", Enabled: true, URL: target + "/deep", RedirectStatus: http.StatusFound, PasswordHash: "#", Secret: []byte("secret")}}
 	app := linkhost.New(linkhost.Config{Site: httpkit.Site{PublicURL: "http://go.example.com"}}, linkhost.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		Redirects: redirect.New(redirect.Deps{Links: g, Visitors: g, Passwords: g}),
+		Redirects: redirect.New(redirect.Config{}, redirect.Deps{Links: g, Visitors: g, Passwords: g}),
 	})
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -183,6 +183,9 @@ func (v *visitor) ask(ctx context.Context, method, url, body string, header ...s
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
 	resp, err := v.client.Do(req)
 	if err != nil {
 		return answer{}, err

@@ -30,7 +30,8 @@ type Config struct {
 	AccessLog bool
 	// Proxies are the peers that may tell for whom they speak.
 	Proxies httpkit.Proxies
-	// Site is how visitors reach the host.
+	// Site is how visitors reach the host that all organizations share; what it says of
+	// https goes for the domains of their own too.
 	Site httpkit.Site
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/redirect"
 )
 
-// passCookie holds what a visitor was given for a link's password. Its path is the link's.
+// passCookie holds what a visitor was given for a link's password. Its path is the link's,
+// and those of links below it, for which it is good for nothing.
 const passCookie = "millrace_link"
 
 // Headers in the form in which fasthttp needs no work for them.
@@ -40,13 +41,8 @@ type handlers struct {
 // open serves a short link.
 func (h *handlers) open(c *fiber.Ctx) error {
 	rc := c.Context()
-	slug, ok := slugOf(rc.URI().PathOriginal())
-	if !ok {
-		return fault.New(fault.NotFound)
-	}
 	v := h.redirects.Visit()
 	defer h.redirects.Release(v)
-	v.Slug = slug
 	if err := fill(c, &v.Request); err != nil {
 		return err
 	}
@@ -60,11 +56,11 @@ func (h *handlers) open(c *fiber.Ctx) error {
 	return answers[v.Answer.Kind](h, rc, v)
 }
 
-// fill tells what a request says. All but the slug aliases fiber's memory.
+// fill tells what a request says. It aliases fiber's memory.
 func fill(c *fiber.Ctx, to *redirect.Request) error {
 	rc := c.Context()
 	header := &rc.Request.Header
-	to.ID = httpkit.RequestIDBytes(c)
+	to.ID, to.Host, to.Path = httpkit.RequestIDBytes(c), rc.Host(), rc.URI().PathOriginal()
 	to.Head, to.Addr = header.IsHead(), httpkit.ClientAddr(c)
 	to.UserAgent, to.Referrer, to.Languages = header.UserAgent(), header.Referer(), header.Peek(fiber.HeaderAcceptLanguage)
 	to.Query = rc.URI().QueryString()
@@ -104,6 +100,8 @@ func typed(c *fiber.Ctx) ([]byte, error) {
 var answers = [...]func(*handlers, *fasthttp.RequestCtx, *redirect.Visit) error{
 	redirect.Redirected:  (*handlers).redirected,
 	redirect.Elsewhere:   (*handlers).redirected,
+	redirect.Rooted:      (*handlers).redirected,
+	redirect.Missing:     (*handlers).redirected,
 	redirect.AskPassword: (*handlers).askPassword,
 	redirect.Accepted:    (*handlers).accepted,
 	redirect.Previewed:   (*handlers).previewed,
@@ -126,12 +124,13 @@ func (*handlers) askPassword(rc *fasthttp.RequestCtx, _ *redirect.Visit) error {
 // accepted has the visitor ask once more, with the pass. The address is the one that the
 // cookie is for, and the visitor's way of writing it may be another.
 func (h *handlers) accepted(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
+	path := v.LinkPath()
 	cookie := http.Cookie{ //nolint:gosec // Secure wherever the host is reached by https
-		Name: passCookie, Value: v.Answer.Pass, Path: "/" + v.Slug, MaxAge: int(redirect.PassFor.Seconds()),
+		Name: passCookie, Value: v.Answer.Pass, Path: path, MaxAge: int(redirect.PassFor.Seconds()),
 		HttpOnly: true, Secure: h.site.Secure(), SameSite: http.SameSiteLaxMode,
 	}
 	rc.Response.Header.Add(fiber.HeaderSetCookie, cookie.String())
-	same := append([]byte{'/'}, v.Slug...)
+	same := []byte(path)
 	if len(v.Query) > 0 {
 		same = append(append(same, '?'), v.Query...)
 	}
@@ -142,8 +141,11 @@ func (h *handlers) accepted(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
 
 func (h *handlers) previewed(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
 	p := page{Title: v.Answer.Preview.Title, Preview: &v.Answer.Preview}
-	if h.site.PublicURL != "" {
-		p.Address = h.site.PublicURL + "/" + v.Slug
+	switch d := v.Domain(); {
+	case d != nil:
+		p.Address = "https://" + d.Hostname + v.LinkPath()
+	case h.site.PublicURL != "":
+		p.Address = h.site.PublicURL + v.LinkPath()
 	}
 	return p.send(rc)
 }

@@ -1,13 +1,27 @@
 package edge
 
 import (
+	"net"
+
 	"github.com/millrace/millrace/internal/api/linkhost"
+	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/linkcache"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/redirect"
 )
+
+// sharedHost is the name of the host that all organizations share; empty where it has none
+// that other machines know.
+func sharedHost(publicURL string) string {
+	host := link.HostOf(publicURL)
+	if config.IsLoopback(net.JoinHostPort(host, "0")) {
+		return ""
+	}
+	return host
+}
 
 // newLinks is the host of short links.
 func newLinks(g *ground) (*host, error) {
@@ -17,14 +31,13 @@ func newLinks(g *ground) (*host, error) {
 		return nil, err
 	}
 	links := linkcache.New(linkcache.Config{Entries: s.Link.CacheEntries}, linkcache.Deps{Store: g.db, Log: t.Log, Metrics: t.Registry})
+	redirects := redirect.New(redirect.Config{SharedHost: sharedHost(s.Link.PublicURL)}, redirect.Deps{
+		Links: links, Directory: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks.Queue, Metrics: t.Registry,
+	})
+	t.Handle("GET /domains/allowed", allowed(redirects))
 	app := linkhost.New(
 		linkhost.Config{MaxInFlight: s.Link.MaxInFlight, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: g.proxies(), Site: httpkit.Site{PublicURL: s.Link.BaseURL()}},
-		linkhost.Deps{
-			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer,
-			Redirects: redirect.New(redirect.Deps{
-				Links: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks.Queue, Metrics: t.Registry,
-			}),
-		},
+		linkhost.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Redirects: redirects},
 	)
 	g.r.AddCheck("edge: short links", links.Ready)
 	return &host{

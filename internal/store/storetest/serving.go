@@ -86,17 +86,40 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("in a page (-want +got):\n%s", diff)
 			}
 		}
-		for _, slug := range []string{"sale-26", "SALE-26", bare.Slug} {
-			got, err := f.Store().ServingLink(t.Context(), slug)
+		for _, key := range []string{"sale-26", bare.Slug} {
+			got, err := f.Store().ServingLink(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := gocmp.Diff(want[got.ID], got, alike); diff != "" {
-				t.Errorf("by %s (-want +got):\n%s", slug, diff)
+				t.Errorf("by %s (-want +got):\n%s", key, diff)
 			}
 		}
-		if _, err := f.Store().ServingLink(t.Context(), "none"); !errors.Is(err, link.ErrNotFound) {
-			t.Errorf("of no link: %v", err)
+		for _, key := range []string{"none", "SALE-26"} {
+			if _, err := f.Store().ServingLink(t.Context(), key); !errors.Is(err, link.ErrNotFound) {
+				t.Errorf("of key %s, which no link has: %v", key, err)
+			}
+		}
+	},
+	"a link of a domain is found by its key there, in its case": func(t *testing.T, f *Fixture) {
+		o, s := f.Organization(), f.links(10)
+		l := f.link(s, o.ID, link.Fields{Slug: new("Sale")})
+		f.domain("dom_a", o.ID, "go.acme.example", "verified")
+		MoveLink(t, f.URL, l.ID, "dom_a", "dom_a/Sale")
+		want := l.Served()
+		want.DomainID, want.SlugKey = "dom_a", link.KeyOn("dom_a", true, "Sale")
+		got, err := f.Store().ServingLink(t.Context(), want.SlugKey)
+		if diff := gocmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("ServingLink() = %v (-want +got):\n%s", err, diff)
+		}
+		page, err := f.Store().ServingLinks(t.Context(), "", 10)
+		if diff := gocmp.Diff([]link.Served{*want}, page); diff != "" || err != nil {
+			t.Errorf("ServingLinks() = %v (-want +got):\n%s", err, diff)
+		}
+		for _, key := range []string{"Sale", "sale", "dom_a/sale", "dom_b/Sale"} {
+			if _, err := f.Store().ServingLink(t.Context(), key); !errors.Is(err, link.ErrNotFound) {
+				t.Errorf("of key %s: %v", key, err)
+			}
 		}
 	},
 	"links are served from the newest on, unless they or their organization are deleted": func(t *testing.T, f *Fixture) {

@@ -1061,7 +1061,9 @@ export interface ControlV1 {
   /**
    * Names under which the record may be remembered, before and after the
    * change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
-   * client ids of a website, slugs of a link in lower case.
+   * client ids of a website, keys of a link on its host: its slug in lower
+   * case, and on a domain the id of that, a slash and the slug. A change of
+   * kind link without any is of domains or blocks.
    */
   refs?: string[];
   /**
