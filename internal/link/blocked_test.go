@@ -50,8 +50,9 @@ func (*guarded) SaveLink(context.Context, audit.By, managed.Action, *Link, *Link
 	return nil
 }
 
-// fieldsOf lists the fields that an error refuses by a rule, and nothing where it is nil.
-func fieldsOf(t *testing.T, err error, rule string) (fields []string) {
+// blockedFields lists the fields that an error refuses for a blocked host, and nothing where it
+// is nil.
+func blockedFields(t *testing.T, err error) (fields []string) {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -61,8 +62,8 @@ func fieldsOf(t *testing.T, err error, rule string) (fields []string) {
 		t.Fatal(err)
 	}
 	for _, d := range f.Details {
-		if d.Rule != rule {
-			t.Errorf("%s: rule %s, want %s", d.Field, d.Rule, rule)
+		if d.Rule != "blocked_host" {
+			t.Errorf("%s: rule %s", d.Field, d.Rule)
 		}
 		fields = append(fields, d.Field)
 	}
@@ -82,7 +83,7 @@ func TestEveryAddressOfALinkIsHeldAgainstWhatIsBlocked(t *testing.T) {
 	}
 	want := []string{"url", "expiredUrl", "rules[1].url", "variants[0].url", "preview.imageUrl"}
 	_, err := s.Create(t.Context(), audit.By{}, "org_1", all)
-	if diff := cmp.Diff(want, fieldsOf(t, err, "blocked_host")); diff != "" || g.asked != 1 {
+	if diff := cmp.Diff(want, blockedFields(t, err)); diff != "" || g.asked != 1 {
 		t.Errorf("asked %d times, (-want +got):\n%s", g.asked, diff)
 	}
 	g.blocked = nil
@@ -104,7 +105,7 @@ func TestALinkToABlockedHostCanBeChangedInOtherFields(t *testing.T) {
 	if err := update(Fields{Name: new("x")}); err != nil || g.asked != 0 {
 		t.Errorf("without an address: %v, asked %d times", err, g.asked)
 	}
-	if got := fieldsOf(t, update(Fields{URL: new("https://evil.example")}), "blocked_host"); len(got) != 1 {
+	if got := blockedFields(t, update(Fields{URL: new("https://evil.example")})); len(got) != 1 {
 		t.Errorf("the address that it has: %q", got)
 	}
 	g.away = true
@@ -128,7 +129,7 @@ func TestForACallAboutManyLinksTheStoreIsAskedOnce(t *testing.T) {
 	}
 	for i, f := range all {
 		_, err := ahead.Create(t.Context(), audit.By{}, "org_1", f)
-		if refused := len(fieldsOf(t, err, "blocked_host")) > 0; refused != (i == 7) {
+		if refused := len(blockedFields(t, err)) > 0; refused != (i == 7) {
 			t.Errorf("item %d: %v", i, err)
 		}
 	}
@@ -137,7 +138,7 @@ func TestForACallAboutManyLinksTheStoreIsAskedOnce(t *testing.T) {
 	}
 	// What was not told ahead is asked for, and what was is not forgotten.
 	_, err = ahead.Create(t.Context(), audit.By{}, "org_1", Fields{URL: new("https://new.example"), ExpiredURL: all[7].URL})
-	if got := fieldsOf(t, err, "blocked_host"); len(got) != 1 || got[0] != "expiredUrl" || g.asked != 2 {
+	if got := blockedFields(t, err); len(got) != 1 || got[0] != "expiredUrl" || g.asked != 2 {
 		t.Errorf("%q, asked %d times", got, g.asked)
 	}
 	g.away = true

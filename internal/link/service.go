@@ -17,6 +17,8 @@ type Caps struct{ Links, Tags int }
 // They return ErrSlugTaken, ErrExternalIDTaken, ErrFolderNotFound, and TooMany where that
 // goes beyond a cap, and note in the link whether it is blocked.
 type Store interface {
+	NameStore
+
 	// CreateLink adds a link. It returns org.ErrNotFound for an organization that does
 	// not exist.
 	CreateLink(ctx context.Context, by audit.By, l *Link, caps Caps) error
@@ -30,13 +32,17 @@ type Store interface {
 	LinkByExternalID(ctx context.Context, organizationID, externalID string) (*Link, error)
 	LinkBySlug(ctx context.Context, organizationID, slug string) (*Link, error)
 	ListLinks(ctx context.Context, f Filter) ([]*Link, error)
+	// ListTags returns the tags of an organization's links that are not deleted, in
+	// order, those after the given one.
+	ListTags(ctx context.Context, organizationID, after string, limit int) ([]TagCount, error)
+}
+
+// NameStore says which slugs and hosts cannot be had.
+type NameStore interface {
 	// SlugTaken reports whether an organization cannot have a slug.
 	SlugTaken(ctx context.Context, organizationID, slug string) (bool, error)
 	// BlockedHosts returns those of the hosts that are blocked.
 	BlockedHosts(ctx context.Context, hosts []string) ([]string, error)
-	// ListTags returns the tags of an organization's links that are not deleted, in
-	// order, those after the given one.
-	ListTags(ctx context.Context, organizationID, after string, limit int) ([]TagCount, error)
 }
 
 // Hasher hashes passwords.
