@@ -26,7 +26,7 @@ var (
 // DomainInUse returns a Conflict fault that says how many links a domain has.
 func DomainInUse(links int) error {
 	return &fault.Error{
-		Code: fault.Conflict, Message: fmt.Sprintf("The domain has %d links: delete them, or move them to another host", links), Err: ErrDomainInUse,
+		Code: fault.Conflict, Message: fmt.Sprintf("The domain still has links: %d. Delete them, or move them to another host", links), Err: ErrDomainInUse,
 	}
 }
 
