@@ -115,6 +115,7 @@ var technologies = []technology{
 	{lib: "github.com/redis/go-redis", rooms: []string{"internal/redis"}},
 	{lib: "github.com/ebitengine/purego", rooms: []string{"internal/embedded"}},
 	{lib: "github.com/danielgtaylor/huma", rooms: []string{"internal/api"}},
+	{lib: "github.com/miekg/dns", rooms: []string{"internal/domaincheck"}},
 	{lib: "github.com/boombuler/barcode", rooms: []string{"internal/link"}},
 	{lib: "database/sql", rooms: []string{"internal/store"}},
 	{lib: "github.com/uptrace/bun", rooms: []string{"internal/store"}},
