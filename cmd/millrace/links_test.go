@@ -14,7 +14,7 @@ import (
 func TestShortLinksAndHostsAreBlockedUntilTheyAreNot(t *testing.T) {
 	t.Parallel()
 	url, db, w := seeded(t)
-	links := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10}, link.Deps{Store: db, Folders: db, Passwords: org.NewPasswords()})
+	links := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10}, link.Deps{Store: db, Folders: db, Domains: db, Passwords: org.NewPasswords()})
 	for slug, to := range map[string]string{"Sale-26": "https://good.example", "win": "https://www.evil.example/x", "lose": "https://evil.example"} {
 		if _, err := links.Create(t.Context(), audit.BySystem(), w.OrganizationID, link.Fields{Slug: &slug, URL: &to}); err != nil {
 			t.Fatal(err)

@@ -87,29 +87,40 @@ func (s *Service) Ahead(ctx context.Context, all ...Fields) (*Service, error) {
 	return &ahead, nil
 }
 
-// rulesFor returns the rules with what the store says of the hosts of addresses. It is not
-// asked about those that are known already, and so mostly not at all.
+// rulesFor returns a copy of the rules with what the store says of the hosts of addresses. It
+// is not asked about those that are known already, and so mostly not at all.
 func (s *Service) rulesFor(ctx context.Context, addresses []string) (*Rules, error) {
+	rules := s.rules
 	hosts := slices.DeleteFunc(hostsOf(addresses), func(host string) bool {
-		_, known := s.rules.blocked[host]
+		_, known := rules.blocked[host]
 		return known
 	})
 	if len(hosts) == 0 {
-		return &s.rules, nil
+		return &rules, nil
 	}
 	var names []string
 	for _, host := range hosts {
 		names = append(names, hostAndAbove(host)...)
 	}
-	found, err := s.deps.Store.BlockedHosts(ctx, once(names))
+	blocked, err := s.deps.Store.BlockedHosts(ctx, once(names))
 	if err != nil {
 		return nil, err
 	}
-	rules := s.rules
-	rules.blocked = make(map[string]bool, len(s.rules.blocked)+len(hosts))
-	maps.Copy(rules.blocked, s.rules.blocked)
-	for _, host := range hosts {
-		rules.blocked[host] = slices.ContainsFunc(hostAndAbove(host), func(name string) bool { return slices.Contains(found, name) })
+	serving, err := s.deps.Domains.ServingHosts(ctx, hosts)
+	if err != nil {
+		return nil, err
 	}
+	rules.know(hosts, blocked, serving)
 	return &rules, nil
+}
+
+// know notes of hosts that the store was asked about which of them, or of those above them,
+// are blocked, and which of them serve.
+func (r *Rules) know(hosts, blocked, serving []string) {
+	all := make(map[string]bool, len(r.blocked)+len(hosts))
+	maps.Copy(all, r.blocked)
+	for _, host := range hosts {
+		all[host] = slices.ContainsFunc(hostAndAbove(host), func(name string) bool { return slices.Contains(blocked, name) })
+	}
+	r.blocked, r.serving = all, append(slices.Clip(r.serving), serving...)
 }

@@ -22,6 +22,7 @@ var errAway = errors.New("the store is away")
 type guarded struct {
 	Store
 	FolderStore
+	DomainStore
 
 	blocked []string
 	away    bool
@@ -41,6 +42,9 @@ func (g *guarded) BlockedHosts(_ context.Context, hosts []string) (found []strin
 	}
 	return found, nil
 }
+
+// ServingHosts knows none.
+func (*guarded) ServingHosts(context.Context, []string) ([]string, error) { return nil, nil }
 
 func (*guarded) CreateLink(context.Context, audit.By, *Link, Caps) error { return nil }
 
@@ -73,7 +77,7 @@ func blockedFields(t *testing.T, err error) (fields []string) {
 func TestEveryAddressOfALinkIsHeldAgainstWhatIsBlocked(t *testing.T) {
 	t.Parallel()
 	g := &guarded{blocked: []string{"evil.example", "198.51.100.7"}}
-	s := NewService(rules, Deps{Store: g, Folders: g})
+	s := NewService(rules, Deps{Store: g, Folders: g, Domains: g})
 	ios := []Condition{{Field: OS, Op: In, Values: []string{"iOS"}}}
 	all := Fields{
 		URL: new("https://evil.example"), ExpiredURL: new("https://www.Evil.example./x"),
@@ -97,7 +101,7 @@ func TestALinkToABlockedHostCanBeChangedInOtherFields(t *testing.T) {
 	g := &guarded{blocked: []string{"evil.example"}, link: &Link{
 		Record: managed.New("lnk", "org_1", "", now), URL: "https://evil.example", RedirectStatus: DefaultStatus, Blocked: true,
 	}}
-	s := NewService(rules, Deps{Store: g, Folders: g})
+	s := NewService(rules, Deps{Store: g, Folders: g, Domains: g})
 	update := func(f Fields) error {
 		_, err := s.Update(t.Context(), audit.By{}, managed.Target{OrganizationID: "org_1", Ref: g.link.ID}, f)
 		return err
@@ -117,7 +121,7 @@ func TestALinkToABlockedHostCanBeChangedInOtherFields(t *testing.T) {
 func TestForACallAboutManyLinksTheStoreIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	g := &guarded{blocked: []string{"evil.example"}}
-	s := NewService(rules, Deps{Store: g, Folders: g})
+	s := NewService(rules, Deps{Store: g, Folders: g, Domains: g})
 	all := make([]Fields, MaxBulk)
 	for i := range all {
 		all[i].URL = new(fmt.Sprintf("https://shop%d.example", i))

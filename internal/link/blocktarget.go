@@ -33,7 +33,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 		return Block{}, b.refuse("neither the address of a short link nor a host")
 	}
 	slug := strings.TrimPrefix(u.Path, "/")
-	if sameHost(host, hostIn(b.publicURL)) {
+	if host == HostOf(b.publicURL) {
 		return b.ofLink(&ServedDomain{}, slug)
 	}
 	switch domain, err := b.store.ServingDomain(ctx, host); {

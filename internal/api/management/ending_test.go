@@ -58,7 +58,7 @@ type house struct {
 	organizations                        *org.Service
 	third                                *org.Organization
 	site, open, gone, apiKey, invitation string // their ids
-	link, goneLink, folder               string
+	link, goneLink, folder, domain       string
 
 	people int
 }
@@ -82,6 +82,7 @@ func newFullHouse(t *testing.T) *house {
 	h.goneLink = made("links/create", `"url":"https://example.com"`)
 	made("links/delete", fmt.Sprintf(`"id":%q`, h.goneLink))
 	h.folder = made("linkFolders/create", `"name":"Ads"`)
+	h.domain = made("linkDomains/create", `"hostname":"own.example.com"`)
 	return h
 }
 
@@ -220,6 +221,10 @@ func (h *house) changes(in *org.Organization) map[string]string {
 		"linkFolders/create":             `"name":"More"`,
 		"linkFolders/update":             id(h.folder) + `,"name":"Taken"`,
 		"linkFolders/delete":             id(h.folder),
+		"linkDomains/create":             `"hostname":"more.example.com"`,
+		"linkDomains/verify":             id(h.domain),
+		"linkDomains/update":             id(h.domain) + `,"rootUrl":"https://example.com"`,
+		"linkDomains/delete":             id(h.domain),
 	}
 	for operation, members := range bodies {
 		bodies[operation] = inside(in, members)

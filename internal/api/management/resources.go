@@ -27,6 +27,7 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.APIKeys.Resource(),
 		deps.Links.Resource(),
 		deps.Links.Folders(),
+		deps.Links.Domains(),
 		deps.Profiles.Resource(),
 		deps.Profiles.Erasures(),
 		deps.Events.Resource(),

@@ -35,8 +35,8 @@ func (f *Fixture) execute(statements ...string) {
 	}
 }
 
-// ownDomain adds a domain of an organization.
-func (f *Fixture) ownDomain(organizationID, id, hostname, status string, caseSensitive bool) {
+// domainRow adds a domain of an organization past the store.
+func (f *Fixture) domainRow(organizationID, id, hostname, status string, caseSensitive bool) {
 	f.tb.Helper()
 	f.execute(fmt.Sprintf("INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, not_found_url, expired_url, "+
 		"case_sensitive, problem, points_here, bad_days, created_at, updated_at, created_by) VALUES "+
@@ -169,8 +169,8 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a link of an own domain is blocked by its case": func(t *testing.T, f *Fixture) {
 		o, s, b := f.Organization(), f.links(10), f.blocks()
-		f.ownDomain(o.ID, "dom_1", "links.acme.example", "verified", true)
-		f.ownDomain(o.ID, "dom_2", "old.acme.example", "pending", false)
+		f.domainRow(o.ID, "dom_1", "links.acme.example", "verified", true)
+		f.domainRow(o.ID, "dom_2", "old.acme.example", "pending", false)
 		l := f.link(s, o.ID, link.Fields{Slug: new("sale")})
 		f.execute("UPDATE links SET domain_id = 'dom_1', slug = 'Sale', slug_key = 'dom_1/Sale' WHERE id = '" + l.ID + "'")
 		for target, want := range map[string]error{
