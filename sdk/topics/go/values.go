@@ -524,7 +524,8 @@ type ControlV1 struct {
 	// earlier ones were published. A reader must expect kinds that it does not
 	// know.
 	Kind string `json:"kind"`
-	// Id of the record; empty for a beat.
+	// Id of the record; empty for a beat, and where what is blocked of links
+	// changed, which has no refs either.
 	ID string `json:"id"`
 	// Id of the organization that the record belongs to, where there is one.
 	Organization string `json:"organization,omitempty"`

@@ -1035,7 +1035,8 @@ export interface ControlV1 {
    */
   kind: string;
   /**
-   * Id of the record; empty for a beat.
+   * Id of the record; empty for a beat, and where what is blocked of links
+   * changed, which has no refs either.
    */
   id: string;
   /**
