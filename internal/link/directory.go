@@ -32,7 +32,9 @@ type Directory struct {
 
 // Index returns the Directory ready to be asked. It shares the Directory's texts.
 func (d *Directory) Index() *Index {
-	x := &Index{domains: make(map[string]*ServedDomain, len(d.Domains)), links: setOf(d.BlockedLinks), hosts: setOf(d.BlockedHosts)}
+	x := &Index{
+		domains: make(map[string]*ServedDomain, len(d.Domains)), links: setOf(d.BlockedLinks), hosts: setOf(d.BlockedHosts),
+	}
 	for i := range d.Domains {
 		x.domains[d.Domains[i].Hostname] = &d.Domains[i]
 	}

@@ -18,19 +18,14 @@ type page struct {
 // that name no link by a slug are of the directory; so may be those of an organization, whose
 // domains come and go with it.
 func (c *Cache) Apply(change control.Change) {
-	switch change.Kind {
-	case control.Link:
-		if len(change.Refs) == 0 {
-			c.drop(link.Change{})
-		}
+	switch {
+	case change.Kind == control.Link && len(change.Refs) > 0:
 		for _, ref := range change.Refs {
 			c.drop(link.Change{OrganizationID: change.OrganizationID, LinkID: change.ID, SlugKey: ref, Version: change.Version})
 		}
-	case control.Organization:
-		if change.Gone {
-			c.drop(link.Change{OrganizationID: change.ID})
-			return
-		}
+	case change.Kind == control.Organization && change.Gone:
+		c.drop(link.Change{OrganizationID: change.ID})
+	case change.Kind == control.Link || change.Kind == control.Organization:
 		c.drop(link.Change{})
 	}
 }

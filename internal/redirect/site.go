@@ -48,11 +48,18 @@ var noDirectory link.Index
 
 // errNoDirectory refuses what cannot be decided without a directory.
 func errNoDirectory() error {
-	return &fault.Error{Code: fault.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter}
+	return &fault.Error{
+		Code: fault.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter,
+	}
 }
 
-// at returns the domain of a host, nil for the shared one; known is false for neither.
-func (h *Host) at(x *link.Index, host []byte) (d *link.ServedDomain, known bool) {
+// at returns the domain of a Host header, nil for the shared host; known is false for neither.
+func (h *Host) at(x *link.Index, header []byte) (d *link.ServedDomain, known bool) {
+	if string(header) == h.shared || h.shared == "" && x.Domains() == 0 { // as most of them are
+		return nil, true
+	}
+	var room [maxHost]byte
+	host := appendHost(room[:0], header)
 	if h.shared != "" && string(host) == h.shared {
 		return nil, true
 	}
@@ -79,9 +86,8 @@ func (h *Host) site(_ context.Context, v *Visit) (bool, error) {
 	if v.index = h.directory(); v.index == nil {
 		return false, errNoDirectory()
 	}
-	var room [maxHost]byte
 	var known bool
-	if v.domain, known = h.at(v.index, appendHost(room[:0], v.Host)); known {
+	if v.domain, known = h.at(v.index, v.Host); known {
 		return false, nil
 	}
 	if err := h.unknown.take(h.unknown.network(v.Addr), h.unknown.text(noSlug), v.at); err != nil {

@@ -17,9 +17,12 @@ func appendSlug(b, path []byte) (slug []byte, ok bool) {
 		return b, false
 	}
 	from := len(b)
-	for rest := path[1:]; len(rest) > 0; {
-		var c byte
-		if c, rest = nextByte(rest); !inSlug(c) || len(b)-from == link.MaxSlugLen {
+	for i := 1; i < len(path); i++ {
+		c := path[i]
+		if c == '%' {
+			c, i = decodeAt(path, i)
+		}
+		if !inSlug(c) || len(b)-from == link.MaxSlugLen {
 			return b, false
 		}
 		b = append(b, c)
@@ -33,9 +36,11 @@ func appendOwnSlug(b, path []byte) (slug []byte, ok bool) {
 		return b, false
 	}
 	from := len(b)
-	for rest := path[1:]; len(rest) > 0; {
-		var c byte
-		c, rest = nextByte(rest)
+	for i := 1; i < len(path); i++ {
+		c := path[i]
+		if c == '%' {
+			c, i = decodeAt(path, i)
+		}
 		b = append(b, c)
 	}
 	if !norm.NFC.IsNormal(b[from:]) {
@@ -44,17 +49,17 @@ func appendOwnSlug(b, path []byte) (slug []byte, ok bool) {
 	return b, link.CheckOwnSlug(string(b[from:])) == nil
 }
 
-// nextByte returns the first byte of a path, decoded, and the rest. A percent sign without
-// digits stays one, which is in no slug.
-func nextByte(path []byte) (c byte, rest []byte) {
-	if c = path[0]; c != '%' || len(path) < 3 {
-		return c, path[1:]
+// decodeAt returns the byte that the percent sign at i stands for, and where that ends. A
+// sign without digits stays one, which is in no slug.
+func decodeAt(path []byte, i int) (c byte, end int) {
+	if i+2 >= len(path) {
+		return '%', i
 	}
-	high, low := unhex(path[1]), unhex(path[2])
+	high, low := unhex(path[i+1]), unhex(path[i+2])
 	if high > 0xf || low > 0xf {
-		return c, path[1:]
+		return '%', i
 	}
-	return high<<4 | low, path[3:]
+	return high<<4 | low, i + 2
 }
 
 // unhex returns the value of a hexadecimal digit, and more than that of what is none.

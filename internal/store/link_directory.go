@@ -9,8 +9,8 @@ import (
 
 // What serves: domains that were proved, of organizations that live, also those that could
 // not be proved again lately.
-const selectDirectory = "SELECT d.id, d.organization_id, d.hostname, d.root_url, d.not_found_url, d.expired_url, d.case_sensitive " +
-	"FROM link_domains AS d WHERE d.status IN ('verified', 'failing') " +
+const selectDirectory = "SELECT d.id, d.organization_id, d.hostname, d.root_url, d.not_found_url, d.expired_url, " +
+	"d.case_sensitive FROM link_domains AS d WHERE d.status IN ('verified', 'failing') " +
 	"AND d.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL) ORDER BY d.hostname"
 
 // LinkDirectory returns the domains that serve short links, and all that is blocked.
@@ -35,7 +35,8 @@ func (s *Store) readDomains(ctx context.Context, to *link.Directory) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var d link.ServedDomain
-		if err := rows.Scan(&d.ID, &d.OrganizationID, &d.Hostname, &d.RootURL, &d.NotFoundURL, &d.ExpiredURL, &d.CaseSensitive); err != nil {
+		err := rows.Scan(&d.ID, &d.OrganizationID, &d.Hostname, &d.RootURL, &d.NotFoundURL, &d.ExpiredURL, &d.CaseSensitive)
+		if err != nil {
 			return err
 		}
 		to.Domains = append(to.Domains, d)

@@ -40,8 +40,11 @@ func TestDomainsAndBlocksAreSeenEverywhereAtOnce(t *testing.T) {
 		testkit.Eventually(t, atOnce, func() error {
 			for i, e := range edges {
 				a, err := v.ask(t.Context(), http.MethodGet, e+path, "", "Host", host)
-				if err != nil || a.status != status || a.location != location {
-					return fmt.Errorf("%s: edge %d: %s%s: %d to %q, %v, want %d to %q", when, i, host, path, a.status, a.location, err, status, location)
+				if err != nil {
+					return err
+				}
+				if a.status != status || a.location != location {
+					return fmt.Errorf("%s: edge %d: %s%s: %d to %q, want %d to %q", when, i, host, path, a.status, a.location, status, location)
 				}
 			}
 			return nil
