@@ -27,7 +27,7 @@ func (c *Checker) problem(d *link.Domain, a *answer) string {
 	case a.rcode == dns.RcodeNameError:
 		return fmt.Sprintf("DNS has no name %s (NXDOMAIN).", name)
 	case a.rcode == dns.RcodeServerFailure:
-		return fmt.Sprintf("%s cannot be looked up (SERVFAIL): the name servers of the domain fail, or its DNSSEC is wrong.", name)
+		return name + " cannot be looked up (SERVFAIL): the name servers of the domain fail, or its DNSSEC is wrong."
 	case a.rcode != dns.RcodeSuccess:
 		return fmt.Sprintf("%s cannot be looked up: the resolver answers %s.", name, dns.RcodeToString[a.rcode])
 	}
@@ -39,7 +39,7 @@ func (c *Checker) silence(name string, err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
 		return fmt.Sprintf("%s was not answered for within %s.", name, c.cfg.Timeout)
 	}
-	return fmt.Sprintf("%s cannot be looked up: the resolver cannot be reached.", name)
+	return name + " cannot be looked up: the resolver cannot be reached."
 }
 
 // texts are the values of TXT records, whichever name they were found under: the resolver
@@ -59,7 +59,7 @@ func wrongText(d *link.Domain, values []string) string {
 	case slices.Contains(values, d.RecordValue()):
 		return ""
 	case len(values) == 0:
-		return fmt.Sprintf("%s has no TXT record.", d.RecordName())
+		return d.RecordName() + " has no TXT record."
 	}
 	found := values[0]
 	for _, v := range values {

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/attempt"
@@ -60,11 +61,12 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 	for _, field := range fields {
 		set(field.from, func(v string) { sent = append(sent, v) })
 	}
-	rules, err := s.rulesFor(ctx, sent)
+	known, err := s.rulesFor(ctx, sent)
 	if err != nil {
 		return err
 	}
-	rules.serving = append(rules.serving, d.Name)
+	rules := *known
+	rules.serving = append(slices.Clip(known.serving), d.Name)
 	var bad fault.Refusal
 	for _, field := range fields {
 		set(field.from, func(v string) {
