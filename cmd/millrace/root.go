@@ -39,7 +39,7 @@ told which use that of a standalone on this machine.`,
 	config.AddFlags(flags)
 	flags.VisitAll(func(f *pflag.Flag) { f.Hidden = !shownSettings[f.Name] })
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return config.SuggestFlag(cmd.Flags(), err) })
-	root.AddCommand(newStandalone(), newMigrate(), newBootstrap(), newTopics(), newTap(), newDLQ(), newImport(), newLoad(), newStatus(), newDoctor(), newVerify(), newReplay(), newRollups(), newErasures(), newUsers(), newOrgs(), newKeys(), newAudit(), newConfig(), newHealth(), newVersion())
+	root.AddCommand(newStandalone(), newMigrate(), newBootstrap(), newTopics(), newTap(), newDLQ(), newImport(), newLoad(), newStatus(), newDoctor(), newVerify(), newReplay(), newRollups(), newErasures(), newUsers(), newOrgs(), newLinks(), newKeys(), newAudit(), newConfig(), newHealth(), newVersion())
 	return root
 }
 

@@ -21,7 +21,7 @@ var ranks = map[string]int{
 	"internal/traffic": 2, "internal/export": 2, "internal/retention": 2, "internal/probe": 2, "internal/managed": 2, "internal/link": 2, "internal/flag": 2, "internal/click": 2, "internal/linkcache": 2, "internal/redirect": 2,
 
 	"internal/kafka": adapter, "internal/mail": adapter, "internal/billing": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
-	"internal/redis": adapter, "internal/kubernetes": adapter, "internal/embedded": adapter, "internal/load": adapter,
+	"internal/redis": adapter, "internal/domaincheck": adapter, "internal/kubernetes": adapter, "internal/embedded": adapter, "internal/load": adapter,
 
 	"internal/httpkit": surface, "internal/api": surface,
 
@@ -116,6 +116,7 @@ var technologies = []technology{
 	{lib: "github.com/redis/go-redis", rooms: []string{"internal/redis"}},
 	{lib: "github.com/ebitengine/purego", rooms: []string{"internal/embedded"}},
 	{lib: "github.com/danielgtaylor/huma", rooms: []string{"internal/api"}},
+	{lib: "github.com/miekg/dns", rooms: []string{"internal/domaincheck"}},
 	{lib: "github.com/boombuler/barcode", rooms: []string{"internal/link"}},
 	{lib: "database/sql", rooms: []string{"internal/store"}},
 	{lib: "github.com/uptrace/bun", rooms: []string{"internal/store"}},

@@ -118,6 +118,8 @@ func sample(t *testing.T, f *Field) string {
 		return f.rules.high
 	case f.Type == "boolean":
 		return "true"
+	case f.rules.form == "address" && f.Type != "list":
+		return "a:1"
 	}
 	return map[string]string{
 		"address": "a:1,b:2", "header": "X-Site,x-client", "lane": "backfill,live", "mailbox": "M <m@x.example>", "network": "10.0.0.0/8,::1", "origin": "https://x:1", "redis": "redis://x:1", "scheme": "https,myapp",

@@ -14,6 +14,7 @@ type Settings struct {
 	Ingest     Ingest     `koanf:"ingest"`
 	Enrich     Enrich     `koanf:"enrich"`
 	Link       Link       `koanf:"link"`
+	Domains    Domains    `koanf:"domains"`
 	Proxy      Proxy      `koanf:"proxy"`
 	Limits     Limits     `koanf:"limits"`
 	Quota      Quota      `koanf:"quota"`
@@ -100,6 +101,11 @@ type Link struct {
 	CacheEntries     int `koanf:"cache_entries" range:"1000..100000000" help:"Links that an edge remembers, the newest first, at about 250 bytes each; others are asked for in the store each time they are opened."`
 	MaxInFlight      int `koanf:"max_in_flight" range:"1..1000000" help:"Requests for short links served at the same time; one more is answered 503 with Retry-After, except GET /health."`
 	MaxBufferedBytes int `koanf:"max_buffered_bytes" range:"1048576..274877906944" help:"Bytes of clicks that an edge keeps while Kafka does not take them; beyond it new ones are dropped and counted. No visitor waits for either."`
+}
+
+// Domains says how organizations prove that a domain for their short links is theirs.
+type Domains struct {
+	Resolver string `koanf:"resolver" form:"address" empty:"ok" help:"DNS resolver that is asked for the records that prove domains of short links, host:port; empty asks those of /etc/resolv.conf. It must be one that others cannot answer for: whoever does takes a domain over."`
 }
 
 // Proxy says which peers may tell for whom they speak.

@@ -45,7 +45,7 @@ const (
 // Change says that a record is not any more as others may remember it.
 type Change struct {
 	Kind           Kind
-	ID             string // of the record
+	ID             string // of the record; of Link empty where what is blocked changed
 	OrganizationID string
 	// Version is the record's after the change; what is remembered of an older
 	// version is wrong, and news of an older version are no news.

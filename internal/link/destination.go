@@ -18,15 +18,27 @@ type Rules struct {
 	// PublicURL is where visitors reach the host that all organizations share, without a
 	// slash at the end; empty where there is none. No destination may lead there.
 	PublicURL string
-	MaxLinks  int // of an organization
+	// OwnHosts are the names of our other hosts, which are no organization's domain.
+	OwnHosts []string
+	MaxLinks int // of an organization
+
+	// blocked says of hosts that the store was asked about whether no destination may lead
+	// there, and serving are those of them that are domains which serve.
+	blocked map[string]bool
+	serving []string
 }
 
 // ShortURL is the address of a link; empty where there is no host for it.
 func (r *Rules) ShortURL(l *Link) string {
-	if r.PublicURL == "" {
+	base := r.PublicURL
+	if l.DomainID != "" {
+		base = "https://" + l.Hostname
+	}
+	if base == "" || l.DomainID != "" && l.Hostname == "" {
 		return ""
 	}
-	return r.PublicURL + "/" + l.Slug
+	path := url.URL{Path: l.Slug}
+	return base + "/" + path.EscapedPath()
 }
 
 // QRURL is the address in a link's QR code, by which its visits are told from others;
@@ -65,8 +77,10 @@ func (r *Rules) checkURL(bad *fault.Refusal, field, text string) {
 		bad.Add(field, "userinfo", "%s must not hold a user name or password", field)
 	case web && (u.Opaque != "" || u.Hostname() == ""):
 		bad.Add(field, "invalid_url", "%s must be an absolute address such as https://example.com/path", field)
-	case web && sameHost(u.Hostname(), r.host()):
-		bad.Add(field, "own_host", "%s must not lead to the short-link host itself", field)
+	case web && r.ours(u.Hostname()):
+		bad.Add(field, "own_host", "%s must not lead to a short-link host", field)
+	case web && r.blocked[HostKey(u.Hostname())]:
+		bad.Add(field, "blocked_host", "%s must not lead to a host that is blocked here", field)
 	}
 }
 
@@ -80,16 +94,11 @@ func (r *Rules) beginnings() string {
 	return strings.Join(begin, " or ")
 }
 
-func (r *Rules) host() string {
-	u, err := url.Parse(r.PublicURL)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
+// ours reports whether a browser means one of our short-link hosts by a name. Its ports do
+// not matter: a redirect from one to another of them is still one from us to us.
+func (r *Rules) ours(host string) bool {
+	key := HostKey(host)
+	return key == HostOf(r.PublicURL) || slices.Contains(r.serving, key)
 }
 
 func notInURL(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) }
-
-// sameHost reports whether two names are one host to a browser. Its ports do not matter:
-// a redirect from one to another of them is still one from us to us.
-func sameHost(a, b string) bool { return b != "" && HostKey(a) == HostKey(b) }

@@ -14,6 +14,7 @@ import (
 // a new link, and stay as they are in one that there is.
 type Fields struct {
 	URL            *string // required in a new link
+	Domain         *string // a hostname of the organization's own; empty for the shared host
 	Slug           *string // empty, or nil in a new link, for one that is made up
 	Name           *string
 	FolderID       *string // empty for none
@@ -33,16 +34,13 @@ type Fields struct {
 	Preview        *Preview   // zero for none
 }
 
-// apply changes a link by the fields, but for the password, which has to be hashed, and a
-// slug that is made up. Of what is wrong with them, all is in the Validation fault that is
-// returned.
+// apply changes a link by the fields, but for its domain, which has to be looked for, the
+// password, which has to be hashed, and a slug that is made up. Of what is wrong with them,
+// all is in the Validation fault that is returned.
 func (f *Fields) apply(l *Link, rules *Rules) error {
 	var bad fault.Refusal
 	set(f.URL, func(v string) { rules.checkURL(&bad, "url", v); l.URL = v })
-	if f.Slug != nil && *f.Slug != "" {
-		bad.Merge(CheckSlug(*f.Slug))
-		l.Slug = *f.Slug
-	}
+	l.setSlug(&bad, f)
 	set(f.Name, func(v string) { l.setName(&bad, v) })
 	set(f.FolderID, func(v string) { l.FolderID = v })
 	set(f.Tags, func(v []string) { l.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
@@ -73,6 +71,22 @@ func (f *Fields) apply(l *Link, rules *Rules) error {
 func set[T any](v *T, to func(T)) {
 	if v != nil {
 		to(*v)
+	}
+}
+
+// setSlug keeps a slug that was sent, and has a link's own fit the host that it is moved to.
+func (l *Link) setSlug(bad *fault.Refusal, f *Fields) {
+	sent := f.Slug != nil && *f.Slug != ""
+	if sent {
+		l.Slug = *f.Slug
+	}
+	switch {
+	case l.Slug == "" || !sent && f.Domain == nil:
+	case l.DomainID == "":
+		bad.Merge(CheckSlug(l.Slug))
+	default:
+		l.Slug = NormSlug(l.Slug)
+		bad.Merge(CheckOwnSlug(l.Slug))
 	}
 }
 

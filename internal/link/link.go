@@ -1,9 +1,10 @@
-// Package link holds short links and their folders, and the rules by which they are made,
-// changed and deleted.
+// Package link holds short links, their folders and the domains of organizations' own, and
+// the rules by which they are made, changed and deleted.
 //
 // It promises that a slug names one link of a host at a time, and on the host that all
-// organizations share one organization for good; that a destination is an address that a
-// browser may be sent to, and none of ours; that of two changes made at once one fails;
+// organizations share one organization for good; that a hostname is one organization's at a
+// time, which has proved that it is theirs; that a destination is an address that a browser
+// may be sent to, and none of ours; that of two changes made at once one fails;
 // and that every change names who made it. It does not redirect: it says what a link is
 // at a moment, and what it leads to. Who may manage links is for auth to say.
 package link
@@ -64,7 +65,13 @@ const RestoreFor = managed.RestoreFor
 type Link struct {
 	managed.Record
 
-	// Slug is the link's path as it was chosen. A host has one link of a SlugKey.
+	// DomainID is of the organization's own host that the link is on; empty on the host that
+	// all organizations share. Hostname and CaseSensitive are the domain's; both are empty
+	// where it is no more.
+	DomainID      string
+	Hostname      string
+	CaseSensitive bool
+	// Slug is the link's path as it was chosen. There is one link of a Key.
 	Slug string
 	URL  string // where it leads
 	// FolderID is empty for a link that is in no folder.
@@ -88,8 +95,10 @@ type Link struct {
 	// Secret is what the link's variants are drawn by: secretLen random bytes that stay,
 	// and are told nobody.
 	Secret []byte
-	// Uses is how many of MaxClicks are used up. It changes without a version.
-	Uses int64
+	// Uses is how many of MaxClicks are used up. It changes without a version, as Blocked
+	// does: whether an operator has blocked the link, or a host that it leads to.
+	Uses    int64
+	Blocked bool
 }
 
 // secretLen is the length of a link's secret in bytes.
@@ -118,6 +127,7 @@ type Status string
 // The statuses, in the order in which they are looked for.
 const (
 	Deleted   Status = "deleted"
+	Blocked   Status = "blocked" // by an operator
 	Disabled  Status = "disabled"
 	Scheduled Status = "scheduled" // not begun yet
 	Expired   Status = "expired"
@@ -130,6 +140,8 @@ func (l *Link) Status(now time.Time) Status {
 	switch {
 	case l.Deleted():
 		return Deleted
+	case l.Blocked:
+		return Blocked
 	case !l.Enabled:
 		return Disabled
 	case now.Before(l.StartsAt):
@@ -141,6 +153,9 @@ func (l *Link) Status(now time.Time) Status {
 	}
 	return Active
 }
+
+// Key is what the link is found by.
+func (l *Link) Key() string { return KeyOn(l.DomainID, l.CaseSensitive, l.Slug) }
 
 // next returns a copy of the link, one version later.
 func (l *Link) next(now time.Time) *Link {
@@ -164,6 +179,12 @@ func (f *Folder) next(now time.Time) *Folder {
 // Filter selects links for a list.
 type Filter struct {
 	OrganizationID string // required
+	// Domain is the hostname whose links are selected, and Shared selects those of the
+	// shared host.
+	Domain string
+	Shared bool
+	// DomainID is what the service finds Domain to be.
+	DomainID string
 	// FolderID selects a folder's links, and Unfiled those that are in none.
 	FolderID string
 	Unfiled  bool

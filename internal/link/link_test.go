@@ -100,12 +100,13 @@ func TestADestinationIsWhereABrowserMayBeSent(t *testing.T) {
 
 func TestTheStatusOfALinkIsTheFirstThatHolds(t *testing.T) {
 	t.Parallel()
-	all := Link{Record: managed.Record{DeletedAt: now}, StartsAt: now.Add(time.Second), ExpiresAt: now, MaxClicks: 1, Uses: 1}
+	all := Link{Record: managed.Record{DeletedAt: now}, StartsAt: now.Add(time.Second), ExpiresAt: now, MaxClicks: 1, Uses: 1, Blocked: true}
 	for _, want := range []struct {
 		status Status
 		mend   func(*Link)
 	}{
 		{Deleted, func(l *Link) { l.DeletedAt = time.Time{} }},
+		{Blocked, func(l *Link) { l.Blocked = false }},
 		{Disabled, func(l *Link) { l.Enabled = true }},
 		{Scheduled, func(l *Link) { l.StartsAt = now }},
 		{Expired, func(l *Link) { l.ExpiresAt = now.Add(1) }},
@@ -181,6 +182,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 type crowd struct {
 	Store
 	FolderStore
+	DomainStore
 
 	taken int
 	kept  []string
@@ -194,17 +196,22 @@ func (c *crowd) CreateLink(_ context.Context, _ audit.By, l *Link, _ Caps) error
 	return nil
 }
 
+func (*crowd) BlockedHosts(context.Context, []string) ([]string, error) { return nil, nil }
+
+// ServingHosts knows none.
+func (*crowd) ServingHosts(context.Context, []string) ([]string, error) { return nil, nil }
+
 func TestAMadeUpSlugThatIsTakenIsDrawnAgain(t *testing.T) {
 	t.Parallel()
 	for taken, want := range map[int]error{0: nil, slugTries - 1: nil, slugTries: ErrSlugTaken} {
 		c := &crowd{taken: taken}
-		l, err := NewService(rules, Deps{Store: c, Folders: c}).Create(t.Context(), audit.By{}, "org_1", Fields{URL: new("https://example.com")})
+		l, err := NewService(rules, Deps{Store: c, Folders: c, Domains: c}).Create(t.Context(), audit.By{}, "org_1", Fields{URL: new("https://example.com")})
 		if !errors.Is(err, want) || (err == nil) != (l != nil) || len(c.kept) != min(taken+1, slugTries) {
 			t.Errorf("with %d taken: %v, %v, tried %q", taken, l, err, c.kept)
 		}
 	}
 	chosen := &crowd{taken: 1}
-	if _, err := NewService(rules, Deps{Store: chosen, Folders: chosen}).Create(t.Context(), audit.By{}, "org_1", Fields{
+	if _, err := NewService(rules, Deps{Store: chosen, Folders: chosen, Domains: chosen}).Create(t.Context(), audit.By{}, "org_1", Fields{
 		URL: new("https://example.com"), Slug: new("mine"),
 	}); !errors.Is(err, ErrSlugTaken) || len(chosen.kept) != 1 {
 		t.Errorf("a chosen one: %v, tried %q", err, chosen.kept)

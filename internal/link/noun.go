@@ -12,7 +12,22 @@ var Noun = managed.Noun[*Link]{
 }
 
 // refs is what hosts find the link by.
-func (l *Link) refs() []string { return []string{SlugKey(l.Slug)} }
+func (l *Link) refs() []string { return []string{l.Key()} }
+
+// Domains is how domains are told of: as news of links that name none, at which hosts read
+// the Directory anew.
+var Domains = managed.Noun[*Domain]{
+	Type: "linkDomain", Kind: control.Link, View: (*Domain).view, Refs: func(*Domain) []string { return nil },
+}
+
+// view returns the fields that the audit compares, by their names on the wire.
+func (d *Domain) view() map[string]any {
+	return map[string]any{
+		"hostname": d.Name, "status": string(d.Status), "rootUrl": wire.OrNull(d.RootURL), "notFoundUrl": wire.OrNull(d.NotFoundURL),
+		"expiredUrl": wire.OrNull(d.ExpiredURL), "caseSensitive": d.CaseSensitive, "problem": wire.OrNull(d.Problem),
+		"pointsHere": d.PointsHere, "deletedAt": wire.Time(d.DeletedAt),
+	}
+}
 
 // Folders is how folders are told of.
 var Folders = managed.Noun[*Folder]{
@@ -24,7 +39,7 @@ var Folders = managed.Noun[*Folder]{
 // view returns the fields that the audit compares, by their names on the wire.
 func (l *Link) view() map[string]any {
 	return map[string]any{
-		"slug": l.Slug, "url": l.URL, "name": wire.OrNull(l.Name), "folderId": wire.OrNull(l.FolderID), "tags": l.Tags,
+		"domain": wire.OrNull(l.Hostname), "slug": l.Slug, "url": l.URL, "name": wire.OrNull(l.Name), "folderId": wire.OrNull(l.FolderID), "tags": l.Tags,
 		"externalId": wire.OrNull(l.ExternalID), "enabled": l.Enabled, "startsAt": wire.Time(l.StartsAt),
 		"expiresAt": wire.Time(l.ExpiresAt), "expiredUrl": wire.OrNull(l.ExpiredURL), "maxClicks": wire.OrNull(l.MaxClicks),
 		"password": wire.OrNull(l.PasswordHash), "redirectStatus": l.RedirectStatus, "forwardQuery": l.ForwardQuery,

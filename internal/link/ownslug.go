@@ -6,21 +6,29 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/millrace/millrace/internal/fault"
 )
 
-// Bounds of a slug on a domain of an organization's own.
+// Limits of a slug on an organization's own domain.
 const (
-	MaxOwnSlugLen   = 190 // bytes, normalized (NFC)
+	MaxOwnSlugLen   = 190 // bytes, in NFC
 	MaxOwnSlugParts = 8   // between slashes
 )
 
-// What a domain's host answers itself, or may one day.
-var ownReserved = []string{"robots.txt", "favicon.ico"}
+// ownReserved are what the host itself is asked for on every domain, in lower case: files
+// that browsers and crawlers look for, and its own health. What is below wellKnown is too.
+var ownReserved = strings.Fields("health robots.txt favicon.ico " + wellKnown)
 
 const wellKnown = ".well-known"
 
-// CheckOwnSlug returns the Validation fault of a slug, in NFC, that no link of a domain has.
+// NormSlug returns a slug of an organization's own domain as it is kept: in NFC, so that what
+// looks alike is alike.
+func NormSlug(slug string) string { return norm.NFC.String(slug) }
+
+// CheckOwnSlug returns the Validation fault of a slug that may not be chosen on a domain of
+// an organization's own. It is to be one of NormSlug.
 func CheckOwnSlug(slug string) error {
 	parts := strings.Split(slug, "/")
 	switch {

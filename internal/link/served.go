@@ -34,8 +34,8 @@ type Served struct {
 // Served returns what the host has to know of the link.
 func (l *Link) Served() *Served {
 	s := &Served{
-		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, SlugKey: SlugKey(l.Slug), URL: l.URL, ExpiredURL: l.ExpiredURL, Enabled: l.Enabled,
-		StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, MaxClicks: l.MaxClicks, PasswordHash: l.PasswordHash,
+		ID: l.ID, OrganizationID: l.OrganizationID, DomainID: l.DomainID, Version: l.Version, SlugKey: l.Key(), URL: l.URL,
+		ExpiredURL: l.ExpiredURL, Enabled: l.Enabled, StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, MaxClicks: l.MaxClicks, PasswordHash: l.PasswordHash,
 		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: l.UTM, Preview: l.Preview, Secret: l.Secret,
 	}
 	if t := NewTargets(l); !t.Single() {
@@ -44,8 +44,8 @@ func (l *Link) Served() *Served {
 	return s
 }
 
-// Status returns what the link is at now, as Link.Status says it, but for what a host
-// does not know: whether it is deleted or exhausted.
+// Status returns what the link is at now, as Link.Status says it, but for what Served does
+// not hold: whether it is deleted, blocked or exhausted.
 func (s *Served) Status(now time.Time) Status {
 	switch {
 	case !s.Enabled:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/millrace/millrace/internal/attempt"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/managed"
@@ -14,9 +15,12 @@ import (
 type Caps struct{ Links, Tags int }
 
 // Store keeps links. Both mutating methods write the audit entry in the same transaction.
-// They return ErrSlugTaken, ErrExternalIDTaken, ErrFolderNotFound, and TooMany where that
-// goes beyond a cap.
+// They return ErrSlugTaken, ErrExternalIDTaken, ErrFolderNotFound, ErrDomainGone for a link
+// that is not deleted and whose domain is no more, and TooMany where that goes beyond a cap,
+// and note in the link whether it is blocked.
 type Store interface {
+	NameStore
+
 	// CreateLink adds a link. It returns org.ErrNotFound for an organization that does
 	// not exist.
 	CreateLink(ctx context.Context, by audit.By, l *Link, caps Caps) error
@@ -25,16 +29,22 @@ type Store interface {
 	SaveLink(ctx context.Context, by audit.By, action managed.Action, was, is *Link, caps Caps) error
 	// LinkByID returns a link, also a deleted one, or ErrNotFound.
 	LinkByID(ctx context.Context, id string) (*Link, error)
-	// LinkByExternalID and LinkBySlug return an organization's link that is not deleted,
-	// or ErrNotFound.
+	// LinkByExternalID and LinkByKey return an organization's link that is not deleted, or
+	// ErrNotFound.
 	LinkByExternalID(ctx context.Context, organizationID, externalID string) (*Link, error)
-	LinkBySlug(ctx context.Context, organizationID, slug string) (*Link, error)
+	LinkByKey(ctx context.Context, organizationID, key string) (*Link, error)
 	ListLinks(ctx context.Context, f Filter) ([]*Link, error)
-	// SlugTaken reports whether an organization cannot have a slug.
-	SlugTaken(ctx context.Context, organizationID, slug string) (bool, error)
 	// ListTags returns the tags of an organization's links that are not deleted, in
 	// order, those after the given one.
 	ListTags(ctx context.Context, organizationID, after string, limit int) ([]TagCount, error)
+}
+
+// NameStore says which slugs and hosts cannot be had.
+type NameStore interface {
+	// SlugTaken reports whether an organization cannot have a slug, by the link's Key.
+	SlugTaken(ctx context.Context, organizationID, key string) (bool, error)
+	// BlockedHosts returns those of the hosts that are blocked.
+	BlockedHosts(ctx context.Context, hosts []string) ([]string, error)
 }
 
 // Hasher hashes passwords.
@@ -46,16 +56,20 @@ type Hasher interface {
 type Deps struct {
 	Store     Store
 	Folders   FolderStore
+	Domains   DomainStore
 	Passwords Hasher
+	DNS       DomainChecker    // required for VerifyDomain, with Attempts
+	Attempts  attempt.Store    // how often DNS was asked
 	Now       func() time.Time // nil means time.Now
 }
 
-// Service makes, changes and deletes links and folders. It is safe for concurrent use.
+// Service makes, changes and deletes links, folders and domains. It is safe for concurrent use.
 type Service struct {
 	rules   Rules
 	deps    Deps
 	links   managed.Changer[*Link]
 	folders managed.Changer[*Folder]
+	domains managed.Changer[*Domain]
 }
 
 // NewService returns the rules over a store.
@@ -70,6 +84,9 @@ func NewService(rules Rules, deps Deps) *Service {
 	s.folders = managed.Changer[*Folder]{
 		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Next: (*Folder).next, Now: deps.Now, NotFound: ErrFolderNotFound,
 	}
+	s.domains = managed.Changer[*Domain]{
+		Noun: &Domains, Find: deps.Domains.DomainByID, Save: deps.Domains.SaveDomain, Next: (*Domain).next, Now: deps.Now, NotFound: ErrDomainNotFound,
+	}
 	return s
 }
 
@@ -80,58 +97,6 @@ func (s *Service) Rules() *Rules { return &s.rules }
 
 // Now is the time by which the service says what a link is.
 func (s *Service) Now() time.Time { return s.links.Clock() }
-
-// Ref names a link by one of three: its id, its external id, or its slug.
-type Ref struct {
-	OrganizationID string // whose link it must be
-	ID             string
-	ExternalID     string
-	Slug           string
-}
-
-// Get returns a link that is not deleted, or ErrNotFound. A ref that names it not at all,
-// or in several ways, is a Validation fault.
-func (s *Service) Get(ctx context.Context, ref Ref) (*Link, error) {
-	ways := 0
-	for _, way := range []string{ref.ID, ref.ExternalID, ref.Slug} {
-		if way != "" {
-			ways++
-		}
-	}
-	switch {
-	case ways != 1:
-		return nil, fault.Invalid("id", "one_of", "give one of id, externalId and slug")
-	case ref.ExternalID != "":
-		return s.deps.Store.LinkByExternalID(ctx, ref.OrganizationID, ref.ExternalID)
-	case ref.Slug != "":
-		return s.deps.Store.LinkBySlug(ctx, ref.OrganizationID, ref.Slug)
-	}
-	return s.links.Get(ctx, managed.Target{OrganizationID: ref.OrganizationID, Ref: ref.ID})
-}
-
-// List returns the links that f selects.
-func (s *Service) List(ctx context.Context, f Filter) ([]*Link, error) {
-	f.Now = s.links.Clock()
-	return s.deps.Store.ListLinks(ctx, f)
-}
-
-// Tags returns at most limit tags of an organization, in order, those after the given one.
-func (s *Service) Tags(ctx context.Context, organizationID, after string, limit int) ([]TagCount, error) {
-	return s.deps.Store.ListTags(ctx, organizationID, after, limit)
-}
-
-// SlugFree returns nil for a slug that an organization may have now, a Validation fault
-// for one against the rules, and ErrSlugTaken.
-func (s *Service) SlugFree(ctx context.Context, organizationID, slug string) error {
-	if err := CheckSlug(slug); err != nil {
-		return err
-	}
-	taken, err := s.deps.Store.SlugTaken(ctx, organizationID, slug)
-	if err == nil && taken {
-		return ErrSlugTaken
-	}
-	return err
-}
 
 // slugTries bounds the drawing of slugs: of 3.8·10¹¹ one in four thousand is taken when
 // there are a hundred million links.
@@ -147,10 +112,7 @@ func (s *Service) Create(ctx context.Context, by audit.By, organizationID string
 	if f.URL == nil {
 		f.URL = new(string)
 	}
-	if err := f.apply(l, &s.rules); err != nil {
-		return nil, err
-	}
-	if err := s.hash(ctx, l, f.Password); err != nil {
+	if err := s.edit(ctx, l, &f); err != nil {
 		return nil, err
 	}
 	if err := s.keep(ctx, by, l); err != nil {
@@ -173,26 +135,12 @@ func (s *Service) keep(ctx context.Context, by audit.By, l *Link) (err error) {
 	return err
 }
 
-// hash keeps a password that was sent; an empty one removes it.
-func (s *Service) hash(ctx context.Context, l *Link, password *string) (err error) {
-	if password == nil {
-		return nil
-	}
-	if l.PasswordHash = ""; *password != "" {
-		l.PasswordHash, err = s.deps.Passwords.HashText(ctx, *password)
-	}
-	return err
-}
-
 // Update changes a link. It returns ErrNotFound, managed.ErrChanged, a Validation fault,
 // or an error of Store. Fields that change nothing are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f Fields) (*Link, error) {
 	return s.links.Change(ctx, by, t, managed.Updated, func(was *Link, now time.Time) (*Link, error) {
 		is := was.next(now)
-		if err := f.apply(is, &s.rules); err != nil {
-			return nil, err
-		}
-		return is, s.hash(ctx, is, f.Password)
+		return is, s.edit(ctx, is, &f)
 	})
 }
 

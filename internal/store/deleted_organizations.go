@@ -182,7 +182,8 @@ func (s *Store) DeletedOrganizations(ctx context.Context, by time.Time, limit in
 }
 
 // PurgeOrganization removes an organization's row for good, with its members, its
-// quota, its invitations, its feature flags and its folders of links. Websites, keys and links that are left
+// quota, its invitations, its feature flags, its folders of links and its domains. Websites, keys and
+// links that are left
 // stay, without an organization: events for them, calls with them and visits of them are
 // refused. A missing one is org.ErrNotFound.
 func (s *Store) PurgeOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {

@@ -41,9 +41,9 @@ const (
 // linkChanges are the changes of a link: one for each slug by which it was or is found.
 // was is nil for a new one.
 func linkChanges(was, is *link.Link) []link.Change {
-	keys := []string{link.SlugKey(is.Slug)}
-	if was != nil && link.SlugKey(was.Slug) != keys[0] {
-		keys = append(keys, link.SlugKey(was.Slug))
+	keys := []string{is.Key()}
+	if was != nil && was.Key() != keys[0] {
+		keys = append(keys, was.Key())
 	}
 	changes := make([]link.Change, len(keys))
 	for i, key := range keys {

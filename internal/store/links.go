@@ -23,7 +23,6 @@ type linkRow struct {
 
 	ID             string  `bun:"id,pk"`
 	OrganizationID string  `bun:"organization_id,nullzero"`
-	DomainID       string  `bun:"domain_id,scanonly"`
 	Version        int64   `bun:"version"`
 	Slug           string  `bun:"slug"`
 	SlugKey        string  `bun:"slug_key"`
@@ -50,17 +49,23 @@ type linkRow struct {
 	DeletedAt      instant `bun:"deleted_at"`
 	CreatedBy      string  `bun:"created_by"`
 	SearchText     string  `bun:"search_text"`
+	HostsVersion   int64   `bun:"hosts_version"` // of which link_hosts say where it leads
+	DomainID       string  `bun:"domain_id"`
 	Uses           int64   `bun:"uses,scanonly"`
+	Blocked        bool    `bun:"blocked,scanonly"`
+	Hostname       string  `bun:"hostname,scanonly"`       // of the domain
+	CaseSensitive  bool    `bun:"case_sensitive,scanonly"` // likewise
 }
 
 func newLinkRow(l *link.Link) (*linkRow, error) {
 	row := &linkRow{
-		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Slug: l.Slug, SlugKey: link.SlugKey(l.Slug),
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, DomainID: l.DomainID, Slug: l.Slug, SlugKey: l.Key(),
 		URL: l.URL, Name: l.Name, FolderID: l.FolderID, Tags: l.Tags, ExternalID: l.ExternalID, Enabled: l.Enabled,
 		StartsAt: at(l.StartsAt), ExpiresAt: at(l.ExpiresAt), ExpiredURL: l.ExpiredURL, MaxClicks: l.MaxClicks,
 		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, Secret: hex.EncodeToString(l.Secret),
 		CreatedAt: at(l.CreatedAt), UpdatedAt: at(l.UpdatedAt), DeletedAt: at(l.DeletedAt), CreatedBy: l.CreatedBy,
-		SearchText: strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
+		HostsVersion: l.Version,
+		SearchText:   strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
 	}
 	for column, v := range map[*string]any{&row.UTM: l.UTM, &row.Rules: orEmpty(l.Rules), &row.Variants: orEmpty(l.Variants), &row.Preview: l.Preview} {
 		text, err := json.Marshal(v)
@@ -86,9 +91,9 @@ func (r *linkRow) link() (*link.Link, error) {
 			ID: r.ID, OrganizationID: r.OrganizationID, Name: r.Name, Version: r.Version,
 			CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
 		},
-		Slug: r.Slug, URL: r.URL, FolderID: r.FolderID, Tags: r.Tags, ExternalID: r.ExternalID, Enabled: r.Enabled,
+		DomainID: r.DomainID, Hostname: r.Hostname, CaseSensitive: r.CaseSensitive, Slug: r.Slug, URL: r.URL, FolderID: r.FolderID, Tags: r.Tags, ExternalID: r.ExternalID, Enabled: r.Enabled,
 		StartsAt: r.StartsAt.Time, ExpiresAt: r.ExpiresAt.Time, ExpiredURL: r.ExpiredURL, MaxClicks: r.MaxClicks,
-		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses,
+		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses, Blocked: r.Blocked,
 	}
 	for column, v := range map[*string]any{&r.UTM: &l.UTM, &r.Rules: &l.Rules, &r.Variants: &l.Variants, &r.Preview: &l.Preview} {
 		if *column == "[]" {
@@ -119,7 +124,7 @@ func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps 
 		if err := tx.linkFits(ctx, l, caps); err != nil {
 			return err
 		}
-		if err := tx.folderOwn(ctx, l); err != nil {
+		if err := tx.placesOwn(ctx, l); err != nil {
 			return err
 		}
 		row, err := newLinkRow(l)
@@ -128,6 +133,9 @@ func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps 
 		}
 		if _, err := tx.write.NewInsert().Model(row).Exec(ctx); err != nil {
 			return tx.linkViolation(err, "adding", l)
+		}
+		if err := tx.noteHosts(ctx, nil, l); err != nil {
+			return err
 		}
 		if err := tx.tagLink(ctx, l, caps); err != nil {
 			return err
@@ -144,7 +152,7 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 		if err := tx.lockOrganization(ctx, is.OrganizationID, org.ErrNotFound); err != nil {
 			return err
 		}
-		if was.Slug != is.Slug {
+		if was.Slug != is.Slug || was.DomainID != is.DomainID {
 			if err := tx.takeSlug(ctx, is); err != nil {
 				return err
 			}
@@ -154,7 +162,7 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 				return err
 			}
 		}
-		if err := tx.folderOwn(ctx, is); err != nil {
+		if err := tx.placesOwn(ctx, is); err != nil {
 			return err
 		}
 		row, err := newLinkRow(is)
@@ -169,6 +177,9 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 		if err := mustTouch(res, managed.ErrChanged); err != nil {
 			return err
 		}
+		if err := tx.noteHosts(ctx, was, is); err != nil {
+			return err
+		}
 		if err := tx.tagLink(ctx, is, caps); err != nil {
 			return err
 		}
@@ -176,15 +187,17 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 	})
 }
 
-// takeSlug gives a link's slug to its organization for good. Whose it is already, and
-// which link bears it, is looked at before the row is written: a constraint that is
-// broken ends the transaction, and says less.
+// takeSlug gives a link's slug to its organization, on the shared host for good. Whose it is
+// already, and which link bears it, is looked at before the row is written: a constraint that
+// is broken ends the transaction, and says less.
 func (s *Store) takeSlug(ctx context.Context, l *link.Link) error {
-	key := link.SlugKey(l.Slug)
-	_, err := s.write.NewRaw("INSERT INTO link_slugs (slug_key, organization_id) VALUES (?, ?) ON CONFLICT (slug_key) DO NOTHING",
-		key, l.OrganizationID).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("taking the slug of link %s: %w", l.ID, err)
+	key := l.Key()
+	if l.DomainID == "" {
+		_, err := s.write.NewRaw("INSERT INTO link_slugs (slug_key, organization_id) VALUES (?, ?) ON CONFLICT (slug_key) DO NOTHING",
+			key, l.OrganizationID).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("taking the slug of link %s: %w", l.ID, err)
+		}
 	}
 	taken, err := s.slugTaken(ctx, l.OrganizationID, key, l.ID)
 	if err == nil && taken {
@@ -193,12 +206,12 @@ func (s *Store) takeSlug(ctx context.Context, l *link.Link) error {
 	return err
 }
 
-// SlugTaken reports whether an organization cannot have a slug: another one has had it, or
-// one of its links bears it, deleted or not.
-func (s *Store) SlugTaken(ctx context.Context, organizationID, slug string) (bool, error) {
+// SlugTaken reports whether an organization cannot have a slug, by its key: another one has
+// had it, or one of its links bears it, deleted or not.
+func (s *Store) SlugTaken(ctx context.Context, organizationID, key string) (bool, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	return s.slugTaken(ctx, organizationID, link.SlugKey(slug), "")
+	return s.slugTaken(ctx, organizationID, key, "")
 }
 
 func (s *Store) slugTaken(ctx context.Context, organizationID, key, except string) (taken bool, err error) {
@@ -236,23 +249,6 @@ func (s *Store) linkViolation(err error, doing string, l *link.Link) error {
 	}
 }
 
-// folderOwn returns link.ErrFolderNotFound for a link whose folder is not its
-// organization's.
-func (s *Store) folderOwn(ctx context.Context, l *link.Link) error {
-	if l.FolderID == "" {
-		return nil
-	}
-	found, err := s.read.NewSelect().Model((*folderRow)(nil)).Where("lf.id = ?", l.FolderID).
-		Where("lf.organization_id = ?", l.OrganizationID).Exists(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("looking for folder %s: %w", l.FolderID, err)
-	case !found:
-		return link.ErrFolderNotFound
-	}
-	return nil
-}
-
 // LinkByID returns a link of whatever organization, also a deleted one, or
 // link.ErrNotFound. As for the others, a link of a deleted organization is not found.
 func (s *Store) LinkByID(ctx context.Context, id string) (*link.Link, error) {
@@ -265,9 +261,9 @@ func (s *Store) LinkByExternalID(ctx context.Context, organizationID, externalID
 	return s.linkWhere(ctx, "l.organization_id = ? AND l.external_id = ? AND l.deleted_at IS NULL", organizationID, externalID)
 }
 
-// LinkBySlug returns an organization's link that is not deleted, or link.ErrNotFound.
-func (s *Store) LinkBySlug(ctx context.Context, organizationID, slug string) (*link.Link, error) {
-	return s.linkWhere(ctx, "l.organization_id = ? AND l.slug_key = ? AND l.deleted_at IS NULL", organizationID, link.SlugKey(slug))
+// LinkByKey returns an organization's link that is not deleted, or link.ErrNotFound.
+func (s *Store) LinkByKey(ctx context.Context, organizationID, key string) (*link.Link, error) {
+	return s.linkWhere(ctx, "l.organization_id = ? AND l.slug_key = ? AND l.deleted_at IS NULL", organizationID, key)
 }
 
 // used are the clicks that a link has used up.
@@ -277,7 +273,7 @@ func (s *Store) linkWhere(ctx context.Context, where string, args ...any) (*link
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row linkRow
-	err := s.read.NewSelect().Model(&row).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where(where, args...).
+	err := withDomain(s.read.NewSelect().Model(&row).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked")).Where(where, args...).
 		Where(ownerLives, bun.Ident("l")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
@@ -293,7 +289,14 @@ func (s *Store) ListLinks(ctx context.Context, f link.Filter) ([]*link.Link, err
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []linkRow
-	q := s.read.NewSelect().Model(&rows).ColumnExpr("l.*").ColumnExpr(used+" AS uses").Where("l.organization_id = ?", f.OrganizationID)
+	q := withDomain(s.read.NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked")).
+		Where("l.organization_id = ?", f.OrganizationID)
+	if f.Domain != "" {
+		q = q.Where("l.domain_id = ?", f.DomainID).Where("l.domain_id <> ''")
+	}
+	if f.Shared {
+		q = q.Where("l.domain_id = ''")
+	}
 	if f.FolderID != "" {
 		q = q.Where("l.folder_id = ?", f.FolderID)
 	}
@@ -326,11 +329,15 @@ func withLinkStatus(q *bun.SelectQuery, status link.Status, now time.Time) *bun.
 		return q.Where("l.deleted_at > ?", at(now.Add(-link.RestoreFor)))
 	}
 	q = q.Where("l.deleted_at IS NULL")
+	if status == link.Blocked {
+		return q.Where("l.id IN (" + blockedLinks + ")")
+	}
 	conditions := []struct {
 		status link.Status
 		is     string
 		args   []any
 	}{
+		{link.Blocked, linkBlocked, nil},
 		{link.Disabled, "NOT l.enabled", nil},
 		{link.Scheduled, "coalesce(l.starts_at, 0) > ?", []any{at(now)}},
 		{link.Expired, "coalesce(l.expires_at <= ?, FALSE)", []any{at(now)}},

@@ -79,7 +79,7 @@ func (v *linkFront) makeLinks() {
 	defer db.Close()
 	service := link.NewService(
 		link.Rules{Schemes: []string{"https"}, PublicURL: "https://go.example", MaxLinks: 100},
-		link.Deps{Store: db, Folders: db, Passwords: org.NewPasswords()},
+		link.Deps{Store: db, Folders: db, Domains: db, Passwords: org.NewPasswords()},
 	)
 	fields := []link.Fields{{Slug: new("bounded"), MaxClicks: new(int64(boundedMost))}}
 	for i := range linksVisited {

@@ -73,7 +73,7 @@ func newStage(t *testing.T, storeURL string) *stage {
 	s.organizationID = o.ID
 	s.links = link.NewService(
 		link.Rules{Schemes: s.settings.Link.Schemes, PublicURL: "https://go.example", MaxLinks: 1000},
-		link.Deps{Store: s.db, Folders: s.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
+		link.Deps{Store: s.db, Folders: s.db, Domains: s.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
 	)
 	return s
 }

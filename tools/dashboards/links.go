@@ -44,6 +44,14 @@ var links = board{
 				{rate("millrace_link_cache_evicted_total", ofInstance, ""), "gave way"},
 			}},
 		}},
+		{"Domains of organizations' own", []panel{
+			{title: "Failing domains", about: "Domains whose record was not found for three days; they serve on. Any warns.", unit: count, warn: 1, queries: []q{
+				{"max(millrace_link_domains_failing)", "failing"},
+			}},
+			{title: "Daily looks that were given up", about: "Because no resolver (domains.resolver) or no metadata store answered. No domain suffers from it.", unit: perSecond, queries: []q{
+				{rate("millrace_link_domains_check_failures_total", "", ""), "given up"},
+			}},
+		}},
 		{"Clicks", []panel{
 			{title: "Redirects and clicks", about: "Visitors that were sent on, those that only asked by HEAD included, and clicks that brokers acknowledged.", unit: eventsPerSec, queries: []q{
 				{rate("millrace_link_requests_total", ofInstance+`,outcome="redirected"`, ""), "redirected"},

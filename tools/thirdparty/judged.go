@@ -18,6 +18,8 @@ var judged = map[string][]string{
 	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": {PublicDomain},
 	// modernc.org/memory: where its logo is from, which is not linked.
 	"5ae5bee3072a841376451b48d8cfcec7188e10543926d5870828d36c8a750dc5": nil,
+	// github.com/miekg/dns: whose it is, and that LICENSE is the licence.
+	"66550c0ad5ca7ec1e08683e5f872cc45c741f311eee3b8ee484206ecbf9c740d": {"BSD-3-Clause"},
 }
 
 // judgement returns what a person found in a text.

@@ -51,6 +51,7 @@ type desk struct {
 	keys       *countedKeys
 	gate       *rpc.Gate // of a house
 	own, other *org.Organization
+	dns        resolver
 	clicks     struct {
 		mu    sync.Mutex
 		asked [][]string
@@ -105,8 +106,8 @@ func (d *desk) deps() management.Deps {
 			Service: flag.NewService(flag.Caps{Flags: 20, Segments: 5}, flag.Deps{Store: d.db, Versions: d.db, Segments: d.db}), Websites: websites,
 		},
 		Links: management.Links{Clicks: d, Log: slog.New(slog.DiscardHandler), Service: link.NewService(
-			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", MaxLinks: 3},
-			link.Deps{Store: d.db, Folders: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
+			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", OwnHosts: []string{"api.example.com"}, MaxLinks: 3},
+			link.Deps{Store: d.db, Folders: d.db, Domains: d.db, DNS: &d.dns, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
 		)},
 	}
 }

@@ -58,7 +58,7 @@ type house struct {
 	organizations                        *org.Service
 	third                                *org.Organization
 	site, open, gone, apiKey, invitation string // their ids
-	link, goneLink, folder               string
+	link, goneLink, folder, domain       string
 	flag, onFlag, goneFlag, segment      string // inactive, active, archived
 
 	people int
@@ -90,6 +90,7 @@ func newFullHouse(t *testing.T) *house {
 	h.goneFlag = made("flags/create", `"key":"c","type":"boolean"`)
 	made("flags/archive", fmt.Sprintf(`"id":%q`, h.goneFlag))
 	h.segment = made("segments/create", `"key":"a","userIds":["u"]`)
+	h.domain = made("linkDomains/create", `"hostname":"own.example.com"`)
 	return h
 }
 
@@ -242,6 +243,10 @@ func (h *house) changes(in *org.Organization) map[string]string {
 		"linkFolders/create":             `"name":"More"`,
 		"linkFolders/update":             id(h.folder) + `,"name":"Taken"`,
 		"linkFolders/delete":             id(h.folder),
+		"linkDomains/create":             `"hostname":"more.example.com"`,
+		"linkDomains/verify":             id(h.domain),
+		"linkDomains/update":             id(h.domain) + `,"rootUrl":"https://example.com"`,
+		"linkDomains/delete":             id(h.domain),
 	}
 	for operation, members := range bodies {
 		bodies[operation] = inside(in, members)

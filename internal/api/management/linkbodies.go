@@ -11,7 +11,8 @@ import (
 // LinkSettings are the fields of a link that are told alike when it is made and when it is
 // changed.
 type LinkSettings struct {
-	Slug           string               `json:"slug,omitempty" minLength:"3" maxLength:"50" doc:"The link's path: letters, digits, hyphens and underscores. It is found whatever its case."`
+	Domain         rpc.Patch[string]    `json:"domain,omitzero" maxLength:"253" nullable:"true" doc:"The hostname of a verified domain of the organization; null, or empty, for the host that all organizations share."`
+	Slug           string               `json:"slug,omitempty" minLength:"1" maxLength:"190" doc:"The link's path. On the shared host 3 to 50 letters, digits, hyphens and underscores, found whatever their case; on a domain up to 190 bytes, in up to 8 parts between slashes."`
 	Name           rpc.Patch[string]    `json:"name,omitzero" maxLength:"255" nullable:"true" doc:"What the link is called."`
 	FolderID       rpc.Patch[string]    `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"The folder that the link is in; null for none."`
 	Tags           rpc.Patch[[]string]  `json:"tags,omitzero" maxItems:"10" maxLength:"50"`
@@ -40,7 +41,7 @@ type utmFields struct {
 
 func (in *LinkSettings) fields() link.Fields {
 	f := link.Fields{
-		Slug: wire.OrNull(in.Slug), Name: sent(in.Name), FolderID: sent(in.FolderID), Tags: sent(in.Tags), Enabled: sent(in.Enabled),
+		Domain: sent(in.Domain), Slug: wire.OrNull(in.Slug), Name: sent(in.Name), FolderID: sent(in.FolderID), Tags: sent(in.Tags), Enabled: sent(in.Enabled),
 		StartsAt: sentTime(in.StartsAt), ExpiresAt: sentTime(in.ExpiresAt), ExpiredURL: sent(in.ExpiredURL),
 		MaxClicks: sent(in.MaxClicks), Password: sent(in.Password), RedirectStatus: sent(in.RedirectStatus), ForwardQuery: sent(in.ForwardQuery),
 	}
@@ -121,7 +122,8 @@ type linkGet struct {
 
 	ID         string `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The link's id."`
 	ExternalID string `json:"externalId,omitempty" minLength:"1" maxLength:"255" doc:"The caller's own id of the link."`
-	Slug       string `json:"slug,omitempty" minLength:"1" maxLength:"50" doc:"The link's path."`
+	Domain     string `json:"domain,omitempty" minLength:"1" maxLength:"253" doc:"The hostname of the domain that the slug is on; absent for the host that all organizations share."`
+	Slug       string `json:"slug,omitempty" minLength:"1" maxLength:"190" doc:"The link's path."`
 }
 
 type linkList struct {
@@ -129,9 +131,10 @@ type linkList struct {
 	rpc.Page
 	WithClicks
 
+	Domain   rpc.Patch[string] `json:"domain,omitzero" maxLength:"253" nullable:"true" doc:"Only links of this domain, by its hostname; null, or empty, for those of the shared host."`
 	FolderID rpc.Patch[string] `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Only links in this folder; null for those that are in none."`
 	Tag      string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
-	Status   string            `json:"status,omitempty" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	Status   string            `json:"status,omitempty" enum:"active,scheduled,expired,exhausted,disabled,blocked,deleted"`
 	Search   string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the slug, name, address or externalId, whatever its case."`
 	Sort     string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
 }
@@ -172,7 +175,8 @@ type linkItems struct {
 type slugInput struct {
 	rpc.InOrganization
 
-	Slug string `json:"slug" minLength:"1" maxLength:"190"`
+	Domain string `json:"domain,omitempty" maxLength:"253" doc:"The hostname of a domain of the organization; absent, or empty, for the shared host."`
+	Slug   string `json:"slug" minLength:"1" maxLength:"190"`
 }
 
 type slugBody struct {
@@ -196,11 +200,12 @@ type LinkBody struct {
 	ID              string          `json:"id"`
 	OrganizationID  string          `json:"organizationId"`
 	Version         int64           `json:"version" doc:"One more with every change."`
-	ShortURL        *string         `json:"shortUrl" nullable:"true" doc:"The link itself; null where the installation has no short-link host."`
+	ShortURL        *string         `json:"shortUrl" nullable:"true" doc:"The link itself; null where the installation has no short-link host, or a deleted link's domain is no more."`
+	Domain          *string         `json:"domain" nullable:"true" doc:"The hostname of the domain that the link is on; null for the host that all organizations share."`
 	Slug            string          `json:"slug"`
 	URL             string          `json:"url"`
 	Name            *string         `json:"name" nullable:"true"`
-	Status          string          `json:"status" enum:"active,scheduled,expired,exhausted,disabled,deleted"`
+	Status          string          `json:"status" enum:"active,scheduled,expired,exhausted,disabled,blocked,deleted"`
 	FolderID        *string         `json:"folderId" nullable:"true"`
 	Tags            []string        `json:"tags"`
 	ExternalID      *string         `json:"externalId" nullable:"true"`
@@ -231,7 +236,7 @@ type upsertedBody struct {
 
 func newLinkBody(l *link.Link, rules *link.Rules, now time.Time) *LinkBody {
 	b := &LinkBody{
-		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, ShortURL: wire.OrNull(rules.ShortURL(l)), Slug: l.Slug, URL: l.URL,
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, ShortURL: wire.OrNull(rules.ShortURL(l)), Domain: wire.OrNull(l.Hostname), Slug: l.Slug, URL: l.URL,
 		Name: wire.OrNull(l.Name), Status: string(l.Status(now)), FolderID: wire.OrNull(l.FolderID), Tags: list(l.Tags),
 		ExternalID: wire.OrNull(l.ExternalID), Enabled: l.Enabled, StartsAt: rpc.At(l.StartsAt), ExpiresAt: rpc.At(l.ExpiresAt),
 		ExpiredURL: wire.OrNull(l.ExpiredURL), MaxClicks: wire.OrNull(l.MaxClicks), HasPassword: l.PasswordHash != "",

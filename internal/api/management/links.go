@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/org"
 )
 
-// Links are the operations on short links and their folders.
+// Links are the operations on short links, their folders and domains.
 type Links struct {
 	Service *link.Service
 	// Clicks counts clicks; nil counts none, as when they cannot be counted now.
@@ -22,10 +22,14 @@ type Links struct {
 	Log    *slog.Logger // required with Clicks
 }
 
-// linkFailures are the errors of both resources.
+// linkFailures are the errors of the three resources.
 var linkFailures = []rpc.Failure{
 	{Err: link.ErrNotFound, Code: fault.NotFound, Message: "Link not found"},
 	{Err: link.ErrFolderNotFound, Code: fault.NotFound, Message: "Folder not found"},
+	{Err: link.ErrDomainNotFound, Code: fault.NotFound, Message: "Domain not found"},
+	{Err: link.ErrHostnameClaimed, Code: fault.Conflict, Message: "The organization has a domain of this hostname already"},
+	{Err: link.ErrHostnameVerified, Code: fault.Conflict, Message: "Another organization has verified this hostname"},
+	{Err: link.ErrDomainGone, Code: fault.Conflict, Message: "The link's domain is no more"},
 	{Err: link.ErrSlugTaken, Code: fault.Conflict, Message: "This slug is already taken"},
 	{Err: link.ErrExternalIDTaken, Code: fault.Conflict, Message: "Another link has this externalId already"},
 	{Err: link.ErrFolderNameTaken, Code: fault.Conflict, Message: "Another folder has this name already"},
@@ -46,7 +50,7 @@ func (s *Links) Resource() rpc.Resource {
 			}, s.create),
 			rpc.Op(rpc.Spec{
 				Name: "get", Summary: "Read a short link", Class: auth.ViewLinks,
-				Detail: "It is named by one of id, externalId and slug.",
+				Detail: "It is named by one of id, externalId and slug, and by domain with a slug on a host of the organization's own.",
 			}, s.get),
 			rpc.Op(rpc.Spec{Name: "list", Summary: "List short links", Class: auth.ViewLinks, Detail: "Deleted ones only where status asks for them."}, s.list),
 			rpc.Op(rpc.Spec{
@@ -66,6 +70,7 @@ func (s *Links) Resource() rpc.Resource {
 			}, s.restore),
 			rpc.Op(rpc.Spec{
 				Name: "checkSlug", Summary: "Say whether a slug can be had", Class: auth.ViewLinks,
+				Detail: "On the shared host, or with domain on one of the organization's own.",
 			}, s.checkSlug),
 			rpc.Op(rpc.Spec{Name: "tags", Summary: "List the tags of short links", Class: auth.ViewLinks, Detail: "In the order of their characters."}, s.tags),
 			rpc.Op(rpc.Spec{Name: "qr", Summary: "Draw the QR code of a short link", Class: auth.ViewLinks}, s.qr),
@@ -103,7 +108,7 @@ func (s *Links) create(ctx context.Context, call *rpc.Call, in *linkCreate) (*Li
 
 func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*countedBody, error) {
 	body, err := s.told(s.Service.Get(ctx, link.Ref{
-		OrganizationID: call.OrganizationID(), ID: in.ID, ExternalID: in.ExternalID, Slug: in.Slug,
+		OrganizationID: call.OrganizationID(), ID: in.ID, ExternalID: in.ExternalID, Domain: in.Domain, Slug: in.Slug,
 	}))
 	if err != nil {
 		return nil, err
@@ -118,7 +123,7 @@ func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*countedB
 func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.List[countedBody], error) {
 	filter := link.Filter{
 		OrganizationID: call.OrganizationID(), FolderID: in.FolderID.Or(""), Unfiled: in.FolderID.Set && in.FolderID.Value == nil,
-		Tag: in.Tag, Search: in.Search, Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+		Domain: in.Domain.Or(""), Shared: in.Domain.Set && in.Domain.Or("") == "", Tag: in.Tag, Search: in.Search, Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	if _, err := in.After(&filter.After); err != nil {
 		return nil, err
@@ -159,11 +164,11 @@ func (s *Links) restore(ctx context.Context, call *rpc.Call, in *LinkChange) (*L
 }
 
 func (s *Links) checkSlug(ctx context.Context, call *rpc.Call, in *slugInput) (*slugBody, error) {
-	err := s.Service.SlugFree(ctx, call.OrganizationID(), in.Slug)
+	err := s.Service.SlugFree(ctx, call.OrganizationID(), in.Domain, in.Slug)
 	if errors.Is(err, link.ErrSlugTaken) {
 		return &slugBody{Reason: "taken", Message: "This slug is already taken"}, nil
 	}
-	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Details) > 0 {
+	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Details) > 0 && f.Details[0].Field == "slug" {
 		return &slugBody{Reason: f.Details[0].Rule, Message: f.Details[0].Message}, nil
 	}
 	if err != nil {
@@ -196,15 +201,23 @@ func toldItems(items []rpc.Item[LinkBody], err error) (*linkItems, error) {
 }
 
 func (s *Links) bulkCreate(ctx context.Context, call *rpc.Call, in *linksCreate) (*linkItems, error) {
+	service, err := s.Service.Ahead(ctx, each(in.Items, func(item LinkFields) link.Fields { return item.fields() })...)
+	if err != nil {
+		return nil, err
+	}
 	return toldItems(rpc.Each(call, in.Items, func(item *LinkFields) (*LinkBody, error) {
-		return s.told(s.Service.Create(ctx, call.By, call.OrganizationID(), item.fields()))
+		return s.told(service.Create(ctx, call.By, call.OrganizationID(), item.fields()))
 	}))
 }
 
 func (s *Links) bulkUpdate(ctx context.Context, call *rpc.Call, in *linksUpdate) (*linkItems, error) {
+	service, err := s.Service.Ahead(ctx, each(in.Items, func(item linkUpdateItem) link.Fields { return item.fields() })...)
+	if err != nil {
+		return nil, err
+	}
 	return toldItems(rpc.Each(call, in.Items, func(item *linkUpdateItem) (*LinkBody, error) {
 		t := managed.Target{OrganizationID: call.OrganizationID(), Ref: item.ID.ID, Version: item.Version.Version}
-		return s.told(s.Service.Update(ctx, call.By, t, item.fields()))
+		return s.told(service.Update(ctx, call.By, t, item.fields()))
 	}))
 }
 

@@ -28,6 +28,7 @@ func Resources(deps Deps) []rpc.Resource {
 		deps.APIKeys.Resource(),
 		deps.Links.Resource(),
 		deps.Links.Folders(),
+		deps.Links.Domains(),
 		deps.Flags.Resource(),
 		deps.Flags.Segments(),
 		deps.Profiles.Resource(),

@@ -142,6 +142,7 @@ func parts(
 		erasures(s, t, db),
 		expiry(s, t, db),
 		linkPurge(s, t, db),
+		linkDomains(s, t, db),
 		prober(s, t, db),
 		httpkit.ListenPart("query listener", s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, t.Log),
 	}), nil

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/clickhouse"
 	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/domaincheck"
 	"github.com/millrace/millrace/internal/erasure"
 	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/lifecycle"
@@ -28,13 +29,28 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store, passwor
 	deps.Profiles = management.Profiles{Service: erasure.NewService(db, nil), Websites: websites}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	deps.Links = management.Links{Service: link.NewService(
-		link.Rules{Schemes: s.Link.Schemes, PublicURL: s.Link.BaseURL(), MaxLinks: s.Link.MaxLinks},
-		link.Deps{Store: db, Folders: db, Passwords: passwords},
+		link.Rules{Schemes: s.Link.Schemes, PublicURL: s.Link.BaseURL(), OwnHosts: ownHosts(s), MaxLinks: s.Link.MaxLinks},
+		link.Deps{Store: db, Folders: db, Domains: db, Passwords: passwords, DNS: domainChecker(s), Attempts: db},
 	)}
 	deps.Flags = management.Flags{
 		Service: flag.NewService(flag.Limits(), flag.Deps{Store: db, Versions: db, Segments: db}), Websites: websites,
 	}
 	return deps
+}
+
+// ownHosts are the names of our hosts but that of short links.
+func ownHosts(s config.Settings) []string {
+	return []string{link.HostOf(s.Query.BaseURL()), link.HostOf(s.Ingest.BaseURL())}
+}
+
+func domainChecker(s config.Settings) *domaincheck.Checker {
+	return domaincheck.New(domaincheck.Config{Resolver: s.Domains.Resolver, SharedHost: link.HostOf(s.Link.BaseURL())})
+}
+
+// linkDomains looks daily whether the domains of short links are still proved, while it runs.
+func linkDomains(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+	watch := link.NewWatch(link.WatchDeps{Store: db, DNS: domainChecker(s), Log: t.Log, Metrics: t.Registry})
+	return lifecycle.Part{Name: "link domains", Run: watch.Run}
 }
 
 // linkPurge removes deleted links that nobody can restore any more, and their clicks, while

@@ -1,6 +1,7 @@
 package standalone
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/millrace/millrace/internal/config"
@@ -25,4 +26,10 @@ func Local(s config.Settings) config.Settings {
 		s.Store.URL = config.Secret("sqlite:" + filepath.Join(s.Data.Dir, storeFile))
 	}
 	return s
+}
+
+// LinkURL is where visitors reach the short links of the settings; where they name no host
+// for them, those of a standalone on this machine.
+func LinkURL(s config.Settings) string {
+	return cmp.Or(s.Link.BaseURL(), config.ListenURL(linkListen))
 }

@@ -60,7 +60,7 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 			_, errClient := s.WebsiteByClientID(t.Context(), w.ClientID)
 			_, errKey := s.KeyByHash(t.Context(), k.Hash)
 			_, errLink := s.LinkByID(t.Context(), l.ID)
-			_, errSlug := s.LinkBySlug(t.Context(), o.ID, l.Slug)
+			_, errSlug := s.LinkByKey(t.Context(), o.ID, l.Slug)
 			_, errExternal := s.LinkByExternalID(t.Context(), o.ID, "x")
 			for what, found := range map[string]bool{
 				"organization": !errors.Is(errOwn, org.ErrNotFound), "website": !errors.Is(errID, website.ErrNotFound),

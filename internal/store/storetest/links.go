@@ -29,7 +29,7 @@ func (plain) HashText(_ context.Context, text string) (string, error) { return "
 func (f *Fixture) links(most int) *link.Service {
 	f.tb.Helper()
 	s := f.Store()
-	return link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: most}, link.Deps{Store: s, Folders: s, Passwords: plain{}, Now: f.Clock.Now})
+	return link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: most}, link.Deps{Store: s, Folders: s, Domains: s, Passwords: plain{}, Now: f.Clock.Now})
 }
 
 // Link makes a link by the rules.
@@ -115,7 +115,7 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		first := f.link(s, own.ID, link.Fields{Slug: new("Sale")})
 		taken := func(when, organizationID, slug string, want error) {
 			t.Helper()
-			if err := s.SlugFree(t.Context(), organizationID, slug); !errors.Is(err, want) {
+			if err := s.SlugFree(t.Context(), organizationID, "", slug); !errors.Is(err, want) {
 				t.Errorf("%s: SlugFree() = %v, want %v", when, err, want)
 			}
 			l, err := s.Create(t.Context(), somebody, organizationID, link.Fields{URL: new("https://example.com"), Slug: &slug})
@@ -301,11 +301,11 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		}
 		third := f.Organization()
 		for slug, organizationID := range map[string]string{"gone": third.ID, "orphan": third.ID} {
-			if err := s.SlugFree(t.Context(), organizationID, slug); !errors.Is(err, link.ErrSlugTaken) {
+			if err := s.SlugFree(t.Context(), organizationID, "", slug); !errors.Is(err, link.ErrSlugTaken) {
 				t.Errorf("SlugFree(%s) by another organization = %v, want %v", slug, err, link.ErrSlugTaken)
 			}
 		}
-		if err := s.SlugFree(t.Context(), o.ID, "gone"); err != nil {
+		if err := s.SlugFree(t.Context(), o.ID, "", "gone"); err != nil {
 			t.Errorf("SlugFree() by its own = %v", err)
 		}
 	},

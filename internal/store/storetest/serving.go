@@ -264,7 +264,7 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		var wg sync.WaitGroup
 		for w := range writers {
 			o, other := f.Organization(), f.Open() // as another process would
-			s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 100}, link.Deps{Store: other, Folders: other, Passwords: plain{}, Now: f.Clock.Now})
+			s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 100}, link.Deps{Store: other, Folders: other, Domains: other, Passwords: plain{}, Now: f.Clock.Now})
 			wg.Go(func() {
 				for i := range each {
 					if _, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), Slug: new(fmt.Sprintf("of-%d-%d", w, i))}); err != nil {
@@ -297,7 +297,7 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		change := func(times int) {
 			t.Helper()
 			err := db.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
-				s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10}, link.Deps{Store: tx, Folders: tx, Passwords: plain{}, Now: f.Clock.Now})
+				s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10}, link.Deps{Store: tx, Folders: tx, Domains: tx, Passwords: plain{}, Now: f.Clock.Now})
 				for i := range times {
 					if _, err := s.Update(ctx, somebody, toLink(l), link.Fields{Name: new(fmt.Sprint(f.Clock.Now(), i))}); err != nil {
 						return err

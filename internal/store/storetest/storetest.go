@@ -43,7 +43,8 @@ func Run(t *testing.T, empty URL, clone Copy) {
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
 		organizationTests, peopleTests, departureTests, deletedOrganizationTests, invitationTests, sessionTests, deviceTests,
 		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, saltTests,
-		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests, linkTests, folderTests, servingTests, directoryTests, flagTests, flagOwnerTests,
+		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests, linkTests, folderTests, domainTests, domainLinkTests, servingTests, blockTests, directoryTests,
+		flagTests, flagOwnerTests,
 	} {
 		run(tests, func(tb testing.TB) string { return clone(tb, template) }, true)
 	}

@@ -20,6 +20,7 @@ CREATE TABLE link_domains (
     bad_days        INTEGER NOT NULL CHECK (bad_days >= 0),
     checked_at      BIGINT,
     verified_at     BIGINT,
+    due_at          BIGINT,
     created_at      BIGINT NOT NULL,
     updated_at      BIGINT NOT NULL,
     created_by      TEXT NOT NULL

@@ -19,3 +19,8 @@ CREATE TABLE link_hosts (
 );
 
 CREATE INDEX link_hosts_host ON link_hosts (host);
+
+-- Of which version of a link it is said; 0 of none.
+ALTER TABLE links ADD COLUMN hosts_version BIGINT NOT NULL DEFAULT 0;
+
+CREATE INDEX links_hosts_due ON links (id) WHERE hosts_version <> version;

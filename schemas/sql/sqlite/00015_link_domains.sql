@@ -20,6 +20,7 @@ CREATE TABLE link_domains (
     bad_days        INTEGER NOT NULL CHECK (bad_days >= 0),
     checked_at      INTEGER,
     verified_at     INTEGER,
+    due_at          INTEGER,
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     created_by      TEXT NOT NULL

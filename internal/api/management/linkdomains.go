@@ -1,0 +1,160 @@
+package management
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/wire"
+)
+
+// Domains returns the rows of the domains of short links.
+func (s *Links) Domains() rpc.Resource {
+	return rpc.Resource{
+		Name: "linkDomains", Summary: "Hosts of an organization's own for its short links.",
+		Failures: linkFailures,
+		Operations: []rpc.Operation{
+			rpc.Op(rpc.Spec{
+				Name: "create", Summary: "Claim a hostname", Class: auth.ManageLinks, Creates: true, Audit: "linkDomain.created",
+				Detail: "It is pending, and serves nothing, until verify finds the TXT record that the answer names in verification.",
+			}, s.createDomain),
+			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a domain", Class: auth.ViewLinks}, s.getDomain),
+			rpc.Op(rpc.Spec{Name: "list", Summary: "List domains", Class: auth.ViewLinks, Detail: "In the order of their creation."}, s.listDomains),
+			rpc.Op(rpc.Spec{
+				Name: "verify", Summary: "Look for a domain's record in DNS", Class: auth.ManageLinks, Audit: "linkDomain.checked",
+				Detail: "DNS is asked once, for up to 5 seconds. The answer is the domain: verified, or with a problem. " +
+					"A hostname that another organization has verified is answered 409, unless its record is not found there any more. 10 a minute.",
+			}, s.verifyDomain),
+			rpc.Op(rpc.Spec{
+				Name: "update", Summary: "Change where a domain leads", Class: auth.ManageLinks, Audit: "linkDomain.updated",
+				Detail: "What is absent stays as it is. Hostname and caseSensitive do not change.",
+			}, s.updateDomain),
+			rpc.Op(rpc.Spec{
+				Name: "delete", Summary: "Delete a domain", Class: auth.ManageLinks, Audit: "linkDomain.deleted",
+				Detail: "One with links that are not deleted is answered 409. Deleted links of it cannot be restored any more.",
+			}, s.deleteDomain),
+		},
+	}
+}
+
+// DomainSettings are the fields of a domain that are told alike when it is made and when it
+// is changed.
+type DomainSettings struct {
+	RootURL     rpc.Patch[string] `json:"rootUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where the hostname alone leads; null for nowhere."`
+	NotFoundURL rpc.Patch[string] `json:"notFoundUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where paths lead that are no link; null for nowhere."`
+	ExpiredURL  rpc.Patch[string] `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where expired and exhausted links lead that have no expiredUrl; null for nowhere."`
+}
+
+func (in *DomainSettings) fields() link.DomainFields {
+	return link.DomainFields{RootURL: sent(in.RootURL), NotFoundURL: sent(in.NotFoundURL), ExpiredURL: sent(in.ExpiredURL)}
+}
+
+type domainCreate struct {
+	rpc.InOrganization
+	DomainSettings
+
+	Hostname      string `json:"hostname" minLength:"1" maxLength:"253" doc:"A host of your own, such as go.example.com."`
+	CaseSensitive bool   `json:"caseSensitive,omitempty" doc:"Whether slugs are matched by case. It cannot be changed later."`
+}
+
+type domainGet struct {
+	rpc.InOrganization
+	rpc.ID
+}
+
+type domainList struct {
+	rpc.InOrganization
+	rpc.Page
+}
+
+type domainUpdate struct {
+	LinkChange
+	DomainSettings
+}
+
+// DomainRecord is the DNS record that proves a domain.
+type DomainRecord struct {
+	Type  string `json:"type" enum:"TXT"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type domainBody struct {
+	ID             string       `json:"id"`
+	OrganizationID string       `json:"organizationId"`
+	Version        int64        `json:"version" doc:"One more with every change. A look at DNS that finds all as it was is none."`
+	Hostname       string       `json:"hostname" doc:"In ASCII and lower case."`
+	Status         string       `json:"status" enum:"pending,verified,failing" doc:"Failing is a domain whose record was not found for three days; it serves until another organization proves it."`
+	CaseSensitive  bool         `json:"caseSensitive"`
+	RootURL        *string      `json:"rootUrl" nullable:"true"`
+	NotFoundURL    *string      `json:"notFoundUrl" nullable:"true"`
+	ExpiredURL     *string      `json:"expiredUrl" nullable:"true"`
+	Verification   DomainRecord `json:"verification" doc:"The record that proves the domain. It has to stay."`
+	Problem        *string      `json:"problem" nullable:"true" doc:"What was wrong when DNS was looked at last."`
+	PointsHere     bool         `json:"pointsHere" doc:"Whether the hostname led to the short-link host then: by a CNAME record, or by an address of it."`
+	CheckedAt      *rpc.Time    `json:"checkedAt" nullable:"true" doc:"When DNS was looked at last; daily for one that is verified."`
+	VerifiedAt     *rpc.Time    `json:"verifiedAt" nullable:"true"`
+	CreatedAt      *rpc.Time    `json:"createdAt"`
+	UpdatedAt      *rpc.Time    `json:"updatedAt"`
+	CreatedBy      *string      `json:"createdBy" nullable:"true" doc:"The id of who made the domain; null for the operator's command."`
+}
+
+func newDomainBody(d *link.Domain) domainBody {
+	return domainBody{
+		ID: d.ID, OrganizationID: d.OrganizationID, Version: d.Version, Hostname: d.Name, Status: string(d.Status), CaseSensitive: d.CaseSensitive,
+		RootURL: wire.OrNull(d.RootURL), NotFoundURL: wire.OrNull(d.NotFoundURL), ExpiredURL: wire.OrNull(d.ExpiredURL),
+		Verification: DomainRecord{Type: "TXT", Name: d.RecordName(), Value: d.RecordValue()},
+		Problem:      wire.OrNull(d.Problem), PointsHere: d.PointsHere, CheckedAt: rpc.At(d.CheckedAt), VerifiedAt: rpc.At(d.VerifiedAt),
+		CreatedAt: rpc.At(d.CreatedAt), UpdatedAt: rpc.At(d.UpdatedAt), CreatedBy: wire.OrNull(d.CreatedBy),
+	}
+}
+
+func toldDomain(d *link.Domain, err error) (*domainBody, error) {
+	if err != nil {
+		return nil, err
+	}
+	b := newDomainBody(d)
+	return &b, nil
+}
+
+func (s *Links) createDomain(ctx context.Context, call *rpc.Call, in *domainCreate) (*domainBody, error) {
+	return toldDomain(s.Service.CreateDomain(ctx, call.By, call.OrganizationID(), in.Hostname, in.CaseSensitive, in.fields()))
+}
+
+func (s *Links) getDomain(ctx context.Context, call *rpc.Call, in *domainGet) (*domainBody, error) {
+	change := LinkChange{ID: in.ID}
+	return toldDomain(s.Service.Domain(ctx, change.target(call)))
+}
+
+func (s *Links) listDomains(ctx context.Context, call *rpc.Call, in *domainList) (*rpc.List[domainBody], error) {
+	var after string
+	if _, err := in.After(&after); err != nil {
+		return nil, err
+	}
+	found, err := s.Service.ListDomains(ctx, call.OrganizationID(), after, in.Size()+1)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.Cut(each(found, newDomainBody), in.Size(), func(b domainBody) any { return b.ID }), nil
+}
+
+func (s *Links) verifyDomain(ctx context.Context, call *rpc.Call, in *LinkChange) (*domainBody, error) {
+	return toldDomain(s.Service.VerifyDomain(ctx, call.By, in.target(call)))
+}
+
+func (s *Links) updateDomain(ctx context.Context, call *rpc.Call, in *domainUpdate) (*domainBody, error) {
+	return toldDomain(s.Service.UpdateDomain(ctx, call.By, in.target(call), in.fields()))
+}
+
+type deletedDomain struct {
+	ID string `json:"id" doc:"The domain that is no more."`
+}
+
+func (s *Links) deleteDomain(ctx context.Context, call *rpc.Call, in *LinkChange) (*deletedDomain, error) {
+	d, err := s.Service.DeleteDomain(ctx, call.By, in.target(call))
+	if err != nil {
+		return nil, err
+	}
+	return &deletedDomain{ID: d.ID}, nil
+}
