@@ -182,10 +182,9 @@ func (s *Store) DeletedOrganizations(ctx context.Context, by time.Time, limit in
 }
 
 // PurgeOrganization removes an organization's row for good, with its members, its
-// quota, its invitations, its feature flags, its folders of links and its domains. Websites, keys and
-// links that are left
-// stay, without an organization: events for them, calls with them and visits of them are
-// refused. A missing one is org.ErrNotFound.
+// quota, its invitations, its feature flags, its folders of links and its domains. Websites,
+// keys and links that are left stay, without an organization: events for them, calls with
+// them and visits of them are refused. A missing one is org.ErrNotFound.
 func (s *Store) PurgeOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		o, err := tx.anyOrganization(ctx, id)

@@ -519,13 +519,14 @@ type DLQMarksV1 struct {
 type ControlV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// What kind of record changed: "key", "website", "session", "link",
+	// What kind of record changed: "key", "website", "session", "link", "flags",
 	// "organization" or "quota"; or "beat", which is no change and says that all
 	// earlier ones were published. A reader must expect kinds that it does not
 	// know.
 	Kind string `json:"kind"`
-	// Id of the record; empty for a beat, and where what is blocked of links
-	// changed, which has no refs either.
+	// Id of the record, for flags of the organization whose set of flags
+	// changed; empty for a beat, and where what is blocked of links changed,
+	// which has no refs either.
 	ID string `json:"id"`
 	// Id of the organization that the record belongs to, where there is one.
 	Organization string `json:"organization,omitempty"`

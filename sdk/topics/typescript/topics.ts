@@ -1029,14 +1029,15 @@ export interface ControlV1 {
   v: number;
   /**
    * What kind of record changed: "key", "website", "session", "link",
-   * "organization" or "quota"; or "beat", which is no change and says that
-   * all earlier ones were published. A reader must expect kinds that it does
-   * not know.
+   * "flags", "organization" or "quota"; or "beat", which is no change and
+   * says that all earlier ones were published. A reader must expect kinds
+   * that it does not know.
    */
   kind: string;
   /**
-   * Id of the record; empty for a beat, and where what is blocked of links
-   * changed, which has no refs either.
+   * Id of the record, for flags of the organization whose set of flags
+   * changed; empty for a beat, and where what is blocked of links changed,
+   * which has no refs either.
    */
   id: string;
   /**
