@@ -17,6 +17,7 @@ import (
 // keyBy adds a key that somebody made.
 func (f *Fixture) keyBy(organizationID, userID string) *apikey.Key {
 	f.tb.Helper()
+	defer nextMillisecond()
 	k, _, err := apikey.New("mlr", apikey.Spec{
 		OrganizationID: organizationID, Name: "ci", Scopes: []string{"read:data"}, CreatedBy: userID,
 	}, f.Clock.Now())

@@ -40,6 +40,7 @@ func toDomain(d *link.Domain) managed.Target {
 // ownDomain makes a domain, and has it be verified where it should be.
 func (f *Fixture) ownDomain(organizationID, hostname string, caseSensitive, verified bool) *link.Domain {
 	f.tb.Helper()
+	defer nextMillisecond()
 	s := f.proving(f.Store())
 	d, err := s.CreateDomain(f.tb.Context(), somebody, organizationID, hostname, caseSensitive, link.DomainFields{})
 	if err == nil && verified {

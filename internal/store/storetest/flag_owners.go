@@ -15,6 +15,7 @@ import (
 // segment makes a segment of one person.
 func (f *Fixture) segment(s *flag.Service, organizationID, websiteID, key string) *flag.Segment {
 	f.tb.Helper()
+	defer nextMillisecond()
 	g, err := s.CreateSegment(f.tb.Context(), somebody, flag.Spec{OrganizationID: organizationID, WebsiteID: websiteID, Key: key}, flag.SegmentFields{UserIDs: &[]string{"u"}})
 	if err != nil {
 		f.tb.Fatal(err)

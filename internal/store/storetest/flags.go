@@ -36,6 +36,7 @@ func (f *Fixture) flagsUpTo(caps flag.Caps) *flag.Service {
 // flag makes a boolean flag that needs others to be on.
 func (f *Fixture) flag(s *flag.Service, organizationID, websiteID, key string, needs ...string) *flag.Flag {
 	f.tb.Helper()
+	defer nextMillisecond()
 	made, err := s.Create(f.tb.Context(), somebody, flag.Spec{OrganizationID: organizationID, WebsiteID: websiteID, Key: key, Type: flag.Boolean},
 		flag.Fields{Prerequisites: needed(needs...)})
 	if err != nil {

@@ -35,6 +35,7 @@ func (f *Fixture) links(most int) *link.Service {
 // Link makes a link by the rules.
 func (f *Fixture) link(s *link.Service, organizationID string, fields link.Fields) *link.Link {
 	f.tb.Helper()
+	defer nextMillisecond()
 	if fields.URL == nil {
 		fields.URL = new("https://example.com")
 	}

@@ -37,6 +37,7 @@ func (f *Fixture) join(organizationID, userID string, role org.Role) {
 // invite adds an invitation and returns it with its token's hash.
 func (f *Fixture) invite(organizationID, email string, role org.Role, by string) *org.Invitation {
 	f.tb.Helper()
+	defer nextMillisecond()
 	i, _, err := org.NewInvitation(organizationID, email, role, by, f.Clock.Now())
 	if err == nil {
 		err = f.Store().CreateInvitation(f.tb.Context(), somebody, i, anyRole)

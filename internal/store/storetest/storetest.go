@@ -5,6 +5,7 @@ package storetest
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -102,6 +103,7 @@ func (f *Fixture) Store() *store.Store {
 // Organization adds an organization.
 func (f *Fixture) Organization() *org.Organization {
 	f.tb.Helper()
+	defer nextMillisecond()
 	o, err := org.New("Acme", f.Clock.Now())
 	if err == nil {
 		err = f.Store().CreateOrganization(f.tb.Context(), somebody, o)
@@ -110,6 +112,14 @@ func (f *Fixture) Organization() *org.Organization {
 		f.tb.Fatal(err)
 	}
 	return o
+}
+
+// nextMillisecond returns when the clock shows another millisecond: ids of one are in no
+// order, and what a fixture makes is to be in the order in which it was made.
+func nextMillisecond() {
+	for begin := time.Now().UnixMilli(); time.Now().UnixMilli() == begin; {
+		runtime.Gosched()
+	}
 }
 
 // User adds a user. The password hash is none, which no store looks at.
@@ -125,6 +135,7 @@ func (f *Fixture) User(id, email string) *org.User {
 // Website adds a website of an organization, of a domain that no other has.
 func (f *Fixture) Website(organizationID string) *website.Website {
 	f.tb.Helper()
+	defer nextMillisecond()
 	w, err := website.New(organizationID, "Shop", fmt.Sprintf("shop%d.example.com", f.websites.Add(1)), f.Clock.Now())
 	if err == nil {
 		err = f.Store().CreateWebsite(f.tb.Context(), somebody, w)
@@ -138,6 +149,7 @@ func (f *Fixture) Website(organizationID string) *website.Website {
 // Key adds a key of an organization, limited to a website unless that is empty.
 func (f *Fixture) Key(organizationID, websiteID string) *apikey.Key {
 	f.tb.Helper()
+	defer nextMillisecond()
 	k, _, err := apikey.New("mlr", apikey.Spec{
 		OrganizationID: organizationID, WebsiteID: websiteID, Name: "ci", Scopes: []string{"read:data"},
 	}, f.Clock.Now())
