@@ -24,8 +24,8 @@ func refusedBy(err error) string {
 var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	"a slug is one link's on each host": func(t *testing.T, f *Fixture) {
 		o, other, s := f.Organization(), f.Organization(), f.proving(f.Store())
-		plain, strict := f.ownDomain(o.ID, "go.example.com", false, true), f.ownDomain(o.ID, "Go2.example.com", true, true)
-		f.ownDomain(other.ID, "theirs.example.com", false, true)
+		plain, strict := f.claimDomain(o.ID, "go.example.com", false, true), f.claimDomain(o.ID, "Go2.example.com", true, true)
+		f.claimDomain(other.ID, "theirs.example.com", false, true)
 		made := map[string]*link.Link{}
 		for _, l := range []struct{ name, domain, slug string }{
 			{"shared", "", "Sale"}, {"plain", plain.Name, "Sale"}, {"strict", strict.Name, "Sale"}, {"strict in small", strict.Name, "sale"},
@@ -77,9 +77,9 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a link is on a domain of its organization that serves": func(t *testing.T, f *Fixture) {
 		o, other, s := f.Organization(), f.Organization(), f.proving(f.Store())
-		f.ownDomain(o.ID, "pending.example.com", false, false)
-		f.ownDomain(other.ID, "theirs.example.com", false, true)
-		own := f.ownDomain(o.ID, "go.example.com", false, true)
+		f.claimDomain(o.ID, "pending.example.com", false, false)
+		f.claimDomain(other.ID, "theirs.example.com", false, true)
+		own := f.claimDomain(o.ID, "go.example.com", false, true)
 		for domain, want := range map[string]string{
 			"pending.example.com": "domain not_verified", "theirs.example.com": "domain unknown_domain", "none.example.com": "domain unknown_domain",
 		} {
@@ -112,7 +112,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a link moves between hosts, by the rules of the one that it moves to": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.proving(f.Store())
-		own := f.ownDomain(o.ID, "go.example.com", false, true)
+		own := f.claimDomain(o.ID, "go.example.com", false, true)
 		l := f.link(s, o.ID, link.Fields{Domain: &own.Name, Slug: new("gru\u0308n/a")})
 		if l.Slug != "gr\u00fcn/a" {
 			t.Errorf("the slug is kept as %q", l.Slug)
@@ -141,9 +141,9 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"no address leads to a domain that serves, whoever's": func(t *testing.T, f *Fixture) {
 		o, other, s := f.Organization(), f.Organization(), f.proving(f.Store())
-		f.ownDomain(other.ID, "theirs.example.com", false, true)
-		f.ownDomain(other.ID, "pending.example.com", false, false)
-		own := f.ownDomain(o.ID, "go.example.com", false, false)
+		f.claimDomain(other.ID, "theirs.example.com", false, true)
+		f.claimDomain(other.ID, "pending.example.com", false, false)
+		own := f.claimDomain(o.ID, "go.example.com", false, false)
 		const bad, fine = "https://THEIRS.example.com:8443/x", "https://sub.theirs.example.com/"
 		for field, fields := range map[string]link.Fields{
 			"url": {URL: new(bad)}, "expiredUrl": {ExpiredURL: new(bad)}, "preview.imageUrl": {Preview: &link.Preview{ImageURL: bad}},
@@ -168,7 +168,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a domain with links stays, and deleted links of one that is gone do": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.proving(f.Store())
-		d := f.ownDomain(o.ID, "go.example.com", false, true)
+		d := f.claimDomain(o.ID, "go.example.com", false, true)
 		l, other := f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("a")}), f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("b")})
 		_, err := s.DeleteDomain(t.Context(), somebody, toDomain(d))
 		if !errors.Is(err, link.ErrDomainInUse) || fault.Of(err).Message != "The domain still has links: 2. Delete them, or move them to another host" {
@@ -189,7 +189,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		if len(deleted) != 2 || err != nil || deleted[0].Hostname != "" || deleted[0].DomainID != d.ID {
 			t.Errorf("deleted links: %+v, %v", deleted, err)
 		}
-		again := f.ownDomain(o.ID, "go.example.com", false, true)
+		again := f.claimDomain(o.ID, "go.example.com", false, true)
 		f.link(s, o.ID, link.Fields{Domain: &again.Name, Slug: new("a")})
 		later := Start.Add(31 * 24 * time.Hour)
 		ids, err := f.Store().PurgeableLinks(t.Context(), later, 10)

@@ -37,8 +37,8 @@ func toDomain(d *link.Domain) managed.Target {
 	return managed.Target{OrganizationID: d.OrganizationID, Ref: d.ID}
 }
 
-// ownDomain makes a domain, and has it be verified where it should be.
-func (f *Fixture) ownDomain(organizationID, hostname string, caseSensitive, verified bool) *link.Domain {
+// claimDomain makes a domain, and has it be verified where it should be.
+func (f *Fixture) claimDomain(organizationID, hostname string, caseSensitive, verified bool) *link.Domain {
 	f.tb.Helper()
 	defer nextMillisecond()
 	s := f.proving(f.Store())
@@ -87,8 +87,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || verified.Status != link.DomainVerified || verified.Version != 2 || !verified.PointsHere {
 			t.Errorf("VerifyDomain() = %+v, %v", verified, err)
 		}
-		bare := f.ownDomain(o.ID, "bare.example.com", false, false)
-		f.ownDomain(other.ID, "go.example.com", false, false)
+		bare := f.claimDomain(o.ID, "bare.example.com", false, false)
+		f.claimDomain(other.ID, "go.example.com", false, false)
 		for _, d := range []*link.Domain{verified, bare} {
 			byID, errID := s.Domain(t.Context(), toDomain(d))
 			byName, errName := f.Store().DomainByHostname(t.Context(), o.ID, d.Name)
@@ -114,7 +114,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 	},
 	"an organization has a hostname once, and as many domains as it may": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.proving(f.Store())
-		f.ownDomain(o.ID, "go.example.com", false, false)
+		f.claimDomain(o.ID, "go.example.com", false, false)
 		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "GO.example.com.", false, link.DomainFields{}); !errors.Is(err, link.ErrHostnameClaimed) {
 			t.Errorf("the same hostname again: %v", err)
 		}
@@ -122,7 +122,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("of no organization: %v", err)
 		}
 		for i := range link.MaxDomains - 1 {
-			f.ownDomain(o.ID, fmt.Sprintf("go%d.example.com", i), false, false)
+			f.claimDomain(o.ID, fmt.Sprintf("go%d.example.com", i), false, false)
 		}
 		_, err := s.CreateDomain(t.Context(), somebody, o.ID, "more.example.com", false, link.DomainFields{})
 		if !errors.Is(err, link.ErrTooMany) || fault.Of(err).Message != "An organization may have 100 domains" {
@@ -135,8 +135,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 	"a hostname is one organization's at a time": func(t *testing.T, f *Fixture) {
 		o, other, third := f.Organization(), f.Organization(), f.Organization()
 		s := f.proving(f.Store())
-		own := f.ownDomain(o.ID, "go.example.com", false, true)
-		claim, late := f.ownDomain(other.ID, "go.example.com", false, false), f.ownDomain(third.ID, "go.example.com", false, false)
+		own := f.claimDomain(o.ID, "go.example.com", false, true)
+		claim, late := f.claimDomain(other.ID, "go.example.com", false, false), f.claimDomain(third.ID, "go.example.com", false, false)
 		if _, err := s.VerifyDomain(t.Context(), somebody, toDomain(claim)); !errors.Is(err, link.ErrHostnameVerified) {
 			t.Errorf("one that is verified elsewhere: %v", err)
 		}
@@ -162,10 +162,10 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 	},
 	"of many who prove a hostname at once one gets it": func(t *testing.T, f *Fixture) {
 		const n = 6
-		failing := f.fails(f.ownDomain(f.Organization().ID, "go.example.com", false, true))
+		failing := f.fails(f.claimDomain(f.Organization().ID, "go.example.com", false, true))
 		claims := make([]*link.Domain, n)
 		for i := range claims {
-			claims[i] = f.ownDomain(f.Organization().ID, "go.example.com", false, false)
+			claims[i] = f.claimDomain(f.Organization().ID, "go.example.com", false, false)
 		}
 		got := f.race(n, func(i int, s *store.Store) error {
 			_, err := f.proving(s).VerifyDomain(t.Context(), somebody, toDomain(claims[i]))
@@ -226,7 +226,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		}
 	},
 	"of two changes of one version of a domain one is made": func(t *testing.T, f *Fixture) {
-		d := f.ownDomain(f.Organization().ID, "go.example.com", false, true)
+		d := f.claimDomain(f.Organization().ID, "go.example.com", false, true)
 		is, looked := *d, *d
 		is.Step(Start)
 		is.RootURL, looked.CheckedAt = "https://example.com", Start.Add(time.Hour)
@@ -241,11 +241,11 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 	},
 	"domains that serve are due in their order": func(t *testing.T, f *Fixture) {
 		o, gone, store := f.Organization(), f.Organization(), f.Store()
-		first := f.ownDomain(o.ID, "a.example.com", false, true)
-		f.ownDomain(o.ID, "pending.example.com", false, false)
-		f.ownDomain(gone.ID, "b.example.com", false, true)
+		first := f.claimDomain(o.ID, "a.example.com", false, true)
+		f.claimDomain(o.ID, "pending.example.com", false, false)
+		f.claimDomain(gone.ID, "b.example.com", false, true)
 		f.Clock.Set(f.Clock.Now().Add(time.Minute))
-		second := f.fails(f.ownDomain(o.ID, "c.example.com", false, true))
+		second := f.fails(f.claimDomain(o.ID, "c.example.com", false, true))
 		f.delete(gone.ID, Start)
 		day := first.DueAt
 		for at, want := range map[time.Time][]string{
@@ -265,7 +265,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 	},
 	"an organization has DNS be asked ten times a minute": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.proving(f.Store())
-		d := f.ownDomain(o.ID, "go.example.com", false, false)
+		d := f.claimDomain(o.ID, "go.example.com", false, false)
 		for i := range 10 {
 			if _, err := s.VerifyDomain(t.Context(), somebody, toDomain(d)); err != nil {
 				t.Fatal(i, err)
@@ -281,7 +281,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 	},
 	"the domains of an organization go with it": func(t *testing.T, f *Fixture) {
 		o, other := f.Organization(), f.Organization()
-		d, kept := f.ownDomain(o.ID, "go.example.com", false, true), f.ownDomain(other.ID, "x.example.com", false, true)
+		d, kept := f.claimDomain(o.ID, "go.example.com", false, true), f.claimDomain(other.ID, "x.example.com", false, true)
 		f.delete(o.ID, Start)
 		if err := f.Store().PurgeOrganization(t.Context(), somebody, o.ID, Start); err != nil {
 			t.Fatal(err)
