@@ -152,6 +152,29 @@ func (s *Store) journalBlock(ctx context.Context, by audit.By, of concern, b lin
 	return s.noteLinks(ctx, now, link.Change{})
 }
 
+// keepBlocked blocks a link under the name that it gets, where it is blocked under the one
+// that it had; that one stays blocked. It is followed by the note of the link's own change.
+func (s *Store) keepBlocked(ctx context.Context, was, is *link.Link) error {
+	if was.Key() == is.Key() {
+		return nil
+	}
+	res, err := s.write.NewRaw("INSERT INTO link_blocks (kind, name, reason, created_at, created_by) "+
+		"SELECT kind, ?, reason, created_at, created_by FROM link_blocks WHERE kind = 'link' AND name = ? ON CONFLICT (kind, name) DO NOTHING",
+		is.Key(), was.Key()).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("keeping link %s blocked: %w", is.ID, err)
+	}
+	blocked, err := touched(res)
+	if err != nil || !blocked {
+		return err
+	}
+	is.Blocked = true
+	if err := s.Announce(ctx, control.Change{Kind: link.Noun.Kind, At: is.UpdatedAt}); err != nil {
+		return err
+	}
+	return s.noteLinks(ctx, is.UpdatedAt, link.Change{})
+}
+
 // ListBlocks returns all blocks, the earliest first.
 func (s *Store) ListBlocks(ctx context.Context) ([]link.Block, error) {
 	ctx, cancel := s.deadline(ctx)

@@ -183,6 +183,9 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 		if err := tx.tagLink(ctx, is, caps); err != nil {
 			return err
 		}
+		if err := tx.keepBlocked(ctx, was, is); err != nil {
+			return err
+		}
 		return tx.journalLink(ctx, by, action, was, is)
 	})
 }

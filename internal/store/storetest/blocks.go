@@ -90,6 +90,28 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 		f.audits(o.ID, l.ID, "link.unblocked", nil)
 		f.audits(o.ID, l.ID, "link.blocked", map[string]audit.Change{"reason": {To: "phishing"}})
 	},
+	"a blocked short link stays blocked under another slug": func(t *testing.T, f *Fixture) {
+		o, s, b := f.Organization(), f.links(10), f.blocks()
+		l := f.link(s, o.ID, link.Fields{Slug: new("sale")})
+		if _, err := b.Block(t.Context(), operator, "go.example/sale", "phishing"); err != nil {
+			t.Fatal(err)
+		}
+		from := f.cursor()
+		renamed, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Slug: new("Welcome")})
+		if err != nil || !renamed.Blocked || f.status(s, l) != link.Blocked {
+			t.Errorf("renamed: %+v, %v, %s", renamed, err, f.status(s, l))
+		}
+		if got := f.since(from); !slices.Contains(got, link.Change{}) {
+			t.Errorf("changes %v, want one of the directory", got)
+		}
+		blocks, err := f.Store().ListBlocks(t.Context())
+		if err != nil || len(blocks) != 2 || blocks[1].Name != "welcome" || blocks[1].Reason != "phishing" {
+			t.Errorf("blocks %+v, %v", blocks, err)
+		}
+		if _, err := b.Unblock(t.Context(), operator, "go.example/welcome"); err != nil || f.status(s, l) != link.Active {
+			t.Errorf("unblocked: %v, %s", err, f.status(s, l))
+		}
+	},
 	"a host is blocked with all below it, wherever a link leads": func(t *testing.T, f *Fixture) {
 		o, s, b := f.Organization(), f.links(20), f.blocks()
 		to := func(url string) *[]link.Variant {
