@@ -17,6 +17,9 @@ func (s *Service) edit(ctx context.Context, l *Link, f *Fields) error {
 	if f.Domain != nil {
 		if err := s.move(ctx, l, *f.Domain); fault.Is(err, fault.Validation) {
 			bad.Merge(err)
+			rest := *f // nobody knows by which host's rules to judge the slug
+			rest.Slug, rest.Domain = nil, nil
+			f = &rest
 		} else if err != nil {
 			return err
 		}
