@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -77,13 +78,19 @@ func publishing(ctx context.Context, j job, links linkcache.Store, say func(resu
 	return lifecycle.Run(ctx, lifecycle.Options{Log: p.tel.Log, Grace: time.Minute}, append(clicks.Parts(), served)...)
 }
 
+// fillWithin is how long reading all links is waited for, far beyond what it may take.
+const fillWithin = 2 * time.Minute
+
 // serveLinks serves the links of a store until ctx ends, and says when all are read and
 // how long that took.
 func serveLinks(ctx context.Context, p parts, j job, links linkcache.Store, clicks redirect.Clicks, say func(result) error) error {
 	cache := linkcache.New(linkcache.Config{Entries: j.Links}, linkcache.Deps{Store: links, Log: p.tel.Log, Metrics: p.tel.Registry})
 	begin := time.Now()
 	go cache.Run(ctx) // which only ends
-	for cache.Ready(ctx) != nil {
+	for err := cache.Ready(ctx); err != nil; err = cache.Ready(ctx) {
+		if time.Since(begin) > fillWithin {
+			return fmt.Errorf("reading the links: %w", err)
+		}
 		select {
 		case <-time.After(pollEvery):
 		case <-ctx.Done():

@@ -38,11 +38,12 @@ INSERT INTO links (id, organization_id, version, slug, slug_key, url, name, enab
 SELECT printf('lnk_01K00000000000%012d', n), ?, 1, printf('k%07d', n), printf('k%07d', n), printf('https://shop.example.com/products/k%07d', n), '', 1, '', 0, '', 302,
     1, lower(hex(randomblob(16))), 1767225600000 + n, 1767225600000 + n, 'bench', printf('k%07d', n) FROM every`
 
-// linkStore returns the URL of a SQLite store of so many links, which it makes once.
+// linkStore returns the URL of a SQLite store of so many links, which it makes once for each
+// version of the schema.
 func linkStore(ctx context.Context, links int) (url string, err error) {
 	file := filepath.Join(os.TempDir(), fmt.Sprintf("millrace-bench-links-%d.db", links))
 	url = "sqlite:" + file
-	if n, err := countLinks(ctx, file); err == nil && n == links {
+	if n, err := countLinks(ctx, file); err == nil && n == links && checkSchema(ctx, url) == nil {
 		return url, nil
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -63,6 +64,16 @@ func linkStore(ctx context.Context, links int) (url string, err error) {
 		return "", fmt.Errorf("making %d links: %w", links, err)
 	}
 	return url, nil
+}
+
+// checkSchema is an error for a store that this program cannot work with.
+func checkSchema(ctx context.Context, url string) error {
+	db, err := store.Open(ctx, url, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.CheckSchema(ctx)
 }
 
 // countLinks is an error for a file that is no such store.
