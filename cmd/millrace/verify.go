@@ -82,7 +82,7 @@ when it could not compare. It goes no further back than the topics hold.`,
 			case !report.Same():
 				t := &report.Total
 				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups, %d records without a committed offset",
-					t.Missing, t.Unexpected, t.Rollups, t.Uncommitted)
+					t.Missing, t.Unexpected, t.Rollups, report.Uncommitted)
 			}
 			return nil
 		}),

@@ -166,10 +166,13 @@ func TestRestoredWindowsAreCounted(t *testing.T) {
 		if kept != 4*250 || bytes != s.WindowBytes() {
 			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.WindowBytes())
 		}
+		if room := s.WindowRoom(); room < bytes || room < kept*keyBytes {
+			t.Errorf("windows are given %d bytes", room)
+		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.WindowBytes(); n != 0 {
+		if n := s.WindowRoom(); n != 0 || s.WindowBytes() != 0 {
 			t.Errorf("%d bytes are counted after the stop", n)
 		}
 	})

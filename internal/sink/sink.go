@@ -242,6 +242,12 @@ type Position struct {
 // WindowBytes returns the memory of the windows.
 func (s *Sink) WindowBytes() int64 { return s.windows.bytes.Load() }
 
+// WindowRoom returns the memory that the windows are given: what they take, and at least
+// what their keys take at most, since full tables are made anew larger, piece by piece.
+func (s *Sink) WindowRoom() int64 {
+	return max(s.windows.bytes.Load(), keyBytes*s.windows.keys.Load())
+}
+
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.
 func (s *Sink) Positions() []Position {

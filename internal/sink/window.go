@@ -36,21 +36,22 @@ const (
 // so it does where all windows take more than there is memory, from those that take
 // more than an equal part. The newest bucket always stays. It is used by one goroutine.
 type Window struct {
-	horizon int32 // buckets
-	maxKeys int
-	share   *windowShare
-	shards  [windowShards]hashset // so that making one anew takes a moment only
-	counts  map[int32]*int        // keys per bucket
-	latest  int32                 // the bucket of the latest key, and
-	count   *int                  // its count
-	keys    int
-	told    int64 // bytes that the share knows of
-	seen    seen  // since the window was moved on
-	newest  int32 // the bucket that the window has followed to
-	floor   int32 // buckets below are forgotten
-	clamped int64 // times that it did not follow the newest record, which says that it is from the future
-	early   int64 // buckets that had to go before the horizon was over
-	closed  bool
+	horizon  int32 // buckets
+	maxKeys  int
+	share    *windowShare
+	shards   [windowShards]hashset // so that making one anew takes a moment only
+	counts   map[int32]*int        // keys per bucket
+	latest   int32                 // the bucket of the latest key, and
+	count    *int                  // its count
+	keys     int
+	told     int64 // bytes that the share knows of, and
+	toldKeys int   // keys
+	seen     seen  // since the window was moved on
+	newest   int32 // the bucket that the window has followed to
+	floor    int32 // buckets below are forgotten
+	clamped  int64 // times that it did not follow the newest record, which says that it is from the future
+	early    int64 // buckets that had to go before the horizon was over
+	closed   bool
 }
 
 // NewWindow returns an empty window.
@@ -231,11 +232,13 @@ func (s *seen) reset() {
 	*s = seen{counts: s.counts}
 }
 
-// tell says to those that share the memory how much of it the window takes.
+// tell says to those that share the memory how much of it the window takes, for how many
+// keys.
 func (w *Window) tell() {
 	now := int64(w.Bytes())
 	w.share.bytes.Add(now - w.told)
-	w.told = now
+	w.share.keys.Add(int64(w.keys - w.toldKeys))
+	w.told, w.toldKeys = now, w.keys
 }
 
 // Floor returns the oldest bucket that the window knows all sightings of.
@@ -272,6 +275,7 @@ func (w *Window) Close() {
 type windowShare struct {
 	limit   int64 // in bytes
 	bytes   atomic.Int64
+	keys    atomic.Int64
 	windows atomic.Int64
 }
 

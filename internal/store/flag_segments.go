@@ -125,11 +125,7 @@ func (s *Store) SegmentByID(ctx context.Context, id string) (*flag.Segment, erro
 // SegmentByKey returns the segment of a website, or with an empty one of all websites, that
 // has a key, or flag.ErrSegmentNotFound.
 func (s *Store) SegmentByKey(ctx context.Context, organizationID, websiteID, key string) (*flag.Segment, error) {
-	w := where{"sg.organization_id = ? AND sg.website_id IS NULL AND sg.key = ?", []any{organizationID, key}}
-	if websiteID != "" {
-		w = where{"sg.organization_id = ? AND sg.website_id = ? AND sg.key = ?", []any{organizationID, websiteID, key}}
-	}
-	return s.segmentWhere(ctx, w)
+	return s.segmentWhere(ctx, ofKey("sg", organizationID, websiteID, key))
 }
 
 func (s *Store) segmentWhere(ctx context.Context, w where) (*flag.Segment, error) {
@@ -172,12 +168,5 @@ func (s *Store) segmentsOf(
 	if err := selected(q).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing segments of organization %s: %w", organizationID, err)
 	}
-	all := make([]*flag.Segment, len(rows))
-	for i := range rows {
-		var err error
-		if all[i], err = rows[i].segment(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return readAll(rows, (*segmentRow).segment)
 }

@@ -93,7 +93,7 @@ func (s *Store) CreateFlag(ctx context.Context, by audit.By, action managed.Acti
 		if err := tx.roomFor(ctx, (*flagRow)(nil), "flags", f.OrganizationID, 1, caps.Flags); err != nil {
 			return err
 		}
-		if _, err := tx.flagWhere(ctx, flagOfKey(f.OrganizationID, f.WebsiteID, f.Key())); !errors.Is(err, flag.ErrNotFound) {
+		if _, err := tx.flagWhere(ctx, ofKey("f", f.OrganizationID, f.WebsiteID, f.Key())); !errors.Is(err, flag.ErrNotFound) {
 			return firstOf(err, flag.ErrKeyTaken)
 		}
 		if err := tx.askFits(ctx, f.OrganizationID, fits); err != nil {
@@ -211,11 +211,26 @@ type where struct {
 	args []any
 }
 
-func flagOfKey(organizationID, websiteID, key string) where {
+// ofKey selects the flag or segment, under an alias, of a website or with an empty one of all
+// websites, that has a key.
+func ofKey(alias, organizationID, websiteID, key string) where {
+	a := bun.Ident(alias)
 	if websiteID == "" {
-		return where{"f.organization_id = ? AND f.website_id IS NULL AND f.key = ?", []any{organizationID, key}}
+		return where{"?.organization_id = ? AND ?.website_id IS NULL AND ?.key = ?", []any{a, organizationID, a, a, key}}
 	}
-	return where{"f.organization_id = ? AND f.website_id = ? AND f.key = ?", []any{organizationID, websiteID, key}}
+	return where{"?.organization_id = ? AND ?.website_id = ? AND ?.key = ?", []any{a, organizationID, a, websiteID, a, key}}
+}
+
+// readAll makes nouns of rows.
+func readAll[R, N any](rows []R, read func(*R) (N, error)) ([]N, error) {
+	all := make([]N, len(rows))
+	for i := range rows {
+		var err error
+		if all[i], err = read(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // FlagByID returns a flag of whatever organization, or flag.ErrNotFound. As for the others,
@@ -227,7 +242,7 @@ func (s *Store) FlagByID(ctx context.Context, id string) (*flag.Flag, error) {
 // FlagByKey returns the flag of a website, or with an empty one of all websites, that has a
 // key, or flag.ErrNotFound.
 func (s *Store) FlagByKey(ctx context.Context, organizationID, websiteID, key string) (*flag.Flag, error) {
-	return s.flagWhere(ctx, flagOfKey(organizationID, websiteID, key))
+	return s.flagWhere(ctx, ofKey("f", organizationID, websiteID, key))
 }
 
 func (s *Store) flagWhere(ctx context.Context, w where) (*flag.Flag, error) {
@@ -291,12 +306,5 @@ func (s *Store) flagsOf(
 	if err := selected(q).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing flags of organization %s: %w", organizationID, err)
 	}
-	all := make([]*flag.Flag, len(rows))
-	for i := range rows {
-		var err error
-		if all[i], err = rows[i].flag(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return readAll(rows, (*flagRow).flag)
 }

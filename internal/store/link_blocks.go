@@ -237,8 +237,7 @@ func (s *Store) ServingDomain(ctx context.Context, hostname string) (*link.Serve
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	d := &link.ServedDomain{Hostname: hostname}
-	err := s.read.NewRaw("SELECT d.id, d.organization_id, d.case_sensitive FROM link_domains AS d "+
-		"WHERE d.hostname = ? AND d.status IN ('verified', 'failing')", hostname).Scan(ctx, &d.ID, &d.OrganizationID, &d.CaseSensitive)
+	err := s.read.NewRaw("SELECT ld.id, ld.organization_id, ld.case_sensitive FROM link_domains AS ld WHERE ld.hostname = ? AND "+domainServes, hostname).Scan(ctx, &d.ID, &d.OrganizationID, &d.CaseSensitive)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
 	}

@@ -37,7 +37,6 @@ type Day struct {
 	Excluded     int64  `json:"excluded"`     // not stored, and deleted or erased on purpose
 	DeadLettered int64  `json:"deadLettered"` // records
 	Rollups      int64  `json:"rollups"`      // owners for which a rollup differs
-	Uncommitted  int64  `json:"uncommitted"`  // of the total: records of partitions without a committed offset
 	Changing     int64  `json:"changing"`     // owners whose rollups could not be judged while events come
 }
 
@@ -55,7 +54,6 @@ func (d *Day) add(e *Day) {
 		{&d.DeadLettered, e.DeadLettered},
 		{&d.Rollups, e.Rollups},
 		{&d.Changing, e.Changing},
-		{&d.Uncommitted, e.Uncommitted},
 	} {
 		*n.sum += n.more
 	}
@@ -75,11 +73,13 @@ type Example struct {
 
 // Report is the outcome.
 type Report struct {
-	Since    time.Time `json:"since"`
-	Until    time.Time `json:"until"`
-	Days     []Day     `json:"days"`
-	Total    Day       `json:"total"`
-	Examples []Example `json:"examples"`
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until"`
+	Days  []Day     `json:"days"`
+	Total Day       `json:"total"`
+	// Uncommitted counts records of partitions without a committed offset, of whatever day.
+	Uncommitted int64     `json:"uncommitted"`
+	Examples    []Example `json:"examples"`
 
 	byDay map[int32]*Day
 	left  map[Kind]int
@@ -94,7 +94,7 @@ func newReport(o Options) *Report {
 
 // Same reports whether there is no difference.
 func (r *Report) Same() bool {
-	return r.Total.Missing+r.Total.Unexpected+r.Total.Rollups+r.Total.Uncommitted == 0
+	return r.Total.Missing+r.Total.Unexpected+r.Total.Rollups+r.Uncommitted == 0
 }
 
 func (r *Report) day(day int32) *Day {

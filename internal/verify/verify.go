@@ -254,7 +254,7 @@ func (v *verifier) uncommitted(r Range, group string) {
 	if r.From >= r.To {
 		return
 	}
-	v.report.Total.Uncommitted += r.To - r.From
+	v.report.Uncommitted += r.To - r.From
 	v.report.example(Example{
 		Kind: Uncommitted, Topic: r.Topic, Partition: r.Partition, Offset: r.From,
 		Why: fmt.Sprintf("group %s has committed no offset: up to %d records are not compared", group, r.To-r.From),

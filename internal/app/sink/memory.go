@@ -18,9 +18,6 @@ const (
 	// measured: with the default budget the process stays below 512 MB and 40 bytes
 	// a key.
 	besides = 228 << 20
-	// windowRoom is how many times their memory windows are given: a table that is made
-	// anew is there twice for a moment, and the old one until it is collected.
-	windowRoom = 1
 	// limitEvery is how often the limit follows the windows.
 	limitEvery = 2 * time.Second
 )
@@ -44,7 +41,7 @@ func memoryPart(lanes []running) lifecycle.Part {
 		for {
 			limit := int64(besides)
 			for _, l := range lanes {
-				limit += int64(l.cfg.MaxMemory) + windowRoom*l.sink.WindowBytes()
+				limit += int64(l.cfg.MaxMemory) + l.sink.WindowRoom()
 			}
 			debug.SetMemoryLimit(limit)
 			select {
