@@ -47,6 +47,8 @@ type job struct {
 	Rate int `json:",omitempty"`
 	// Links is how many short links there are; requests open them.
 	Links int `json:",omitempty"`
+	// Lines is how many connections a load has.
+	Lines int `json:",omitempty"`
 	// Addr is the server that is sent to.
 	Addr string `json:",omitempty"`
 	// Folder is the data folder of a whole product, or the URL of a metadata store.

@@ -29,7 +29,7 @@ func openLoop(ctx context.Context, m *measure, e *surroundings) (r result, err e
 		return result{}, err
 	}
 	defer func() { err = errors.Join(err, server.end()) }()
-	peak, err := saturate(ctx, server, m.batch, e.run)
+	peak, err := saturate(ctx, server, m, e.settings)
 	if err != nil {
 		return result{}, err
 	}

@@ -24,8 +24,8 @@ const (
 
 // linkMeasures are about the host of short links.
 var linkMeasures = []*measure{
-	{name: "bare302", role: "bare302", batch: 1, links: someLinks, unit: "req/s", run: underSpin, help: "bare fiber answering 302 with the same headers"},
-	{name: "redirect", role: "redirect", batch: 1, links: someLinks, unit: "req/s", run: underSpin, help: "short links opened, clicks thrown away where they are handed over"},
+	{name: "bare302", role: "bare302", batch: 1, links: someLinks, unit: "req/s", run: underLoad, help: "bare fiber answering 302 with the same headers"},
+	{name: "redirect", role: "redirect", batch: 1, links: someLinks, unit: "req/s", run: underLoad, help: "short links opened, clicks thrown away where they are handed over"},
 	{name: "clicks", role: "clicks", batch: 1, links: someLinks, unit: "clicks/s", run: acknowledged, help: "short links opened, clicks acknowledged by the broker meanwhile"},
 	{name: "manylinks", role: "manylinks", batch: 1, links: manyLinks, unit: "req/s", run: openLinks, help: "one of a million short links opened at fixed moments, clicks acknowledged by the broker"},
 	{name: "linkp99", unit: "ms", help: "p99 of that, from the moment at which a request was to be sent"},
@@ -67,7 +67,7 @@ func acknowledged(ctx context.Context, m *measure, e *surroundings) (r result, e
 	if err != nil {
 		return result{}, err
 	}
-	if r, err = saturateLinks(ctx, server, m.links, e.run); err != nil {
+	if r, err = saturate(ctx, server, m, e.settings); err != nil {
 		return result{}, err
 	}
 	after, err := e.clicks(ctx)

@@ -2,16 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"sync/atomic"
-	"time"
 )
 
 // slugDigits is how many digits follow the k of a slug; all have as many, so that all
@@ -74,53 +66,4 @@ func goodAnswer(answer []byte) error {
 		}
 	}
 	return fmt.Errorf("the server answers %q", answer)
-}
-
-// The script of a load that opens links.
-const wrkLinks = `wrk.headers["User-Agent"] = %q
-wrk.headers["Accept"] = "text/html"
-wrk.headers["Accept-Language"] = "en-US,en;q=0.9"
-wrk.headers["Referer"] = "https://news.example.com/today"
-local n, ready = 0, {}
-init = function()
-  for i = 0, 999 do ready[i] = wrk.format("GET", string.format("/k%%0%dd", i * %d)) end
-end
-request = function()
-  n = (n + 1) %% 1000
-  return ready[n]
-end
-`
-
-var answersInAll = regexp.MustCompile(`(\d+) requests in `)
-
-// saturateLinks is saturate for short links. Events of the result are answers.
-func saturateLinks(ctx context.Context, server *child, links int, d time.Duration) (result, error) {
-	dir, err := os.MkdirTemp("", "millrace-bench-")
-	if err != nil {
-		return result{}, err
-	}
-	defer os.RemoveAll(dir)
-	script := filepath.Join(dir, "links.lua")
-	if err := os.WriteFile(script, fmt.Appendf(nil, wrkLinks, visitorAgent, slugDigits, max(1, links/1000)), 0o600); err != nil {
-		return result{}, err
-	}
-	if err := installWrk(ctx); err != nil {
-		return result{}, err
-	}
-	before, err := server.cpuSeconds()
-	if err != nil {
-		return result{}, err
-	}
-	out, err := exec.CommandContext(ctx, "taskset", "-c", coreAround, "wrk", "-t1", "-c", strconv.Itoa(connections),
-		"-d", fmt.Sprintf("%ds", int(d.Seconds())), "-s", script, "http://"+server.Addr).CombinedOutput()
-	if err != nil {
-		return result{}, fmt.Errorf("running wrk: %w: %s", err, out)
-	}
-	after, err := server.cpuSeconds()
-	m := answersInAll.FindSubmatch(out)
-	if bad := badAnswers.Find(out); bad != nil || m == nil || err != nil {
-		return result{}, errors.Join(err, fmt.Errorf("wrk said %s", out))
-	}
-	answers, err := strconv.ParseFloat(string(m[1]), 64)
-	return result{Events: answers, Seconds: d.Seconds(), CPUSeconds: after - before}, err
 }

@@ -36,9 +36,9 @@ type measure struct {
 
 // The measures, in the order in which a round runs them.
 var edgeMeasures = []*measure{
-	{name: "bare", role: "bare", batch: 1, unit: "req/s", run: underSpin, help: "bare fiber reading the body, 1 event a request"},
-	{name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underSpin, help: "host, key, decoding, access; 1 event a request"},
-	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underSpin, help: "whole accept path, broker left out; 1 event a request"},
+	{name: "bare", role: "bare", batch: 1, unit: "req/s", run: underLoad, help: "bare fiber reading the body, 1 event a request"},
+	{name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 1 event a request"},
+	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 1 event a request"},
 	{name: "prototype1", role: "prototype", batch: 1, unit: "ev/s", run: underLoad, help: "an edge without keys, limits, quotas, validation and metrics; 1 event a request"},
 	{name: "durable1", role: "durable", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 1 event a request"},
 	{name: "half1", role: "durable", batch: 1, unit: "ev/s", run: openLoop, help: "the same at half of its peak, at fixed moments"},
@@ -53,9 +53,9 @@ var edgeMeasures = []*measure{
 	{name: "key", role: "key", unit: "checks/s", run: alone, help: "whom a cached API key stands for, and whether it may"},
 	{name: "limit", role: "limit", unit: "req/s", run: alone, help: "limits of a key's request settled in memory, and its place taken back; 10,000 keys"},
 	{name: "parse", role: "parse", batch: 100, unit: "ev/s", run: alone, help: "fastjson alone, bodies of 100 events"},
-	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underSpin, help: "bare fiber reading the body, 100 events a request"},
-	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underSpin, help: "host, key, decoding, access; 100 events a request"},
-	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underSpin, help: "whole accept path, broker left out; 100 events a request"},
+	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underLoad, help: "bare fiber reading the body, 100 events a request"},
+	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 100 events a request"},
+	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 100 events a request"},
 	{name: "produce", role: "produce", batch: 100, unit: "rec/s", run: alone, help: "bare Kafka client, prebuilt records"},
 	{name: "prototype100", role: "prototype", batch: 100, unit: "ev/s", run: underLoad, help: "an edge without keys, limits, quotas, validation and metrics; 100 events a request"},
 	{name: "durable100", role: "durable", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 100 events a request"},
@@ -147,17 +147,7 @@ func underLoad(ctx context.Context, m *measure, e *surroundings) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	r, err := saturate(ctx, server, m.batch, e.run)
-	return r, errors.Join(err, server.end())
-}
-
-// underSpin saturates a server that needs nothing else on the load's core.
-func underSpin(ctx context.Context, m *measure, e *surroundings) (result, error) {
-	server, err := spawn(ctx, coreMeasured, e.job(m))
-	if err != nil {
-		return result{}, err
-	}
-	r, err := spin(ctx, server, m.batch, m.links, e.run)
+	r, err := saturate(ctx, server, m, e.settings)
 	return r, errors.Join(err, server.end())
 }
 

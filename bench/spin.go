@@ -18,10 +18,10 @@ import (
 // serveLoad sends requests to a server from a core that never sleeps. Waking a
 // processor that has gone to sleep costs whoever wakes it several microseconds in
 // a virtual machine, more than most requests do, and a fast server pays it less
-// often than a slow one: its load is never idle. Where the broker has the same
-// core, the load has to sleep, and wrk is used.
+// often than a slow one: its load is never idle. A broker on the same core gets its
+// share of it from the scheduler.
 func serveLoad(ctx context.Context, j job, say func(result) error) error {
-	lines := make([]*line, connections)
+	lines := make([]*line, j.Lines)
 	for i := range lines {
 		l, err := dial(ctx, j.Addr, j.requests())
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,7 +58,7 @@ func TestTheNewestLinksAndThoseAskedForStay(t *testing.T) {
 	old := func() (reads int) {
 		before := f.count(&f.reads)
 		for i := more; i < more+asked; i++ { // the oldest of those that are held
-			if err := c.Find(t.Context(), []byte(plain(i, 1).SlugKey), &l); err != nil {
+			if err := c.Find(t.Context(), []byte(plain(i, 1).SlugKey), time.Now(), &l); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -74,7 +75,7 @@ func TestTheNewestLinksAndThoseAskedForStay(t *testing.T) {
 	}
 	before := f.count(&f.reads)
 	for i := entries + more - 5000; i < entries+more; i++ {
-		if err := c.Find(t.Context(), []byte(plain(i, 1).SlugKey), &l); err != nil {
+		if err := c.Find(t.Context(), []byte(plain(i, 1).SlugKey), time.Now(), &l); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +104,7 @@ func TestMemoryIsGivenBackByLinksThatChange(t *testing.T) {
 			changed := plain(i, v)
 			f.with(func() { f.links[changed.SlugKey] = changed })
 			c.Apply(news(changed))
-			if err := c.Find(t.Context(), []byte(changed.SlugKey), &l); err != nil || l.Version != v {
+			if err := c.Find(t.Context(), []byte(changed.SlugKey), time.Now(), &l); err != nil || l.Version != v {
 				t.Fatalf("Find() = version %d, %v, want %d", l.Version, err, v)
 			}
 		}
@@ -127,7 +128,7 @@ func TestWhatWasToldStaysAsItWas(t *testing.T) {
 	for round := range 3 {
 		for key, l := range f.links {
 			var got link.Served
-			if err := c.Find(t.Context(), []byte(key), &got); err != nil {
+			if err := c.Find(t.Context(), []byte(key), time.Now(), &got); err != nil {
 				t.Fatal(err)
 			}
 			told[fmt.Sprint(round, key)], want[fmt.Sprint(round, key)] = &got, l
@@ -202,7 +203,7 @@ func TestFindAllocatesNothing(t *testing.T) {
 	var l link.Served
 	for _, key := range []string{"slug-1", "dom_1/Sale"} {
 		if n := testing.AllocsPerRun(1000, func() {
-			if err := c.Find(t.Context(), []byte(key), &l); err != nil || c.Directory().Blocked(&l) {
+			if err := c.Find(t.Context(), []byte(key), time.Now(), &l); err != nil || c.Directory().Blocked(&l) {
 				t.Fatal(err)
 			}
 		}); n != 0 {
@@ -234,7 +235,7 @@ func BenchmarkFind(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		var l link.Served
 		for i := 0; pb.Next(); i++ {
-			if err := c.Find(b.Context(), keys[i%len(keys)], &l); err != nil {
+			if err := c.Find(b.Context(), keys[i%len(keys)], time.Now(), &l); err != nil {
 				b.Error(err)
 			}
 		}

@@ -146,12 +146,13 @@ func (c *Cache) Ready(context.Context) error {
 
 // Find tells of the link of a key, as link.KeyOn says it. It returns link.ErrNotFound, or a
 // ServiceUnavailable fault when the store cannot be asked and the link is not held. What it
-// tells shares memory with the cache: it is not to be changed, and may be kept.
-func (c *Cache) Find(ctx context.Context, key []byte, to *link.Served) error {
+// tells shares memory with the cache: it is not to be changed, and may be kept. now is the
+// caller's reading of the clock, which it often needs itself.
+func (c *Cache) Find(ctx context.Context, key []byte, now time.Time, to *link.Served) error {
 	if len(key) == 0 || len(key) > maxKeyBytes {
 		return link.ErrNotFound
 	}
-	age := c.age()
+	age := c.ageAt(now)
 	held, current := c.look(key, to)
 	if held && current && age < staleFor {
 		c.metrics.found(age)
@@ -161,13 +162,15 @@ func (c *Cache) Find(ctx context.Context, key []byte, to *link.Served) error {
 	return c.read(ctx, string(key), held && age < staleFor, to)
 }
 
-// age is how long ago all that is held was right.
-func (c *Cache) age() time.Duration {
+func (c *Cache) age() time.Duration { return c.ageAt(c.deps.Now()) }
+
+// ageAt is how long before a time all that is held was right.
+func (c *Cache) ageAt(now time.Time) time.Duration {
 	right := c.right.Load()
 	if right == never {
 		return 1<<63 - 1
 	}
-	return c.deps.Now().Sub(c.born) - time.Duration(right)
+	return now.Sub(c.born) - time.Duration(right)
 }
 
 func (c *Cache) shard(hash uint64) *shard { return &c.shards[hash%shards] }

@@ -38,7 +38,7 @@ func TestFindTellsAllThatWasReadOfALink(t *testing.T) {
 	c, _ := run(t, f, 10)
 	for _, want := range links {
 		var got link.Served
-		if err := c.Find(t.Context(), []byte(want.SlugKey), &got); err != nil {
+		if err := c.Find(t.Context(), []byte(want.SlugKey), time.Now(), &got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, &got, sameTargets); diff != "" {
@@ -128,7 +128,7 @@ func TestAStoreThatHangsHoldsNobody(t *testing.T) {
 		f.with(func() { f.read = func() { <-release } })
 		began := time.Now()
 		var l link.Served
-		err := c.Find(t.Context(), []byte("none"), &l)
+		err := c.Find(t.Context(), []byte("none"), time.Now(), &l)
 		if f := fault.Of(err); f.Code != fault.ServiceUnavailable || f.RetryAfter != 5*time.Second {
 			t.Errorf("Find() = %+v", f)
 		}

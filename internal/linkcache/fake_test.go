@@ -202,8 +202,14 @@ func start(t *testing.T, c *linkcache.Cache) {
 // version is that of the link of a slug; an error's text where there is none.
 func version(t *testing.T, c *linkcache.Cache, slug string) string {
 	t.Helper()
+	return versionAt(t, c, slug, time.Now())
+}
+
+// versionAt is version for one whose clock says so.
+func versionAt(t *testing.T, c *linkcache.Cache, slug string, now time.Time) string {
+	t.Helper()
 	var l link.Served
-	if err := c.Find(t.Context(), []byte(slug), &l); err != nil {
+	if err := c.Find(t.Context(), []byte(slug), now, &l); err != nil {
 		return err.Error()
 	}
 	return fmt.Sprint("v", l.Version)

@@ -271,7 +271,7 @@ func TestNoReaderSeesAnOlderVersionThanWasTold(t *testing.T) {
 					}
 					i := rand.IntN(links)
 					least := told[i].Load()
-					if err := c.Find(t.Context(), fmt.Appendf(nil, "slug-%d", i), &l); err != nil || l.Version < least || l.URL != plain(i, l.Version).URL {
+					if err := c.Find(t.Context(), fmt.Appendf(nil, "slug-%d", i), time.Now(), &l); err != nil || l.Version < least || l.URL != plain(i, l.Version).URL {
 						t.Errorf("Find() = version %d to %s, %v, want at least %d", l.Version, l.URL, err, least)
 					}
 				}

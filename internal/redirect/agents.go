@@ -7,24 +7,34 @@ import (
 	"github.com/millrace/millrace/internal/enrich"
 )
 
-// prefetchValues are the words with which a browser says that nobody has asked for the
-// page yet, by the header in which it does. Programs that only show where a link leads,
-// as Safari's favourites do, use the last one.
-var prefetchValues = map[string][]string{
-	"Sec-Purpose": {"prefetch", "prerender"},
-	"Purpose":     {"prefetch", "prerender", "preview"},
-	"X-Moz":       {"prefetch"},
-	"X-Purpose":   {"prefetch", "preview"},
+// Words with which a browser says that nobody has asked for the page yet.
+var (
+	fetched  = [][]byte{[]byte("prefetch")}
+	rendered = [][]byte{[]byte("prefetch"), []byte("prerender")}
+	shown    = [][]byte{[]byte("prefetch"), []byte("preview")}
+	anyOf    = [][]byte{[]byte("prefetch"), []byte("prerender"), []byte("preview")}
+)
+
+// prefetchWords are the words by the header that has them, named as net/textproto does.
+// Programs that only show where a link leads, as Safari's favourites do, say X-Purpose.
+func prefetchWords(header []byte) [][]byte {
+	switch string(header) { // no map: it is asked of every header of a request
+	case "Sec-Purpose":
+		return rendered
+	case "Purpose":
+		return anyOf
+	case "X-Moz":
+		return fetched
+	case "X-Purpose":
+		return shown
+	}
+	return nil
 }
 
-// PrefetchHeaders are the headers by which IsPrefetch is answered.
-var PrefetchHeaders = []string{"Sec-Purpose", "Purpose", "X-Moz", "X-Purpose"}
-
-// IsPrefetch reports whether a header of PrefetchHeaders says that a browser asks for what
-// it may need.
-func IsPrefetch(header string, value []byte) bool {
-	for _, word := range prefetchValues[header] {
-		if bytes.Contains(bytes.ToLower(value), []byte(word)) {
+// IsPrefetch reports whether a header says that a browser asks for what it may need.
+func IsPrefetch(header, value []byte) bool {
+	for _, word := range prefetchWords(header) {
+		if bytes.Contains(bytes.ToLower(value), word) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/millrace/millrace/internal/click"
 	"github.com/millrace/millrace/internal/enrich"
@@ -14,7 +15,7 @@ import (
 type one struct{ link link.Served }
 
 // Find implements Links.
-func (o *one) Find(_ context.Context, _ []byte, to *link.Served) error {
+func (o *one) Find(_ context.Context, _ []byte, _ time.Time, to *link.Served) error {
 	*to = o.link
 	return nil
 }

@@ -16,7 +16,7 @@ func (h *Host) find(ctx context.Context, v *Visit) (bool, error) {
 	if err := h.unknown.refused(h.unknown.network(v.Addr), v.at); err != nil {
 		return false, err
 	}
-	err := h.deps.Links.Find(ctx, v.key, &v.link)
+	err := h.deps.Links.Find(ctx, v.key, v.at, &v.link)
 	if errors.Is(err, link.ErrNotFound) {
 		return h.nothing(v)
 	}

@@ -28,9 +28,10 @@ import (
 
 // Links finds links by key, as link.KeyOn says it.
 type Links interface {
-	// Find fills to, and does not keep the key. It returns link.ErrNotFound for one that no
-	// link has, and a ServiceUnavailable fault when that cannot be found out now.
-	Find(ctx context.Context, key []byte, to *link.Served) error
+	// Find fills to, and does not keep the key; now is the caller's reading of the clock. It
+	// returns link.ErrNotFound for one that no link has, and a ServiceUnavailable fault when
+	// that cannot be found out now.
+	Find(ctx context.Context, key []byte, now time.Time, to *link.Served) error
 }
 
 // Directory knows the domains of organizations' own, and what is blocked.

@@ -78,7 +78,7 @@ func (s *stage) pass(d time.Duration) {
 }
 
 // Find implements Links.
-func (s *stage) Find(_ context.Context, key []byte, to *link.Served) error {
+func (s *stage) Find(_ context.Context, key []byte, _ time.Time, to *link.Served) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked++

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -24,7 +25,10 @@ import (
 type guarded struct{ link *link.Served }
 
 // Find implements redirect.Links.
-func (g guarded) Find(_ context.Context, _ []byte, to *link.Served) error { *to = *g.link; return nil }
+func (g guarded) Find(_ context.Context, _ []byte, _ time.Time, to *link.Served) error {
+	*to = *g.link
+	return nil
+}
 
 // Verify implements redirect.Passwords.
 func (guarded) Verify(_ context.Context, _, password string) (bool, error) {

@@ -29,7 +29,7 @@ const page1 = "text/html,application/xhtml+xml,*/*;q=0.8"
 type fixed map[string]*link.Link
 
 // Find implements redirect.Links. The slug "away" cannot be looked for.
-func (f fixed) Find(_ context.Context, key []byte, to *link.Served) error {
+func (f fixed) Find(_ context.Context, key []byte, _ time.Time, to *link.Served) error {
 	if string(key) == "away" {
 		return fault.New(fault.ServiceUnavailable)
 	}

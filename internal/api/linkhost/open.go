@@ -62,11 +62,17 @@ func fill(c *fiber.Ctx, to *redirect.Request) error {
 	header := &rc.Request.Header
 	to.ID, to.Host, to.Path = httpkit.RequestIDBytes(c), rc.Host(), rc.URI().PathOriginal()
 	to.Head, to.Addr = header.IsHead(), httpkit.ClientAddr(c)
-	to.UserAgent, to.Referrer, to.Languages = header.UserAgent(), header.Referer(), header.Peek(fiber.HeaderAcceptLanguage)
 	to.Query = rc.URI().QueryString()
-	for _, name := range redirect.PrefetchHeaders {
-		if value := header.Peek(name); len(value) > 0 && redirect.IsPrefetch(name, value) {
-			to.Prefetch = true
+	for name, value := range header.All() { // one walk costs less than to look for each
+		switch string(name) {
+		case fiber.HeaderUserAgent:
+			first(&to.UserAgent, value)
+		case fiber.HeaderReferer:
+			first(&to.Referrer, value)
+		case fiber.HeaderAcceptLanguage:
+			first(&to.Languages, value)
+		default:
+			to.Prefetch = to.Prefetch || redirect.IsPrefetch(name, value)
 		}
 	}
 	to.Pass = header.Cookie(passCookie)
@@ -77,6 +83,13 @@ func fill(c *fiber.Ctx, to *redirect.Request) error {
 	var err error
 	to.Password, err = typed(c)
 	return err
+}
+
+// first keeps a value of a header unless there was one before.
+func first(to *[]byte, value []byte) {
+	if *to == nil {
+		*to = value
+	}
 }
 
 var errNoForm = errors.New("no form")
