@@ -56,6 +56,8 @@ type settings struct {
 	capacityFor  time.Duration
 	capacityOut  string
 	guide        string
+	// busy says to measure although the machine is not idle.
+	busy bool
 }
 
 var errGates = errors.New("a ratio misses its gate")
@@ -105,6 +107,7 @@ func start(ctx context.Context) error {
 	flag.DurationVar(&s.capacityFor, "capacity-for", time.Minute, "for how long they are sent, and an eighth of them before")
 	flag.StringVar(&s.capacityOut, "capacity-out", "docs/benchmarks/capacity.md", "file to write what events cost to; empty for none")
 	flag.StringVar(&s.guide, "capacity-guide", "docs/guides/capacity.md", "guide whose table is written from it")
+	flag.BoolVar(&s.busy, "busy", false, "measure although the machine is not idle; what that tells is no figure to compare")
 	flag.Parse()
 
 	if s.fill {
@@ -120,6 +123,11 @@ func start(ctx context.Context) error {
 			return err
 		}
 		return c.write(s.capacityOut, s.guide)
+	}
+	if !s.busy {
+		if err := idle(ctx, loadNow, patience, time.Tick(time.Second)); err != nil {
+			return err
+		}
 	}
 	var all []page
 	if s.only != querySet {

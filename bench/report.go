@@ -68,33 +68,68 @@ func (f *figures) add(m *measure, r result) {
 // keyBytes is what a window may use for an event.
 const keyBytes = 40
 
-// of returns the ratio of medians; ok is false when a side was not measured.
-func (f *figures) of(r ratio) (value float64, ok bool) {
-	seconds := 0.0 // per event, at the limit
-	if fixed, ok := strings.CutPrefix(r.limit, "="); ok {
+// compared is a ratio as it was measured.
+type compared struct {
+	median, low, high float64 // of the rounds
+	// micros and limit are the processor time of each event, of what is measured and of what
+	// it is compared with; 0 where nobody counts it.
+	micros, limit float64
+}
+
+// of returns a ratio; ok is false when a side was not measured. Rounds are compared one by
+// one, so that what slows all of one down changes nothing.
+func (f *figures) of(r ratio) (c compared, ok bool) {
+	own := f.rates[r.of]
+	limits, micros, err := f.limit(r.limit, len(own))
+	if err != nil || len(own) == 0 {
+		return c, false
+	}
+	all := make([]float64, len(own))
+	for i := range own {
+		all[i] = own[i] / limits[i]
+	}
+	c = compared{median: median(all), low: slices.Min(all), high: slices.Max(all), limit: micros}
+	if of := f.micros[r.of]; len(of) > 0 {
+		c.micros = median(of)
+	}
+	return c, true
+}
+
+// limit returns what the limit of a ratio would reach in each of the rounds, and the processor
+// time of each of its events.
+func (f *figures) limit(names string, rounds int) (rates []float64, micros float64, err error) {
+	rates = make([]float64, rounds)
+	if fixed, ok := strings.CutPrefix(names, "="); ok {
 		n, err := strconv.ParseFloat(fixed, 64)
-		if err != nil || len(f.rates[r.of]) == 0 {
-			return 0, false
+		for i := range rates {
+			rates[i] = n
 		}
-		return median(f.rates[r.of]) / n, true
+		return rates, 0, err
 	}
-	for name := range strings.SplitSeq(r.limit, "+") {
-		if len(f.rates[name]) == 0 {
-			return 0, false
+	seconds := make([]float64, rounds) // per event
+	for name := range strings.SplitSeq(names, "+") {
+		all := f.rates[name]
+		if len(all) != rounds {
+			return nil, 0, fmt.Errorf("%s was measured in %d rounds of %d", name, len(all), rounds)
 		}
-		seconds += 1 / median(f.rates[name])
+		for i := range all {
+			seconds[i] += 1 / all[i]
+		}
+		if of := f.micros[name]; len(of) > 0 {
+			micros += median(of)
+		}
 	}
-	if len(f.rates[r.of]) == 0 {
-		return 0, false
+	for i := range rates {
+		rates[i] = 1 / seconds[i]
 	}
-	return median(f.rates[r.of]) * seconds, true
+	return rates, micros, nil
 }
 
 // pass reports whether every gate that was measured holds.
 func (f *figures) pass() bool {
 	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios), func(r ratio) bool {
 		v, ok := f.of(r)
-		return ok && v < r.gate
+		return ok && v.median < r.gate
 	})
 }
 
@@ -104,27 +139,12 @@ func (f *figures) markdown() string {
 	b.WriteString("# How near to the limit\n\n")
 	b.WriteString("Written by `make bench`; do not edit. Each figure stands beside its limit, measured in the same run. What is measured is pinned\n" +
 		"to one core; its load, the broker and ClickHouse are pinned to the other, unless the line says otherwise. Figures are medians, the\n" +
-		"spread is lowest to highest. " + fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
+		"spread is lowest to highest. A ratio is the median of those of its rounds. " + fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
 		f.whichBroker() + "\n\n")
 	fmt.Fprintf(&b, "%s, version %s, %s, %d cores, %d rounds, one event of %d bytes, load average before %s.\n\n",
 		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
 
-	b.WriteString("| Gate | Measure | Ratio | At least | |\n|---|---|---|---|---|\n")
-	for _, r := range slices.Concat(ratios, linkRatios) {
-		v, ok := f.of(r)
-		if !ok {
-			continue
-		}
-		gate, verdict := "", ""
-		if r.gate > 0 {
-			gate, verdict = fmt.Sprintf("%.2f", r.gate), "holds"
-			if v < r.gate {
-				verdict = "**missed**"
-			}
-		}
-		fmt.Fprintf(&b, "| %s | %s | %.2f | %s | %s |\n", r.name, r.help, v, gate, verdict)
-	}
-
+	f.gates(&b)
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
 	for _, m := range slices.Concat(edgeMeasures, linkMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
 		rates := f.rates[m.name]
@@ -142,6 +162,34 @@ func (f *figures) markdown() string {
 		b.WriteString("\n- " + n + "\n")
 	}
 	return b.String()
+}
+
+// gates writes the table of ratios.
+func (f *figures) gates(b *strings.Builder) {
+	b.WriteString("| Gate | Measure | Ratio | Spread | At least | | CPU µs each | at the limit |\n|---|---|--:|---|--:|---|--:|--:|\n")
+	for _, r := range slices.Concat(ratios, linkRatios) {
+		v, ok := f.of(r)
+		if !ok {
+			continue
+		}
+		gate, verdict := "", ""
+		if r.gate > 0 {
+			gate, verdict = fmt.Sprintf("%.2f", r.gate), "holds"
+			if v.median < r.gate {
+				verdict = "**missed**"
+			}
+		}
+		fmt.Fprintf(b, "| %s | %s | %.2f | %.2f – %.2f | %s | %s | %s | %s |\n",
+			r.name, r.help, v.median, v.low, v.high, gate, verdict, orBlank(v.micros), orBlank(v.limit))
+	}
+}
+
+// orBlank renders processor time, which not every measure has.
+func orBlank(micros float64) string {
+	if micros == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", micros)
 }
 
 func (f *figures) whichBroker() string {
@@ -166,13 +214,4 @@ func thousands(v float64) string {
 		return fmt.Sprintf("%.1fk", v/1e3)
 	}
 	return fmt.Sprintf("%.2f", v)
-}
-
-func loadAverage() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	first, _, ok := strings.Cut(string(b), " ")
-	if err != nil || !ok {
-		return "unknown"
-	}
-	return first
 }

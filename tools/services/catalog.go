@@ -40,7 +40,6 @@ var onRequest = []recipe{
 
 // programs are what else -prepare installs, when it is named.
 var programs = []recipe{
-	{name: "wrk", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "wrk", pkg: "wrk"}) }},
 	{name: "buildah", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "buildah", pkg: "buildah"}) }},
 	{name: "jq", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "jq", pkg: "jq"}) }},
 	{name: "sqlite3", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "sqlite3", pkg: "sqlite3"}) }},
