@@ -81,9 +81,9 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		most = length + 1
 	}
 	conn, _ := rc.Conn().(*guardedConn)
-	conn.bodyBegins()
-	defer conn.bodyEnds()
-	if arrives(rc) {
+	if arrives(rc) { // nothing is read from the connection otherwise
+		conn.bodyBegins()
+		defer conn.bodyEnds()
 		// The deadline is for what is done with the request. How long it may take to
 		// arrive is the connection's matter, and longer.
 		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Idle + r.kit.cfg.Deadline))

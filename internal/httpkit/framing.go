@@ -14,19 +14,23 @@ import (
 func ambiguous(h *fasthttp.RequestHeader) bool {
 	var hosts, lengths, encodings int
 	for rest := h.RawHeaders(); len(rest) > 0; {
-		var line []byte
-		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
+		line := rest
+		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+			line, rest = rest[:end], rest[end+1:]
+		} else {
+			rest = nil
+		}
 		if len(line) > 0 && isSpace(line[0]) { // which goes on with the line before, for some
 			return true
 		}
-		name, _, found := bytes.Cut(line, []byte{':'})
-		if !found {
+		end := bytes.IndexByte(line, ':')
+		if end < 0 {
 			continue // the empty line at the end
 		}
-		if len(name) > 0 && isSpace(name[len(name)-1]) { // a field for some, and none for others
+		if end > 0 && isSpace(line[end-1]) { // a field for some, and none for others
 			return true
 		}
-		switch {
+		switch name := line[:end]; {
 		case named(name, fiber.HeaderHost):
 			hosts++
 		case named(name, fiber.HeaderContentLength):
