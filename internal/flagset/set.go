@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/flageval"
@@ -49,13 +50,15 @@ type Set struct {
 
 	flags map[*flageval.Flag]*Flag
 	own   map[string][]*Flag // by website, in the order of keys; those of all websites are under ""
+	asked []*flag.Segment    // as Compiled has them
+	views sync.Map           // viewer → *View
 }
 
 // New makes a set of flags, of which archived ones are left out, and segments.
 func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.Segment) (*Set, error) {
 	s := &Set{
 		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments),
-		flags: make(map[*flageval.Flag]*Flag, len(flags)), own: make(map[string][]*Flag),
+		flags: make(map[*flageval.Flag]*Flag, len(flags)), own: make(map[string][]*Flag), asked: slices.Clone(segments),
 	}
 	var members []flageval.Member[flageval.Definition]
 	for _, f := range flags {
