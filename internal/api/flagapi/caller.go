@@ -14,9 +14,6 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// paramClient is the parameter that names the website.
-const paramClient = "clientId"
-
 // errUnknown is the answer to a client id that is no website's, or one without an
 // organization, which has no flags.
 var errUnknown = &fault.Error{Code: fault.NotFound, Message: "Website not found", Err: website.ErrNotFound}
@@ -125,10 +122,11 @@ func (h *Host) load(ctx context.Context, who *caller) (err error) {
 
 // checkRef refuses what names no website, and what is too long to be one's name.
 func checkRef(ref string) error {
+	name := paramRows[paramClient].name
 	if ref == "" {
-		return fault.Invalid(paramClient, "required", paramClient+" is required")
+		return fault.Invalid(name, "required", name+" is required")
 	}
-	return checkLen(paramClient, ref, website.MaxRefLen)
+	return checkLen(name, ref, website.MaxRefLen)
 }
 
 // checkLen refuses a parameter that is too long, in code points.

@@ -25,7 +25,7 @@ func asking(t *testing.T, knows tenants, change func(*config.Limits)) *fiber.App
 	deps.Limits = ratelimit.New(limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler)})
 	h, app := New(deps), newKit()
 	httpkit.Handle(app, fiber.MethodGet, "/who", func(c *fiber.Ctx) error {
-		who, err := h.enter(c, c.Query(paramClient))
+		who, err := h.enter(c, c.Query("clientId"))
 		if err != nil {
 			return err
 		}

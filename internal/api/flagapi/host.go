@@ -29,13 +29,16 @@ type Deps struct {
 	// Country returns the country of an address, such as "DE"; empty where it is not known.
 	// nil knows none.
 	Country func(netip.Addr) string
+	// Exposures takes note of what people were served; nil for nobody.
+	Exposures Exposures
 	// Now tells the time at which flags are evaluated; nil means time.Now.
 	Now func() time.Time
 }
 
 // Host serves the routes. It is safe for concurrent use.
 type Host struct {
-	deps Deps
+	deps    Deps
+	metrics *metrics
 }
 
 // New returns a host. It opens nothing.
@@ -46,5 +49,5 @@ func New(deps Deps) *Host {
 	if deps.Country == nil {
 		deps.Country = func(netip.Addr) string { return "" }
 	}
-	return &Host{deps: deps}
+	return &Host{deps: deps, metrics: newMetrics(deps.Metrics)}
 }
