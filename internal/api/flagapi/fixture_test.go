@@ -102,7 +102,7 @@ func (t tenants) deps() Deps {
 
 // newKit is an app without routes.
 func newKit() *fiber.App {
-	return httpkit.New(httpkit.Config{Host: httpkit.Query},
+	return httpkit.New(httpkit.Config{Host: httpkit.Query, Page: Page},
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 

@@ -31,6 +31,11 @@ type Deps struct {
 	Country func(netip.Addr) string
 	// Exposures takes note of what people were served; nil for nobody.
 	Exposures Exposures
+	// Watch tells of changes of an organization's flags until it is closed. Required.
+	Watch func(organizationID string) Watch
+	// PublicURL is how callers reach the host, such as https://api.example.com; empty where
+	// that is not known.
+	PublicURL string
 	// Now tells the time at which flags are evaluated; nil means time.Now.
 	Now func() time.Time
 }
@@ -39,6 +44,7 @@ type Deps struct {
 type Host struct {
 	deps    Deps
 	metrics *metrics
+	streams *streams
 }
 
 // New returns a host. It opens nothing.
@@ -49,5 +55,5 @@ func New(deps Deps) *Host {
 	if deps.Country == nil {
 		deps.Country = func(netip.Addr) string { return "" }
 	}
-	return &Host{deps: deps, metrics: newMetrics(deps.Metrics)}
+	return &Host{deps: deps, metrics: newMetrics(deps.Metrics), streams: newStreams(deps.Metrics)}
 }

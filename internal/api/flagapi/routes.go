@@ -58,6 +58,9 @@ func Mount(app *fiber.App, deps Deps) {
 		httpkit.Handle(app, fiber.MethodGet, r.Path, func(c *fiber.Ctx) error { return h.serve(r, c) })
 		httpkit.Handle(app, fiber.MethodOptions, r.Path, preflight)
 	}
+	httpkit.Handle(app, fiber.MethodGet, pathStream, h.stream)
+	httpkit.Handle(app, fiber.MethodOptions, pathStream, preflight)
+	h.mountOFREP(app)
 }
 
 // serve checks a request in the order of httpkit.Checks, and answers it.
