@@ -77,9 +77,8 @@ var edges = map[string][]string{
 	"internal/api":  {"internal/httpkit"},
 	// The registry, the operations in it, and the host that serves both.
 	"internal/api/management": {"internal/api/rpc"},
-	// What flags are made of is told as the operations tell it.
-	"internal/api/flagapi":  {"internal/api/management", "internal/api/rpc"},
-	"internal/api/queryapi": {"internal/api/flagapi", "internal/api/management", "internal/api/rpc"},
+	"internal/api/flagapi":    {"internal/api/rpc"},
+	"internal/api/queryapi":   {"internal/api/flagapi", "internal/api/management", "internal/api/rpc"},
 
 	"internal/app/edge":       {"internal/app/daemon", "internal/app/limits", "internal/app/propagation"},
 	"internal/app/sink":       {"internal/app/daemon"},

@@ -110,7 +110,7 @@ func TestWhatAWebsiteSeesHasAPrintOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if before.View("web_1", true) != before.View("web_1", true) {
+	if again := before.View("web_1", true); again != before.View("web_1", true) {
 		t.Error("a view is made twice")
 	}
 }

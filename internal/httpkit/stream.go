@@ -119,7 +119,7 @@ type streamBody struct {
 	asks   context.Context //nolint:containedctx // what Write is given
 	cancel context.CancelCauseFunc
 	leave  context.CancelFunc // ends what Write is given; nil but for a live one
-	spare  func() bool // has the end of ctx leave the connection alone; false when it is too late
+	spare  func() bool        // has the end of ctx leave the connection alone; false when it is too late
 	in     *io.PipeWriter
 	out    *io.PipeReader
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/httpkit"
 )
 
@@ -31,12 +30,12 @@ func (h *Host) definitions(c *fiber.Ctx, w *work) error {
 	body, now := definitionsBody{Flags: []any{}, Segments: []any{}}, h.deps.Now()
 	for f := range w.set.All(w.website.ID) {
 		if told(f.WebsiteID) {
-			body.Flags = append(body.Flags, management.ServedFlag(f.Record, now))
+			body.Flags = append(body.Flags, h.deps.Shapes.Flag(f.Record, now))
 		}
 	}
 	for _, g := range w.set.Segments {
 		if told(g.WebsiteID) {
-			body.Segments = append(body.Segments, management.ServedSegment(g))
+			body.Segments = append(body.Segments, h.deps.Shapes.Segment(g))
 		}
 	}
 	body.Count = len(body.Flags)

@@ -20,12 +20,8 @@ func TestDefinitionsTellWhatFlagsAreMadeOf(t *testing.T) {
 		text("b", func(f *flag.Flag) { f.Name = "Bee" }), boolean("a", of("web_1"), inactive), boolean("x", of("web_2")), boolean("s", server),
 	})
 	type body struct {
-		Count int
-		Flags []struct {
-			Key, Name, Status, ID string
-			WebsiteID             *string
-			Variants, Rules       []any
-		}
+		Count    int
+		Flags    []struct{ Key, Name string }
 		Segments []struct{ Key string }
 	}
 	for _, tc := range []struct {
@@ -44,7 +40,7 @@ func TestDefinitionsTellWhatFlagsAreMadeOf(t *testing.T) {
 		var flags, segments []string
 		for _, f := range is.Flags {
 			flags = append(flags, f.Key)
-			if f.Key == "b" && (f.Name != "Bee" || f.Status != "active" || f.ID != "flg_b" || f.WebsiteID != nil || len(f.Variants) != 2 || f.Rules == nil) {
+			if f.Key == "b" && f.Name != "Bee" {
 				t.Errorf("the flag b is told as %+v", f)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/managed"
@@ -96,6 +97,12 @@ func (t tenants) AtLeast(ctx context.Context, id string, _ flagset.Mark) (*flags
 func (t tenants) deps() Deps {
 	return Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Sets: t, Websites: t, Keys: t,
+		Shapes: Shapes{
+			Flag: func(f *flag.Flag, _ time.Time) any {
+				return map[string]any{"key": f.Key(), "name": f.Name, "rules": f.Definition.Rules}
+			},
+			Segment: func(g *flag.Segment) any { return map[string]any{"key": g.Key()} },
+		},
 		Now: func() time.Time { return now },
 	}
 }

@@ -115,8 +115,8 @@ func (h *Host) ofrepFlag(c *fiber.Ctx, w *work, q *question) error {
 // ofrepBulk serves POST …/ofrep/v1/evaluate/flags: all flags that the caller sees, also
 // those that are off.
 func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
-	body := append(c.Context().Response.SwapBody(nil)[:0], `{"flags":[`...)
-	n := 0
+	body, n := c.Context().Response.SwapBody(nil)[:0], 0
+	body = append(body, `{"flags":[`...)
 	for f := range w.set.All(w.website.ID) {
 		if !w.sees(f) {
 			continue

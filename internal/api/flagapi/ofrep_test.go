@@ -171,9 +171,13 @@ func TestWhatTheProtocolRefuses(t *testing.T) {
 			if tc.code == "" {
 				return
 			}
-			var said struct{ Key, ErrorCode, ErrorDetails *string }
-			if err := json.Unmarshal([]byte(got.Body), &said); err != nil || said.Key == nil || said.ErrorDetails == nil ||
-				*said.Key == "" || *said.ErrorDetails == "" || *said.ErrorCode != tc.code {
+			var said struct {
+				Key     *string `json:"key"`
+				Code    *string `json:"errorCode"`
+				Details *string `json:"errorDetails"`
+			}
+			if err := json.Unmarshal([]byte(got.Body), &said); err != nil || said.Key == nil || said.Details == nil ||
+				*said.Key == "" || *said.Details == "" || *said.Code != tc.code {
 				t.Errorf("%s, want %s with a key and details (%v)", got.Body, tc.code, err)
 			}
 			if (tc.status == 503) != (got.Header.Get("Retry-After") != "") || got.Header.Get("Access-Control-Allow-Origin") != "*" {
@@ -189,13 +193,17 @@ func TestAllFlagsAreAnsweredAtOnce(t *testing.T) {
 	app := mounted(t, flags, func(d *Deps) { d.PublicURL = "https://api.example.com" })
 	keysOf := func(body string) (keys []string) {
 		var said struct {
-			Flags []struct{ Key, Reason, ErrorCode string }
+			Flags []struct {
+				Key    string `json:"key"`
+				Reason string `json:"reason"`
+				Code   string `json:"errorCode"`
+			} `json:"flags"`
 		}
 		if err := json.Unmarshal([]byte(body), &said); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range said.Flags {
-			keys = append(keys, f.Key+" "+f.Reason+f.ErrorCode)
+			keys = append(keys, f.Key+" "+f.Reason+f.Code)
 		}
 		return keys
 	}

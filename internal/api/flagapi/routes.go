@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/auth"
@@ -23,10 +24,13 @@ type Route struct {
 	// Scope is what a key needs; empty where none is needed, and no key either.
 	Scope auth.Scope
 	// Help says what the route is for.
-	Help   string
-	needs  []param // required parameters, besides the client id
-	takes  []param // others
-	handle func(*Host, *fiber.Ctx, *work) error
+	Help string
+
+	detail  string
+	needs   []param // required parameters, besides the client id
+	takes   []param // others
+	answers func() map[string]*huma.Response
+	handle  func(*Host, *fiber.Ctx, *work) error
 }
 
 // personParams are the parameters of a context.
@@ -34,19 +38,27 @@ var personParams = []param{
 	paramUserID, paramEmail, paramAnonymousID, paramOrganizationID, paramTeamID, paramProperties, paramEnvironment,
 }
 
+// contextDetail is said of each route that takes a context.
+const contextDetail = "Flags for servers are seen with an API key of the website only, whatever its scopes. " +
+	"The attributes $ip and $country are those of the caller's address; with an API key, those in properties."
+
 // Routes is the table of the routes that are got.
 var Routes = []Route{
 	{
 		Path: prefix + "/evaluate", Help: "Evaluates one flag.",
-		needs: []param{paramKey}, takes: personParams, handle: (*Host).evaluate,
+		needs: []param{paramKey}, takes: personParams, answers: evaluateResponses, handle: (*Host).evaluate,
+		detail: "A flag that is not there, that is off, or that the caller may not see is answered alike, with the reason " + notFoundReason + ". " + contextDetail,
 	},
 	{
 		Path: prefix + "/bulk", Help: "Evaluates flags by a list of their keys, or all active ones.",
-		takes: append([]param{paramKeys}, personParams...), handle: (*Host).bulk,
+		takes: append([]param{paramKeys}, personParams...), answers: bulkResponses, handle: (*Host).bulk,
+		detail: "What would be not found by itself is left out. " + contextDetail,
 	},
 	{
 		Path: prefix + "/definitions", Scope: auth.ScopeManageFlags,
-		Help: "Tells what flags and segments are made of, for programs that evaluate them.", handle: (*Host).definitions,
+		Help:    "Tells what flags and segments are made of, for programs that evaluate them.",
+		detail:  "Active or not, but none that is archived. A key of one website is told of that website's own only.",
+		answers: definitionsResponses, handle: (*Host).definitions,
 	},
 }
 

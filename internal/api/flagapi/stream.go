@@ -45,6 +45,12 @@ type Watch interface {
 	Close()
 }
 
+// silence is a watch that tells nothing.
+type silence struct{}
+
+func (silence) C() <-chan struct{} { return nil }
+func (silence) Close()             {}
+
 // stream serves GET /public/v1/flags/stream.
 func (h *Host) stream(c *fiber.Ctx) error {
 	allowElsewhere(c)

@@ -113,9 +113,9 @@ func (c *changing) host() *Host {
 	return New(deps)
 }
 
-// versioned is a flag at a version.
-func versioned(f *flag.Flag, version int64) *flag.Flag {
-	f.Version = version
+// changed is a flag one version later.
+func changed(f *flag.Flag) *flag.Flag {
+	f.Version++
 	return f
 }
 
@@ -198,14 +198,14 @@ func TestChangesOfWhatIsSeenAreTold(t *testing.T) {
 		got.Get("Cache-Control") != "private, no-cache" || got.Get("Content-Encoding") != "" {
 		t.Errorf("%v", got)
 	}
-	c.change(t, 2, nav, versioned(boolean("secret", server), 2), other)
-	c.change(t, 3, nav, secret, versioned(boolean("other", of("web_2")), 2))
-	c.change(t, 4, versioned(boolean("nav"), 2), secret, other)
+	c.change(t, 2, nav, changed(boolean("secret", server)), other)
+	c.change(t, 3, nav, secret, changed(boolean("other", of("web_2"))))
+	c.change(t, 4, changed(boolean("nav")), secret, other)
 	event := f.block()
 	seen, ok := parseState(event["id"])
 	want := map[string]string{
 		"event": "message", "id": event["id"],
-		"data": fmt.Sprintf(`{"type":"refetchEvaluation","etag":"%s","lastModified":%d}`, event["id"], seen.at.Unix()),
+		"data": fmt.Sprintf(`{"type":"refetchEvaluation","etag":%q,"lastModified":%d}`, event["id"], seen.at.Unix()),
 	}
 	if diff := cmp.Diff(want, event); diff != "" || !ok || seen.mark.Version != 4 {
 		t.Errorf("the event (-want +got):\n%s", diff)
@@ -217,7 +217,7 @@ func TestWhoComesAgainIsToldWhatItMissed(t *testing.T) {
 	c := newChanging(t, boolean("nav"))
 	url, _ := serving(t, c.host())
 	before := follow(t, url, "").block()["id"]
-	c.change(t, 2, versioned(boolean("nav"), 2))
+	c.change(t, 2, changed(boolean("nav")))
 	now := follow(t, url, "").block()["id"]
 	for _, tc := range []struct {
 		name, since, lastEventID string

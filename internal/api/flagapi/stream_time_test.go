@@ -115,8 +115,8 @@ func TestAStreamOutlivesAnOutage(t *testing.T) {
 		got := told(t, 60*time.Second, nil, c, func() {
 			synctest.Wait()
 			c.fail(fault.New(fault.ServiceUnavailable))
-			c.change(t, 2, versioned(boolean("nav"), 2))
-			time.Sleep(30 * time.Second) // of the bubble
+			c.change(t, 2, changed(boolean("nav")))
+			<-time.After(30 * time.Second) // of the bubble
 			c.fail(nil)
 		})
 		if diff := cmp.Diff([]string{"begin 0", "comment 25", "event 50"}, got); diff != "" {
