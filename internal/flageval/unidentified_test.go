@@ -12,6 +12,8 @@ func TestWhoHasNothingToBeDrawnByIsTold(t *testing.T) {
 	someone := &Conditions{All: []Condition{{Attribute: "plan", Op: OpEq, Values: []any{"pro"}}}}
 	needy := boolean("needy", Rule{Serve: Serve{Variant: "on"}})
 	needy.Prerequisites = []Prerequisite{{"half", []string{"off"}}}
+	twice := boolean("twice", Rule{Serve: Serve{Variant: "on"}})
+	twice.Prerequisites = []Prerequisite{{"half", []string{"off"}}, {"plain", []string{"off"}}}
 	failed := boolean("failed", Rule{Serve: Serve{Variant: "on"}})
 	failed.Prerequisites = []Prerequisite{{"off", []string{"off"}}, {"half", []string{"off"}}}
 	off := boolean("off", Rule{Serve: half})
@@ -19,13 +21,13 @@ func TestWhoHasNothingToBeDrawnByIsTold(t *testing.T) {
 	targeted := boolean("targeted", Rule{Serve: half})
 	targeted.Targets = []Target{{Variant: "on", Emails: []string{"ann@example.com"}}}
 	set := compiled(t,
-		boolean("half", Rule{Serve: half}), boolean("split", Rule{Serve: split}), needy, failed, off, targeted,
+		boolean("half", Rule{Serve: half}), boolean("split", Rule{Serve: split}), needy, twice, failed, off, targeted,
 		boolean("none", Rule{Serve: roll(0, "")}), boolean("all", Rule{Serve: roll(100, "")}),
 		boolean("named", Rule{Serve: roll(50, "userId")}), boolean("team", Rule{Serve: roll(50, "teamId")}), boolean("attribute", Rule{Serve: roll(50, "attr:plan")}),
 		boolean("goes-on", Rule{Serve: half}, Rule{Serve: Serve{Variant: "on"}}), boolean("before", Rule{Serve: Serve{Variant: "on"}}, Rule{Serve: half}),
 		boolean("others", Rule{Conditions: someone, Serve: half}), boolean("plain"),
 	)
-	lacking := map[string]bool{"half": true, "split": true, "needy": true, "named": true, "goes-on": true, "targeted": true}
+	lacking := map[string]bool{"half": true, "split": true, "needy": true, "twice": true, "named": true, "goes-on": true, "targeted": true}
 	for _, f := range set.ordered {
 		key := f.Definition.Key
 		for name, tc := range map[string]struct {
