@@ -12,12 +12,13 @@ import (
 // is not as Check wants it.
 func Compile(flags []Member[Definition], segments []Member[Segment]) (*Set, error) {
 	s := &Set{flags: make(map[name]*Flag, len(flags)), segments: make(map[name]*segment, len(segments)), slots: make(map[string]int)}
-	for _, m := range segments {
+	for i, m := range segments {
 		c := compiler{set: s, scope: m.Scope}
 		made, err := c.segment(m.Is)
 		if err != nil {
 			return nil, fmt.Errorf("segment %s: %w", m.Is.Key, err)
 		}
+		made.place = i
 		s.segments[name{m.Scope, m.Is.Key}] = made
 	}
 	for i, m := range flags {
@@ -187,7 +188,7 @@ func (c *compiler) rule(r *Rule) (made rule, err error) {
 func (c *compiler) rollout(made *rule, r *Rollout, p *Progressive) (err error) {
 	made.kind, made.bucketBy, made.stop = ByRollout, r.BucketBy, r.OnMiss == MissStop
 	made.seed = c.seed(r.Seed) + ":"
-	made.rollout = ramp{from: inBuckets(r.Percentage), to: inBuckets(r.Percentage), starts: math.MaxInt64}
+	made.rollout = ramp{from: inBuckets(r.Percentage), to: inBuckets(r.Percentage), starts: forever}
 	if p != nil {
 		made.rollout = ramp{from: inBuckets(p.From), to: inBuckets(p.To), starts: p.StartsAt.UnixMilli(), ends: p.EndsAt.UnixMilli()}
 	}
@@ -222,7 +223,7 @@ func inBuckets(percentage float64) float64 { return math.Round(percentage * buck
 
 // millis returns the bounds of a schedule in Unix milliseconds.
 func (s *Schedule) millis() (starts, ends int64) {
-	starts, ends = math.MinInt64, math.MaxInt64
+	starts, ends = always, forever
 	if !s.StartsAt.IsZero() {
 		starts = s.StartsAt.UnixMilli()
 	}

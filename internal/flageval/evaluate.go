@@ -36,6 +36,9 @@ type Result struct {
 	Rule int
 	// Segment says that the rule asks for a segment.
 	Segment bool
+	// Unidentified says that the context was to be drawn by user id or e-mail on the way,
+	// also of a prerequisite, and has neither: with one it might get something else.
+	Unidentified bool
 }
 
 const (
@@ -71,6 +74,8 @@ type Evaluator struct {
 	slots       []slot
 	email       []byte // in lower case
 	text        []byte
+	// unidentified is Result.Unidentified of the flag that is being evaluated.
+	unidentified bool
 }
 
 // slot is an attribute of the context that somebody asked for.
@@ -95,7 +100,7 @@ func (e *Evaluator) Reset(set *Set, ctx *Context, environment string, now time.T
 		e.life = 1
 		e.known, e.slots = make([]known, len(set.ordered)), make([]slot, len(set.slots))
 	}
-	e.email = e.email[:0]
+	e.email, e.unidentified = e.email[:0], false
 	for _, r := range ctx.Email {
 		e.email = utf8.AppendRune(e.email, unicode.ToLower(r))
 	}
@@ -125,6 +130,15 @@ func (e *Evaluator) Evaluate(f *Flag) Result {
 }
 
 func (e *Evaluator) evaluate(f *Flag) Result {
+	unidentified := e.unidentified
+	e.unidentified = false
+	result := e.decide(f)
+	result.Unidentified = e.unidentified
+	e.unidentified = unidentified
+	return result
+}
+
+func (e *Evaluator) decide(f *Flag) Result {
 	p := f.plan(e.environment)
 	on := p.active && e.now >= p.starts && e.now < p.ends
 	e.note(f, -1, Off, on)
@@ -156,6 +170,7 @@ func (e *Evaluator) serves(n *need) bool {
 		return false
 	}
 	result := e.Evaluate(n.flag)
+	e.unidentified = e.unidentified || result.Unidentified
 	return result.Reason != Off && slices.Contains(n.variants, result.Variant)
 }
 
@@ -230,6 +245,7 @@ func (r *rule) at(bucket int) int {
 func (e *Evaluator) bucket(f *Flag, r *rule) (bucket int, ok bool) {
 	id := e.ctx.bucketID(r.bucketBy)
 	if id == "" {
+		e.unidentified = e.unidentified || r.bucketBy == "" || r.bucketBy == attrUserID
 		return 0, false
 	}
 	e.text = append(append(e.text[:0], r.seed...), cut(id)...)

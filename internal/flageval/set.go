@@ -86,6 +86,7 @@ func (r *ramp) at(now int64) float64 {
 
 // segment is a Segment ready to be asked.
 type segment struct {
+	place         int // among those that the set was compiled of
 	users, emails map[string]bool
 	conditions    *conditions
 }

@@ -367,3 +367,30 @@ func TestNothingOfFibersIsNeededAfterTheHandler(t *testing.T) {
 		}
 	}
 }
+
+func TestARouteMayTakeLessThanTheHost(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 10
+	app := newApp(t, Config{BodyLimit: 1 << 20})
+	Handle(app, "POST", "/small", func(c *fiber.Ctx) error {
+		b, err := BodyUpTo(c, limit)
+		if err != nil {
+			return err
+		}
+		return c.SendString(strconv.Itoa(len(b)))
+	})
+	for _, encoding := range []string{"", "gzip"} {
+		for size, status := range map[int]int{limit: 200, limit + 1: 413} {
+			sent, header := bytes.Repeat([]byte("x"), size), map[string]string{}
+			if encoding != "" {
+				sent, header["Content-Encoding"] = compress(t, encoding, sent), encoding
+			}
+			if resp := do(t, app, "POST", "/small", header, string(sent)); resp.status != status {
+				t.Errorf("%d bytes %s: %d %s", size, encoding, resp.status, resp.body)
+			}
+		}
+	}
+	if resp := do(t, app, "POST", "/echo", nil, strings.Repeat("x", limit+1)); resp.status != 200 {
+		t.Errorf("another route answers %d", resp.status)
+	}
+}

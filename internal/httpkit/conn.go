@@ -170,6 +170,15 @@ func (c *guardedConn) sever() {
 	}
 }
 
+// retire has the connection closed where the next request would be read. It may be called
+// on nil.
+func (c *guardedConn) retire() {
+	if c != nil {
+		c.hurried.Store(true)
+		c.Conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // a connection that cannot take a deadline is closed already
+	}
+}
+
 // press sets the deadline of the next read of a request that came in part.
 func (c *guardedConn) press() error {
 	now := time.Now()

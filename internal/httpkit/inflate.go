@@ -87,7 +87,7 @@ func (r *request) inflate(rc *fasthttp.RequestCtx, e *encoding, raw []byte) ([]b
 	if len(r.inflated.b) > 0 { // asked before
 		return r.inflated.b, nil
 	}
-	limit := r.kit.cfg.BodyLimit
+	limit := r.limit
 	first := min(4*len(raw), limit) + 1
 	// Before the slot, so that nobody waits for memory in it.
 	if err := r.claim(rc, len(raw)+first); err != nil {

@@ -20,7 +20,7 @@ const settle = time.Second
 //
 // A stop refuses new connections, answers what was begun and what still arrives
 // on open connections with Connection: close, and returns when all are closed.
-// Streams that have not ended a while later are cut off.
+// Live streams are ended at once; others that have not ended a while later are cut off.
 func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) lifecycle.Part {
 	var ln *listener
 	return lifecycle.Part{
@@ -64,6 +64,9 @@ func drain(ctx context.Context, app *fiber.App, ln *listener) error {
 		wait = k.settle
 	}
 	ln.hurry()
+	if k != nil {
+		k.streams.endLive()
+	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	// Counted here: once its listener is closed, fasthttp counts one too few, and

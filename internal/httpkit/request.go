@@ -32,6 +32,7 @@ type request struct {
 	ctx      *requestContext
 	route    *fiber.Route
 	addr     netip.Addr // of the caller, once somebody asked
+	limit    int        // of the body, in bytes
 	consumed bool       // the body's end was read, or the connection will be closed
 	raw      buffer
 	inflated buffer
@@ -52,7 +53,7 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 
 func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r := requests.Get().(*request) // the pool holds nothing else
-	r.kit, r.start, r.route, r.addr, r.consumed = k, start, nil, netip.Addr{}, false
+	r.kit, r.start, r.route, r.addr, r.limit, r.consumed = k, start, nil, netip.Addr{}, k.cfg.BodyLimit, false
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)
 	return r

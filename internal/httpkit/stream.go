@@ -22,11 +22,16 @@ type Stream struct {
 	ContentType string
 	// Compress has the body compressed where the caller accepts that.
 	Compress bool
+	// Live is for an answer that goes on for hours, a few bytes at a time: what is written
+	// is sent at once, without a buffer, and Write's context ends also as soon as a stop
+	// begins. Where Write returns nil then, the client gets the body's end, and the
+	// connection is closed. Such an answer is not compressed.
+	Live bool
 	// Deadline cuts the answer off; 0 means the host's.
 	Deadline time.Duration
 	// Write writes the body to w, whose every error it returns. Its context ends
 	// at the deadline, when the client has gone, and some time after a stop has
-	// begun. It runs in a goroutine of its own that may outlive the handler: it
+	// begun, or with Live as it begins. It runs in a goroutine of its own that may outlive the handler: it
 	// must not use the request. Nothing that the handler returned with may be
 	// needed after it either.
 	//
@@ -70,7 +75,7 @@ func SendStream(c *fiber.Ctx, s *Stream) error {
 	b := newStreamBody(r, s, rc)
 	b.route = c.Route().Path
 	var enc *outgoing
-	if s.Compress {
+	if s.Compress && !s.Live {
 		rc.Response.Header.Add(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 		enc = acceptedEncoding(rc.Request.Header.Peek(fiber.HeaderAcceptEncoding))
 	}
@@ -111,8 +116,10 @@ type streamBody struct {
 	route  string
 
 	ctx    context.Context //nolint:containedctx // the stream's, between two goroutines
+	asks   context.Context //nolint:containedctx // what Write is given
 	cancel context.CancelCauseFunc
-	spare  func() bool // has the end of ctx leave the connection alone; false when it is too late
+	leave  context.CancelFunc // ends what Write is given; nil but for a live one
+	spare  func() bool        // has the end of ctx leave the connection alone; false when it is too late
 	in     *io.PipeWriter
 	out    *io.PipeReader
 
@@ -133,6 +140,10 @@ func newStreamBody(r *request, s *Stream, rc *fasthttp.RequestCtx) *streamBody {
 	ctx, timeUp := context.WithDeadline(context.WithoutCancel(r.ctx), deadline)
 	b.ctx, b.cancel = context.WithCancelCause(ctx)
 	context.AfterFunc(b.ctx, timeUp)
+	b.asks = b.ctx
+	if s.Live {
+		b.asks, b.leave = context.WithCancel(b.ctx)
+	}
 	r.kit.streams.add(b)
 	return b
 }
@@ -153,13 +164,23 @@ func (b *streamBody) produce(enc *outgoing) {
 		}
 		close(b.ended)
 	}()
-	buffered := bufio.NewWriterSize(b, streamBytes)
-	if b.err = enc.write(buffered, func(w io.Writer) error { return b.stream.Write(b.ctx, w) }); b.err == nil {
-		b.err = buffered.Flush()
-	}
+	b.err = b.write(enc)
 	if cause := context.Cause(b.ctx); b.err != nil && cause != nil {
 		b.err = errors.Join(cause, b.err)
 	}
+}
+
+// write runs Write.
+func (b *streamBody) write(enc *outgoing) error {
+	if b.stream.Live {
+		defer b.leave()
+		return b.stream.Write(b.asks, b)
+	}
+	buffered := bufio.NewWriterSize(b, streamBytes)
+	if err := enc.write(buffered, func(w io.Writer) error { return b.stream.Write(b.asks, w) }); err != nil {
+		return err
+	}
+	return buffered.Flush()
 }
 
 // tell logs and counts an answer that is cut off; one that has not begun is
@@ -217,6 +238,9 @@ func (b *streamBody) Close() error {
 	b.out.Close() //nolint:errcheck // never fails
 	<-b.ended
 	b.conn.streams(false)
+	if b.stream.Live && b.kit.draining.Load() {
+		b.conn.retire()
+	}
 	if late {
 		return errCut
 	}
@@ -225,9 +249,10 @@ func (b *streamBody) Close() error {
 
 // streams are the answers that a host is writing.
 type streams struct {
-	mu  sync.Mutex
-	all map[*streamBody]struct{}
-	cut bool
+	mu    sync.Mutex
+	all   map[*streamBody]struct{}
+	cut   bool
+	ended bool // live ones
 }
 
 func (s *streams) add(b *streamBody) {
@@ -235,6 +260,9 @@ func (s *streams) add(b *streamBody) {
 	defer s.mu.Unlock()
 	if s.cut {
 		b.cancel(errCut)
+	}
+	if s.ended && b.leave != nil {
+		b.leave()
 	}
 	if s.all == nil {
 		s.all = map[*streamBody]struct{}{}
@@ -246,6 +274,18 @@ func (s *streams) remove(b *streamBody) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, b)
+}
+
+// endLive tells the live ones that a stop has begun, also those that still begin.
+func (s *streams) endLive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for b := range s.all {
+		if b.leave != nil {
+			b.leave()
+		}
+	}
 }
 
 // cutAll ends every stream, also those that still begin.

@@ -383,3 +383,44 @@ func TestAStreamNeedsHTTP11(t *testing.T) {
 	}
 	<-done
 }
+
+func TestALiveStreamSendsAtOnceAndEndsWhenAStopBegins(t *testing.T) {
+	t.Parallel()
+	more, done := make(chan struct{}), make(chan struct{})
+	app := streaming(Config{Deadline: time.Second}, func() *Stream {
+		return &Stream{
+			ContentType: "text/event-stream", Live: true, Compress: true, Deadline: time.Hour, Done: func() { close(done) },
+			Write: func(ctx context.Context, w io.Writer) error {
+				for {
+					if _, err := io.WriteString(w, "x"); err != nil {
+						return err
+					}
+					select {
+					case <-more:
+					case <-ctx.Done():
+						return nil
+					}
+				}
+			},
+		}
+	})
+	addr, stop, stopped := startPart(t, app)
+	resp := askStream(t, addr, "gzip")
+	one := make([]byte, 1)
+	for range 3 {
+		if _, err := io.ReadFull(resp.Body, one); err != nil || one[0] != 'x' {
+			t.Fatalf("%q, %v", one, err)
+		}
+		more <- struct{}{}
+	}
+	stop()
+	rest, err := io.ReadAll(resp.Body)
+	if err != nil || string(rest) != "x" || resp.Header.Get("Content-Encoding") != "" {
+		t.Errorf("%q, %v, %v: want the body to have its end", rest, err, resp.Header)
+	}
+	<-done
+	awaitStop(t, stopped)
+	if n := testutil.ToFloat64(kitOf(app).metrics.cut[cutStop]); n != 0 {
+		t.Errorf("%v streams are counted as cut off", n)
+	}
+}

@@ -1,0 +1,109 @@
+package flagapi
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+// Limits of streams.
+const (
+	MaxStreams        = 10_000 // of a process
+	MaxStreamsPerAddr = 50     // of a website and an address
+)
+
+const (
+	// streamsWait is how long who finds too many streams is to wait.
+	streamsWait = 10 * time.Second
+	// ipv6Site is how many bits of an IPv6 address are one address here.
+	ipv6Site = 64
+)
+
+var errStreams = errors.New("too many streams are open")
+
+// streams counts those that are open. It is safe for concurrent use.
+type streams struct {
+	mu   sync.Mutex
+	all  int
+	from map[viewing]int
+
+	refusedAll, refusedFrom prometheus.Counter
+	changes, times          prometheus.Counter // events, by why they were sent
+}
+
+// viewing is a website that is looked at from an address.
+type viewing struct {
+	websiteID string
+	addr      netip.Addr
+}
+
+func newStreams(reg prometheus.Registerer) *streams {
+	s := &streams{from: make(map[viewing]int)}
+	f := promauto.With(reg)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_flag_streams", Help: "Open streams of changes of feature flags.",
+	}, func() float64 { return float64(s.open()) })
+	refused := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_flag_streams_refused_total",
+		Help: "Streams of changes of feature flags that were refused: as there are too many (process), or too many of a website and an address (address).",
+	}, []string{"reason"})
+	events := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_flag_stream_events_total",
+		Help: "Events sent on streams of changes of feature flags; reason is change (somebody changed what is seen) or time (a schedule or a ramp).",
+	}, []string{"reason"})
+	s.refusedAll, s.refusedFrom = refused.WithLabelValues("process"), refused.WithLabelValues("address")
+	s.changes, s.times = events.WithLabelValues("change"), events.WithLabelValues("time")
+	return s
+}
+
+func (s *streams) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all
+}
+
+// enter counts a stream until leave is called. It refuses one too many of the process, as
+// ServiceUnavailable, and of a website and an address, as RateLimited.
+func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err error) {
+	from := viewing{websiteID, site(addr)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.from[from] >= MaxStreamsPerAddr {
+		s.refusedFrom.Inc()
+		return nil, &fault.Error{
+			Code: fault.RateLimited, RetryAfter: streamsWait, Message: "Too many streams of this website from this address", Err: errStreams,
+		}
+	}
+	if s.all >= MaxStreams {
+		s.refusedAll.Inc()
+		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: streamsWait, Err: errStreams}
+	}
+	s.all++
+	s.from[from]++
+	return func() { s.leave(from) }, nil
+}
+
+func (s *streams) leave(from viewing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.from[from]--; s.from[from] == 0 {
+		delete(s.from, from)
+	}
+}
+
+// site returns the address that stands for all those which one caller has.
+func site(addr netip.Addr) netip.Addr {
+	if addr.Is6() {
+		if p, err := addr.Prefix(ipv6Site); err == nil {
+			return p.Addr()
+		}
+	}
+	return addr
+}

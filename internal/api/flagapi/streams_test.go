@@ -1,0 +1,65 @@
+package flagapi
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/millrace/millrace/internal/fault"
+)
+
+func TestAWebsiteAndAnAddressHaveSoManyStreams(t *testing.T) {
+	t.Parallel()
+	s := newStreams(prometheus.NewRegistry())
+	here, there := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8:0:1::1")
+	var leave func()
+	for range MaxStreamsPerAddr {
+		var err error
+		if leave, err = s.enter("web_1", here); err != nil {
+			t.Fatal(err)
+		}
+	}
+	beside := netip.MustParseAddr("2001:db8::2") // of the same network
+	_, err := s.enter("web_1", beside)
+	if f := fault.Of(err); f == nil || f.Code != fault.RateLimited || f.RetryAfter <= 0 {
+		t.Errorf("one more is %v", err)
+	}
+	for _, other := range []viewing{{"web_2", here}, {"web_1", there}} {
+		if _, err := s.enter(other.websiteID, other.addr); err != nil {
+			t.Errorf("%v: %v", other, err)
+		}
+	}
+	leave()
+	if _, err := s.enter("web_1", beside); err != nil {
+		t.Errorf("after one has left: %v", err)
+	}
+	if got := testutil.ToFloat64(s.refusedFrom); got != 1 || s.open() != MaxStreamsPerAddr+2 {
+		t.Errorf("%v refused, %d open", got, s.open())
+	}
+}
+
+func TestAProcessHasSoManyStreams(t *testing.T) {
+	t.Parallel()
+	s := newStreams(prometheus.NewRegistry())
+	var leave []func()
+	for i := range MaxStreams {
+		left, err := s.enter(fmt.Sprint("web_", i), netip.MustParseAddr("192.0.2.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, left)
+	}
+	_, err := s.enter("web_more", netip.MustParseAddr("192.0.2.1"))
+	if f := fault.Of(err); f == nil || f.Code != fault.ServiceUnavailable || f.RetryAfter <= 0 {
+		t.Errorf("one more is %v", err)
+	}
+	for _, left := range leave {
+		left()
+	}
+	if s.open() != 0 || len(s.from) != 0 || testutil.ToFloat64(s.refusedAll) != 1 {
+		t.Errorf("%d open of %d", s.open(), len(s.from))
+	}
+}

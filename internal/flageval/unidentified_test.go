@@ -1,0 +1,67 @@
+package flageval
+
+import "testing"
+
+func TestWhoHasNothingToBeDrawnByIsTold(t *testing.T) {
+	t.Parallel()
+	half := Serve{Rollout: &Rollout{Variant: "on", Percentage: 50}}
+	roll := func(percentage float64, bucketBy string) Serve {
+		return Serve{Rollout: &Rollout{Variant: "on", Percentage: percentage, BucketBy: bucketBy}}
+	}
+	split := Serve{Split: &[]Share{{"on", 50}, {"off", 50}}}
+	someone := &Conditions{All: []Condition{{Attribute: "plan", Op: OpEq, Values: []any{"pro"}}}}
+	needy := boolean("needy", Rule{Serve: Serve{Variant: "on"}})
+	needy.Prerequisites = []Prerequisite{{"half", []string{"off"}}}
+	twice := boolean("twice", Rule{Serve: Serve{Variant: "on"}})
+	twice.Prerequisites = []Prerequisite{{"half", []string{"off"}}, {"plain", []string{"off"}}}
+	failed := boolean("failed", Rule{Serve: Serve{Variant: "on"}})
+	failed.Prerequisites = []Prerequisite{{"off", []string{"off"}}, {"half", []string{"off"}}}
+	off := boolean("off", Rule{Serve: half})
+	off.Active = false
+	targeted := boolean("targeted", Rule{Serve: half})
+	targeted.Targets = []Target{{Variant: "on", Emails: []string{"ann@example.com"}}}
+	set := compiled(t,
+		boolean("half", Rule{Serve: half}), boolean("split", Rule{Serve: split}), needy, twice, failed, off, targeted,
+		boolean("none", Rule{Serve: roll(0, "")}), boolean("all", Rule{Serve: roll(100, "")}),
+		boolean("named", Rule{Serve: roll(50, "userId")}), boolean("team", Rule{Serve: roll(50, "teamId")}), boolean("attribute", Rule{Serve: roll(50, "attr:plan")}),
+		boolean("goes-on", Rule{Serve: half}, Rule{Serve: Serve{Variant: "on"}}), boolean("before", Rule{Serve: Serve{Variant: "on"}}, Rule{Serve: half}),
+		boolean("others", Rule{Conditions: someone, Serve: half}), boolean("plain"),
+	)
+	lacking := map[string]bool{"half": true, "split": true, "needy": true, "twice": true, "named": true, "goes-on": true, "targeted": true}
+	for _, f := range set.ordered {
+		key := f.Definition.Key
+		for name, tc := range map[string]struct {
+			ctx  Context
+			want bool
+		}{
+			"nobody": {Context{AnonymousID: "anon"}, lacking[key]},
+			"a user": {Context{UserID: "ann"}, false},
+			"e-mail": {Context{Email: "ann@example.com"}, false},
+		} {
+			var e Evaluator
+			e.Reset(set, &tc.ctx, "", now)
+			for range 2 { // the second time it is known
+				if got := e.Evaluate(f).Unidentified; got != tc.want {
+					t.Errorf("%s for %s: unidentified is %t, want %t", key, name, got, tc.want)
+				}
+			}
+		}
+	}
+}
+
+func TestAPrerequisiteThatLacksAnIDIsNoMatterOfTheFlagsBeside(t *testing.T) {
+	t.Parallel()
+	needy := boolean("needy", Rule{Serve: Serve{Variant: "on"}})
+	needy.Prerequisites = []Prerequisite{{"half", []string{"off"}}}
+	set := compiled(t, needy, boolean("half", Rule{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: 50}}}), boolean("plain"))
+	var e Evaluator
+	e.Reset(set, &Context{}, "", now)
+	for _, tc := range []struct {
+		key  string
+		want bool
+	}{{"needy", true}, {"plain", false}, {"half", true}} {
+		if got := e.Evaluate(set.Flag("", tc.key)).Unidentified; got != tc.want {
+			t.Errorf("%s: unidentified is %t, want %t", tc.key, got, tc.want)
+		}
+	}
+}
