@@ -20,6 +20,7 @@ func TestChangeIsKnownEverywhereAtOnce(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *stage){
 		"revoked key": revokedKey, "rotated key": rotatedKey, "new key": newKey,
 		"client id": rotatedClientID, "published website": publishedWebsite, "organization": deletedOrganization,
+		"flag": switchedFlag,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}

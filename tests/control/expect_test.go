@@ -39,6 +39,13 @@ func (s *stage) expect(t *testing.T, what, key string, want int, since time.Time
 
 func (s *stage) expectOf(t *testing.T, hosts []*host, what, key, query string, want int, since time.Time, limit time.Duration) {
 	t.Helper()
+	within(t, hosts, what, since, limit, func(h *host) error { return h.is(t.Context(), key, query, want) })
+}
+
+// within asks hosts again and again until each is as it has to be, and fails when one takes
+// longer than the limit after since.
+func within(t *testing.T, hosts []*host, what string, since time.Time, limit time.Duration, is func(*host) error) {
+	t.Helper()
 	type result struct {
 		host *host
 		took time.Duration
@@ -49,7 +56,7 @@ func (s *stage) expectOf(t *testing.T, hosts []*host, what, key, query string, w
 		go func() {
 			var err error
 			for {
-				if err = h.is(t.Context(), key, query, want); err == nil || time.Since(since) > limit+patient/2 {
+				if err = is(h); err == nil || time.Since(since) > limit+patient/2 {
 					break
 				}
 				<-time.After(pause)

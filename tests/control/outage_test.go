@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/quota"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
@@ -68,12 +69,16 @@ func withoutKafka(t *testing.T, s *stage) {
 	second, secondSecret := s.key(t, s.organizationID)
 	s.holds(t, "a key", firstSecret)
 	s.holds(t, "another key", secondSecret)
+	f := s.withFlag(t)
 	s.kafkaServer.Kill(t)
+	turned := f.turn(t, flag.Disabled)
 	since := s.revoke(t, first)
 	s.expect(t, "revoked when Kafka was gone", firstSecret, http.StatusUnauthorized, since, late)
+	f.serves(t, "a flag that was turned off when Kafka was gone", false, turned, 2*late) // asked for after the key
 	s.holds(t, "another key", secondSecret)
 	since = s.revoke(t, second)
 	s.expect(t, "revoked without Kafka", secondSecret, http.StatusUnauthorized, since, late)
+	s.switchedFlag(t, late)
 	s.kafkaServer.Start(t)
 	s.awaitFollowing(t)
 	s.awaitRelayed(t)
@@ -134,9 +139,11 @@ func withoutStore(t *testing.T, s *stage) {
 	}
 	organizationID, overQuota, at := s.quotaOf(t, 3)
 	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at, http.StatusPaymentRequired, time.Now(), soon)
+	f := s.withFlag(t)
 	end := s.watch(t)
 	s.storeServer.Kill(t)
 	during(*outage, func() { // at once, and when what is remembered is old
+		f.goesOn(t, "a flag")
 		s.expect(t, "a known key", s.known, http.StatusBadRequest, time.Now(), late)
 		s.expectOf(t, s.edges(), "a known client id", "", "?website_id="+website.ClientID, http.StatusOK, time.Now(), late)
 		s.expectOf(t, s.edges(), "a quota", overQuota, at, http.StatusPaymentRequired, time.Now(), late)

@@ -21,7 +21,7 @@ func promises(t *testing.T, s *stage) {
 // changes are those that do not need Redis.
 func changes(t *testing.T, s *stage) {
 	for _, change := range []func(*testing.T, *stage){
-		revokedKey, rotatedKey, newKey, rotatedClientID, publishedWebsite, deletedOrganization, liftedLimit, usedUpQuota,
+		revokedKey, rotatedKey, newKey, rotatedClientID, publishedWebsite, deletedOrganization, liftedLimit, usedUpQuota, switchedFlag,
 	} {
 		change(t, s)
 	}

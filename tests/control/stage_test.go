@@ -1,5 +1,5 @@
 // Package control_test proves on three processes, two ingestion hosts and a query
-// host, that a change made in the metadata store is known to all of them in less
+// host, and on two query hosts more where flags are served, that a change made in the metadata store is known to all of them in less
 // than a second, and in less than six when something between them is broken; that
 // they limit as one and refuse what is over a quota; and that nobody who is known
 // is turned away while Redis, or the metadata store, is away for a while: 10 s, or
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -125,6 +126,7 @@ type stage struct {
 	websiteID      string  // a website of the organization
 	known          string  // a key of the organization
 	hosts          []*host // the query host comes last
+	more           []*host // query hosts beside it, for what is theirs alone
 }
 
 // edges are the ingestion hosts.
@@ -132,6 +134,9 @@ func (s *stage) edges() []*host { return s.hosts[:2] }
 
 // query is the query host.
 func (s *stage) query() *host { return s.hosts[2] }
+
+// queries are all of them.
+func (s *stage) queries() []*host { return append([]*host{s.query()}, s.more...) }
 
 func newStage(t *testing.T, b backends) *stage {
 	t.Helper()
@@ -168,8 +173,11 @@ func newStage(t *testing.T, b backends) *stage {
 	for i, role := range []harness.Role{harness.Edge, harness.Edge, harness.Query} {
 		s.hosts = append(s.hosts, newHost(t, fmt.Sprintf("%s %d", role, i), role, settings))
 	}
+	for i := range 2 {
+		s.more = append(s.more, newHost(t, fmt.Sprintf("%s %d", harness.Query, len(s.hosts)+i), harness.Query, settings))
+	}
 	processes := []*harness.Process{harness.NewProcess(t, string(harness.Sink), nil, settings)}
-	for _, h := range s.hosts {
+	for _, h := range slices.Concat(s.hosts, s.more) {
 		processes = append(processes, h.Process)
 	}
 	harness.StartAll(t, processes...)
@@ -198,7 +206,7 @@ func newHost(t *testing.T, name string, role harness.Role, settings map[string]s
 // awaitFollowing waits until changes arrive everywhere.
 func (s *stage) awaitFollowing(t *testing.T) {
 	t.Helper()
-	s.awaitMetric(t, "millrace_control_following", 1, s.hosts...)
+	s.awaitMetric(t, "millrace_control_following", 1, slices.Concat(s.hosts, s.more)...)
 }
 
 // operator is who makes the changes.
