@@ -13,15 +13,12 @@ import (
 	"github.com/millrace/millrace/internal/lookup"
 )
 
-// sizeOf is what the set of an organization takes.
+// sizeOf is what the set of an organization takes of a memory.
 func sizeOf(t *testing.T, f *fake, id string) int64 {
 	t.Helper()
-	m, _ := open(f, 0)
-	s, err := m.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Bytes
+	m, reg := open(f, 0)
+	expect(t, m, "alone", id, "v1.1")
+	return int64(value(t, reg, "millrace_flag_sets_bytes", ""))
 }
 
 func TestSetsThatWereNotAskedForGiveWay(t *testing.T) {

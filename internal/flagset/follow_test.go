@@ -162,7 +162,7 @@ func TestTheStoreIsAskedForMarksSeldomAndForAllSetsTogether(t *testing.T) {
 			}
 			return f.count(func() int { return f.looks }) - before
 		}
-		if n := over(); n < 12 || n > 15 {
+		if n := over(); n < 12 || n > 16 {
 			t.Errorf("%d looks within a minute without heartbeats, want one each 4 s", n)
 		}
 		beats(t, m)
