@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/export/download"
+	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/kafka"
@@ -70,7 +71,7 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
@@ -107,7 +108,8 @@ func parts(
 			Sessions: people.sessions, Management: operations,
 		},
 	)
-	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
+	flags := flagset.NewMemory(flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry})
+	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access, flags})
 	var relay []lifecycle.Part
 	if err == nil {
 		relay, err = propagation.Relay(Component, s, t, db, follower)
@@ -136,6 +138,7 @@ func parts(
 		// Without Kafka it answers questions, and "changes" says what it lacks.
 		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
 		{Name: "use of keys", Run: uses.Run},
+		{Name: "feature flags", Run: flags.Run},
 		changes,
 	}, relay, people.parts, []lifecycle.Part{
 		quotas.part(),
