@@ -6,36 +6,45 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/flagapi"
+	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/lifecycle"
 	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/store"
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
 // geoInterval is how often the operator's geo files are looked at.
 const geoInterval = 10 * time.Second
 
-// publicFlags returns what the public routes of feature flags need besides Sets and Websites,
-// and the part that looks after the geo files.
-func publicFlags(s config.Settings, t *telemetry.Telemetry, keys flagapi.Keys, limiter *ratelimit.Limiter) (*flagapi.Deps, lifecycle.Part, error) {
-	geo, err := enrich.NewGeo(s.Enrich.GeoFile, t.Log, t.Registry)
-	if err != nil {
-		return nil, lifecycle.Part{}, err
-	}
-	deps := &flagapi.Deps{
-		Log: t.Log, Metrics: t.Registry, Keys: keys, Limits: limiter,
-		Country: func(addr netip.Addr) string { return geo.Of(addr).Country },
-	}
-	run := func(ctx context.Context) error { return geo.Run(ctx, geoInterval) }
-	return deps, lifecycle.Part{Name: "geo files", Run: run}, nil
+// flags is what serves feature flags: the sets that are held, and what the public routes need.
+type flags struct {
+	memory *flagset.Memory
+	served flagapi.Deps
+	parts  []lifecycle.Part
 }
 
-// served are the dependencies once there is somebody to ask for sets; else nil, without which
-// there are no public routes.
-func served(deps *flagapi.Deps) *flagapi.Deps {
-	if deps.Sets == nil || deps.Websites == nil {
-		return nil
+func newFlags(
+	s config.Settings, t *telemetry.Telemetry, db *store.Store, access *auth.Authenticator, limiter *ratelimit.Limiter,
+) (*flags, error) {
+	geo, err := enrich.NewGeo(s.Enrich.GeoFile, t.Log, t.Registry)
+	if err != nil {
+		return nil, err
 	}
-	return deps
+	memory := flagset.NewMemory(
+		flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry},
+	)
+	f := &flags{memory: memory, served: flagapi.Deps{
+		Log: t.Log, Metrics: t.Registry, Sets: memory, Websites: access, Keys: access, Limits: limiter,
+		Country:   func(addr netip.Addr) string { return geo.Of(addr).Country },
+		Watch:     func(organizationID string) flagapi.Watch { return memory.Watch(organizationID) },
+		PublicURL: s.Query.BaseURL(),
+	}}
+	f.parts = []lifecycle.Part{
+		{Name: "feature flags", Run: memory.Run},
+		{Name: "geo files", Run: func(ctx context.Context) error { return geo.Run(ctx, geoInterval) }},
+	}
+	return f, nil
 }

@@ -70,7 +70,7 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
@@ -96,7 +96,7 @@ func parts(
 		Exports: download.NewExporter(download.Config{Max: s.Query.Export.Max, MaxPerOrganization: s.Query.Export.PerOrganization, Deadline: s.Query.Export.Deadline}, rows, t.Registry),
 		Access:  access, Audit: db, Log: t.Log,
 	}
-	flags, geo, err := publicFlags(s, t, access, limiter)
+	flags, err := newFlags(s, t, db, access, limiter)
 	if err != nil {
 		runner.Close()
 		access.Close()
@@ -110,10 +110,10 @@ func parts(
 		},
 		queryapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Moves: access, Executor: engine, Dirty: dirty, Tenants: db, Links: db, Limits: limiter, Repeats: idempotency.New(db, nil),
-			Sessions: people.sessions, Management: operations, Flags: served(flags),
+			Sessions: people.sessions, Management: operations, Flags: &flags.served,
 		},
 	)
-	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
+	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access, flags.memory})
 	var relay []lifecycle.Part
 	if err == nil {
 		relay, err = propagation.Relay(Component, s, t, db, follower)
@@ -142,9 +142,8 @@ func parts(
 		// Without Kafka it answers questions, and "changes" says what it lacks.
 		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
 		{Name: "use of keys", Run: uses.Run},
-		geo,
 		changes,
-	}, relay, people.parts, []lifecycle.Part{
+	}, flags.parts, relay, people.parts, []lifecycle.Part{
 		quotas.part(),
 		erasures(s, t, db),
 		expiry(s, t, db),
