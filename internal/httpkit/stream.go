@@ -23,8 +23,8 @@ type Stream struct {
 	// Compress has the body compressed where the caller accepts that.
 	Compress bool
 	// Live is for an answer that goes on for hours, a few bytes at a time: what is written
-	// is sent at once, without a buffer, and Write's context ends also as soon as a stop
-	// begins. Where Write returns nil then, the client gets the body's end, and the
+	// is sent at once, without a buffer, and Write's context ends as soon as the client has
+	// left, or a stop begins. Where Write returns nil then, the client gets the body's end, and the
 	// connection is closed. Such an answer is not compressed.
 	Live bool
 	// Deadline cuts the answer off; 0 means the host's.
@@ -101,6 +101,9 @@ func SendStream(c *fiber.Ctx, s *Stream) error {
 	rc.Response.SetBodyStream(b, -1)
 	rc.Response.ImmediateHeaderFlush = true
 	b.conn.streams(true)
+	if s.Live {
+		b.stop = b.conn.attend(func() { b.cancel(errGone) })
+	}
 	// A client that reads nothing holds the connection's write until that write's
 	// own deadline; what is cut off does not wait for it.
 	b.spare = context.AfterFunc(b.ctx, b.conn.sever)
@@ -119,6 +122,7 @@ type streamBody struct {
 	asks   context.Context //nolint:containedctx // what Write is given
 	cancel context.CancelCauseFunc
 	leave  context.CancelFunc // ends what Write is given; nil but for a live one
+	stop   func()             // ends the look-out for a client that leaves; nil for none
 	spare  func() bool        // has the end of ctx leave the connection alone; false when it is too late
 	in     *io.PipeWriter
 	out    *io.PipeReader
@@ -238,6 +242,9 @@ func (b *streamBody) Close() error {
 	b.out.Close() //nolint:errcheck // never fails
 	<-b.ended
 	b.conn.streams(false)
+	if b.stop != nil {
+		b.stop()
+	}
 	if b.stream.Live && b.kit.draining.Load() {
 		b.conn.retire()
 	}

@@ -1,6 +1,7 @@
 package httpkit
 
 import (
+	"bufio"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -422,5 +423,63 @@ func TestALiveStreamSendsAtOnceAndEndsWhenAStopBegins(t *testing.T) {
 	awaitStop(t, stopped)
 	if n := testutil.ToFloat64(kitOf(app).metrics.cut[cutStop]); n != 0 {
 		t.Errorf("%v streams are counted as cut off", n)
+	}
+}
+
+func TestALiveStreamEndsWhenItsClientLeaves(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	app := streaming(Config{}, func() *Stream {
+		return &Stream{ContentType: "text/event-stream", Live: true, Deadline: time.Hour, Write: func(ctx context.Context, w io.Writer) error {
+			_, err := io.WriteString(w, "x")
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return err
+		}}
+	})
+	resp := askStream(t, serve(t, app), "")
+	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if err := <-ended; !errors.Is(err, errGone) {
+		t.Errorf("it ended with %v", err)
+	}
+	testkit.Eventually(t, time.Minute, func() error {
+		if n := kitOf(app).connections.Load(); n > 0 {
+			return fmt.Errorf("%d connections are open", n)
+		}
+		return nil
+	})
+}
+
+func TestALiveStreamLeavesItsConnectionToTheNextRequest(t *testing.T) {
+	t.Parallel()
+	app := streaming(Config{}, func() *Stream {
+		return &Stream{ContentType: "text/event-stream", Live: true, Write: func(_ context.Context, w io.Writer) error {
+			_, err := io.WriteString(w, "x")
+			return err
+		}}
+	})
+	addr := serve(t, app)
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for range 3 {
+		if _, err := io.WriteString(conn, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || string(body) != "x" {
+			t.Errorf("%q, %v", body, err)
+		}
+		resp.Body.Close()
 	}
 }
