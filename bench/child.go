@@ -49,6 +49,8 @@ type job struct {
 	Links int `json:",omitempty"`
 	// Lines is how many connections a load has.
 	Lines int `json:",omitempty"`
+	// Flags is the route of flags that requests ask for; empty for events and links.
+	Flags string `json:",omitempty"`
 	// Addr is the server that is sent to.
 	Addr string `json:",omitempty"`
 	// Folder is the data folder of a whole product, or the URL of a metadata store.
@@ -122,6 +124,9 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"redirect":   serveRedirect,
 	"clicks":     serveClicks,
 	"manylinks":  serveManyLinks,
+	"bareflags":  serveBareFlags,
+	"flags":      serveFlags,
+	"flagcore":   loopFlagCore,
 }
 
 // do runs the job in this process until it is done or standard input ends.

@@ -127,7 +127,7 @@ func (f *figures) limit(names string, rounds int) (rates []float64, micros float
 
 // pass reports whether every gate that was measured holds.
 func (f *figures) pass() bool {
-	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios), func(r ratio) bool {
+	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios, flagRatios), func(r ratio) bool {
 		v, ok := f.of(r)
 		return ok && v.median < r.gate
 	})
@@ -146,7 +146,7 @@ func (f *figures) markdown() string {
 
 	f.gates(&b)
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
-	for _, m := range slices.Concat(edgeMeasures, linkMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
+	for _, m := range slices.Concat(edgeMeasures, linkMeasures, flagMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
 		rates := f.rates[m.name]
 		if len(rates) == 0 {
 			continue
@@ -167,7 +167,7 @@ func (f *figures) markdown() string {
 // gates writes the table of ratios.
 func (f *figures) gates(b *strings.Builder) {
 	b.WriteString("| Gate | Measure | Ratio | Spread | At least | | CPU µs each | at the limit |\n|---|---|--:|---|--:|---|--:|--:|\n")
-	for _, r := range slices.Concat(ratios, linkRatios) {
+	for _, r := range slices.Concat(ratios, linkRatios, flagRatios) {
 		v, ok := f.of(r)
 		if !ok {
 			continue
