@@ -13,12 +13,13 @@ import (
 // What of an organization's flags is evaluated, in one statement: it sees all of them as they
 // were at one time. The first part is of the set itself, and of an organization that lives.
 const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, h.epoch AS epoch, " +
-	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition " +
+	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS created_by " +
 	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
 	"WHERE o.id = ? AND " + organizationLives +
-	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, f.definition " +
+	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, f.definition, f.created_at, f.updated_at, f.created_by " +
 	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
-	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', sg.definition " +
+	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', sg.definition, " +
+	"sg.created_at, sg.updated_at, sg.created_by " +
 	"FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
 
 // contentRow is a row of selectContents; state is the description of a segment.
@@ -26,6 +27,8 @@ type contentRow struct {
 	kind, id, websiteID                 string
 	version, epoch                      int64
 	key, name, state, about, definition string
+	createdAt, updatedAt                instant
+	createdBy                           string
 }
 
 // FlagSet returns the flags of an organization that are not archived, and its segments, but for
@@ -43,7 +46,8 @@ func (s *Store) FlagSet(ctx context.Context, organizationID string) (*flagset.Co
 	var c flagset.Contents
 	for rows.Next() {
 		var r contentRow
-		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition)
+		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition,
+			&r.createdAt, &r.updatedAt, &r.createdBy)
 		if err == nil {
 			err = r.addTo(&c, organizationID)
 		}
@@ -68,7 +72,7 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 	case "flag":
 		f, err := (&flagRow{
 			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version, Key: r.key, Name: r.name,
-			State: r.state, About: r.about, Definition: r.definition,
+			State: r.state, About: r.about, Definition: r.definition, CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
 		}).flag()
 		if err != nil {
 			return err
@@ -77,7 +81,7 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 	case "segment":
 		g, err := (&segmentRow{
 			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version, Key: r.key, Name: r.name,
-			Description: r.state, Definition: r.definition,
+			Description: r.state, Definition: r.definition, CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
 		}).segment()
 		if err != nil {
 			return err

@@ -65,12 +65,13 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || len(c.Flags) != 1 || len(c.Segments) != 1 {
 			t.Fatalf("FlagSet() = %+v, %v", c, err)
 		}
-		got := c.Flags[0]
-		if diff := cmp.Diff([]any{of.ID, of.WebsiteID, of.Version, of.State, of.About, of.Definition}, []any{got.ID, got.WebsiteID, got.Version, got.State, got.About, got.Definition}); diff != "" {
-			t.Errorf("the flag (-want +got):\n%s", diff)
+		flagIs, err := f.Store().FlagByID(t.Context(), of.ID)
+		if diff := cmp.Diff(flagIs, c.Flags[0]); err != nil || diff != "" {
+			t.Errorf("the flag, %v (-want +got):\n%s", err, diff)
 		}
-		if is := c.Segments[0]; is.ID != g.ID || is.Name != g.Name || is.WebsiteID != w.ID || !cmp.Equal(is.Definition, g.Definition) {
-			t.Errorf("the segment: %+v, want %+v", is, g)
+		segmentIs, err := f.Store().SegmentByID(t.Context(), g.ID)
+		if diff := cmp.Diff(segmentIs, c.Segments[0]); err != nil || diff != "" {
+			t.Errorf("the segment, %v (-want +got):\n%s", err, diff)
 		}
 		if _, err := flagset.New(o.ID, c.Mark, c.Flags, c.Segments); err != nil {
 			t.Errorf("compiling them: %v", err)
