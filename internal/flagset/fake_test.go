@@ -151,6 +151,15 @@ func run(t *testing.T, f *fake, bytes int64) (*flagset.Memory, *prometheus.Regis
 	return m, reg
 }
 
+// staleAfter is run for sets that serve for so long while they cannot be read again.
+func staleAfter(t *testing.T, f *fake, stale time.Duration) (*flagset.Memory, *prometheus.Registry) {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	m := flagset.NewMemory(flagset.Config{Stale: stale}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
+	start(t, m)
+	return m, reg
+}
+
 // logged is run with a log, which is to be read while nothing is under way.
 func logged(t *testing.T, f *fake, to io.Writer) *flagset.Memory {
 	t.Helper()
