@@ -101,6 +101,31 @@ func TestFlagsThatCannotBeEvaluatedAreNotServedAndKeepNobodyElseAway(t *testing.
 	})
 }
 
+func TestAStoreThatIsAwayIsLookedAtEachSecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("org_1")
+		m, _ := run(t, f, 0)
+		expect(t, m, "at first", "org_1", "v1.1")
+		f.with(func() { f.down = true })
+		m.Forget()
+		synctest.Wait()
+		f.with(func() { f.looks = 0 })
+		for range 100 { // it helps nobody to be told again
+			m.Forget()
+			pass(200 * time.Millisecond)
+		}
+		if n := f.count(func() int { return f.looks }); n < 15 || n > 21 {
+			t.Errorf("%d looks within 20 s, want one a second", n)
+		}
+		f.with(func() { f.down = false })
+		f.set("org_1", 2)
+		if took := until(t, func() bool { return served(t, m, "org_1") == "v1.2" }); took > 2*time.Second {
+			t.Errorf("seen %v after the store was back", took)
+		}
+	})
+}
+
 func TestAFailureIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
