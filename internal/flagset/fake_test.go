@@ -137,9 +137,11 @@ func told(id string, version int64) control.Change {
 	return control.Change{Kind: control.Flags, ID: id, OrganizationID: id, Version: version, Epoch: 1, Refs: []string{id}}
 }
 
+const stale = time.Hour
+
 func open(f *fake, bytes int64) (*flagset.Memory, *prometheus.Registry) {
 	reg := prometheus.NewRegistry()
-	m := flagset.NewMemory(flagset.Config{Bytes: bytes}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
+	m := flagset.NewMemory(flagset.Config{Bytes: bytes, Stale: stale}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
 	return m, reg
 }
 
@@ -147,15 +149,6 @@ func open(f *fake, bytes int64) (*flagset.Memory, *prometheus.Registry) {
 func run(t *testing.T, f *fake, bytes int64) (*flagset.Memory, *prometheus.Registry) {
 	t.Helper()
 	m, reg := open(f, bytes)
-	start(t, m)
-	return m, reg
-}
-
-// staleAfter is run for sets that serve for so long while they cannot be read again.
-func staleAfter(t *testing.T, f *fake, stale time.Duration) (*flagset.Memory, *prometheus.Registry) {
-	t.Helper()
-	reg := prometheus.NewRegistry()
-	m := flagset.NewMemory(flagset.Config{Stale: stale}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
 	start(t, m)
 	return m, reg
 }
