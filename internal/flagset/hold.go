@@ -2,6 +2,11 @@ package flagset
 
 import "time"
 
+// entryBytes is about what a set takes besides, of the index and of what is known of it.
+const entryBytes = 320
+
+func (h *held) bytes() int64 { return h.set.Bytes + entryBytes }
+
 // hold puts a set in the place of the one that is held, and has others give way. The caller
 // has mu.
 func (m *Memory) hold(set *Set, right time.Duration) {
@@ -10,10 +15,11 @@ func (m *Memory) hold(set *Set, right time.Duration) {
 		e = &entry{id: set.OrganizationID}
 		e.place = m.order.PushBack(e)
 	} else {
-		m.bytes -= e.is.Load().set.Bytes
+		m.bytes -= e.is.Load().bytes()
 	}
-	m.bytes += set.Bytes
-	e.is.Store(&held{set: set, right: right})
+	h := &held{set: set, right: right}
+	m.bytes += h.bytes()
+	e.is.Store(h)
 	if m.index.find(e.id) == nil {
 		m.index.put(e)
 	}
@@ -38,7 +44,7 @@ func (m *Memory) giveWay(but *entry) {
 func (m *Memory) remove(e *entry) {
 	m.index.remove(e.id)
 	m.order.Remove(e.place)
-	m.bytes -= e.is.Load().set.Bytes
+	m.bytes -= e.is.Load().bytes()
 }
 
 // drop lets go of the set of an organization that is gone.

@@ -78,8 +78,8 @@ func (z *sizer) each(v reflect.Value) {
 	}
 }
 
-// addMap counts a map: a header, and groups of eight places with eight bytes of their own, of
-// which seven may be taken.
+// addMap counts a map: a header and, once there is something in it, groups of eight places with
+// eight bytes of their own, of which seven may be taken.
 func (z *sizer) addMap(v reflect.Value) {
 	const header, group = 48, 8
 	pair := int(v.Type().Key().Size() + v.Type().Elem().Size())
@@ -88,6 +88,9 @@ func (z *sizer) addMap(v reflect.Value) {
 		places *= 2
 	}
 	z.take(header)
+	if v.Len() == 0 {
+		return
+	}
 	z.take(places*pair + places)
 	for it := v.MapRange(); it.Next(); {
 		z.add(it.Key())

@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/export/download"
+	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/kafka"
@@ -70,7 +71,7 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
@@ -96,7 +97,8 @@ func parts(
 		Exports: download.NewExporter(download.Config{Max: s.Query.Export.Max, MaxPerOrganization: s.Query.Export.PerOrganization, Deadline: s.Query.Export.Deadline}, rows, t.Registry),
 		Access:  access, Audit: db, Log: t.Log,
 	}
-	flags, geo, err := publicFlags(s, t, access, limiter)
+	held := flagset.NewMemory(flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry})
+	flags, geo, err := publicFlags(s, t, access, held, limiter)
 	if err != nil {
 		runner.Close()
 		access.Close()
@@ -110,10 +112,10 @@ func parts(
 		},
 		queryapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Moves: access, Executor: engine, Dirty: dirty, Tenants: db, Links: db, Limits: limiter, Repeats: idempotency.New(db, nil),
-			Sessions: people.sessions, Management: operations, Flags: served(flags),
+			Sessions: people.sessions, Management: operations, Flags: flags,
 		},
 	)
-	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
+	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access, held})
 	var relay []lifecycle.Part
 	if err == nil {
 		relay, err = propagation.Relay(Component, s, t, db, follower)
@@ -143,6 +145,7 @@ func parts(
 		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
 		{Name: "use of keys", Run: uses.Run},
 		geo,
+		{Name: "feature flags", Run: held.Run},
 		changes,
 	}, relay, people.parts, []lifecycle.Part{
 		quotas.part(),

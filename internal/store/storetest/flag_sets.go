@@ -1,15 +1,19 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/flageval"
 	"github.com/millrace/millrace/internal/flagset"
@@ -146,4 +150,68 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		}
 		wg.Wait()
 	},
+	"a memory has each change, told or looked for, and an organization's end": func(t *testing.T, f *Fixture) {
+		s, o := f.flags(), f.Organization()
+		m := f.memory(t)
+		f.expectServed(m, o.ID, "")
+		a := f.flag(s, o.ID, "", "a")
+		m.Apply(f.newsOfFlags(o.ID))
+		f.expectServed(m, o.ID, "a off")
+		f.switched(s, a, flag.Enabled)
+		m.Forget()
+		f.expectServed(m, o.ID, "a on")
+		f.flag(s, o.ID, "", "b")
+		if set, err := m.AtLeast(t.Context(), o.ID, flagset.Mark{Epoch: 1, Version: 3}); err != nil || set.Find("", "b") == nil {
+			t.Errorf("AtLeast() = %+v, %v", set, err)
+		}
+		f.delete(o.ID, Start)
+		m.Apply(control.Change{Kind: control.Organization, ID: o.ID, Gone: true, Version: 2, Epoch: 1})
+		f.expectServed(m, o.ID, "")
+	},
+}
+
+// memory holds sets of the fixture's store until the test ends.
+func (f *Fixture) memory(t *testing.T) *flagset.Memory {
+	t.Helper()
+	m := flagset.NewMemory(flagset.Config{}, flagset.Deps{Store: f.Store(), Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = m.Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return m
+}
+
+// expectServed waits until a memory has the flags, by their keys, each on or off.
+func (f *Fixture) expectServed(m *flagset.Memory, id, want string) {
+	f.tb.Helper()
+	got := ""
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); nextMillisecond() {
+		set, err := m.Get(f.tb.Context(), id)
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		var all []string
+		for is := range set.All("") {
+			all = append(all, is.Key()+map[bool]string{true: " on", false: " off"}[is.Definition.Active])
+		}
+		if got = strings.Join(all, ", "); got == want {
+			return
+		}
+	}
+	f.tb.Fatalf("%s serves %q, want %q", id, got, want)
+}
+
+// newsOfFlags is the last that was announced of an organization's flags, as a relay publishes it.
+func (f *Fixture) newsOfFlags(id string) control.Change {
+	f.tb.Helper()
+	news := f.news()
+	last := news[len(news)-1]
+	if last.Kind != control.Flags || last.ID != id {
+		f.tb.Fatalf("the last change is %+v", last)
+	}
+	last.Epoch = 1
+	return last
 }
