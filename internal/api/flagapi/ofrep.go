@@ -108,7 +108,7 @@ func (h *Host) ofrepFlag(c *fiber.Ctx, w *work, q *question) error {
 		h.expose(w, f, r)
 	}
 	body := appendServed(c.Context().Response.SwapBody(nil)[:0], f, w.environment, r)
-	answer(c, body, body)
+	w.answer(c, body, body)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
 	}
 	body = append(body, `],"metadata":{}`...)
 	result := len(body) // what follows is no part of it
-	answer(c, h.appendStreams(body, w), body[:result])
+	w.answer(c, h.appendStreams(body, w), body[:result])
 	return nil
 }
 
