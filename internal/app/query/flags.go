@@ -35,6 +35,7 @@ func publicFlags(s config.Settings, t *telemetry.Telemetry, access recognizing, 
 		Watch:   func(organizationID string) flagapi.Watch { return held.Watch(organizationID) },
 		Country: func(addr netip.Addr) string { return geo.Of(addr).Country },
 	}
+	deps.PublicURL = s.Query.PublicURL // clients find where they ask by themselves
 	run := func(ctx context.Context) error { return geo.Run(ctx, geoInterval) }
 	return deps, lifecycle.Part{Name: "geo files", Run: run}, nil
 }
