@@ -137,9 +137,11 @@ func told(id string, version int64) control.Change {
 	return control.Change{Kind: control.Flags, ID: id, OrganizationID: id, Version: version, Epoch: 1, Refs: []string{id}}
 }
 
+const stale = time.Hour
+
 func open(f *fake, bytes int64) (*flagset.Memory, *prometheus.Registry) {
 	reg := prometheus.NewRegistry()
-	m := flagset.NewMemory(flagset.Config{Bytes: bytes}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
+	m := flagset.NewMemory(flagset.Config{Bytes: bytes, Stale: stale}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
 	return m, reg
 }
 

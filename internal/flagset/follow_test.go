@@ -118,6 +118,29 @@ func TestAReplicaThatLagsForTooLongAnswersNobodyWhoHoldsNothing(t *testing.T) {
 	})
 }
 
+// TestAReplicaThatLagsNowAndThenIsNeverBelieved has each of several changes be seen late.
+func TestAReplicaThatLagsNowAndThenIsNeverBelieved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("org_1")
+		m, _ := run(t, f, 0)
+		beats(t, m)
+		expect(t, m, "at first", "org_1", "v1.1")
+		for v := int64(2); v < 6; v++ {
+			m.Apply(told("org_1", v))
+			for range 30 { // 3 s
+				pass(100 * time.Millisecond)
+				expect(t, m, "behind", "org_1", fmt.Sprint("v1.", v-1))
+			}
+			f.set("org_1", v)
+			if took := until(t, func() bool { return served(t, m, "org_1") == fmt.Sprint("v1.", v) }); took > 2*time.Second {
+				t.Errorf("seen %v after it was there", took)
+			}
+			pass(10 * time.Second)
+		}
+	})
+}
+
 // TestWithoutHeartbeatsAChangeIsSeenWithinSixSeconds changes a set at all moments of the turn in
 // which marks are compared.
 func TestWithoutHeartbeatsAChangeIsSeenWithinSixSeconds(t *testing.T) {
@@ -216,6 +239,27 @@ func TestMissedChangesAreLookedForAtOnce(t *testing.T) {
 		if age := value(t, reg, "millrace_flag_sets_age_seconds", ""); age < 59 {
 			t.Errorf("right %v s ago, although changes were missed", age)
 		}
+	})
+}
+
+// TestAMarkThatWasSeenIsHeardOf has a read under way while a look finds a change after it.
+func TestAMarkThatWasSeenIsHeardOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, release := newFake("org_1"), make(chan struct{})
+		m, _ := run(t, f, 0)
+		beats(t, m)
+		expect(t, m, "at first", "org_1", "v1.1")
+		f.with(func() { f.read = func(string) { <-release } })
+		f.set("org_1", 2)
+		m.Apply(told("org_1", 2))
+		synctest.Wait()
+		f.set("org_1", 3)
+		m.Forget()
+		synctest.Wait()
+		close(release)
+		pass(100 * time.Millisecond)
+		expect(t, m, "read", "org_1", "v1.3")
 	})
 }
 

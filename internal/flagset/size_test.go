@@ -22,10 +22,10 @@ func TestASetSaysAboutWhatItTakes(t *testing.T) {
 		definition  func(i int) flageval.Definition
 	}{
 		"no flags":               {0, 2000, nil},
-		"one flag":               {1, 1000, plain},
+		"one flag":               {1, 500, plain},
 		"many plain flags":       {2000, 2, plain},
-		"rules of conditions":    {500, 2, ruled},
-		"targets":                {20, 2, targeted},
+		"rules of conditions":    {200, 2, ruled},
+		"targets":                {10, 2, targeted},
 		"large payloads":         {100, 2, loaded},
 		"expressions, addresses": {200, 2, matched},
 	} {
