@@ -12,11 +12,11 @@ import (
 
 // Describe is what the OpenAPI document says about the routes.
 func Describe() []rpc.Route {
-	all := make([]rpc.Route, len(Routes))
+	all := []rpc.Route{streamRoute, ofrepBulkRoute, ofrepFlagRoute}
 	for i := range Routes {
-		all[i] = func(huma.Registry) *huma.Operation { return describe(&Routes[i]) }
+		all = append(all, func(huma.Registry) *huma.Operation { return describe(&Routes[i]) })
 	}
-	return append(all, ofrepBulkRoute, ofrepFlagRoute, streamRoute)
+	return all
 }
 
 func describe(r *Route) *huma.Operation {

@@ -36,8 +36,8 @@ type Deps struct {
 	// Watch tells of changes of an organization's flags until it is closed; nil for never:
 	// streams look by themselves with each heartbeat.
 	Watch func(organizationID string) Watch
-	// PublicURL is how callers reach the host, such as https://api.example.com; empty where
-	// that is not known.
+	// PublicURL is how callers reach the host, such as https://api.example.com; empty for the
+	// same way as they came.
 	PublicURL string
 	// Shapes are how definitions are told.
 	Shapes Shapes

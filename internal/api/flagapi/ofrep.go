@@ -142,9 +142,10 @@ func (w *work) appendEntry(dst []byte, f *flagset.Flag) []byte {
 }
 
 // appendStreams appends where a client is told of changes, with what it has seen by now: what
-// changes before it has come there would be lost otherwise.
+// changes before it has come there would be lost otherwise. Browsers come there without a
+// key, so that it is what they see of the set without one.
 func (h *Host) appendStreams(dst []byte, w *work) []byte {
-	at := stateOf(w.set, w.set.View(w.website.ID, w.trusted), w.at)
+	at := stateOf(w.set, w.set.View(w.website.ID, false), w.at)
 	uri := pathStream + "?" + paramRows[paramClient].name + "=" + url.QueryEscape(w.website.ClientID) + "&" + paramSince + "=" + at.String()
 	dst = append(dst, `,"eventStreams":[{"type":"sse",`...)
 	if h.deps.PublicURL != "" {

@@ -221,6 +221,9 @@ func TestAllFlagsAreAnsweredAtOnce(t *testing.T) {
 	if !strings.Contains(first.Body, stream) || !strings.HasSuffix(first.Body, `","inactivityDelaySec":120}]}`) {
 		t.Errorf("%s has no %s", first.Body, stream)
 	}
+	if i := strings.Index(first.Body, "since="); !strings.Contains(known.Body, first.Body[i:]) {
+		t.Errorf("with a key a stream without one begins with an event: %s", known.Body)
+	}
 	etag := first.Header.Get("ETag")
 	for seen, status := range map[string]int{etag: 304, `"x", ` + etag: 304, `"x"`: 200} {
 		if got := post(t, app, ofrepPath, "{}", "If-None-Match", seen); got.Status != status || got.Header.Get("ETag") != etag || status == 304 && got.Body != "" {

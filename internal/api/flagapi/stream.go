@@ -48,8 +48,11 @@ type Watch interface {
 // silence is a watch that tells nothing.
 type silence struct{}
 
+// C implements Watch.
 func (silence) C() <-chan struct{} { return nil }
-func (silence) Close()             {}
+
+// Close implements Watch.
+func (silence) Close() {}
 
 // stream serves GET /public/v1/flags/stream.
 func (h *Host) stream(c *fiber.Ctx) error {

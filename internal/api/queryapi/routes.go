@@ -186,7 +186,6 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	}
 	if deps.Flags != nil {
 		flags := *deps.Flags
-		flags.PublicURL = cfg.Site.PublicURL
 		flags.Shapes = flagapi.Shapes{Flag: management.ServedFlag, Segment: management.ServedSegment}
 		flagapi.Mount(app, flags)
 	}

@@ -40,7 +40,7 @@ func newFlags(
 		Log: t.Log, Metrics: t.Registry, Sets: memory, Websites: access, Keys: access, Limits: limiter,
 		Country:   func(addr netip.Addr) string { return geo.Of(addr).Country },
 		Watch:     func(organizationID string) flagapi.Watch { return memory.Watch(organizationID) },
-		PublicURL: s.Query.BaseURL(),
+		PublicURL: s.Query.PublicURL, // without one, clients find where they ask by themselves
 	}}
 	f.parts = []lifecycle.Part{
 		{Name: "feature flags", Run: memory.Run},

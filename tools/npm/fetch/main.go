@@ -15,8 +15,9 @@ import (
 
 // pins are the folders of lock files, by the names that the packages have in the cache.
 var pins = map[string]string{
-	"tracker":  "web/tracker",
-	"topicgen": "tools/topicgen/npm",
+	"tracker":     "web/tracker",
+	"topicgen":    "tools/topicgen/npm",
+	"openfeature": "tests/browser/openfeature",
 }
 
 func main() {
