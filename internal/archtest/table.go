@@ -79,7 +79,8 @@ var edges = map[string][]string{
 	"internal/api":  {"internal/httpkit"},
 	// The registry, the operations in it, and the host that serves both.
 	"internal/api/management": {"internal/api/rpc"},
-	"internal/api/queryapi":   {"internal/api/management", "internal/api/rpc"},
+	"internal/api/flagapi":    {"internal/api/rpc"},
+	"internal/api/queryapi":   {"internal/api/flagapi", "internal/api/management", "internal/api/rpc"},
 
 	"internal/app/edge":       {"internal/app/daemon", "internal/app/limits", "internal/app/propagation"},
 	"internal/app/sink":       {"internal/app/daemon"},

@@ -122,6 +122,7 @@ type Limits struct {
 	Track   int           `koanf:"track" range:"1..1000000" help:"Requests of one API key, or of one address to one website, to POST /track per window."`
 	Query   int           `koanf:"query" range:"1..1000000" help:"Requests of one API key or user to /v1/query per window."`
 	Compile int           `koanf:"compile" range:"1..1000000" help:"Requests of one API key or user to /v1/query/compile per window."`
+	Flags   int           `koanf:"flags" range:"1..1000000" help:"Requests of one API key to /public/v1/flags per window."`
 	Export  int           `koanf:"export" range:"1..1000000" help:"Exports of raw events that one API key or user may begin per window."`
 	Manage  int           `koanf:"manage" range:"1..1000000" help:"Requests of one API key or user to every other route of the query host per window."`
 
@@ -134,6 +135,7 @@ type Limits struct {
 
 	QueryAnonymous   int `koanf:"query_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query per window."`
 	CompileAnonymous int `koanf:"compile_anonymous" range:"1..1000000" help:"Requests of one address without a credential to /v1/query/compile per window."`
+	FlagsAnonymous   int `koanf:"flags_anonymous" range:"1..1000000" help:"Requests of one address about one website to /public/v1/flags per window."`
 	SignIn           int `koanf:"sign_in" range:"1..1000000" help:"Operations with a password or a mailed token from one address per window; wrong passwords are held back besides."`
 	ManageAnonymous  int `koanf:"manage_anonymous" range:"1..1000000" help:"Requests of one address without a credential to the other limited routes of the query host per window."`
 

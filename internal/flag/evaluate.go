@@ -18,6 +18,9 @@ const (
 	MaxKeys     = 20
 	MaxAnswers  = 200 // keys times contexts
 	MaxSteps    = 200 // told of an evaluation
+
+	MaxServedKeys = 200 // of a request of the public routes
+	MaxAttributes = 200 // of a context
 )
 
 // Question asks what somebody gets of flags as they are kept, and of one that is not yet.
@@ -75,13 +78,16 @@ func (e *Evaluation) RuleID(environment string) string {
 	return ""
 }
 
-// On is whether the flag counts as enabled for somebody: the value of a boolean one; of
-// others, whether they serve what they are for.
-func (e *Evaluation) On() bool {
-	if e.Flag.About.Type == Boolean {
-		return string(e.Variant().Value) == "true"
+// On is whether the flag counts as enabled for somebody.
+func (e *Evaluation) On() bool { return e.Flag.About.Type.On(e.Variant(), e.Result.Reason) }
+
+// On is whether a flag of the type counts as enabled for somebody who is served a variant:
+// the value of a boolean one; of others, whether they serve what they are for.
+func (t Type) On(v *flageval.Variant, why flageval.Reason) bool {
+	if t == Boolean {
+		return string(v.Value) == "true"
 	}
-	return e.Result.Reason != flageval.Off && e.Result.Reason != flageval.PrerequisiteFailed
+	return why != flageval.Off && why != flageval.PrerequisiteFailed
 }
 
 // Evaluate answers a question; the answers come flag by flag, in the order of keys and

@@ -33,6 +33,9 @@ func Bounds() []Bound {
 		{"contexts of `flags/evaluate`", MaxContexts, "of a call", refused},
 		{"keys of `flags/evaluate`", MaxKeys, "of a call", refused},
 		{"keys times contexts of `flags/evaluate`", MaxAnswers, "of a call", refused},
+		{"keys of `GET /public/v1/flags/bulk`", MaxServedKeys, "of a request", refused},
+		{"each text of a context", flageval.MaxIDLen, "code points", refused},
+		{"attributes of a context", MaxAttributes, "of a request", refused},
 		{"steps that `flags/evaluate` explains", MaxSteps, "of an evaluation", 0},
 		{"versions that are kept", KeptVersions, "of a flag", 0},
 	}

@@ -30,6 +30,7 @@ type Flag struct {
 	WebsiteID string // empty: of all websites
 	Version   int64
 	About     *flag.About // shared; not to be changed
+	Record    *flag.Flag  // as it is kept, with its name; shared; not to be changed
 }
 
 // Key is what the flag is asked for by.
@@ -86,7 +87,9 @@ func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.
 }
 
 func (s *Set) add(f *flag.Flag) {
-	is := &Flag{Flag: s.Compiled.Flag(f.WebsiteID, f.Key()), ID: f.ID, WebsiteID: f.WebsiteID, Version: f.Version, About: &f.About}
+	is := &Flag{
+		Flag: s.Compiled.Flag(f.WebsiteID, f.Key()), ID: f.ID, WebsiteID: f.WebsiteID, Version: f.Version, About: &f.About, Record: f,
+	}
 	s.flags[is.Flag] = is
 	s.own[f.WebsiteID] = append(s.own[f.WebsiteID], is)
 }

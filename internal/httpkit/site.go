@@ -108,8 +108,8 @@ func (s *Site) own(origin string) bool {
 // The answers to browsers on the query host.
 const (
 	siteMethods = "GET, POST, OPTIONS"
-	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key"
-	siteExposed = "X-Request-ID, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotency-Replayed"
+	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key, If-None-Match"
+	siteExposed = "X-Request-ID, ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotency-Replayed"
 )
 
 // cors lets pages of the operator's own origins read answers that were asked for

@@ -31,6 +31,7 @@ const (
 	Engagement
 	Identify
 	Pixel
+	Flags
 	families = iota
 )
 
@@ -89,6 +90,12 @@ var Families = [families]Row{
 	Engagement: ingestion("engagement", "engagement", "`POST /engagement`", func(l *config.Limits) int { return l.Engagement }),
 	Identify:   ingestion("identify", "identify", "`POST /identify`", func(l *config.Limits) int { return l.Identify }),
 	Pixel:      ingestion("pixel", "pixel", "`GET /px.jpg`", func(l *config.Limits) int { return l.Pixel }),
+	Flags: {
+		Name: "flags", Covers: "`/public/v1/flags/…`, without a credential each address for each website",
+		Known: "limits.flags", Anonymous: "limits.flags_anonymous",
+		known:     func(l *config.Limits) int { return l.Flags },
+		anonymous: func(l *config.Limits) int { return l.FlagsAnonymous },
+	},
 }
 
 // ingestion is the row of a route that takes events: the limit is the same with a

@@ -23,6 +23,9 @@ type Sets interface {
 // and a store that cannot be asked a ServiceUnavailable fault.
 type Websites interface {
 	FlagWebsite(ctx context.Context, ref string) (*website.Website, error)
+	// Remembered returns what FlagWebsite knows without asking anybody, however old it is;
+	// nil where it would ask.
+	Remembered(ref string) *website.Website
 }
 
 // subject is whose flags are asked for, and whether by somebody who is trusted.

@@ -225,6 +225,9 @@ func newFlagBody(f *flag.Flag, now time.Time) *flagBody {
 	}
 }
 
+// ServedFlag returns a flag as flags/get tells it, for its JSON.
+func ServedFlag(f *flag.Flag, now time.Time) any { return newFlagBody(f, now) }
+
 func newVersionBody(v flag.Version) versionBody {
 	return versionBody{
 		Version: v.Number, Action: "flag." + string(v.Action), Changed: list(v.Changed), At: rpc.At(v.At),

@@ -119,12 +119,19 @@ func toldSegment(g *flag.Segment, err error) (*segmentBody, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newSegmentBody(g), nil
+}
+
+func newSegmentBody(g *flag.Segment) *segmentBody {
 	b := &segmentBody{SegmentSummary: newSegmentSummary(g), UserIDs: list(g.Definition.UserIDs), Emails: list(g.Definition.Emails)}
 	if c := g.Definition.Conditions; c != nil {
 		b.Conditions = &conditionsBody{*c}
 	}
-	return b, nil
+	return b
 }
+
+// ServedSegment returns a segment as segments/get tells it, for its JSON.
+func ServedSegment(g *flag.Segment) any { return newSegmentBody(g) }
 
 func (s *Flags) createSegment(ctx context.Context, call *rpc.Call, in *segmentCreate) (*segmentBody, error) {
 	site, err := s.website(ctx, call, in.WebsiteID)

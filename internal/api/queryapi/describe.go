@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/flagapi"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/buildinfo"
@@ -22,7 +23,7 @@ func Describe(site *httpkit.Site, ingest string, resources []rpc.Resource) (*rpc
 		Title: "Millrace", Version: buildinfo.Version(),
 		Description: "Analytics of websites: sending events, querying them, and managing an organization's websites, keys and people.",
 		Server:      site.PublicURL, CookieName: site.CookieName(),
-	}, resources, healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, trackRoute(ingest))
+	}, resources, append([]rpc.Route{healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, trackRoute(ingest)}, flagapi.Describe()...)...)
 }
 
 func healthRoute(huma.Registry) *huma.Operation {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/flagapi"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/auth"
@@ -76,6 +77,9 @@ type Deps struct {
 	Dirty analytics.DirtyDays
 	// Sessions recognises signed-in people; nil when nobody can sign in.
 	Sessions auth.Sessions
+	// Flags is what the public routes of feature flags need but Shapes; nil where there are
+	// none.
+	Flags *flagapi.Deps
 	// Management is what the management operations need.
 	Management management.Deps
 	// Limits counts callers' requests; nil limits nobody.
@@ -179,6 +183,11 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		if r.Open {
 			httpkit.Handle(app, fiber.MethodOptions, r.Path, h.preflight)
 		}
+	}
+	if deps.Flags != nil {
+		flags := *deps.Flags
+		flags.Shapes = flagapi.Shapes{Flag: management.ServedFlag, Segment: management.ServedSegment}
+		flagapi.Mount(app, flags)
 	}
 	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil

@@ -96,6 +96,12 @@ func parts(
 		Exports: download.NewExporter(download.Config{Max: s.Query.Export.Max, MaxPerOrganization: s.Query.Export.PerOrganization, Deadline: s.Query.Export.Deadline}, rows, t.Registry),
 		Access:  access, Audit: db, Log: t.Log,
 	}
+	flags, geo, err := publicFlags(s, t, access, limiter)
+	if err != nil {
+		runner.Close()
+		access.Close()
+		return nil, errors.Join(err, db.Close())
+	}
 	app, err := queryapi.New(
 		queryapi.Config{
 			Deadline: s.Query.Deadline, MaxInFlight: s.Query.MaxInFlight, Conns: httpkit.Conns{Max: s.Query.MaxConns, MaxPerAddr: s.Query.MaxPerAddr},
@@ -104,7 +110,7 @@ func parts(
 		},
 		queryapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Access: access, Moves: access, Executor: engine, Dirty: dirty, Tenants: db, Links: db, Limits: limiter, Repeats: idempotency.New(db, nil),
-			Sessions: people.sessions, Management: operations,
+			Sessions: people.sessions, Management: operations, Flags: served(flags),
 		},
 	)
 	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
@@ -136,6 +142,7 @@ func parts(
 		// Without Kafka it answers questions, and "changes" says what it lacks.
 		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
 		{Name: "use of keys", Run: uses.Run},
+		geo,
 		changes,
 	}, relay, people.parts, []lifecycle.Part{
 		quotas.part(),

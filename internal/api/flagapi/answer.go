@@ -1,0 +1,68 @@
+package flagapi
+
+import (
+	"bytes"
+	"encoding/hex"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// Headers in the form in which fasthttp needs no work for them.
+var (
+	headerCache = []byte(fiber.HeaderCacheControl)
+	headerETag  = []byte("Etag")
+	// private has a browser ask each time whether what it has is still so, and keeps others
+	// from keeping it: it was made for one person.
+	private = []byte("private, no-cache")
+)
+
+// etagLen is the length of an ETag.
+const etagLen = len(`W/""`) + 2*8
+
+// etagOf names a result. It is the same in every process, and a weak one: an answer may say
+// more than its result, such as when it was made.
+func etagOf(result []byte) (etag [etagLen]byte) {
+	sum := xxhash.Sum64(result)
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(sum >> (56 - 8*i))
+	}
+	copy(etag[:], `W/"`)
+	hex.Encode(etag[3:], b[:])
+	etag[etagLen-1] = '"'
+	return etag
+}
+
+// unchanged reports whether an If-None-Match names an ETag, by the weak comparison of
+// RFC 9110.
+func unchanged(header, etag []byte) bool {
+	for len(header) > 0 {
+		var entry []byte
+		entry, header, _ = bytes.Cut(header, []byte{','})
+		entry = bytes.TrimSpace(entry)
+		if string(entry) == "*" || bytes.Equal(bytes.TrimPrefix(entry, weak), bytes.TrimPrefix(etag, weak)) {
+			return true
+		}
+	}
+	return false
+}
+
+var weak = []byte("W/")
+
+// answer writes a body of JSON, which the response keeps, or that nothing has changed since
+// the caller got the same result.
+func answer(c *fiber.Ctx, body, result []byte) {
+	rc := c.Context()
+	etag := etagOf(result)
+	h := &rc.Response.Header
+	h.SetCanonical(headerCache, private)
+	h.SetCanonical(headerETag, etag[:])
+	h.SetContentType(fiber.MIMEApplicationJSON)
+	if unchanged(rc.Request.Header.Peek(fasthttp.HeaderIfNoneMatch), etag[:]) {
+		rc.SetStatusCode(fasthttp.StatusNotModified)
+		body = body[:0]
+	}
+	rc.Response.SwapBody(body)
+}

@@ -1,0 +1,51 @@
+package flagapi
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/millrace/millrace/internal/flageval"
+)
+
+// metrics lists everything this package exports. No flag is named: their number is the
+// tenants' matter.
+type metrics struct {
+	evaluated [outcomes]prometheus.Counter
+	failed    prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	evaluated := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_flag_evaluations_total",
+		Help: "Flags evaluated for callers of the public routes, by outcome: target, rule, segment (a rule that asks for one), rollout, rollout_miss, split, default, prerequisite_failed, off (told as not found), not_found (no such flag, or none that the caller may see).",
+	}, []string{"outcome"})
+	m := &metrics{failed: f.NewCounter(prometheus.CounterOpts{
+		Name: "millrace_flag_evaluation_errors_total",
+		Help: "Requests of the public routes that were answered 500 because evaluating flags failed: a fault of this program, told in the log.",
+	})}
+	for o := range m.evaluated {
+		m.evaluated[o] = evaluated.WithLabelValues(outcomeName(outcome(o)))
+	}
+	return m
+}
+
+func outcomeName(o outcome) string {
+	switch o {
+	case notFound:
+		return "not_found"
+	case bySegment:
+		return "segment"
+	}
+	return flageval.Reason(o).String()
+}
+
+// count notes what became of the evaluations of a request, and forgets it.
+func (m *metrics) count(evaluated *[outcomes]int) {
+	for o, n := range evaluated {
+		if n > 0 {
+			m.evaluated[o].Add(float64(n))
+		}
+	}
+	*evaluated = [outcomes]int{}
+}

@@ -1,0 +1,66 @@
+package flagapi
+
+import (
+	"encoding/json"
+	"net/netip"
+
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/flageval"
+)
+
+// anonymous is the user id of whom nothing is known.
+const anonymous = "anonymous"
+
+// The attributes that say where a person is. A browser cannot choose them: they are those of
+// its address. With an API key they are the context's, since the address is that of a server.
+const (
+	attrIP      = "$ip"
+	attrCountry = "$country"
+)
+
+// person makes the context of what a query string says. It refuses too many attributes.
+func (h *Host) person(to *flageval.Context, q *query, trusted bool, addr netip.Addr) error {
+	*to = flageval.Context{
+		UserID: q.text[paramUserID], Email: q.text[paramEmail], AnonymousID: q.text[paramAnonymousID],
+		OrganizationID: q.text[paramOrganizationID], TeamID: q.text[paramTeamID],
+	}
+	if to.UserID == "" && to.Email == "" && to.AnonymousID == "" {
+		to.UserID = anonymous
+	}
+	attributes := properties(q.text[paramProperties])
+	if n := len(attributes); n > flag.MaxAttributes {
+		var bad fault.Refusal
+		name := paramRows[paramProperties].name
+		bad.Add(name, "too_many", "%s must be at most %d and are %d", name, flag.MaxAttributes, n)
+		return bad.Err()
+	}
+	h.describe(to, attributes, trusted, addr)
+	return nil
+}
+
+// describe completes a context with attributes, and with where the person is.
+func (h *Host) describe(to *flageval.Context, attributes map[string]any, trusted bool, addr netip.Addr) {
+	if trusted {
+		text, _ := attributes[attrIP].(string)
+		to.IP, _ = netip.ParseAddr(text) // what is no address is as good as none
+		to.Country, _ = attributes[attrCountry].(string)
+	} else {
+		to.IP, to.Country = addr, h.deps.Country(addr)
+	}
+	if len(attributes) == 0 {
+		return
+	}
+	to.Attributes = make(map[string]flageval.Value, len(attributes))
+	for name, value := range attributes {
+		to.Attributes[name] = flageval.ValueOf(value)
+	}
+}
+
+// properties reads a JSON object; what is none has none.
+func properties(text string) (attributes map[string]any) {
+	if text == "" || json.Unmarshal([]byte(text), &attributes) != nil {
+		return nil
+	}
+	return attributes
+}

@@ -1,0 +1,115 @@
+package flagapi
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/ratelimit"
+)
+
+// prefix is what the paths of the routes begin with.
+const prefix = "/public/v1/flags"
+
+// Route is one of the routes for flags.
+type Route struct {
+	Path string
+	// Scope is what a key needs; empty where none is needed, and no key either.
+	Scope auth.Scope
+	// Help says what the route is for.
+	Help string
+
+	detail  string
+	needs   []param // required parameters, besides the client id
+	takes   []param // others
+	answers func() map[string]*huma.Response
+	handle  func(*Host, *fiber.Ctx, *work) error
+}
+
+// personParams are the parameters of a context.
+var personParams = []param{
+	paramUserID, paramEmail, paramAnonymousID, paramOrganizationID, paramTeamID, paramProperties, paramEnvironment,
+}
+
+// contextDetail is said of each route that takes a context.
+const contextDetail = "Flags for servers are seen with an API key of the website only, whatever its scopes. " +
+	"The attributes $ip and $country are those of the caller's address; with an API key, those in properties."
+
+// Routes is the table of the routes that are got.
+var Routes = []Route{
+	{
+		Path: prefix + "/evaluate", Help: "Evaluates one flag.",
+		needs: []param{paramKey}, takes: personParams, answers: evaluateResponses, handle: (*Host).evaluate,
+		detail: "A flag that is not there, that is off, or that the caller may not see is answered alike, with the reason " + notFoundReason + ". " + contextDetail,
+	},
+	{
+		Path: prefix + "/bulk", Help: "Evaluates flags by a list of their keys, or all active ones.",
+		takes: append([]param{paramKeys}, personParams...), answers: bulkResponses, handle: (*Host).bulk,
+		detail: "What would be not found by itself is left out. " + contextDetail,
+	},
+	{
+		Path: prefix + "/definitions", Scope: auth.ScopeManageFlags,
+		Help:    "Tells what flags and segments are made of, for programs that evaluate them.",
+		detail:  "Active or not, but none that is archived. A key of one website is told of that website's own only.",
+		answers: definitionsResponses, handle: (*Host).definitions,
+	},
+}
+
+// Mount adds the routes to an app.
+func Mount(app *fiber.App, deps Deps) {
+	h := New(deps)
+	for i := range Routes {
+		r := &Routes[i]
+		httpkit.Handle(app, fiber.MethodGet, r.Path, func(c *fiber.Ctx) error { return h.serve(r, c) })
+		httpkit.Handle(app, fiber.MethodOptions, r.Path, preflight)
+	}
+}
+
+// serve checks a request in the order of httpkit.Checks, and answers it.
+func (h *Host) serve(r *Route, c *fiber.Ctx) (err error) {
+	allowElsewhere(c)
+	if r.Scope != "" && httpkit.Credential(c) == nil {
+		from := auth.From{Addr: httpkit.ClientAddr(c), Limits: h.deps.Limits, Family: ratelimit.Flags}
+		return from.Failed(c.UserContext(), fault.New(fault.AuthRequired))
+	}
+	w := works.Get().(*work) // the pool holds nothing else
+	defer func() {
+		h.metrics.count(&w.counted)
+		if p := recover(); p != nil { // what it was at is not for the next request
+			w.caller.release(c)
+			err = h.fail(c, p)
+			return
+		}
+		w.release(c)
+	}()
+	w.read(c.Context().QueryArgs())
+	if w.caller, err = h.enter(c, w.text[paramClient]); err != nil {
+		return err
+	}
+	if r.Scope != "" && !w.principal.Has(r.Scope) {
+		return fault.Wrap(fault.Forbidden, fmt.Errorf("key %s lacks the scope %s", w.principal.KeyID, r.Scope))
+	}
+	if err := w.check(r.needs); err != nil {
+		return err
+	}
+	return r.handle(h, c, w)
+}
+
+// fail answers a request whose handler panicked. Of what it panicked with nothing is told
+// that could be of a context.
+func (h *Host) fail(c *fiber.Ctx, p any) error {
+	h.metrics.failed.Inc()
+	cause, _ := p.(runtime.Error)
+	h.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "evaluating flags failed",
+		slog.String("route", c.Route().Path), slog.String("kind", fmt.Sprintf("%T", p)),
+		slog.Any("error", cause), slog.String("stack", string(debug.Stack())))
+	c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
+	return c.Status(fiber.StatusInternalServerError).SendString(failed)
+}

@@ -1,0 +1,83 @@
+package flagapi
+
+import (
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/flagset"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+// work is what answering one request takes. It is pooled, so that evaluations allocate
+// nothing; nothing of a context is left in it for the next request.
+type work struct {
+	caller
+	query
+
+	keys        []string
+	person      flageval.Context
+	environment string
+	at          time.Time
+	evaluator   flageval.Evaluator
+	counted     [outcomes]int
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+// release gives a work back whose request is answered, and what it held.
+func (w *work) release(c *fiber.Ctx) {
+	w.caller.release(c)
+	w.caller, w.query, w.person, w.environment = caller{}, query{}, flageval.Context{}, ""
+	clear(w.keys)
+	w.keys = w.keys[:0]
+	works.Put(w)
+}
+
+// begin makes a work ready to evaluate flags of its caller's website, for the person whom
+// the query string tells of.
+func (h *Host) begin(c *fiber.Ctx, w *work) error {
+	if err := h.person(&w.person, &w.query, w.trusted, httpkit.ClientAddr(c)); err != nil {
+		return err
+	}
+	if err := h.load(c.UserContext(), &w.caller); err != nil {
+		return err
+	}
+	w.environment, w.at = w.text[paramEnvironment], h.deps.Now()
+	w.evaluator.Reset(w.set.Compiled, &w.person, w.environment, w.at)
+	return nil
+}
+
+// find returns a flag that the caller may know of; nil for none.
+func (s *subject) find(key string) *flagset.Flag {
+	if f := s.set.Find(s.website.ID, key); f != nil && s.sees(f) {
+		return f
+	}
+	return nil
+}
+
+// evaluate returns what the person gets of a flag; ok is false where that is as good as none.
+func (w *work) evaluate(f *flagset.Flag) (r flageval.Result, ok bool) {
+	if f == nil {
+		w.counted[notFound]++
+		return r, false
+	}
+	r = w.evaluator.Evaluate(f.Flag)
+	w.counted[outcomeOf(r)]++
+	return r, r.Reason != flageval.Off
+}
+
+// expose tells that the person was served a flag that was asked for by its key.
+func (h *Host) expose(w *work, f *flagset.Flag, r flageval.Result) {
+	if h.deps.Exposures == nil {
+		return
+	}
+	e := Exposure{
+		Website: w.website, Flag: f, Variant: r.Variant, Reason: r.Reason,
+		UserID: w.text[paramUserID], Email: w.text[paramEmail], AnonymousID: w.text[paramAnonymousID],
+		Environment: w.environment, Time: w.at,
+	}
+	h.deps.Exposures.Expose(&e)
+}
