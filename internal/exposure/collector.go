@@ -107,7 +107,7 @@ func (c *Collector) Expose(e *Exposure) {
 	}
 	var salt []byte
 	if is == anonymous && hides(e.Website, e.Country) {
-		if salt = c.deps.Salts.Known(e.At); salt == nil {
+		if salt = c.deps.Salts.Known(e.Time); salt == nil {
 			c.metrics[noSalt].Inc()
 			return
 		}

@@ -37,7 +37,7 @@ func TestAnExposureIsToldOnceADay(t *testing.T) {
 			func(e *Exposure) { e.UserID, e.AnonymousID = "", "user-1" }, // called as the user is
 			func(e *Exposure) { e.Variant, e.Reason = 1, flageval.RolloutMiss },
 			func(e *Exposure) { e.Environment, e.Reason = "staging", flageval.BySplit },
-			func(e *Exposure) { e.At = noon.Add(12 * time.Hour) },
+			func(e *Exposure) { e.Time = noon.Add(12 * time.Hour) },
 			func(e *Exposure) { w := *e.Website; w.ID = "web_2"; e.Website = &w },
 		}
 		for _, change := range others {
@@ -45,7 +45,7 @@ func TestAnExposureIsToldOnceADay(t *testing.T) {
 			expose(change)
 		}
 		expose(func(e *Exposure) {
-			e.Reason, e.At, e.Environment = flageval.BySplit, noon.Add(-time.Hour), "unheard-of"
+			e.Reason, e.Time, e.Environment = flageval.BySplit, noon.Add(-time.Hour), "unheard-of"
 		})
 		expose(func(e *Exposure) { e.Told, e.Country = true, "AT" })
 		time.Sleep(gather) //nolint:forbidigo // fake time
@@ -87,7 +87,7 @@ func TestTwoCollectorsTellTheSame(t *testing.T) {
 			e := anExposure(t)
 			e.UserID = user
 			one.Expose(e)
-			e.At = e.At.Add(11 * time.Hour)
+			e.Time = e.Time.Add(11 * time.Hour)
 			other.Expose(e)
 		}
 		time.Sleep(gather) //nolint:forbidigo // fake time
@@ -143,7 +143,7 @@ func TestWhoIsNotCounted(t *testing.T) {
 		}
 		for _, change := range []func(e *Exposure){
 			func(e *Exposure) { e.UserID = "anonymous" },
-			func(e *Exposure) { e.UserID, e.At = "anon_1", noon.AddDate(0, 0, 1) },
+			func(e *Exposure) { e.UserID, e.Time = "anon_1", noon.AddDate(0, 0, 1) },
 			func(e *Exposure) { e.Reason = flageval.ByTarget },
 			func(e *Exposure) { e.Flag = aFlag(t, flag.ExposeOff, 100) },
 		} {

@@ -30,7 +30,7 @@ func (t *taken) copy(e *Exposure, id string, is kind, salt []byte, size int64) {
 	*t = taken{
 		organization: e.Website.OrganizationID, website: e.Website.ID,
 		flag: e.Flag.Key(), variant: e.Flag.Definition.Variants[e.Variant].Key, reason: e.reason(),
-		sample: e.Flag.About.Exposures.SamplePercent, at: e.At.UnixMilli(),
+		sample: e.Flag.About.Exposures.SamplePercent, at: e.Time.UnixMilli(),
 		id: append(t.id[:0], id...), is: is, salt: salt, size: size,
 	}
 	for name := range e.Flag.Definition.Environments {

@@ -26,7 +26,7 @@ type Exposure struct {
 	// known. It decides about the ids that a website hides by country.
 	Country     string
 	Environment string // one that the flag does not have is the base
-	At          time.Time
+	Time        time.Time
 }
 
 // byPercentage are the reasons of those for whom a percentage decided.

@@ -160,6 +160,6 @@ func anExposure(t testing.TB) *Exposure {
 	t.Helper()
 	return &Exposure{
 		Website: &website.Website{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}},
-		Flag:    aFlag(t, flag.ExposeSplit, 100), Reason: flageval.ByRollout, UserID: "user-1", At: noon,
+		Flag:    aFlag(t, flag.ExposeSplit, 100), Reason: flageval.ByRollout, UserID: "user-1", Time: noon,
 	}
 }

@@ -47,7 +47,7 @@ func (s *seen) hashOf(e *Exposure, id string, is kind) uint64 {
 		h.WriteByte(0)
 	}
 	h.WriteByte(byte(is))
-	for n := dayOf(e.At); n > 0; n >>= 8 {
+	for n := dayOf(e.Time); n > 0; n >>= 8 {
 		h.WriteByte(byte(n))
 	}
 	return h.Sum64()

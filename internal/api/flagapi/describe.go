@@ -16,7 +16,7 @@ func Describe() []rpc.Route {
 	for i := range Routes {
 		all[i] = func(huma.Registry) *huma.Operation { return describe(&Routes[i]) }
 	}
-	return all
+	return append(all, describeExposures)
 }
 
 func describe(r *Route) *huma.Operation {

@@ -70,6 +70,7 @@ func Mount(app *fiber.App, deps Deps) {
 		httpkit.Handle(app, fiber.MethodGet, r.Path, func(c *fiber.Ctx) error { return h.serve(r, c) })
 		httpkit.Handle(app, fiber.MethodOptions, r.Path, preflight)
 	}
+	h.mountExposures(app)
 }
 
 // serve checks a request in the order of httpkit.Checks, and answers it.
