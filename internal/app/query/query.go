@@ -97,6 +97,10 @@ func parts(
 		Access:  access, Audit: db, Log: t.Log,
 	}
 	flags, geo, err := publicFlags(s, t, access, limiter)
+	var exposures []lifecycle.Part
+	if err == nil {
+		flags.Exposures, exposures, err = newExposures(s, t, db)
+	}
 	if err != nil {
 		runner.Close()
 		access.Close()
@@ -144,7 +148,7 @@ func parts(
 		{Name: "use of keys", Run: uses.Run},
 		geo,
 		changes,
-	}, relay, people.parts, []lifecycle.Part{
+	}, exposures, relay, people.parts, []lifecycle.Part{
 		quotas.part(),
 		erasures(s, t, db),
 		expiry(s, t, db),
