@@ -42,6 +42,8 @@ type Config struct {
 	Fresh     time.Duration // age at which a cached key or website is read again; 0 means 5 s
 	Trusted   time.Duration // the same while changes are told of by Apply; 0 means 30 s
 	Stale     time.Duration // age up to which it is served while the store is down; 0 means 10 min
+	// FlagStale is the same of websites whose flags are asked for; 0 where nobody does.
+	FlagStale time.Duration
 }
 
 // Deps are the parts an Authenticator needs.
@@ -66,6 +68,7 @@ type Authenticator struct {
 	keys    *lookup.Cache[[apikey.HashLen]byte, *credential]
 	clients *lookup.Cache[string, *website.Website] // by client id
 	refs    *lookup.Cache[string, *website.Website] // by id, else client id
+	flags   *lookup.Cache[string, *website.Website] // by id, else client id; nil where nobody asks
 	moves   *lookup.Cache[string, *website.Moves]   // by organization; nil where nobody asks
 }
 
@@ -85,6 +88,11 @@ func New(cfg Config, deps Deps) *Authenticator {
 	a.keys = lookup.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
 	a.clients = lookup.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
 	a.refs = lookup.New(named("websites"), loadRef(deps.Websites), noWebsite, deps.Metrics)
+	if cfg.FlagStale > 0 {
+		flags := named("flag_websites")
+		flags.Stale = cfg.FlagStale
+		a.flags = lookup.New(flags, loadRef(deps.Websites), noWebsite, deps.Metrics)
+	}
 	if deps.Moves != nil {
 		a.moves = lookup.New(named("moves"), deps.Moves.WebsiteMoves, noWebsite, deps.Metrics)
 	}
@@ -94,11 +102,21 @@ func New(cfg Config, deps Deps) *Authenticator {
 // Close ends the goroutines of the caches.
 func (a *Authenticator) Close() {
 	a.keys.Close()
-	a.clients.Close()
-	a.refs.Close()
+	for _, sites := range a.sites() {
+		sites.Close()
+	}
 	if a.moves != nil {
 		a.moves.Close()
 	}
+}
+
+// sites are the caches of websites.
+func (a *Authenticator) sites() []*lookup.Cache[string, *website.Website] {
+	all := []*lookup.Cache[string, *website.Website]{a.clients, a.refs}
+	if a.flags != nil {
+		all = append(all, a.flags)
+	}
+	return all
 }
 
 func noKey(err error) bool     { return errors.Is(err, apikey.ErrNotFound) }
@@ -206,8 +224,19 @@ func (a *Authenticator) ClientWebsite(ctx context.Context, clientID string) (*we
 // credential; errors are those of ClientWebsite. Whether the caller may touch it
 // is for AuthorizeWebsite to say.
 func (a *Authenticator) Website(ctx context.Context, ref string) (*website.Website, error) {
+	return accepted(ctx, a.refs, ref)
+}
+
+// FlagWebsite is Website for callers who ask for flags, with or without a credential: what it
+// returned before serves for Config.FlagStale while the store is down. Whether a caller without
+// one may use ref is for website.AcceptsClientID to say. It is not for those without FlagStale.
+func (a *Authenticator) FlagWebsite(ctx context.Context, ref string) (*website.Website, error) {
+	return accepted(ctx, a.flags, ref)
+}
+
+func accepted(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string) (*website.Website, error) {
 	now := time.Now()
-	w, err := find(ctx, a.refs, ref, now)
+	w, err := find(ctx, cache, ref, now)
 	if err == nil && !w.Accepts(ref, now) {
 		return nil, website.ErrNotFound
 	}

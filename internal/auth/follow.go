@@ -25,8 +25,9 @@ func (a *Authenticator) Apply(c control.Change) {
 	case control.Website:
 		current := func(held *website.Website) bool { return held.Version >= c.Version }
 		for _, ref := range c.Refs {
-			a.clients.DropUnless(ref, current)
-			a.refs.DropUnless(ref, current)
+			for _, sites := range a.sites() {
+				sites.DropUnless(ref, current)
+			}
 		}
 	case control.Organization:
 		// At its end its keys and websites are of no use, also while the store cannot be
@@ -46,15 +47,17 @@ func (a *Authenticator) Apply(c control.Change) {
 func (a *Authenticator) end(organizationID string) {
 	its := func(w *website.Website) bool { return w.OrganizationID == organizationID }
 	a.keys.End(func(held *credential) bool { return held.key.OrganizationID == organizationID })
-	a.clients.End(its)
-	a.refs.End(its)
+	for _, sites := range a.sites() {
+		sites.End(its)
+	}
 }
 
 // Forget implements control.Cache.
 func (a *Authenticator) Forget() {
 	a.keys.Forget()
-	a.clients.Forget()
-	a.refs.Forget()
+	for _, sites := range a.sites() {
+		sites.Forget()
+	}
 	if a.moves != nil {
 		a.moves.Forget()
 	}
@@ -63,8 +66,9 @@ func (a *Authenticator) Forget() {
 // Trust implements control.Cache.
 func (a *Authenticator) Trust(until time.Time) {
 	a.keys.Trust(until)
-	a.clients.Trust(until)
-	a.refs.Trust(until)
+	for _, sites := range a.sites() {
+		sites.Trust(until)
+	}
 	if a.moves != nil {
 		a.moves.Trust(until)
 	}

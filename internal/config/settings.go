@@ -28,6 +28,7 @@ type Settings struct {
 	Sink       Sink       `koanf:"sink"`
 	Key        Key        `koanf:"key"`
 	Lookup     Lookup     `koanf:"lookup"`
+	Flags      Flags      `koanf:"flags"`
 	Session    Session    `koanf:"session"`
 	Mail       Mail       `koanf:"mail"`
 	Log        Log        `koanf:"log"`
@@ -298,6 +299,12 @@ type Lookup struct {
 	Fresh   time.Duration `koanf:"fresh" range:"10ms..5s" help:"Age at which a cached key or website is read again while no changes arrive through the topic control.v1."`
 	Trusted time.Duration `koanf:"trusted" range:"10ms..10m" help:"Age at which it is read again while changes arrive, so that a change is known at once; never below lookup.fresh or above lookup.stale."`
 	Stale   time.Duration `koanf:"stale" range:"1s..10m" help:"Age up to which a cached key or website is still served while the metadata store is down."`
+}
+
+// Flags configures the feature flags that a query host answers.
+type Flags struct {
+	Memory int           `koanf:"memory" range:"1048576..274877906944" help:"Bytes that organizations' flags may take in the memory of a query host; beyond it those that were not asked for lately are read from the metadata store when somebody asks."`
+	Stale  time.Duration `koanf:"stale" range:"1m..168h" help:"Age up to which flags and client ids that are held still answer while the metadata store is down."`
 }
 
 // Session configures signing in.

@@ -83,6 +83,7 @@ func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.
 	slices.SortFunc(s.Segments, func(a, b *flag.Segment) int {
 		return strings.Compare(a.WebsiteID+"\x00"+a.Key(), b.WebsiteID+"\x00"+b.Key())
 	})
+	s.Bytes = bytesOf(s, flags)
 	return s, nil
 }
 

@@ -28,8 +28,6 @@ import (
 
 	"github.com/dgraph-io/ristretto/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sony/gobreaker/v2"
-	"golang.org/x/sync/singleflight"
 )
 
 // Key is what an answer is looked up by: a name, or a hash.
@@ -69,10 +67,7 @@ type Cache[K Key, V any] struct {
 
 	seed    maphash.Seed
 	entries *ristretto.Cache[uint64, *entry[K, V]]
-	flights singleflight.Group
-	breaker *gobreaker.CircuitBreaker[V]
-	slots   chan struct{} // one for each read of an unknown thing
-	waiting atomic.Int64  // for a slot
+	reads   *Reads[V]
 	metrics metrics
 
 	reliance atomic.Pointer[reliance]
@@ -135,9 +130,9 @@ func New[K Key, V any](cfg Config, load func(context.Context, K) (V, error), not
 	cfg = cfg.withDefaults()
 	c := &Cache[K, V]{
 		cfg: cfg, load: load, notFound: notFound,
-		seed: maphash.MakeSeed(), metrics: newMetrics(reg, cfg.Name),
-		slots: make(chan struct{}, cfg.MaxLoads), underWay: map[K]*underWay[V]{},
+		seed: maphash.MakeSeed(), reads: NewReads[V](cfg, notFound, reg), underWay: map[K]*underWay[V]{},
 	}
+	c.metrics = c.reads.metrics
 	c.reliance.Store(&reliance{})
 	c.ends.Store(&[]end[V]{})
 	var err error
@@ -147,14 +142,6 @@ func New[K Key, V any](cfg Config, load func(context.Context, K) (V, error), not
 	if err != nil {
 		panic(err) //nolint:forbidigo // only for a figure out of range, which withDefaults excludes
 	}
-	c.breaker = gobreaker.NewCircuitBreaker[V](gobreaker.Settings{
-		Name: cfg.Name, Timeout: retryPause,
-		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerTrips },
-		IsSuccessful: func(err error) bool { return err == nil || notFound(err) },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			c.metrics.breaker(to != gobreaker.StateClosed)
-		},
-	})
 	return c
 }
 
@@ -263,7 +250,7 @@ func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 	if u := c.underWay[k]; u != nil {
 		u.drops = append(u.drops, current)
 	}
-	c.flights.Forget(flightName(k))
+	c.reads.Forget(flightName(k))
 	// An entry that was just made may still be on its way in: an old answer would be
 	// seen for a moment once it arrives, and a current one be taken for none.
 	c.entries.Wait()

@@ -8,11 +8,6 @@ import (
 	"time"
 )
 
-var (
-	errHangs = errors.New("the read did not return by its deadline")
-	errFlood = errors.New("too many unknown things are asked for")
-)
-
 // read asks the store for k and waits for the answer, no longer than ctx and
 // Config.LoadTimeout allow. e is the entry of k, if one is known; when the read
 // fails, its answer stands in while it is young enough.
@@ -46,33 +41,17 @@ func (c *Cache[K, V]) readBehind(ctx context.Context, e *entry[K, V]) {
 // wait joins or starts the one read of k that may be under way, and notes in e
 // when it fails.
 func (c *Cache[K, V]) wait(ctx context.Context, k K, e *entry[K, V]) (V, error) {
-	done := c.flights.DoChan(flightName(k), func() (any, error) {
-		// The read goes on when the caller who started it has left: others wait
-		// for it.
-		return c.ask(context.WithoutCancel(ctx), k, e)
-	})
-	// A read that ignores its deadline must not hold its callers.
-	patience := time.NewTimer(c.cfg.LoadTimeout + c.cfg.LoadTimeout/10)
-	defer patience.Stop()
-	var zero V
-	select {
-	case r := <-done:
-		v, _ := r.Val.(V)
-		return v, r.Err
-	case <-patience.C:
+	v, err := c.reads.Join(ctx, flightName(k), func(ctx context.Context) (V, error) { return c.ask(ctx, k, e) })
+	if errors.Is(err, errHangs) {
 		e.noteFailure(time.Now())
-		return zero, errHangs
-	case <-ctx.Done():
-		return zero, context.Cause(ctx)
 	}
+	return v, err
 }
 
 // ask reads k from the store through the breaker and keeps the answer.
 func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.LoadTimeout)
-	defer cancel()
 	if e == nil || e.answer.Load().absent != nil {
-		leave, err := c.enter(ctx)
+		leave, err := c.reads.Enter(ctx)
 		if err != nil {
 			var zero V
 			return zero, err
@@ -82,15 +61,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
 	u := c.begin(k)
 	defer c.end(k, u)
 	start := time.Now()
-	v, err := c.breaker.Execute(func() (V, error) {
-		c.metrics.loads.Inc()
-		v, err := c.load(ctx, k)
-		c.metrics.seconds.Observe(time.Since(start).Seconds())
-		if err != nil && !c.notFound(err) {
-			c.metrics.failures.Inc()
-		}
-		return v, err
-	})
+	v, err := c.reads.Ask(func() (V, error) { return c.load(ctx, k) })
 	found := err == nil
 	if !found && !c.notFound(err) {
 		e.noteFailure(time.Now())
@@ -98,21 +69,6 @@ func (c *Cache[K, V]) ask(ctx context.Context, k K, e *entry[K, V]) (V, error) {
 	}
 	c.keep(k, e, &answer[V]{value: v, absent: err, readAt: start}, u)
 	return v, err
-}
-
-// enter waits for its turn to read something unknown, behind no more than
-// MaxWaiting others.
-func (c *Cache[K, V]) enter(ctx context.Context) (leave func(), err error) {
-	defer c.waiting.Add(-1)
-	if c.waiting.Add(1) > MaxWaiting {
-		return nil, errFlood
-	}
-	select {
-	case c.slots <- struct{}{}:
-		return func() { <-c.slots }, nil
-	case <-ctx.Done():
-		return nil, errFlood
-	}
 }
 
 // begin notes that k is read, until end.

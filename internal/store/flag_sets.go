@@ -79,25 +79,6 @@ func (s *Store) moveFlags(ctx context.Context, was, is *website.Website) error {
 	return s.raiseFlagsOf(ctx, is.ID, is.UpdatedAt, was.OrganizationID, is.OrganizationID)
 }
 
-// FlagSetVersions returns the versions of the sets of some organizations; of one that never
-// had a flag there is none.
-func (s *Store) FlagSetVersions(ctx context.Context, organizationIDs []string) (map[string]int64, error) {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	versions := make(map[string]int64, len(organizationIDs))
-	if len(organizationIDs) == 0 {
-		return versions, nil
-	}
-	var rows []flagSetRow
-	if err := s.read.NewSelect().Model(&rows).Where("fs.organization_id IN (?)", bun.List(organizationIDs)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("reading the versions of %d sets of flags: %w", len(organizationIDs), err)
-	}
-	for _, r := range rows {
-		versions[r.OrganizationID] = r.Version
-	}
-	return versions, nil
-}
-
 // askFits asks whether a change may be made next to all that an organization has.
 func (s *Store) askFits(ctx context.Context, organizationID string, fits flag.Fits) error {
 	all, err := s.FlagOutlines(ctx, organizationID)

@@ -31,6 +31,22 @@ var query = board{
 			{title: "Rows exported", about: "By kind and format.", unit: eventsPerSec, queries: []q{{rate("millrace_export_rows_total", ofQuery, "kind, format"), "{{kind}} {{format}}"}}},
 			{title: "Streams cut", about: "Streamed answers that ended in the middle.", unit: perSecond, queries: []q{{rate("millrace_http_streams_cut_total", `host="query",`+ofQuery, "reason"), "{{reason}}"}}},
 		}},
+		{"Feature flags", []panel{
+			{title: "Age of flags", about: "How long ago all flags that are held were known to be right. Above a minute it pages; at flags.stale none is answered.", unit: seconds, page: 60, queries: []q{
+				{"millrace_flag_sets_age_seconds{" + ofQuery + "}", "{{instance}}"},
+			}},
+			{title: "Organizations held", about: "Whose flags are held, and those of them that have changed and wait to be read again.", unit: count, queries: []q{
+				{"millrace_flag_sets_held{" + ofQuery + "}", "{{instance}} held"}, {"millrace_flag_sets_waiting{" + ofQuery + "}", "{{instance}} wait"},
+			}},
+			{title: "Memory of flags", about: "About what they take, up to flags.memory.", unit: bytesIEC, queries: []q{{"millrace_flag_sets_bytes{" + ofQuery + "}", "{{instance}}"}}},
+			{title: "Flags asked for", about: "Held, read from the metadata store, or held and not known to be right for more than 6 s.", unit: perSecond, queries: []q{{rate("millrace_flag_sets_requests_total", ofQuery, "outcome"), "{{outcome}}"}}},
+			{title: "Flags read", about: "From the metadata store, an organization's all together, by outcome.", unit: perSecond, queries: []q{{rate("millrace_flag_sets_loads_total", ofQuery, "outcome"), "{{outcome}}"}}},
+			{title: "Changes and evictions", about: "Changes that control.v1 told of, comparisons that failed, and organizations whose flags gave way.", unit: perSecond, queries: []q{
+				{rate("millrace_flag_sets_changes_total", ofQuery, ""), "changes"},
+				{rate("millrace_flag_sets_compare_failures_total", ofQuery, ""), "failed comparisons"},
+				{rate("millrace_flag_sets_evicted_total", ofQuery, ""), "gave way"},
+			}},
+		}},
 		{"Work under leases", []panel{
 			{title: "Who does it", about: "1 on the process that publishes changes, counts usage, or probes; one of all does.", unit: yesNo, queries: []q{
 				{"millrace_control_relay_active{" + ofQuery + "}", "{{instance}} publishes"}, {"millrace_quota_active{" + ofQuery + "}", "{{instance}} counts"}, {"millrace_probe_active{" + ofQuery + "}", "{{instance}} probes"},

@@ -22,6 +22,7 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/export/download"
+	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/httpkit"
 	"github.com/millrace/millrace/internal/idempotency"
 	"github.com/millrace/millrace/internal/kafka"
@@ -70,7 +71,7 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
+		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
@@ -96,9 +97,11 @@ func parts(
 		Exports: download.NewExporter(download.Config{Max: s.Query.Export.Max, MaxPerOrganization: s.Query.Export.PerOrganization, Deadline: s.Query.Export.Deadline}, rows, t.Registry),
 		Access:  access, Audit: db, Log: t.Log,
 	}
+	sets := flagset.NewMemory(flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry})
 	flags, geo, err := publicFlags(s, t, access, limiter)
 	var exposures []lifecycle.Part
 	if err == nil {
+		flags.Sets, flags.Websites = sets, access
 		flags.Exposures, exposures, err = newExposures(s, t, db)
 	}
 	if err != nil {
@@ -117,7 +120,7 @@ func parts(
 			Sessions: people.sessions, Management: operations, Flags: served(flags),
 		},
 	)
-	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access})
+	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access, sets})
 	var relay []lifecycle.Part
 	if err == nil {
 		relay, err = propagation.Relay(Component, s, t, db, follower)
@@ -147,6 +150,7 @@ func parts(
 		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
 		{Name: "use of keys", Run: uses.Run},
 		geo,
+		{Name: "feature flags", Run: sets.Run},
 		changes,
 	}, exposures, relay, people.parts, []lifecycle.Part{
 		quotas.part(),

@@ -26,11 +26,11 @@ func (f *Fixture) segment(s *flag.Service, organizationID, websiteID, key string
 // setOf is the version of an organization's set.
 func (f *Fixture) setOf(id string) int64 {
 	f.tb.Helper()
-	sets, err := f.Store().FlagSetVersions(f.tb.Context(), []string{id})
+	marks, err := f.Store().FlagSetMarks(f.tb.Context(), []string{id})
 	if err != nil {
 		f.tb.Fatal(err)
 	}
-	return sets[id]
+	return marks[id].Version
 }
 
 // has reports whether a flag and a segment are found.

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/control"
 	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/managed"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/website"
@@ -252,9 +253,9 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		raised := func(after string, action string, more int64) {
 			t.Helper()
 			want += more
-			sets, err := f.Store().FlagSetVersions(t.Context(), []string{o.ID, "org_none"})
-			if err != nil || sets[o.ID] != want || len(sets) > 1 {
-				t.Errorf("after %s: versions %v, %v, want %d", after, sets, err, want)
+			marks, err := f.Store().FlagSetMarks(t.Context(), []string{o.ID, "org_none"})
+			if diff := cmp.Diff(map[string]flagset.Mark{o.ID: {Epoch: 1, Version: want}, "org_none": {Epoch: 1}}, marks); diff != "" || err != nil {
+				t.Errorf("after %s: %v, marks (-want +got):\n%s", after, err, diff)
 			}
 			news := f.news()
 			if last := news[len(news)-1]; last.Kind != control.Flags || last.ID != o.ID || last.OrganizationID != o.ID || last.Version != want || last.State != "" {
