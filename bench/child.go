@@ -47,6 +47,8 @@ type job struct {
 	Rate int `json:",omitempty"`
 	// Links is how many short links there are; requests open them.
 	Links int `json:",omitempty"`
+	// Flags is the route of flags that requests ask for; empty for events and links.
+	Flags string `json:",omitempty"`
 	// Addr is the server that is sent to.
 	Addr string `json:",omitempty"`
 	// Folder is the data folder of a whole product, or the URL of a metadata store.
@@ -120,6 +122,9 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"redirect":   serveRedirect,
 	"clicks":     serveClicks,
 	"manylinks":  serveManyLinks,
+	"bareflags":  serveBareFlags,
+	"flags":      serveFlags,
+	"flagcore":   loopFlagCore,
 }
 
 // do runs the job in this process until it is done or standard input ends.

@@ -41,7 +41,10 @@ var connected atomic.Uint32
 
 // requests makes those of a connection of its own; it starts at another link than others.
 func (j job) requests() *requests {
-	if j.Links == 0 {
+	switch {
+	case j.Flags != "":
+		return &requests{bytes: flagRequest(j.Addr, j.Flags)}
+	case j.Links == 0:
 		return &requests{bytes: trackRequest(j.Addr, j.Batch)}
 	}
 	text := fmt.Appendf(nil, "GET /%s HTTP/1.1\r\nHost: %s\r\n%s\r\n", slugOf(0), j.Addr, visitorHeaders)

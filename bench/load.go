@@ -21,12 +21,12 @@ const (
 )
 
 // spin is saturate with a load that never sleeps.
-func spin(ctx context.Context, server *child, batch, links int, d time.Duration) (result, error) {
+func spin(ctx context.Context, server *child, load job) (result, error) {
 	before, err := server.cpuSeconds()
 	if err != nil {
 		return result{}, err
 	}
-	r, err := loop(ctx, coreAround, job{Role: "load", Addr: server.Addr, Batch: batch, Links: links, For: d})
+	r, err := loop(ctx, coreAround, load)
 	if err != nil {
 		return result{}, err
 	}

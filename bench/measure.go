@@ -25,6 +25,8 @@ type measure struct {
 	once bool
 	// links is how many short links there are, whose host is measured; 0 for events.
 	links int
+	// flags is the route of flags that is measured; empty for others.
+	flags string
 	// brokerCore is where the broker runs; empty for the core around. shared has
 	// everything run on both cores.
 	brokerCore string
@@ -157,7 +159,7 @@ func underSpin(ctx context.Context, m *measure, e *surroundings) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	r, err := spin(ctx, server, m.batch, m.links, e.run)
+	r, err := spin(ctx, server, job{Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: e.run})
 	return r, errors.Join(err, server.end())
 }
 
@@ -194,7 +196,7 @@ func beside(ctx context.Context, m *measure, e *surroundings) (result, error) {
 
 func (e *surroundings) job(m *measure) job {
 	j := job{
-		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links,
+		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links, Flags: m.flags,
 		Brokers: e.around.Brokers, Database: fmt.Sprintf("%s_%d", m.name, e.round),
 	}
 	if e.clickhouse != nil {
@@ -219,6 +221,7 @@ type set struct {
 var sets = []set{
 	{name: "edge", measures: edgeMeasures},
 	{name: "links", measures: linkMeasures},
+	{name: "flags", measures: flagMeasures},
 	{name: "sink", measures: sinkMeasures, fill: []string{"fill"}, server: true, partitions: 8},
 	{name: "spoilt", measures: spoiltMeasures, fill: []string{"spoil"}, server: true, partitions: 8},
 	{name: "window", measures: windowMeasures, fill: []string{"seen", "fill"}, server: true, partitions: 8},

@@ -92,7 +92,7 @@ func (f *figures) of(r ratio) (value float64, ok bool) {
 
 // pass reports whether every gate that was measured holds.
 func (f *figures) pass() bool {
-	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios), func(r ratio) bool {
+	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios, flagRatios), func(r ratio) bool {
 		v, ok := f.of(r)
 		return ok && v < r.gate
 	})
@@ -110,7 +110,7 @@ func (f *figures) markdown() string {
 		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
 
 	b.WriteString("| Gate | Measure | Ratio | At least | |\n|---|---|---|---|---|\n")
-	for _, r := range slices.Concat(ratios, linkRatios) {
+	for _, r := range slices.Concat(ratios, linkRatios, flagRatios) {
 		v, ok := f.of(r)
 		if !ok {
 			continue
@@ -126,7 +126,7 @@ func (f *figures) markdown() string {
 	}
 
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
-	for _, m := range slices.Concat(edgeMeasures, linkMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
+	for _, m := range slices.Concat(edgeMeasures, linkMeasures, flagMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
 		rates := f.rates[m.name]
 		if len(rates) == 0 {
 			continue

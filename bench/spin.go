@@ -68,7 +68,7 @@ type line struct {
 	answer  int // bytes of an answer; all are of one length
 	sent    int
 	got     int
-	buf     [4096]byte
+	buf     []byte
 }
 
 // answerLength sends a first request and returns how many bytes its answer has, as
@@ -105,7 +105,7 @@ func dial(ctx context.Context, addr string, request *requests) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{file: file, fd: int(file.Fd()), request: request, answer: length}
+	l := &line{file: file, fd: int(file.Fd()), request: request, answer: length, buf: make([]byte, length+1)}
 	return l, syscall.SetNonblock(l.fd, true)
 }
 

@@ -11,6 +11,7 @@ const (
 	Management Surface = 1 << iota // POST /rpc/…
 	Queries                        // /v1/query…
 	Intake                         // the routes that take events
+	Flags                          // /public/v1/flags/…
 )
 
 // Check is one of the checks of a request.
@@ -30,7 +31,7 @@ type Check struct {
 // their tests play each pair of failures against it, and the reference is made from it.
 var Checks = []Check{
 	{
-		"route", Management | Queries | Intake,
+		"route", Management | Queries | Intake | Flags,
 		[]fault.Code{fault.NotFound, fault.MethodNotAllowed},
 		"The path is a route's, and the method one of its.",
 	},
@@ -40,7 +41,7 @@ var Checks = []Check{
 		"The body arrives in time, fits the limit and the memory, and can be decompressed.",
 	},
 	{
-		"credentials", Management | Queries | Intake,
+		"credentials", Management | Queries | Intake | Flags,
 		[]fault.Code{fault.AuthRequired, fault.Forbidden, fault.IPNotAuthorized, fault.ServiceUnavailable},
 		"The credential is one, and is accepted from this address and this page. There is one, unless anybody may call.",
 	},
@@ -50,7 +51,7 @@ var Checks = []Check{
 		"There is memory for the work, and what waits before it is done in time.",
 	},
 	{
-		"limits", Management | Queries | Intake,
+		"limits", Management | Queries | Intake | Flags,
 		[]fault.Code{fault.RateLimited, fault.ServiceUnavailable},
 		"The caller has not used up what may be asked in a window, nor at the same time.",
 	},
@@ -73,7 +74,7 @@ var Checks = []Check{
 		"The body is JSON, and every event has the fields of its kind.",
 	},
 	{
-		"access", Management | Queries | Intake,
+		"access", Management | Queries | Intake | Flags,
 		[]fault.Code{
 			fault.Forbidden, fault.AccessDenied, fault.AuthRequired, fault.NotFound, fault.WebsiteNotFound,
 			fault.WebsiteMissingOrganization, fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.MissingProjectID,
@@ -91,7 +92,7 @@ var Checks = []Check{
 		"What the website leaves out is left out in silence.",
 	},
 	{
-		"input", Management | Queries,
+		"input", Management | Queries | Flags,
 		[]fault.Code{fault.Validation, fault.Compilation},
 		"The parameters of the query string and the members of the body keep the rules.",
 	},
@@ -106,7 +107,7 @@ var Checks = []Check{
 		"The Idempotency-Key, if there is one, fits the call. A call that was made before is answered here.",
 	},
 	{
-		"operation", Management | Queries,
+		"operation", Management | Queries | Flags,
 		[]fault.Code{
 			fault.Validation, fault.AuthRequired, fault.Forbidden, fault.AccessDenied, fault.NotFound, fault.Conflict,
 			fault.RateLimited, fault.ServiceUnavailable, fault.DeadlineExceeded,

@@ -82,7 +82,7 @@ func checksTable(d *document) {
 		"which is that of `internal/httpkit/checks.go`. A request that is under way when a right ends,\n" +
 		"such as one that is half sent, is judged by what holds once it has arrived; a change, by what\n" +
 		"holds when it is made.")
-	surfaces := []httpkit.Surface{httpkit.Management, httpkit.Queries, httpkit.Intake}
+	surfaces := []httpkit.Surface{httpkit.Management, httpkit.Queries, httpkit.Flags, httpkit.Intake}
 	var rows [][]string
 	for _, c := range httpkit.Checks {
 		row := []string{c.Name}
@@ -99,7 +99,7 @@ func checksTable(d *document) {
 		}
 		rows = append(rows, append(row, c.Asks, strings.Join(codes, ", ")))
 	}
-	d.table([]string{"Check", code("POST /rpc/…"), code("/v1/query…"), "routes that take events", "Passes when", "Refuses with"}, rows)
+	d.table([]string{"Check", code("POST /rpc/…"), code("/v1/query…"), code("/public/v1/flags/…"), "routes that take events", "Passes when", "Refuses with"}, rows)
 	d.paragraph("A route takes only those that it has something for: " + code("GET /v1/query/websites") + " has no body,\n" +
 		"and the access of " + code("POST /v1/query/compile") + " is to what its body names. The pixel answers what is\n" +
 		"refused for good with its image.")

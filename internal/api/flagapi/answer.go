@@ -2,6 +2,7 @@ package flagapi
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/cespare/xxhash/v2"
@@ -18,21 +19,12 @@ var (
 	private = []byte("private, no-cache")
 )
 
-// etagLen is the length of an ETag.
-const etagLen = len(`W/""`) + 2*8
-
-// etagOf names a result. It is the same in every process, and a weak one: an answer may say
-// more than its result, such as when it was made.
-func etagOf(result []byte) (etag [etagLen]byte) {
-	sum := xxhash.Sum64(result)
-	var b [8]byte
-	for i := range b {
-		b[i] = byte(sum >> (56 - 8*i))
-	}
-	copy(etag[:], `W/"`)
-	hex.Encode(etag[3:], b[:])
-	etag[etagLen-1] = '"'
-	return etag
+// appendETag appends the name of a result. It is the same in every process, and a weak one: an
+// answer may say more than its result, such as when it was made.
+func appendETag(dst, result []byte) []byte {
+	var sum [8]byte
+	binary.BigEndian.PutUint64(sum[:], xxhash.Sum64(result))
+	return append(hex.AppendEncode(append(dst, `W/"`...), sum[:]), '"')
 }
 
 // unchanged reports whether an If-None-Match names an ETag, by the weak comparison of
@@ -53,16 +45,23 @@ var weak = []byte("W/")
 
 // answer writes a body of JSON, which the response keeps, or that nothing has changed since
 // the caller got the same result.
-func answer(c *fiber.Ctx, body, result []byte) {
+func (w *work) answer(c *fiber.Ctx, body, result []byte) {
 	rc := c.Context()
-	etag := etagOf(result)
+	w.etag = appendETag(w.etag[:0], result)
 	h := &rc.Response.Header
 	h.SetCanonical(headerCache, private)
-	h.SetCanonical(headerETag, etag[:])
+	h.SetCanonical(headerETag, w.etag)
 	h.SetContentType(fiber.MIMEApplicationJSON)
-	if unchanged(rc.Request.Header.Peek(fasthttp.HeaderIfNoneMatch), etag[:]) {
+	if unchanged(rc.Request.Header.Peek(fasthttp.HeaderIfNoneMatch), w.etag) {
 		rc.SetStatusCode(fasthttp.StatusNotModified)
 		body = body[:0]
 	}
+	if cap(body) > keptBytes {
+		rc.Response.SetBodyRaw(body)
+		return
+	}
 	rc.Response.SwapBody(body)
 }
+
+// keptBytes is the largest memory of a body that is kept for the next one.
+const keptBytes = 64 << 10

@@ -23,7 +23,7 @@ func (h *Host) evaluate(c *fiber.Ctx, w *work) error {
 	} else {
 		body = append(body, missing...)
 	}
-	answer(c, body, body)
+	w.answer(c, body, body)
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (h *Host) bulk(c *fiber.Ctx, w *work) error {
 	body = strconv.AppendInt(body, int64(b.n), 10)
 	result := len(body) // what follows is no part of it
 	body = w.at.UTC().AppendFormat(append(body, `,"timestamp":"`...), timestamp)
-	answer(c, append(body, `"}`...), body[:result])
+	w.answer(c, append(body, `"}`...), body[:result])
 	return nil
 }
 

@@ -58,8 +58,12 @@ func (h *Host) describe(to *flageval.Context, attributes map[string]any, trusted
 }
 
 // properties reads a JSON object; what is none has none.
-func properties(text string) (attributes map[string]any) {
-	if text == "" || json.Unmarshal([]byte(text), &attributes) != nil {
+func properties(text string) map[string]any {
+	if text == "" {
+		return nil
+	}
+	var attributes map[string]any
+	if json.Unmarshal([]byte(text), &attributes) != nil {
 		return nil
 	}
 	return attributes

@@ -23,6 +23,7 @@ type work struct {
 	at          time.Time
 	evaluator   flageval.Evaluator
 	counted     [outcomes]int
+	etag        []byte
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}

@@ -3,6 +3,8 @@ package telemetrytest
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -59,4 +61,13 @@ func (r *Recorder) Ended() []Span {
 		all = append(all, Span{Name: s.Name(), TraceID: s.SpanContext().TraceID().String(), Links: len(s.Links())})
 	}
 	return all
+}
+
+// Text is all that the spans say: their names, attributes, statuses and events.
+func (r *Recorder) Text() string {
+	var b strings.Builder
+	for _, s := range r.spans.Ended() {
+		fmt.Fprintln(&b, s.Name(), s.Attributes(), s.Status(), s.Events(), s.Links(), s.SpanContext().TraceState())
+	}
+	return b.String()
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace/millrace/internal/flageval"
+)
+
+// manyFlags is how many flags a set has, all of which a bulk answers with.
+const manyFlags = 100
+
+// The routes of flags that are measured.
+const (
+	oneFlagRoute   = "evaluate"
+	manyFlagsRoute = "bulk"
+)
+
+// flagMeasures are about the public routes of feature flags.
+var flagMeasures = []*measure{
+	{name: "flagcore", role: "flagcore", batch: 1, unit: "flags/s", run: alone, help: "one flag of 10 rules of 3 conditions evaluated, of which the last serves; no host"},
+	{name: "flagcore100", role: "flagcore", batch: manyFlags, unit: "req/s", run: alone, help: "100 such flags evaluated for one person; no host"},
+	{name: "bareflag", role: "bareflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin, help: "bare fiber with the answer of evaluate"},
+	{name: "flag", role: "flags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin, help: "evaluate: one such flag of a hundred, by client id"},
+	{name: "bareflags", role: "bareflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin, help: "bare fiber with the answer of bulk"},
+	{name: "flags", role: "flags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin, help: "bulk: a hundred such flags, by client id"},
+}
+
+// flagRatios are what must hold of them.
+var flagRatios = []ratio{
+	{"F1", "flagcore", "=500000", 1, "flags evaluated against one in 2 µs, 10 rules of 3 conditions"},
+	{"F2", "flag", "bareflag", 0.50, "evaluate against bare fiber with an equal answer"},
+	{"F3", "flags", "bareflags+flagcore100", 0.70, "bulk of 100 flags against bare fiber with an equal answer and then 100 evaluations"},
+}
+
+// benchFlag is a flag whose first nine rules are for other teams, and the last one a split.
+func benchFlag(n int) flageval.Definition {
+	d := flageval.Definition{
+		Key: fmt.Sprintf("flag-%03d", n), Active: true, DefaultVariant: "old", OffVariant: "old",
+		Variants: []flageval.Variant{{Key: "old", Value: []byte(`"v1"`)}, {Key: "new", Value: []byte(`"v2"`), Payload: []byte(`{"color":"red"}`)}},
+	}
+	for rule := range 10 {
+		d.Rules = append(d.Rules, flageval.Rule{
+			Conditions: &flageval.Conditions{All: []flageval.Condition{
+				{Attribute: "email", Op: flageval.OpEndsWith, Values: []any{"@shop.example.com"}},
+				{Attribute: "organizationId", Op: flageval.OpIn, Values: []any{"acme", "globex", "initech"}},
+				{Attribute: "teamId", Op: flageval.OpEq, Values: []any{fmt.Sprint("team-", rule)}},
+			}},
+			Serve: flageval.Serve{Split: &[]flageval.Share{{Variant: "old", Weight: 50}, {Variant: "new", Weight: 50}}},
+		})
+	}
+	return d
+}
+
+// benchPerson is for whom flags are evaluated.
+var benchPerson = flageval.Context{UserID: "user-4711", Email: "ann@shop.example.com", OrganizationID: "initech", TeamID: "team-9"}
+
+// flagTarget is what is asked of a route for benchPerson.
+func flagTarget(route string) string {
+	p := &benchPerson
+	target := fmt.Sprintf("/public/v1/flags/%s?clientId=%s&userId=%s&email=%s&organizationId=%s&teamId=%s",
+		route, benchWebsite, p.UserID, p.Email, p.OrganizationID, p.TeamID)
+	if route == oneFlagRoute {
+		target += "&key=" + benchFlag(manyFlags/2).Key
+	}
+	return target
+}
+
+// flagRequest is a request as bytes.
+func flagRequest(addr, route string) []byte {
+	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", flagTarget(route), addr, visitorHeaders)
+}
+
+// loopFlagCore measures how often a second one core evaluates a job's batch of flags.
+func loopFlagCore(_ context.Context, j job, say func(result) error) error {
+	members := make([]flageval.Member[flageval.Definition], j.Batch)
+	for i := range members {
+		members[i].Is = new(benchFlag(i))
+	}
+	set, err := flageval.Compile(members, nil)
+	if err != nil {
+		return err
+	}
+	flags := make([]*flageval.Flag, j.Batch)
+	for i := range flags {
+		flags[i] = set.Flag("", members[i].Is.Key)
+	}
+	var e flageval.Evaluator
+	at := time.Now()
+	return j.repeat(say, func() error {
+		e.Reset(set, &benchPerson, "", at)
+		for _, f := range flags {
+			if r := e.Evaluate(f); r.Reason != flageval.BySplit {
+				return fmt.Errorf("%s serves by %s", f.Definition.Key, r.Reason)
+			}
+		}
+		return nil
+	})
+}

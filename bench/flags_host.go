@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/api/flagapi"
+	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/enrich"
+	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/flagset"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/website"
+)
+
+// flagHost is the host of flags, with limits and the country of somebody's address.
+func flagHost(p parts) (*fiber.App, error) {
+	flags := make([]*flag.Flag, manyFlags)
+	for i := range flags {
+		flags[i] = &flag.Flag{
+			Record: managed.Record{ID: fmt.Sprint("flg_", i), OrganizationID: benchOrganization},
+			State:  flag.Active, About: flag.About{Type: flag.String, Visibility: flag.Public}, Definition: benchFlag(i),
+		}
+	}
+	set, err := flagset.New(benchOrganization, flagset.Mark{}, flags, nil)
+	if err != nil {
+		return nil, err
+	}
+	geo, err := enrich.NewGeo(nil, p.tel.Log, prometheus.NewRegistry())
+	if err != nil {
+		return nil, err
+	}
+	somewhere := netip.MustParseAddr("81.2.69.142")
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer})
+	flagapi.Mount(app, flagapi.Deps{
+		Log: p.tel.Log, Metrics: p.tel.Registry, Sets: oneSet{set}, Websites: flagSites{p.access}, Keys: p.access,
+		Limits:  ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
+		Country: func(netip.Addr) string { return geo.Of(somewhere).Country },
+	})
+	return app, nil
+}
+
+// serveFlags serves flags until ctx ends.
+func serveFlags(ctx context.Context, _ job, say func(result) error) error {
+	p := newParts()
+	defer p.access.Close()
+	app, err := flagHost(p)
+	if err != nil {
+		return err
+	}
+	return listen(ctx, p, app, say)
+}
+
+// serveBareFlags is the limit of F2 and F3: fiber, and an answer with the body and the headers
+// of ours.
+func serveBareFlags(ctx context.Context, j job, say func(result) error) error {
+	header, body, err := flagAnswer(ctx, j.Flags)
+	if err != nil {
+		return err
+	}
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	app.Get("/public/v1/flags/"+j.Flags, func(c *fiber.Ctx) error {
+		h := &c.Context().Response.Header
+		for _, name := range flagHeaders {
+			h.Set(name, header.Get(name))
+		}
+		h.SetContentType(fiber.MIMEApplicationJSON)
+		return c.Send(body)
+	})
+	return serveApp(ctx, app, say)
+}
+
+// flagHeaders are the headers of an answer of ours that fiber does not set by itself.
+var flagHeaders = []string{
+	fiber.HeaderAccessControlAllowOrigin, fiber.HeaderAccessControlExposeHeaders, fiber.HeaderCacheControl, fiber.HeaderETag,
+	httpkit.HeaderRequestID,
+}
+
+// flagAnswer is what our host answers.
+func flagAnswer(ctx context.Context, route string) (http.Header, []byte, error) {
+	p := newParts()
+	defer p.access.Close()
+	app, err := flagHost(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := app.Test(httptest.NewRequestWithContext(ctx, http.MethodGet, flagTarget(route), http.NoBody), -1)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s is answered %d: %s", route, answer.StatusCode, body)
+	}
+	return answer.Header, body, err
+}
+
+// oneSet is every organization's.
+type oneSet struct{ set *flagset.Set }
+
+// Get implements flagapi.Sets.
+func (o oneSet) Get(context.Context, string) (*flagset.Set, error) { return o.set, nil }
+
+// AtLeast implements flagapi.Sets.
+func (o oneSet) AtLeast(context.Context, string, flagset.Mark) (*flagset.Set, error) {
+	return o.set, nil
+}
+
+// flagSites finds websites as the ingestion host does.
+type flagSites struct{ *auth.Authenticator }
+
+// FlagWebsite implements flagapi.Websites.
+func (f flagSites) FlagWebsite(ctx context.Context, ref string) (*website.Website, error) {
+	return f.ClientWebsite(ctx, ref)
+}

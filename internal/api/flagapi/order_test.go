@@ -1,0 +1,67 @@
+package flagapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/httpkit/checktest"
+	"github.com/millrace/millrace/internal/ratelimit"
+)
+
+// spoilt is a request to one of the routes, and whether the caller has used up its limit and
+// the set is away.
+type spoilt struct {
+	path, key, client, query string
+	limited, away            bool
+}
+
+func TestEachPairOfFailuresIsRefusedInTheOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	for path, access := range map[string]checktest.Failure[spoilt]{
+		"/evaluate":    {Spoil: func(s *spoilt) { s.client = "nothing" }, Code: fault.NotFound},
+		"/definitions": {Spoil: func(s *spoilt) { s.key = "powerless" }, Code: fault.Forbidden},
+	} {
+		checktest.Play(t, httpkit.Flags, map[string]checktest.Failure[spoilt]{
+			"route":       {Spoil: func(s *spoilt) { s.path = "/nothing" }, Code: fault.NotFound},
+			"credentials": {Spoil: func(s *spoilt) { s.key = "bad" }, Code: fault.AuthRequired},
+			"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
+			"access":      access,
+			"input":       {Spoil: func(s *spoilt) { s.query = "&environment=" + strings.Repeat("e", maxKeyLen+1) }, Code: fault.Validation},
+			"operation":   {Spoil: func(s *spoilt) { s.away = true }, Code: fault.ServiceUnavailable},
+		}, func() *spoilt { return &spoilt{path: path, key: "manager", client: "public-1", query: "&key=nav"} }, trials(t))
+	}
+}
+
+// trials returns what tries a request: on one of four hosts, with room for all or where the
+// keys have used theirs up, and with a set or where it is away.
+func trials(t *testing.T) func(*testing.T, *spoilt) checktest.Answer {
+	t.Helper()
+	full := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler)})
+	checktest.UseUp(t, full, ratelimit.Flags, keys["manager"].KeyID, keys["powerless"].KeyID)
+	hosts := map[[2]bool]*fiber.App{}
+	for _, limited := range []bool{false, true} {
+		for _, away := range []bool{false, true} {
+			hosts[[2]bool{limited, away}] = mounted(t, testFlags(), func(d *Deps) {
+				if limited {
+					d.Limits = full
+				}
+				if away {
+					d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)}
+				}
+			})
+		}
+	}
+	return func(t *testing.T, s *spoilt) checktest.Answer {
+		t.Helper()
+		target := prefix + s.path + "?clientId=" + s.client + s.query
+		got := send(t, hosts[[2]bool{s.limited, s.away}], http.MethodGet, target, "X-Api-Key", s.key)
+		return checktest.Answer{Status: got.Status, Body: got.Body}
+	}
+}
