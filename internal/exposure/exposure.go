@@ -38,13 +38,12 @@ var byPercentage = [...]bool{
 // Counts reports whether the flag asks for the exposure: where it asks for those of
 // percentages alone, one that a client tells of counts if the flag has any.
 func (e *Exposure) Counts() bool {
-	switch e.Flag.About.Exposures.Mode {
-	case flag.ExposeAll:
+	switch mode := e.Flag.About.Exposures.Mode; {
+	case mode == flag.ExposeAll:
 		return true
-	case flag.ExposeOff:
+	case mode == flag.ExposeOff:
 		return false
-	}
-	if !e.Told {
+	case !e.Told:
 		return byPercentage[e.Reason]
 	}
 	d := e.Flag.Definition

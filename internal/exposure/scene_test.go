@@ -140,8 +140,8 @@ func (s *scene) fates(t *testing.T, want map[string]int) {
 }
 
 // aFlag has a rollout and, in staging, none.
-func aFlag(t testing.TB, mode flag.ExposureMode, percent int) *flagset.Flag {
-	t.Helper()
+func aFlag(tb testing.TB, mode flag.ExposureMode, percent int) *flagset.Flag {
+	tb.Helper()
 	is := &flag.Flag{State: flag.Active, About: flag.About{Exposures: flag.Exposures{Mode: mode, SamplePercent: percent}}, Definition: flageval.Definition{
 		Key: "new-nav", Active: true, DefaultVariant: "off", OffVariant: "off",
 		Variants:     []flageval.Variant{{Key: "on", Value: []byte("true")}, {Key: "off", Value: []byte("false")}},
@@ -150,16 +150,16 @@ func aFlag(t testing.TB, mode flag.ExposureMode, percent int) *flagset.Flag {
 	}}
 	set, err := flagset.New("org_1", flagset.Mark{}, []*flag.Flag{is}, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return set.Find("web_1", "new-nav")
 }
 
 // anExposure is one of a user for whom a percentage decided.
-func anExposure(t testing.TB) *Exposure {
-	t.Helper()
+func anExposure(tb testing.TB) *Exposure {
+	tb.Helper()
 	return &Exposure{
 		Website: &website.Website{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}},
-		Flag:    aFlag(t, flag.ExposeSplit, 100), Reason: flageval.ByRollout, UserID: "user-1", Time: noon,
+		Flag:    aFlag(tb, flag.ExposeSplit, 100), Reason: flageval.ByRollout, UserID: "user-1", Time: noon,
 	}
 }

@@ -162,8 +162,10 @@ func TestExposuresOfAHandMadeSet(t *testing.T) {
 			{"date": "2026-03-28", "exposures": 7., "visitors": 7.}, {"date": "2026-03-29", "exposures": 2., "visitors": 2.}, {"date": "2026-03-30", "exposures": 0., "visitors": 0.},
 		}},
 		{name: "days of variants", parameter: `"flag_exposures_by_date"`, more: of("checkout", base) + `,"groupBy":["variant"],"sortBy":"visitors"`, want: []analyticstest.Row{
-			{"date": "2026-03-28", "variant": "one", "exposures": 5., "visitors": 5.}, {"date": "2026-03-28", "variant": "two", "exposures": 2., "visitors": 2.},
-			{"date": "2026-03-29", "variant": "one", "exposures": 1., "visitors": 1.}, {"date": "2026-03-29", "variant": "two", "exposures": 1., "visitors": 1.},
+			{"date": "2026-03-28", "variant": "one", "exposures": 5., "visitors": 5.},
+			{"date": "2026-03-28", "variant": "two", "exposures": 2., "visitors": 2.},
+			{"date": "2026-03-29", "variant": "one", "exposures": 1., "visitors": 1.},
+			{"date": "2026-03-29", "variant": "two", "exposures": 1., "visitors": 1.},
 		}},
 		{name: "conversions", parameter: purchase, more: of("checkout", base), want: []analyticstest.Row{
 			converted("one", 4, 2, 50, 2, 4), converted("two", 2, 1, 50, 1, 2), converted("", 1, 1, 100, 1, 1),

@@ -42,8 +42,11 @@ func (s *shown) check(bad *fault.Refusal, at string) {
 		most        int
 		required    bool
 	}{
-		{"flag", s.Flag, maxKeyLen, true}, {"variant", s.Variant, maxKeyLen, true}, {"userId", s.UserID, flageval.MaxIDLen, s.AnonymousID == ""},
-		{"anonymousId", s.AnonymousID, flageval.MaxIDLen, false}, {"environment", s.Environment, maxKeyLen, false},
+		{"flag", s.Flag, maxKeyLen, true},
+		{"variant", s.Variant, maxKeyLen, true},
+		{"userId", s.UserID, flageval.MaxIDLen, s.AnonymousID == ""},
+		{"anonymousId", s.AnonymousID, flageval.MaxIDLen, false},
+		{"environment", s.Environment, maxKeyLen, false},
 	} {
 		if f.required && f.value == "" {
 			bad.Add(at+f.name, "required", "%s is required", at+f.name)

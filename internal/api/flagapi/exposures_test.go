@@ -47,11 +47,13 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 	}{
 		{
 			"flags that are served", `[{"flag":"split","variant":"two","userId":"ann"},{"flag":"nav","variant":"off","anonymousId":"v","environment":"x"}]`, `{"count":2,"ignored":0}`,
-			[]string{"web_1 split 1 told u=ann a= env=", "web_1 nav 1 told u= a=v env=x"}, nil,
+			[]string{"web_1 split 1 told u=ann a= env=", "web_1 nav 1 told u= a=v env=x"},
+			nil,
 		},
 		{
 			"an environment", `[{"flag":"staged","variant":"on","userId":"ann","environment":"staging"},{"flag":"staged","variant":"on","userId":"ann"}]`, `{"count":1,"ignored":1}`,
-			[]string{"web_1 staged 0 told u=ann a= env=staging"}, nil,
+			[]string{"web_1 staged 0 told u=ann a= env=staging"},
+			nil,
 		},
 		{"no such flag", `[{"flag":"nothing","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
 		{"no such variant", `[{"flag":"nav","variant":"On","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
@@ -59,7 +61,8 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 		{"one for servers", `[{"flag":"secret","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
 		{
 			"one for servers, by a key", `[{"flag":"secret","variant":"on","userId":"ann"}]`, `{"count":1,"ignored":0}`,
-			[]string{"web_1 secret 0 told u=ann a= env="}, []string{"X-Api-Key", "powerless"},
+			[]string{"web_1 secret 0 told u=ann a= env="},
+			[]string{"X-Api-Key", "powerless"},
 		},
 		{"inactive and out of time", `[{"flag":"resting","variant":"on","userId":"a"},{"flag":"later","variant":"on","userId":"a"},{"flag":"over","variant":"on","userId":"a"}]`, `{"count":0,"ignored":3}`, nil, nil},
 		{"one that counts none", `[{"flag":"untold","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
