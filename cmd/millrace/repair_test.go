@@ -171,7 +171,7 @@ func TestAReplaySaysWhatIsWrong(t *testing.T) {
 	s.Produce(t, several(10)...)
 	s.Store(t)
 	for line, want := range map[string]string{
-		"--offset 1":                                    `^--topic: "" is not a topic that sinks store; they are events\.v1, events\.backfill\.v1, vitals\.v1, errors\.v1, identities\.v1, ingestion\.v1, clicks\.v1$`,
+		"--offset 1":                                    `^--topic: "" is not a topic that sinks store; they are events\.v1, events\.backfill\.v1, vitals\.v1, errors\.v1, identities\.v1, ingestion\.v1, clicks\.v1, exposures\.v1$`,
 		"--topic events.v1":                             `^either --offset or --from is needed$`,
 		"--topic events.v1 --offset 1 --from 1h":        `^either --offset or --from is needed$`,
 		"--topic events.v1 --offset -1":                 `^--offset must not be negative$`,

@@ -187,6 +187,9 @@ func lanesOf(cfg config.Sink) []repair.Lane {
 	for _, topic := range kafka.ClickTopics {
 		all = append(all, repair.Lane{Topic: topic, Group: kafka.ClickGroup(cfg.Group)})
 	}
+	for _, topic := range kafka.ExposureTopics {
+		all = append(all, repair.Lane{Topic: topic, Group: kafka.ExposureGroup(cfg.Group)})
+	}
 	return all
 }
 

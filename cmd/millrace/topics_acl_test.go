@@ -49,7 +49,7 @@ func TestPermissionsAreCreatedAsTheUserOfTheSettings(t *testing.T) {
 		"--kafka.sasl.mechanism", "plain", "--kafka.sasl.password", "secret", "--kafka.sasl.user",
 	}
 	got := mustMillrace(t, append(args, "admin")...)
-	if want := "User:alice may read events.v1, events.backfill.v1, vitals.v1, errors.v1, ingestion.v1, clicks.v1, with groups alice-*\n"; got != want {
+	if want := "User:alice may read events.v1, events.backfill.v1, vitals.v1, errors.v1, ingestion.v1, clicks.v1, exposures.v1, with groups alice-*\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
 	if _, _, err := millrace(t, append(args, "bob")...); err == nil || !strings.Contains(err.Error(), "CLUSTER_AUTHORIZATION_FAILED") {
@@ -66,6 +66,7 @@ func TestPermissionsNeedAPrincipalAndAKnownFormat(t *testing.T) {
 		"--principal User:a --group millrace":        `group prefix "millrace" includes millrace-sink`,
 		"--principal User:a --sink.group a-sink":     `group prefix "a-" includes a-sink`,
 		"--principal User:a --group millrace-sink-w": `group prefix "millrace-sink-w" includes millrace-sink-web`,
+		"--principal User:a --group millrace-sink-e": `group prefix "millrace-sink-e" includes millrace-sink-exposures`,
 		"--principal User:a --group millrace-sink-c": `group prefix "millrace-sink-c" includes millrace-sink-clicks`,
 	} {
 		_, _, err := millrace(t, append([]string{"topics", "acl"}, strings.Fields(args)...)...)

@@ -275,7 +275,7 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for line, want := range map[string]string{
-		"--topic events":                        `--topic: "events" is not a topic that sinks store; they are events.v1, events.backfill.v1, vitals.v1, errors.v1, identities.v1, ingestion.v1, clicks.v1`,
+		"--topic events":                        `--topic: "events" is not a topic that sinks store; they are events.v1, events.backfill.v1, vitals.v1, errors.v1, identities.v1, ingestion.v1, clicks.v1, exposures.v1`,
 		"--since soon":                          `--since: "soon" is neither`,
 		"--until soon":                          `--until: "soon" is neither`,
 		"--since 2026-01-02 --until 2026-01-01": "--since must be before --until",

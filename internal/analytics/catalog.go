@@ -11,7 +11,7 @@ import (
 var Catalog = reading("read:data",
 	summaryTypes, currentTypes, pageTypes, pageDetailTypes, pathTypes, retentionTypes, funnelTypes, trafficTypes, technologyTypes, placeTypes,
 	customEventTypes, propertyTypes, percentileTypes, errorTypes, errorImpactTypes, vitalTypes, sessionTypes, sessionListTypes, profileTypes,
-	engagementTypes, realtimeTypes, outboundTypes, ingestionTypes, linkTypes,
+	engagementTypes, realtimeTypes, outboundTypes, ingestionTypes, linkTypes, exposureTypes,
 )
 
 // reading returns the types of groups that need a scope.

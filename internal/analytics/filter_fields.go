@@ -44,17 +44,19 @@ type Field struct {
 
 // The tables of events of several kinds.
 const (
-	tableEvents = "events"
-	tableVitals = "vitals"
-	tableErrors = "errors"
-	tableClicks = "clicks"
+	tableEvents    = "events"
+	tableVitals    = "vitals"
+	tableErrors    = "errors"
+	tableClicks    = "clicks"
+	tableExposures = "flag_exposures"
 )
 
 var (
-	inEvents = []string{tableEvents}
-	inVitals = []string{tableVitals}
-	inErrors = []string{tableErrors}
-	inClicks = []string{tableClicks}
+	inEvents    = []string{tableEvents}
+	inVitals    = []string{tableVitals}
+	inErrors    = []string{tableErrors}
+	inClicks    = []string{tableClicks}
+	inExposures = []string{tableExposures}
 )
 
 // keyMark stands in the name of a field for the key that a caller names.
@@ -121,6 +123,9 @@ var Fields = []Field{
 	{Name: "is_qr", Doc: "Whether a click came by the QR code.", Kind: FlagField, Tables: inClicks, expr: "e.is_qr"},
 	{Name: "rule_id", Doc: "Rule that chose where a click led.", Tables: inClicks, expr: "e.rule_id"},
 	{Name: "variant_id", Doc: "Variant that a click led to.", Tables: inClicks, expr: "e.variant_id"},
+	{Name: fieldFlag, Doc: "Key of a feature flag.", Tables: inExposures, expr: "e.name"},
+	{Name: "variant", Doc: "Key of the variant of a flag.", Tables: inExposures, expr: "e.variant"},
+	{Name: "environment", Doc: "Environment in which a flag was asked for; empty for the base.", Tables: inExposures, expr: "e.environment"},
 	{Name: "property_key", Doc: "A key that properties has.", Kind: KeysField, Tables: inEvents, expr: hasProperty},
 	{
 		Name: "property:" + keyMark, Doc: "What properties has under a key.", Kind: ValueField, Tables: inEvents,

@@ -101,6 +101,8 @@ var goldenCases = []struct {
 	{file: "link_targets.rollup", link: true, rollups: true, body: `{"parameters":["link_targets"],"preset":"last_30d"}`},
 	{file: "link_summary.bots", link: true, body: `{"parameters":["link_summary"],"preset":"today","filters":[{"or":[{"field":"is_bot","op":"eq","value":true},{"field":"is_qr","op":"ne","value":false}]}]}`},
 	{file: "link_top_referrers.filtered", link: true, body: `{"parameters":["link_top_referrers"],"preset":"today","filters":[{"field":"referrer","op":"ends_with","value":"google.com"},{"field":"variant_id","op":"in","value":["a"]}],"compare":"previous_period"}`},
+	{file: "flag_exposures_by_date.grouped", zone: "Europe/Berlin", body: `{"parameters":["flag_exposures_by_date"],"preset":"last_7d","groupBy":["variant"],"filters":[
+		{"field":"flag_key","op":"eq","value":"checkout"},{"field":"environment","op":"in","value":["","staging"]},{"field":"variant","op":"ne","value":"x"}]}`},
 	{file: "custom_events.property_keys", body: `{"parameters":["custom_events"],"preset":"this_month","filters":[
 		{"field":"property_key","op":"eq","value":"plan"},{"field":"property_key","op":"ne","value":"x"},
 		{"field":"property_key","op":"in","value":["a","b"]},{"field":"property_key","op":"not_in","value":["c"]}]}`},

@@ -18,7 +18,7 @@ var ranks = map[string]int{
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
 	"internal/audit": 2, "internal/bulk": 2, "internal/ledger": 2, "internal/ratelimit": 2, "internal/repair": 2,
 	"internal/verify": 2, "internal/idempotency": 2, "internal/quota": 2, "internal/erasure": 2, "internal/enrich": 2, "internal/tally": 2,
-	"internal/traffic": 2, "internal/export": 2, "internal/retention": 2, "internal/probe": 2, "internal/managed": 2, "internal/link": 2, "internal/flag": 2, "internal/flagset": 2, "internal/click": 2, "internal/linkcache": 2, "internal/redirect": 2,
+	"internal/traffic": 2, "internal/export": 2, "internal/retention": 2, "internal/probe": 2, "internal/managed": 2, "internal/link": 2, "internal/flag": 2, "internal/flagset": 2, "internal/exposure": 2, "internal/click": 2, "internal/linkcache": 2, "internal/redirect": 2,
 
 	"internal/kafka": adapter, "internal/mail": adapter, "internal/billing": adapter, "internal/clickhouse": adapter, "internal/store": adapter,
 	"internal/redis": adapter, "internal/domaincheck": adapter, "internal/kubernetes": adapter, "internal/embedded": adapter, "internal/load": adapter,
@@ -56,6 +56,8 @@ var edges = map[string][]string{
 	"internal/linkcache": {"internal/link"},
 	"internal/redirect":  {"internal/click", "internal/enrich", "internal/link"},
 	"internal/flagset":   {"internal/flag"},
+	// An exposure is of a flag as it is served, on a website that says how ids are kept.
+	"internal/exposure": {"internal/flag", "internal/flagset", "internal/website"},
 	// Who leaves an organization leaves the keys that they made.
 	"internal/org":       {"internal/apikey", "internal/audit", "internal/managed"},
 	"internal/quota":     {"internal/audit"},

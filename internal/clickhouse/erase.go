@@ -110,11 +110,17 @@ func (t *Table) covered(stones []tombstone.Tombstone, rows reach) string {
 	return "(" + strings.Join(parts, ") OR (") + ")"
 }
 
+// tellsWho reports whether rows of a table say which user a visitor is. Those of events may
+// be another's on the same device, and exposures have one of the two.
+func (t *Table) tellsWho() bool {
+	return t.has(profileColumn) && t.has(visitorColumn) && !t.has("session_id") && t.Name != FlagExposures.Name
+}
+
 // Links implements erasure.Tables.
 func (e *Eraser) Links(ctx context.Context, ownerID string, profile tombstone.ID) (own [][]byte, shared int, err error) {
 	var told []string
 	for _, t := range erasable() {
-		if t.has(profileColumn) && t.has(visitorColumn) && !t.has("session_id") {
+		if t.tellsWho() {
 			told = append(told, "SELECT anonymous_id, profile_id, owner_id FROM "+t.Name+" WHERE owner_id = {owner:String} AND anonymous_id != ''")
 		}
 	}

@@ -38,7 +38,7 @@ func fill(t *testing.T, cfg config.ClickHouse) {
 		for topic, kind := range map[string]string{
 			record.TopicEvents: record.TypeCustom, record.TopicVitals: record.TypeVital, record.TopicErrors: record.TypeError,
 			record.TopicIdentities: record.TypeIdentify, record.TopicIngestion: record.TypeIngestion,
-			record.TopicClicks: record.TypeClick,
+			record.TopicClicks: record.TypeClick, record.TopicExposures: record.TypeExposure,
 		} {
 			var events []*record.Event
 			for _, owner := range []string{"web_1", "web_2", `web'\3`} {

@@ -53,7 +53,8 @@ var history = map[string][]object{
 				"WHERE (owner_id, event_date) NOT IN (SELECT owner_id, event_date FROM rollup_dirty FINAL WHERE cleared = 0)\n",
 		},
 	},
-	"0009_clicks": {&Clicks, &Clicks15m, &Clicks15mView, &Clicks1d, &ClickValues1dView, &Clicks1dView},
+	"0009_clicks":         {&Clicks, &Clicks15m, &Clicks15mView, &Clicks1d, &ClickValues1dView, &Clicks1dView},
+	"0010_flag_exposures": {&FlagExposures},
 }
 
 // additions are the columns that came after a table, in one go. Adding them twice

@@ -91,10 +91,11 @@ var baseOf = map[string]*Table{
 	record.TopicIdentities:     &Identities,
 	record.TopicIngestion:      &Ingestion1m,
 	record.TopicClicks:         &Clicks,
+	record.TopicExposures:      &FlagExposures,
 }
 
 // bases are the tables that records are stored in.
-var bases = []*Table{&Events, &Vitals, &Errors, &Identities, &Ingestion1m, &Clicks}
+var bases = []*Table{&Events, &Vitals, &Errors, &Identities, &Ingestion1m, &Clicks, &FlagExposures}
 
 // TableOf names the table that the records of a topic are stored in; "" for a
 // topic that sinks do not store.

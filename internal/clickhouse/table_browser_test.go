@@ -45,6 +45,7 @@ func TestEveryTopicOfEventsHasATable(t *testing.T) {
 	}
 	for _, topic := range []string{
 		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks,
+		record.TopicExposures,
 	} {
 		if TableOf(topic) == "" {
 			t.Errorf("%s has no table", topic)

@@ -52,7 +52,7 @@ var Tables = []Table{
 	Events, Vitals, Errors, Identities, Ingestion1m,
 	Events15m, Events1d, Vitals15m, Errors15m, Usage1d,
 	Traffic15m, Traffic1d, Sessions15m, Views1d, Custom15m,
-	Clicks, Clicks15m, Clicks1d,
+	Clicks, Clicks15m, Clicks1d, FlagExposures,
 	Profiles, ProfileTraits, Aliases,
 	IngestLedger, IngestEpochs, IngestMarks, RollupDirty, Exclusions, Tombstones, Unstored1h,
 }

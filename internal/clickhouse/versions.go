@@ -43,13 +43,14 @@ type part struct{ a, b, from string }
 // where it has any. Merges do not change what is summed up by them, or change it for
 // nothing but a run that would not have been needed.
 var parts = map[string]part{
-	Events.Name:      {"sum(events)", "0", "events_1d WHERE " + partDays},
-	Vitals.Name:      {"sum(samples)", "0", "vitals_15m WHERE " + partDays},
-	Errors.Name:      {"sum(events)", "0", "errors_15m WHERE " + partDays},
-	Identities.Name:  {"count()", "sum(toUnixTimestamp64Milli(received_at))", "identities WHERE " + partOwner},
-	Ingestion1m.Name: {"sum(events)", "sum(toUnixTimestamp64Milli(received_at))", "ingestion_1m WHERE " + partDays},
-	Clicks.Name:      {"sum(clicks + bots)", "0", "clicks_1d WHERE dimension = '" + allTargets + "' AND " + partDays},
-	Unstored1h.Name:  {"sum(duplicates)", "sum(dead_letters) + sum(erased)", "unstored_1h WHERE " + partOwner + " AND toDate(hour) BETWEEN {from:Date} AND {to:Date}"},
+	Events.Name:        {"sum(events)", "0", "events_1d WHERE " + partDays},
+	Vitals.Name:        {"sum(samples)", "0", "vitals_15m WHERE " + partDays},
+	Errors.Name:        {"sum(events)", "0", "errors_15m WHERE " + partDays},
+	Identities.Name:    {"count()", "sum(toUnixTimestamp64Milli(received_at))", "identities WHERE " + partOwner},
+	Ingestion1m.Name:   {"sum(events)", "sum(toUnixTimestamp64Milli(received_at))", "ingestion_1m WHERE " + partDays},
+	Clicks.Name:        {"sum(clicks + bots)", "0", "clicks_1d WHERE dimension = '" + allTargets + "' AND " + partDays},
+	FlagExposures.Name: {"count()", "sum(toUnixTimestamp64Milli(received_at))", "flag_exposures WHERE " + partDays},
+	Unstored1h.Name:    {"sum(duplicates)", "sum(dead_letters) + sum(erased)", "unstored_1h WHERE " + partOwner + " AND toDate(hour) BETWEEN {from:Date} AND {to:Date}"},
 }
 
 // alwaysParts are asked for whatever is read. The number of dirty days is the first.

@@ -42,6 +42,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		"errors":             {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"errors", "errors_15m"}},
 		"profiles":           {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"profiles"}},
 		"ingestion":          {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"ingestion_1m", "unstored_1h"}},
+		"the exposures":      {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"flag_exposures"}},
 		"the clicks":         {analytics.Subject{Kind: analytics.Link, ID: "l1"}, []string{"clicks_15m", "clicks"}},
 		"the organization":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, []string{"events"}},
 		"where it was":       {analytics.Organized("o1", []string{"w1"}, nil), []string{"events"}},
@@ -81,6 +82,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		{"an error", row("errors", "w1", "o1", "2026-03-10"), "errors", false},
 		{"a click", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l1', '2026-03-10', '2026-03-10 10:00:00', 'c')", "the clicks", false},
 		{"a click of another link", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l2', '2026-03-10', '2026-03-10 10:00:00', 'c')", "", false},
+		{"an exposure", row("flag_exposures", "w1", "o1", "2026-03-10"), "the exposures", false},
 		{"what is told of a user, whenever", row("identities", "w1", "o1", "2026-01-10"), "profiles", false},
 		{"a count of an edge", row("ingestion_1m", "w1", "o1", "2026-03-10"), "ingestion", false},
 		{
@@ -89,15 +91,15 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		},
 		{
 			"a tombstone", "INSERT INTO tombstones (owner_id, kind, id, before, erasure_id) VALUES ('w1', 'visitor', 'x', now64(3), 'era_1')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization,where it moved to", false,
+			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", false,
 		},
 		{
 			"a dirty day", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 0, '2026-03-11 00:00:00')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization,where it moved to", true,
+			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", true,
 		},
 		{
 			"a day that is repaired", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 1, '2026-03-12 00:00:00')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the organization,where it moved to", false,
+			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", false,
 		},
 		{
 			"a dirty day of another month", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared) VALUES ('w1', '2026-02-10', 'x', 0)",

@@ -58,8 +58,10 @@ var forms = map[string]form{
 	"text":       {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
 	"scheme":     {"a scheme in lower case, and not javascript, data, vbscript, file, blob, about or intent", isScheme},
 	"mailbox":    {"an e-mail address, with a name or without", isMailbox},
-	"lane":       {"live, backfill, web, clicks or none", func(s string) bool { return slices.Contains([]string{"live", "backfill", "web", "clicks", "none"}, s) }},
-	"path":       {"a path", func(s string) bool { return !strings.ContainsRune(s, 0) }},
+	"lane": {"live, backfill, web, clicks, exposures or none", func(s string) bool {
+		return slices.Contains([]string{"live", "backfill", "web", "clicks", "exposures", "none"}, s)
+	}},
+	"path": {"a path", func(s string) bool { return !strings.ContainsRune(s, 0) }},
 }
 
 var schemeForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,31}$`)

@@ -276,7 +276,7 @@ type Sink struct {
 	TombstoneAge time.Duration `koanf:"tombstone_age" range:"10ms..1m" help:"Age at which the list of what was erased is read again before anything more is stored. The query host waits for it and for sink.insert_timeout before it deletes, so it needs the same settings."`
 
 	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition stands still. 1 never stops it."`
-	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: any of live, backfill, web and clicks, comma-separated; none stores nothing, such as while rollups are rebuilt beside standalone mode."`
+	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: any of live, backfill, web, clicks and exposures, comma-separated; none stores nothing, such as while rollups are rebuilt beside standalone mode."`
 	Backfill        Backfill `koanf:"backfill"`
 
 	ReconcileInterval time.Duration `koanf:"reconcile_interval" range:"0s..1h" help:"How often the ledger and the rollups are checked; 0 never checks them."`

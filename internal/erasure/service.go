@@ -64,7 +64,8 @@ type Subject struct {
 // Request asks for a visitor to be erased: everything that was received of them by
 // now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is what is stored under the id itself and under its
 // hashes of the days whose salts are known, which is today, and yesterday for some
-// minutes. A subject with none or both of the ids is a Validation fault.
+// minutes; of a profile id that is an e-mail address also what is stored under its hash. A
+// subject with none or both of the ids is a Validation fault.
 func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
 	if (subject.ProfileID == "") == (subject.AnonymousID == "") {
 		var bad fault.Refusal
@@ -76,6 +77,9 @@ func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*E
 	e := newErasure(tombstone.Profile, subject.OrganizationID, subject.OwnerID, before, now, by.Actor)
 	if subject.ProfileID != "" {
 		e.add(tombstone.Profile, []byte(subject.ProfileID))
+		if event.IsEmail(subject.ProfileID) { // as exposures to feature flags have it
+			e.add(tombstone.Profile, event.AppendHashedEmail(nil, []byte(subject.OwnerID), []byte(subject.ProfileID)))
+		}
 	} else {
 		e.Kind = tombstone.Visitor
 		if err := s.visitor(ctx, e, []byte(subject.AnonymousID)); err != nil {

@@ -72,3 +72,18 @@ func TestAVisitorIsErasedUnderTheHashesThatEdgesMayHaveMade(t *testing.T) {
 		}
 	}
 }
+
+func TestAUserWhoIsCalledByAnAddressIsErasedUnderItsHashToo(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for profile, stones := range map[string]int{"Ada@example.com": 2, "ada": 1} {
+		e, set := requested(t, book{}, at, Subject{ProfileID: profile})
+		hash := event.AppendHashedEmail(nil, []byte("web_1"), []byte("ada@example.com"))
+		if got := set.Covers([]byte("web_1"), hash, nil, at.UnixMilli()); got != (stones == 2) || len(e.Stones) != stones {
+			t.Errorf("%s: %d stones, the hash is covered: %t", profile, len(e.Stones), got)
+		}
+		if !set.Covers([]byte("web_1"), []byte(profile), nil, at.UnixMilli()) || e.Stones[0].ID != tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte(profile)) {
+			t.Errorf("%s is not what the erasure is about first", profile)
+		}
+	}
+}

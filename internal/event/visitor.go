@@ -3,6 +3,7 @@ package event
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 )
 
@@ -50,6 +51,35 @@ func AppendHashedVisitor(dst, id, salt []byte) []byte {
 	}
 	from := len(dst)
 	dst = append(append(dst, id...), salt...) // the room behind dst serves as scratch space
+	sum := sha256.Sum256(dst[from:])
+	return hex.AppendEncode(dst[:from], sum[:])
+}
+
+// IsEmail reports whether an id of a user is taken for an e-mail address: it has a @ that is
+// neither its first nor its last character.
+func IsEmail(id string) bool {
+	at := strings.IndexByte(id, '@')
+	return at > 0 && at < len(id)-1
+}
+
+// hashedEmailPrefix begins what stands for an e-mail address.
+const hashedEmailPrefix = "email:"
+
+// AppendHashedEmail appends what stands for an e-mail address among the users of an owner:
+// email: and the hexadecimal SHA-256 of the owner's id, a zero byte and the address, its
+// letters from A to Z in lower case. The owner is in it so that nobody finds an address in
+// a table of hashes, or one user of two owners; whoever guesses an address can tell that it
+// is the one.
+func AppendHashedEmail(dst, owner, email []byte) []byte {
+	dst = append(dst, hashedEmailPrefix...)
+	from := len(dst)
+	dst = append(append(dst, owner...), 0) // the room behind dst serves as scratch space
+	for _, c := range email {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
 	sum := sha256.Sum256(dst[from:])
 	return hex.AppendEncode(dst[:from], sum[:])
 }

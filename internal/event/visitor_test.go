@@ -51,3 +51,26 @@ func TestParseAnonymizeKnowsTheSettings(t *testing.T) {
 		t.Error(`ParseAnonymize("yes") is taken`)
 	}
 }
+
+// The recipe is written down for those who look for somebody.
+func TestAHashedEmailIsSHA256OfTheOwnerAndTheAddressInLowerCase(t *testing.T) {
+	t.Parallel()
+	want := fmt.Sprintf("xemail:%x", sha256.Sum256([]byte("web_1\x00a.b@example.com")))
+	for _, email := range []string{"a.b@example.com", "A.B@Example.COM"} {
+		if got := string(AppendHashedEmail([]byte("x"), []byte("web_1"), []byte(email))); got != want {
+			t.Errorf("AppendHashedEmail(%s) = %q, want %q", email, got, want)
+		}
+	}
+	if got := string(AppendHashedEmail([]byte("x"), []byte("web_2"), []byte("a.b@example.com"))); got == want {
+		t.Error("one address of two websites looks the same")
+	}
+}
+
+func TestWhatIsTakenForAnEmailAddress(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{"a@b": true, "a@b@c": true, "@b": false, "a@": false, "@": false, "user-1": false, "": false} {
+		if got := IsEmail(id); got != want {
+			t.Errorf("IsEmail(%q) = %t", id, got)
+		}
+	}
+}

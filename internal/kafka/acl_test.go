@@ -40,6 +40,8 @@ func TestATapperMayReadAndNothingElse(t *testing.T) {
 		"ALLOW User:alice * READ TOPIC LITERAL acme.ingestion.v1",
 		"ALLOW User:alice * DESCRIBE TOPIC LITERAL acme.clicks.v1",
 		"ALLOW User:alice * READ TOPIC LITERAL acme.clicks.v1",
+		"ALLOW User:alice * DESCRIBE TOPIC LITERAL acme.exposures.v1",
+		"ALLOW User:alice * READ TOPIC LITERAL acme.exposures.v1",
 		"ALLOW User:alice * READ GROUP PREFIXED alice-",
 	}
 	if diff := cmp.Diff(want, spelled(acls)); diff != "" {

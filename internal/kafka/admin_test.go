@@ -20,7 +20,9 @@ func TestMissingTopicsAreNamedWithTheCommandThatCreatesThem(t *testing.T) {
 	}
 	missing := []string{
 		"acme.events.backfill.v1", "acme.vitals.v1", "acme.errors.v1", "acme.identities.v1", "acme.ingestion.v1", "acme.clicks.v1",
+		"acme.exposures.v1",
 		"acme.events.v1.dlq", "acme.events.backfill.v1.dlq", "acme.vitals.v1.dlq", "acme.errors.v1.dlq", "acme.identities.v1.dlq", "acme.ingestion.v1.dlq", "acme.clicks.v1.dlq",
+		"acme.exposures.v1.dlq",
 		"acme.dlq.marks.v1", "acme.control.v1",
 	}
 	want := "missing topics: " + strings.Join(missing, ", ") + `; create them with "millrace topics create"`

@@ -67,6 +67,10 @@ var Topics = []Topic{
 		Name: record.TopicClicks, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
 		Help: "Clicks of short links.",
 	},
+	{
+		Name: record.TopicExposures, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
+		Help: "Which variants of feature flags visitors were given.",
+	},
 	lettersOf(record.TopicEvents),
 	lettersOf(record.TopicEventsBackfill),
 	lettersOf(record.TopicVitals),
@@ -74,6 +78,7 @@ var Topics = []Topic{
 	lettersOf(record.TopicIdentities),
 	lettersOf(record.TopicIngestion),
 	lettersOf(record.TopicClicks),
+	lettersOf(record.TopicExposures),
 	{
 		Name: deadletter.MarksTopic, Retention: 60 * day, Cleanup: "compact,delete", MaxMessageBytes: 1 << 20,
 		Help: "What became of dead letters: sent again, or parked.", Internal: true,
@@ -110,6 +115,13 @@ var ClickTopics = []string{record.TopicClicks}
 // ClickGroup returns the consumer group of the lane of clicks, which belongs to that of
 // the live lane.
 func ClickGroup(group string) string { return group + "-clicks" }
+
+// ExposureTopics are those of the lane of exposures to feature flags.
+var ExposureTopics = []string{record.TopicExposures}
+
+// ExposureGroup returns the consumer group of the lane of exposures, which belongs to that
+// of the live lane.
+func ExposureGroup(group string) string { return group + "-exposures" }
 
 // How topics are spread where the settings do not say.
 const (

@@ -1,10 +1,6 @@
 package record
 
-import (
-	"slices"
-	"strconv"
-	"time"
-)
+import "strconv"
 
 // Click is what the records of clicks have besides: of which link it is, and what became
 // of it. What is known of the visitor stands in Web, but for the hash.
@@ -74,63 +70,13 @@ func appendClick(dst []byte, c *Click) []byte {
 
 // ClickRecord is the record of one click, in memory of its own that serves one after
 // another. The zero value is ready; it is for one goroutine at a time.
-type ClickRecord struct {
-	Record
-
-	memory  []byte
-	headers [traceparentHeader]Header
-}
+type ClickRecord struct{ single }
 
 // Set makes the record of a click, of which nothing is kept. e has what all events have,
 // but for type, name and owner, and its Click. requestID names the request that it came
 // by; empty takes the id of the click.
 func (r *ClickRecord) Set(e *Event, requestID []byte) {
-	if len(requestID) == 0 {
-		requestID = e.ID
-	}
 	k := &kinds[clicked]
 	e.Type, e.Name, e.Owner = k.typeOf, k.typeOf, e.Click.Link
-	r.memory = appendEvent(r.memory[:0], e, nil)
-	size := len(r.memory)
-	r.makeRoom(e, len(requestID))
-	r.Record = Record{Topic: k.topic, Key: r.keep(e.Owner), Value: r.memory[:size:size], Headers: r.headers[:], Time: time.UnixMilli(e.ReceivedAt)}
-	r.headers = [...]Header{
-		{HeaderSchema, k.schema},
-		{HeaderType, k.typeOf},
-		{HeaderWebsite, noWebsite},
-		{HeaderOrganization, r.keep(e.Organization)},
-		{HeaderReceivedAt, r.decimal(e.ReceivedAt)},
-		{HeaderRequestID, r.keep(requestID)},
-		{HeaderEventHash, r.hash(e)},
-	}
-}
-
-// noWebsite is empty, not nil: a header of null is another thing to a reader.
-var noWebsite = []byte{}
-
-// makeRoom has all that follows the value fit behind it, so that it does not move.
-func (r *ClickRecord) makeRoom(e *Event, requestID int) {
-	const numbers = 64 // a time, and the lengths and digits of a hash
-	r.memory = slices.Grow(r.memory, 2*len(e.Owner)+len(e.Organization)+len(e.ID)+requestID+numbers)
-}
-
-func (r *ClickRecord) keep(text []byte) []byte {
-	r.memory = append(r.memory, text...)
-	return r.last(len(text))
-}
-
-// last returns what was appended last.
-func (r *ClickRecord) last(n int) []byte {
-	return r.memory[len(r.memory)-n : len(r.memory) : len(r.memory)]
-}
-
-func (r *ClickRecord) decimal(n int64) []byte {
-	from := len(r.memory)
-	r.memory = strconv.AppendInt(r.memory, n, 10)
-	return r.last(len(r.memory) - from)
-}
-
-func (r *ClickRecord) hash(e *Event) []byte {
-	r.memory = appendHash(r.memory, e.Owner, e.ID)
-	return r.last(hashHexLen)
+	r.set(k, e, requestID)
 }

@@ -15,8 +15,9 @@ import (
 type Decoder struct {
 	scan event.Scanner
 	web  Web
-	// click is kept like web.
-	click Click
+	// click and exposure are kept like web.
+	click    Click
+	exposure Exposure
 }
 
 // DecodeError says why a value is no event.
@@ -97,12 +98,9 @@ func (d *Decoder) field(e *Event, f field, b []byte, i int) (next int, reason st
 	if i >= len(b) {
 		return d.scan.Skip(i, 1), ""
 	}
-	if f >= firstClick && e.Click == nil {
-		d.click = Click{}
-		e.Click = &d.click
-	}
+	d.begin(e, f)
 	switch f {
-	case versionField, tsField, rawTsField, receivedAtField, statusField:
+	case versionField, tsField, rawTsField, receivedAtField, statusField, sampleField:
 		n, next := integer(b, i)
 		if next == i {
 			return i, "must be an integer of at most 16 digits"
@@ -141,6 +139,19 @@ func (d *Decoder) field(e *Event, f field, b []byte, i int) (next int, reason st
 			*e.text(f) = text
 		}
 		return next, ""
+	}
+}
+
+// begin has e have a place for a field of a click or an exposure.
+func (d *Decoder) begin(e *Event, f field) {
+	switch {
+	case f < firstClick:
+	case f < firstExposure && e.Click == nil:
+		d.click = Click{}
+		e.Click = &d.click
+	case f >= firstExposure && e.Exposure == nil:
+		d.exposure = Exposure{}
+		e.Exposure = &d.exposure
 	}
 }
 
@@ -191,6 +202,8 @@ func (e *Event) setInteger(f field, n int64) {
 		e.RawMillis, e.HasRaw = n, true
 	case statusField:
 		e.Click.Status = int(n)
+	case sampleField:
+		e.Exposure.Sample = int(n)
 	default:
 		e.ReceivedAt = n
 	}
@@ -207,9 +220,12 @@ func (e *Event) setBool(f field, is bool) {
 	}
 }
 
-// text returns where the string of field f is kept; nil for a number of Web or Click.
+// text returns where the string of field f is kept; nil for a number of Web, Click or
+// Exposure.
 func (e *Event) text(f field) *[]byte {
 	switch {
+	case f >= firstExposure:
+		return e.Exposure.text(f)
 	case f >= firstClick:
 		return e.Click.text(f)
 	case f >= firstNumber:

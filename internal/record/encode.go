@@ -60,6 +60,9 @@ func appendEvent(dst []byte, e *Event, with *shared) []byte {
 	if e.Click != nil {
 		dst = appendClick(dst, e.Click)
 	}
+	if e.Exposure != nil {
+		dst = appendExposure(dst, e.Exposure)
+	}
 	if len(e.Properties) > 0 {
 		dst = append(dst, `,"properties":`...)
 		dst = append(dst, e.Properties...)

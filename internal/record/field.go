@@ -1,7 +1,8 @@
 package record
 
 // field numbers the fields of the envelope. Those of all events stand in the
-// first 64, those of Web behind them: texts, then numbers; and then those of Click.
+// first 64, those of Web behind them: texts, then numbers; and then those of Click
+// and of Exposure.
 type field uint8
 
 const (
@@ -27,10 +28,11 @@ const (
 )
 
 const (
-	firstText   field = 64
-	firstNumber       = firstText + NumWebTexts
-	firstClick        = firstNumber + NumWebNumbers
-	endOfFields       = endOfClick
+	firstText     field = 64
+	firstNumber         = firstText + NumWebTexts
+	firstClick          = firstNumber + NumWebNumbers
+	firstExposure       = endOfClick
+	endOfFields         = endOfExposure
 )
 
 func textField(t WebText) field     { return firstText + field(t) }
@@ -43,7 +45,7 @@ var (
 	fieldKeys  = keysOf(fieldNames[:])
 )
 
-// webMembers are what comes before a value of Web or Click: `,"host":`.
+// webMembers are what comes before a value of Web, Click or Exposure: `,"host":`.
 var webMembers = membersOf(fieldKeys[firstText:])
 
 func namesOfFields() [endOfFields]string {
@@ -62,6 +64,7 @@ func namesOfFields() [endOfFields]string {
 		names[numberField(WebNumber(n))] = WebNumbers[n].Key
 	}
 	copy(names[firstClick:], clickFieldNames[:])
+	copy(names[firstExposure:], exposureFieldNames[:])
 	return names
 }
 

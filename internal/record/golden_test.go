@@ -107,6 +107,22 @@ func goldenClicks() map[string]*record.Event {
 	}
 }
 
+// goldenExposures stand for the records of feature flags.
+func goldenExposures() map[string]*record.Event {
+	return map[string]*record.Event{
+		"exposure-minimal": {
+			ID: []byte("x_000102030405060708090a0b0c0d0e0f"), Organization: []byte(receipt.Organization), Website: []byte(target.Website), Name: []byte("new-nav"),
+			TimeMillis: receivedAt.UnixMilli(), ReceivedAt: receivedAt.UnixMilli(), AnonymousID: []byte("anon_1"),
+			Exposure: &record.Exposure{Variant: []byte("on"), Sample: 100},
+		},
+		"exposure": {
+			ID: []byte("x_0f0e0d0c0b0a09080706050403020100"), Organization: []byte(receipt.Organization), Website: []byte(target.Website), Name: []byte("checkout"),
+			TimeMillis: receivedAt.UnixMilli(), ReceivedAt: receivedAt.UnixMilli(), ProfileID: []byte("user-7"),
+			Exposure: &record.Exposure{Variant: []byte("one-page"), Environment: []byte("staging"), Reason: []byte("split"), Sample: 25},
+		},
+	}
+}
+
 // webOfClick has every field of the web that a click can have.
 func webOfClick() *record.Web {
 	w := new(record.Web)
@@ -200,6 +216,11 @@ func TestRecordsAreTheGoldenOnes(t *testing.T) {
 	for name, e := range goldenClicks() {
 		var r record.ClickRecord
 		r.Set(e, []byte(receipt.RequestID))
+		isGolden(t, name, &r.Record)
+	}
+	for name, e := range goldenExposures() {
+		var r record.ExposureRecord
+		r.Set(e)
 		isGolden(t, name, &r.Record)
 	}
 }
@@ -348,6 +369,11 @@ func fieldsOf(t *testing.T, e *record.Event) map[string]any {
 		maps.Copy(m, map[string]any{
 			"link": string(c.Link), "visitor": string(c.Visitor), "ruleId": string(c.RuleID), "variantId": string(c.VariantID),
 			"botReason": string(c.BotReason), "isQr": c.IsQR, "isBot": c.IsBot, "status": number(c.Status),
+		})
+	}
+	if x := e.Exposure; x != nil {
+		maps.Copy(m, map[string]any{
+			"variant": string(x.Variant), "environment": string(x.Environment), "reason": string(x.Reason), "samplePercent": number(x.Sample),
 		})
 	}
 	if e.HasRaw {

@@ -29,6 +29,7 @@ type kind struct {
 const (
 	ingestion = event.Identify + 1 + iota // what the edges count
 	clicked                               // what the host of short links tells
+	exposed                               // what is told of feature flags
 )
 
 // Metrics are the names of vitals.
@@ -45,10 +46,11 @@ var kinds = withBytes([...]kind{
 	event.Identify:     {name: TypeIdentify, topic: TopicIdentities, needs: []field{profileIDField}},
 	ingestion:          {name: TypeIngestion, topic: TopicIngestion, needs: []field{numberField(Value)}},
 	clicked:            {name: TypeClick, topic: TopicClicks, ofLink: true, needs: []field{linkField, statusField}},
+	exposed:            {name: TypeExposure, topic: TopicExposures, needs: []field{websiteField, variantField, sampleField}},
 })
 
 // withBytes fills in what is derived.
-func withBytes(all [clicked + 1]kind) [clicked + 1]kind {
+func withBytes(all [exposed + 1]kind) [exposed + 1]kind {
 	for i := range all {
 		k := &all[i]
 		k.typeOf, k.schema = []byte(k.name), []byte(k.topic)
@@ -62,7 +64,7 @@ func withBytes(all [clicked + 1]kind) [clicked + 1]kind {
 // events, such as one of dead letters.
 func Schema(topic string) string {
 	switch topic {
-	case TopicEvents, TopicVitals, TopicErrors, TopicIdentities, TopicIngestion, TopicClicks:
+	case TopicEvents, TopicVitals, TopicErrors, TopicIdentities, TopicIngestion, TopicClicks, TopicExposures:
 		return topic
 	case TopicEventsBackfill:
 		return TopicEvents

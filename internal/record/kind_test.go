@@ -123,6 +123,12 @@ func TestWhatATypeNeedsIsRequired(t *testing.T) {
 		{value("click", "click", `,"link":"l"`), "status"},
 		{value("click", "click", `,"status":302`), "link"},
 		{value("click", "click", `,"link":"","status":302`), "link"},
+		{value("exposure", "flag", `,"website":"o","variant":"on","samplePercent":100`), ""},
+		{value("exposure", "flag", `,"variant":"on","samplePercent":100`), "website"},
+		{value("exposure", "flag", `,"website":"w","variant":"on","samplePercent":100`), "owner"},
+		{value("exposure", "flag", `,"website":"o","samplePercent":100`), "variant"},
+		{value("exposure", "flag", `,"website":"o","variant":"","samplePercent":100`), "variant"},
+		{value("exposure", "flag", `,"website":"o","variant":"on"`), "samplePercent"},
 		{value("page_view", "screen_view", `,"link":"l"`), ""},
 		{strings.Replace(value("page_view", "screen_view", `,"link":"l"`), `"owner":"o"`, `"owner":"l"`, 1), "owner"},
 		{value("page_view", "screen_view", ``), ""},
@@ -141,6 +147,7 @@ func TestATypeFitsIntoItsTopicOnly(t *testing.T) {
 	t.Parallel()
 	topics := []string{
 		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks,
+		record.TopicExposures,
 	}
 	for _, home := range topics {
 		for _, kind := range append(record.Types(home), "later") {

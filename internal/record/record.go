@@ -48,6 +48,8 @@ const (
 	TopicIngestion = "ingestion.v1"
 	// TopicClicks takes the clicks of short links.
 	TopicClicks = "clicks.v1"
+	// TopicExposures takes which variants of feature flags visitors were given.
+	TopicExposures = "exposures.v1"
 )
 
 // The header keys of a record.
@@ -81,6 +83,7 @@ const (
 	TypeIdentify     = "identify"
 	TypeIngestion    = "ingestion"
 	TypeClick        = "click"
+	TypeExposure     = "exposure"
 )
 
 // Event is the value of a record of every topic of events, in the order in which
@@ -98,16 +101,17 @@ type Event struct {
 	TimeMillis   int64  // "ts": Unix milliseconds
 	RawMillis    int64  // "rawTs": what the caller sent, when TimeMillis differs from it
 	HasRaw       bool
-	ReceivedAt   int64  // "receivedAt": Unix milliseconds
-	AnonymousID  []byte // "anonymousId", hashed unless the website or event says otherwise
-	ProfileID    []byte // "profileId"
-	SessionID    []byte // "sessionId"
-	Path         []byte // "path"
-	Namespace    []byte // "namespace"
-	Source       []byte // "source"
-	Web          *Web   // the fields of WebTexts and WebNumbers; nil when there is none of them
-	Click        *Click // the fields of a click; nil when there is none of them
-	Properties   []byte // "properties"
+	ReceivedAt   int64     // "receivedAt": Unix milliseconds
+	AnonymousID  []byte    // "anonymousId", hashed unless the website or event says otherwise
+	ProfileID    []byte    // "profileId"
+	SessionID    []byte    // "sessionId"
+	Path         []byte    // "path"
+	Namespace    []byte    // "namespace"
+	Source       []byte    // "source"
+	Web          *Web      // the fields of WebTexts and WebNumbers; nil when there is none of them
+	Click        *Click    // the fields of a click; nil when there is none of them
+	Exposure     *Exposure // the same of an exposure
+	Properties   []byte    // "properties"
 }
 
 // Hash identifies an event: the first 128 bits of SHA-256 over the

@@ -156,7 +156,7 @@ func TestSchemasSayOfTheWebWhatTheTablesSay(t *testing.T) {
 			t.Errorf("%s has no description", key)
 		}
 	}
-	for _, topic := range []string{record.TopicEvents, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks} {
+	for _, topic := range []string{record.TopicEvents, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks, record.TopicExposures} {
 		raw, err := topics.Files.ReadFile(topic + ".json")
 		if err != nil {
 			t.Fatal(err)

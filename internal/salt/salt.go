@@ -93,6 +93,9 @@ func (s *Salts) At(ctx context.Context, t time.Time) ([]byte, error) {
 // nobody, so that it is for those who can do without one. Run comes to know it.
 func (s *Salts) Today() []byte { return s.find(dayOf(s.now())) }
 
+// Known is Today for the UTC day of t.
+func (s *Salts) Known(t time.Time) []byte { return s.find(dayOf(t)) }
+
 func (s *Salts) find(n int64) []byte {
 	known := s.known.Load()
 	if known == nil {

@@ -94,6 +94,9 @@ func TestAStoreThatIsDownOverMidnightIsNotNoticed(t *testing.T) {
 		if salt := salts.Today(); string(salt) != "2000-01-02" {
 			t.Errorf("today's salt = %q", salt)
 		}
+		if salt, none := salts.Known(time.Now()), salts.Known(time.Now().AddDate(0, 0, 1)); string(salt) != "2000-01-02" || none != nil {
+			t.Errorf("the salts of that day and the next are %q and %q", salt, none)
+		}
 		if salt := newSalts(&fakeStore{}).Today(); salt != nil {
 			t.Errorf("without having asked, today's salt = %q", salt)
 		}

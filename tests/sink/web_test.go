@@ -18,7 +18,7 @@ import (
 )
 
 // besides are the topics that have no lane with events, in the order of their lanes.
-var besides = slices.Concat(kafka.WebTopics, kafka.ClickTopics)
+var besides = slices.Concat(kafka.WebTopics, kafka.ClickTopics, kafka.ExposureTopics)
 
 // webScene is a stage on which the lanes of these topics are what is tried.
 type webScene struct {
@@ -32,7 +32,7 @@ func newWebScene(t *testing.T) *webScene {
 	t.Helper()
 	s := &webScene{Stage: scene.New(t), settings: config.Default()}
 	s.settings.Kafka, s.settings.ClickHouse, s.settings.Sink = s.Kafka, s.ClickHouse, s.Sink
-	s.settings.Sink.Lanes = []string{"web", "clicks"}
+	s.settings.Sink.Lanes = []string{"web", "clicks", "exposures"}
 	s.books = clickhouse.NewBooks(s.ClickHouse)
 	t.Cleanup(func() { _ = s.books.Close() })
 	return s
@@ -41,6 +41,9 @@ func newWebScene(t *testing.T) *webScene {
 func (s *webScene) lane(topic string) repair.Lane {
 	if slices.Contains(kafka.ClickTopics, topic) {
 		return repair.Lane{Topic: topic, Group: kafka.ClickGroup(s.Sink.Group)}
+	}
+	if slices.Contains(kafka.ExposureTopics, topic) {
+		return repair.Lane{Topic: topic, Group: kafka.ExposureGroup(s.Sink.Group)}
 	}
 	return repair.Lane{Topic: topic, Group: kafka.WebGroup(s.Sink.Group)}
 }
@@ -98,7 +101,7 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 	s.stored(t)
 	once := map[string]uint64{
 		"count() FROM vitals": events, "count() FROM errors": events, "count() FROM identities": events, "count() FROM ingestion_1m": events,
-		"count() FROM clicks": events, "sum(clicks) FROM clicks_1d WHERE dimension = 'target'": events,
+		"count() FROM clicks": events, "count() FROM flag_exposures": events, "sum(clicks) FROM clicks_1d WHERE dimension = 'target'": events,
 		"sum(samples) FROM vitals_15m": events, "sum(events) FROM errors_15m": events, "sum(events) FROM ingestion_1m": 2 * events,
 		"uniqExact(owner_id, profile_id) FROM profiles": 4, "count() FROM profile_traits FINAL": 4, "count() FROM aliases FINAL": events,
 		"count() FROM events":        0,
@@ -106,7 +109,7 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 		"sum(total) FROM vitals_15m": 2 * events,
 	}
 	s.counts(t, once)
-	if r := s.same(t); !r.Same() || r.Total.InBase != 5*events {
+	if r := s.same(t); !r.Same() || r.Total.InBase != 6*events {
 		t.Errorf("topics and tables differ: %+v %+v", r.Total, r.Examples)
 	}
 
@@ -120,7 +123,7 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 	s.stored(t)
 	s.counts(t, map[string]uint64{
 		"count() FROM vitals FINAL": events, "count() FROM errors FINAL": events, "count() FROM identities FINAL": events,
-		"sum(events) FROM ingestion_1m FINAL": 2 * events, "count() FROM clicks FINAL": events, "uniqExact(owner_id, profile_id) FROM profiles": 4,
+		"sum(events) FROM ingestion_1m FINAL": 2 * events, "count() FROM clicks FINAL": events, "count() FROM flag_exposures FINAL": events, "uniqExact(owner_id, profile_id) FROM profiles": 4,
 		"count() FROM profile_traits FINAL": 4, "count() FROM aliases FINAL": events,
 		"sum(samples) FROM vitals_15m": 2 * events, "count() FROM rollup_dirty FINAL WHERE cleared = 0": 2,
 	})
@@ -151,8 +154,8 @@ func TestARecordOfAnotherTopicIsADeadLetter(t *testing.T) {
 	}
 	s.stored(t)
 	s.counts(t, map[string]uint64{
-		"count() FROM vitals": 1, "count() FROM errors": 1, "count() FROM identities": 1, "count() FROM ingestion_1m": 1, "count() FROM clicks": 1,
-		"sum(dead_letters) FROM ingest_ledger": 10,
+		"count() FROM vitals": 1, "count() FROM errors": 1, "count() FROM identities": 1, "count() FROM ingestion_1m": 1, "count() FROM clicks": 1, "count() FROM flag_exposures": 1,
+		"sum(dead_letters) FROM ingest_ledger": 12,
 	})
 	for _, topic := range besides {
 		_, bounds, err := s.Offsets.Describe(t.Context(), topic+deadletter.Suffix)
@@ -167,7 +170,7 @@ func TestARecordOfAnotherTopicIsADeadLetter(t *testing.T) {
 			t.Errorf("%s has %d dead letters, want 2", topic, letters)
 		}
 	}
-	if r := s.same(t); !r.Same() || r.Total.DeadLettered != 10 {
+	if r := s.same(t); !r.Same() || r.Total.DeadLettered != 12 {
 		t.Errorf("topics and tables differ: %+v %+v", r.Total, r.Examples)
 	}
 }

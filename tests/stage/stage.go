@@ -125,6 +125,10 @@ func (s *Stage) record(e Event) *kgo.Record {
 	if string(event.Type) == record.TypeClick {
 		event.Website, event.Name, event.Click = nil, event.Type, &record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
 	}
+	if string(event.Type) == record.TypeExposure {
+		event.AnonymousID, event.Name = nil, []byte("flag")
+		event.Exposure = &record.Exposure{Variant: []byte("on"), Reason: []byte("split"), Sample: 100}
+	}
 	value := record.AppendEvent(nil, &event)
 	if e.Broken {
 		value = []byte("no event")

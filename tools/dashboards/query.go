@@ -46,6 +46,11 @@ var query = board{
 				{rate("millrace_flag_sets_compare_failures_total", ofQuery, ""), "failed comparisons"},
 				{rate("millrace_flag_sets_evicted_total", ofQuery, ""), "gave way"},
 			}},
+			{title: "Exposures", about: "Who was given what, by what became of it. Those of no_salt, buffer_full, refused and stopped are lost.", unit: eventsPerSec, queries: []q{{rate("millrace_exposures_total", ofQuery, "fate"), "{{fate}}"}}},
+			{title: "Buffer of exposures", about: "Share of 32 MiB that exposures take which are not acknowledged yet; at 100 % new ones are dropped.", unit: share, warn: 0.5, queries: []q{
+				{"millrace_exposures_buffered_bytes{" + ofQuery + "} / millrace_exposures_buffer_limit_bytes{" + ofQuery + "}", "{{instance}}"},
+			}},
+			{title: "Lag of exposures", about: "Age of the oldest one that is not stored.", unit: seconds, warn: 60, page: 300, queries: []q{{`max(millrace_sink_lag_seconds{lane="exposures"})`, "exposures"}}},
 		}},
 		{"Work under leases", []panel{
 			{title: "Who does it", about: "1 on the process that publishes changes, counts usage, or probes; one of all does.", unit: yesNo, queries: []q{

@@ -147,7 +147,7 @@ func handZones(typ *analytics.Type, number int, organization bool) []string {
 
 // eventTypes are the types that are answered from events, which the oracle knows.
 var eventTypes = slices.DeleteFunc(slices.Clone(analytics.Catalog), func(t analytics.Type) bool {
-	return t.Category == "Ingestion" || t.Subjects == analytics.Link
+	return t.Category == "Ingestion" || t.Category == "Feature flags" || t.Subjects == analytics.Link
 })
 
 func subject(organization bool) (analytics.Environment, analyticstest.Question) {

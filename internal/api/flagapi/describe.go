@@ -16,7 +16,7 @@ func Describe() []rpc.Route {
 	for i := range Routes {
 		all = append(all, func(huma.Registry) *huma.Operation { return describe(&Routes[i]) })
 	}
-	return all
+	return slices.Concat(all, []rpc.Route{describeExposures})
 }
 
 func describe(r *Route) *huma.Operation {

@@ -73,6 +73,7 @@ func Mount(app *fiber.App, deps Deps) {
 	httpkit.Handle(app, fiber.MethodGet, pathStream, h.stream)
 	httpkit.Handle(app, fiber.MethodOptions, pathStream, preflight)
 	h.mountOFREP(app)
+	h.mountExposures(app)
 }
 
 // serve checks a request in the order of httpkit.Checks, and answers it.

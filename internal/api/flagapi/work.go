@@ -78,7 +78,7 @@ func (h *Host) expose(w *work, f *flagset.Flag, r flageval.Result) {
 	e := Exposure{
 		Website: w.website, Flag: f, Variant: r.Variant, Reason: r.Reason,
 		UserID: w.text[paramUserID], Email: w.text[paramEmail], AnonymousID: w.text[paramAnonymousID],
-		Environment: w.environment, Time: w.at,
+		Country: w.person.Country, Environment: w.environment, Time: w.at,
 	}
 	h.deps.Exposures.Expose(&e)
 }

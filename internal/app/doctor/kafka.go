@@ -24,7 +24,7 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	group := o.Settings.Sink.Group
-	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group), kafka.ClickGroup(group))
+	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group), kafka.ClickGroup(group), kafka.ExposureGroup(group))
 	if err != nil {
 		n.kafkaRefuses(err)
 		return
@@ -95,11 +95,12 @@ func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
 func needs(o *Options, topic string) (all []kafka.Operation) {
 	stored := topic == record.TopicEvents || topic == record.TopicEventsBackfill || slices.Contains(kafka.WebTopics, topic) ||
 		slices.Contains(kafka.ClickTopics, topic)
+	exposures := slices.Contains(kafka.ExposureTopics, topic)
 	letters := strings.HasSuffix(topic, kafka.DeadLetterSuffix)
-	if stored && o.has(Edge) || letters && o.has(Sink) || topic == control.Topic && o.has(Query) {
+	if stored && o.has(Edge) || letters && o.has(Sink) || (topic == control.Topic || exposures) && o.has(Query) {
 		all = append(all, kafka.Write)
 	}
-	if stored && o.has(Sink) || topic == control.Topic && o.has(Edge, Query) {
+	if (stored || exposures) && o.has(Sink) || topic == control.Topic && o.has(Edge, Query) {
 		all = append(all, kafka.Read)
 	}
 	return all

@@ -19,7 +19,8 @@ import (
 // geoInterval is how often the operator's geo files are looked at.
 const geoInterval = 10 * time.Second
 
-// flags is what serves feature flags: the sets that are held, and what the public routes need.
+// flags is what serves feature flags: the sets that are held, what the public routes need, and
+// who takes note of what was served.
 type flags struct {
 	memory *flagset.Memory
 	served flagapi.Deps
@@ -42,9 +43,13 @@ func newFlags(
 		Watch:     func(organizationID string) flagapi.Watch { return memory.Watch(organizationID) },
 		PublicURL: s.Query.PublicURL, // without one, clients find where they ask by themselves
 	}}
-	f.parts = []lifecycle.Part{
+	var exposures []lifecycle.Part
+	if f.served.Exposures, exposures, err = newExposures(s, t, db); err != nil {
+		return nil, err
+	}
+	f.parts = append([]lifecycle.Part{
 		{Name: "feature flags", Run: memory.Run},
 		{Name: "geo files", Run: func(ctx context.Context) error { return geo.Run(ctx, geoInterval) }},
-	}
+	}, exposures...)
 	return f, nil
 }

@@ -42,6 +42,7 @@ var lanes = []lane{
 	},
 	{name: "web", topics: kafka.WebTopics, settings: web},
 	{name: "clicks", topics: kafka.ClickTopics, settings: clicks},
+	{name: "exposures", topics: kafka.ExposureTopics, settings: exposures},
 }
 
 // backfillWait is how long a record of the backfill lane waits for others: its
@@ -89,6 +90,17 @@ func clicks(c config.Sink) config.Sink {
 	group := kafka.ClickGroup(c.Group)
 	c = web(c)
 	c.Group, c.MaxWait = group, wait
+	c.MaxMemory = max(c.MaxMemory/2, leastMemory)
+	c.WindowMemory = max(c.WindowMemory/2, leastMemory)
+	return c
+}
+
+// exposures makes the settings of the lane of exposures: those of the web lane, but for the
+// group and half of the memory. Nobody looks for an exposure within its seconds.
+func exposures(c config.Sink) config.Sink {
+	group := kafka.ExposureGroup(c.Group)
+	c = web(c)
+	c.Group = group
 	c.MaxMemory = max(c.MaxMemory/2, leastMemory)
 	c.WindowMemory = max(c.WindowMemory/2, leastMemory)
 	return c

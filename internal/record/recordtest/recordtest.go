@@ -35,7 +35,7 @@ func Validate(tb testing.TB, rec *record.Record) {
 var schemaOf = map[string]string{
 	"events.v1": "events.v1", "events.backfill.v1": "events.v1", "vitals.v1": "vitals.v1", "errors.v1": "errors.v1",
 	"identities.v1": "identities.v1", "ingestion.v1": "ingestion.v1",
-	"clicks.v1": "clicks.v1",
+	"clicks.v1": "clicks.v1", "exposures.v1": "exposures.v1",
 }
 
 // Check is Validate without a test.

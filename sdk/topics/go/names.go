@@ -20,6 +20,8 @@ const (
 	TopicIngestionV1 = "ingestion.v1"
 	// Clicks of short links.
 	TopicClicksV1 = "clicks.v1"
+	// Which variants of feature flags visitors were given.
+	TopicExposuresV1 = "exposures.v1"
 	// Records of events.v1 that cannot be stored, with the reason.
 	TopicEventsV1DLQ = "events.v1.dlq"
 	// Records of events.backfill.v1 that cannot be stored, with the reason.
@@ -34,6 +36,8 @@ const (
 	TopicIngestionV1DLQ = "ingestion.v1.dlq"
 	// Records of clicks.v1 that cannot be stored, with the reason.
 	TopicClicksV1DLQ = "clicks.v1.dlq"
+	// Records of exposures.v1 that cannot be stored, with the reason.
+	TopicExposuresV1DLQ = "exposures.v1.dlq"
 	// What became of dead letters: sent again, or parked.
 	TopicDLQMarksV1 = "dlq.marks.v1"
 	// Changes of keys, websites, sessions, links, organizations and quotas, for

@@ -498,6 +498,49 @@ type ClicksV1 struct {
 	Status int64 `json:"status"`
 }
 
+// ExposuresV1 is the value of a record of exposures.v1. One visitor of a
+// website was given one variant of a feature flag, for the first time on a
+// UTC day. Fields are only ever added; a reader must pass over fields that it
+// does not know.
+type ExposuresV1 struct {
+	// Revision of this envelope. It grows when fields are added.
+	V int64 `json:"v"`
+	// x_ and 32 hexadecimal digits, made of website, visitor, flag, variant,
+	// environment and UTC day. Two records with the same owner and id tell of
+	// the same exposure.
+	ID string `json:"id"`
+	// Id of the organization that the website belongs to.
+	Organization string `json:"organization"`
+	// Id of the website.
+	Website string `json:"website"`
+	// The website. Equal to the record's key.
+	Owner string `json:"owner"`
+	// Kind of record.
+	Type string `json:"type"`
+	// Key of the flag.
+	Name string `json:"name"`
+	// When the variant was given, in Unix milliseconds.
+	TS int64 `json:"ts"`
+	// Equal to ts and to the record's timestamp.
+	ReceivedAt int64 `json:"receivedAt"`
+	// Id of the visitor, where it is an anonymous one. 64 hexadecimal digits,
+	// made with a salt of the UTC day, unless the website asks for the plain id.
+	AnonymousID string `json:"anonymousId,omitempty"`
+	// The caller's own id of the user, as sent; of an e-mail address email: and
+	// 64 hexadecimal digits, the SHA-256 of website, a zero byte and the address
+	// in lower case.
+	ProfileID string `json:"profileId,omitempty"`
+	// Key of the variant.
+	Variant string `json:"variant"`
+	// Environment in which the flag was asked for. Absent for the base.
+	Environment string `json:"environment,omitempty"`
+	// Why the visitor has the variant, such as rollout, rollout_miss or split.
+	// Absent where a client told of it.
+	Reason string `json:"reason,omitempty"`
+	// Of how many percent of the visitors exposures of the flag are told.
+	SamplePercent int64 `json:"samplePercent"`
+}
+
 // DLQMarksV1 is the value of a record of dlq.marks.v1. What became of one
 // dead letter. The record's key is the letter's id; of one key the last
 // record counts, and one without a value takes the mark away.

@@ -33,6 +33,10 @@ export const topics = {
    */
   clicksV1: "clicks.v1",
   /**
+   * Which variants of feature flags visitors were given.
+   */
+  exposuresV1: "exposures.v1",
+  /**
    * Records of events.v1 that cannot be stored, with the reason.
    */
   eventsV1Dlq: "events.v1.dlq",
@@ -60,6 +64,10 @@ export const topics = {
    * Records of clicks.v1 that cannot be stored, with the reason.
    */
   clicksV1Dlq: "clicks.v1.dlq",
+  /**
+   * Records of exposures.v1 that cannot be stored, with the reason.
+   */
+  exposuresV1Dlq: "exposures.v1.dlq",
   /**
    * What became of dead letters: sent again, or parked.
    */
@@ -992,6 +1000,81 @@ export interface ClicksV1 {
    * Status of the response, such as 302.
    */
   status: number;
+}
+
+/**
+ * Value of a record of exposures.v1. One visitor of a website was given one
+ * variant of a feature flag, for the first time on a UTC day. Fields are only
+ * ever added; a reader must pass over fields that it does not know.
+ */
+export interface ExposuresV1 {
+  /**
+   * Revision of this envelope. It grows when fields are added.
+   */
+  v: number;
+  /**
+   * x_ and 32 hexadecimal digits, made of website, visitor, flag, variant,
+   * environment and UTC day. Two records with the same owner and id tell of
+   * the same exposure.
+   */
+  id: string;
+  /**
+   * Id of the organization that the website belongs to.
+   */
+  organization: string;
+  /**
+   * Id of the website.
+   */
+  website: string;
+  /**
+   * The website. Equal to the record's key.
+   */
+  owner: string;
+  /**
+   * Kind of record.
+   */
+  type: string;
+  /**
+   * Key of the flag.
+   */
+  name: string;
+  /**
+   * When the variant was given, in Unix milliseconds.
+   */
+  ts: number;
+  /**
+   * Equal to ts and to the record's timestamp.
+   */
+  receivedAt: number;
+  /**
+   * Id of the visitor, where it is an anonymous one. 64 hexadecimal digits,
+   * made with a salt of the UTC day, unless the website asks for the plain
+   * id.
+   */
+  anonymousId?: string;
+  /**
+   * The caller's own id of the user, as sent; of an e-mail address email: and
+   * 64 hexadecimal digits, the SHA-256 of website, a zero byte and the
+   * address in lower case.
+   */
+  profileId?: string;
+  /**
+   * Key of the variant.
+   */
+  variant: string;
+  /**
+   * Environment in which the flag was asked for. Absent for the base.
+   */
+  environment?: string;
+  /**
+   * Why the visitor has the variant, such as rollout, rollout_miss or split.
+   * Absent where a client told of it.
+   */
+  reason?: string;
+  /**
+   * Of how many percent of the visitors exposures of the flag are told.
+   */
+  samplePercent: number;
 }
 
 /**

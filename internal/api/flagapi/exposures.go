@@ -1,0 +1,165 @@
+package flagapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/flagset"
+	"github.com/millrace/millrace/internal/httpkit"
+)
+
+// Limits of one request that tells of exposures.
+const (
+	MaxExposures     = 100
+	MaxExposureBytes = 256 << 10 // before and after decompression
+)
+
+// pathExposures is where clients tell of what they have shown.
+const pathExposures = prefix + "/exposures"
+
+// shown is one exposure that a client tells of.
+type shown struct {
+	Flag        string `json:"flag"`
+	Variant     string `json:"variant"`
+	UserID      string `json:"userId"`
+	AnonymousID string `json:"anonymousId"`
+	Environment string `json:"environment"`
+}
+
+// check notes what is wrong with an exposure; at is its place.
+func (s *shown) check(bad *fault.Refusal, at string) {
+	for _, f := range [...]struct {
+		name, value string
+		most        int
+		required    bool
+	}{
+		{"flag", s.Flag, maxKeyLen, true},
+		{"variant", s.Variant, maxKeyLen, true},
+		{"userId", s.UserID, flageval.MaxIDLen, s.AnonymousID == ""},
+		{"anonymousId", s.AnonymousID, flageval.MaxIDLen, false},
+		{"environment", s.Environment, maxKeyLen, false},
+	} {
+		if f.required && f.value == "" {
+			bad.Add(at+f.name, "required", "%s is required", at+f.name)
+		}
+		bad.Merge(checkLen(at+f.name, f.value, f.most))
+	}
+}
+
+// exposuresOf reads a body: a list of exposures. It refuses too many of them, and any that is
+// wrong, by a Validation fault.
+func exposuresOf(body []byte) (all []shown, err error) {
+	if len(body) > MaxExposureBytes {
+		return nil, &fault.Error{Code: fault.PayloadTooLarge, Message: fmt.Sprintf("The body must be at most %d bytes long", MaxExposureBytes)}
+	}
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, fault.Invalid("", "malformed", "The body must be a JSON array of exposures") // what is in it is nobody's business
+	}
+	var bad fault.Refusal
+	if n := len(all); n == 0 || n > MaxExposures {
+		bad.Add("", "count", "There must be 1 to %d exposures, and there are %d", MaxExposures, n)
+		return nil, bad.Err()
+	}
+	for i := range all {
+		all[i].check(&bad, "["+strconv.Itoa(i)+"].")
+	}
+	return all, bad.Err()
+}
+
+// mountExposures adds the route to an app.
+func (h *Host) mountExposures(app *fiber.App) {
+	httpkit.Handle(app, fiber.MethodPost, pathExposures, h.exposures)
+	httpkit.Handle(app, fiber.MethodOptions, pathExposures, preflight)
+}
+
+// exposures serves POST /public/v1/flags/exposures.
+func (h *Host) exposures(c *fiber.Ctx) error {
+	allowElsewhere(c)
+	who, err := h.enter(c, c.Query(paramRows[paramClient].name))
+	if err != nil {
+		return err
+	}
+	defer who.release(c)
+	body, err := httpkit.Body(c)
+	if err != nil {
+		return err
+	}
+	all, err := exposuresOf(body)
+	if err != nil {
+		return err
+	}
+	if err := h.load(c.UserContext(), &who); err != nil {
+		return err
+	}
+	n := h.tell(&who.subject, all, h.deps.Country(httpkit.ClientAddr(c)))
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return httpkit.Send(c, fiber.MIMEApplicationJSON, fmt.Appendf(nil, `{"count":%d,"ignored":%d}`, n, len(all)-n))
+}
+
+// tell passes exposures on, and returns how many: not those of a flag or variant that there
+// is none of for the caller, of one that is off, or that wants to hear of none.
+func (h *Host) tell(s *subject, all []shown, country string) (n int) {
+	var evaluator flageval.Evaluator
+	for i := range all {
+		told := &all[i]
+		e := Exposure{
+			Website: s.website, Flag: s.find(told.Flag), Told: true, UserID: told.UserID, AnonymousID: told.AnonymousID,
+			Country: country, Environment: told.Environment, Time: h.deps.Now(),
+		}
+		if e.Flag == nil || e.Flag.About.Exposures.Mode == flag.ExposeOff {
+			continue
+		}
+		if e.Variant = variantOf(e.Flag, told.Variant); e.Variant < 0 {
+			continue
+		}
+		person := flageval.Context{UserID: told.UserID, AnonymousID: told.AnonymousID}
+		evaluator.Reset(s.set.Compiled, &person, e.Environment, e.Time)
+		if evaluator.Evaluate(e.Flag.Flag).Reason == flageval.Off {
+			continue
+		}
+		n++
+		if h.deps.Exposures != nil {
+			h.deps.Exposures.Expose(&e)
+		}
+	}
+	return n
+}
+
+// variantOf returns the place of a variant; negative for none.
+func variantOf(f *flagset.Flag, key string) int {
+	return slices.IndexFunc(f.Definition.Variants, func(v flageval.Variant) bool { return v.Key == key })
+}
+
+// describeExposures is what the OpenAPI document says about the route.
+func describeExposures(huma.Registry) *huma.Operation {
+	text := func(most int, help string) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(most), Description: help}
+	}
+	list := rpc.ListOf(rpc.Object([]string{"flag", "variant"}, map[string]*huma.Schema{
+		"flag": text(maxKeyLen, "The flag's key."), "variant": text(maxKeyLen, "Key of the variant that was shown."),
+		"userId":      text(flageval.MaxIDLen, "Who saw it; required without anonymousId."),
+		"anonymousId": text(flageval.MaxIDLen, "The visitor who saw it, of somebody who is not signed in."),
+		"environment": text(maxKeyLen, "The environment; the base where it is absent or the flag has no such one."),
+	}), "What was shown.")
+	list.MinItems, list.MaxItems = new(1), new(MaxExposures)
+	return &huma.Operation{
+		Method: fiber.MethodPost, Path: pathExposures, OperationID: "flags.public.exposures", Tags: []string{"flags"},
+		Summary: "Tells which variants were shown", Description: "For clients that got flags some time before. What was told on the same UTC day already counts once.",
+		Parameters:  []*huma.Param{paramClient.described(true)},
+		RequestBody: &huma.RequestBody{Required: true, Content: rpc.JSON(list)},
+		Security:    []map[string][]string{{"key": {}}, {"bearer": {}}, {}},
+		Responses: responded(rpc.Object([]string{"count", "ignored"}, map[string]*huma.Schema{
+			"count":   rpc.Integer("How many were taken; whether they are of a sample, or were told before, is not looked at."),
+			"ignored": rpc.Integer("How many are of a flag or variant that there is none of for the caller, of a flag that is off, or one that counts no exposures."),
+		})),
+	}
+}

@@ -1,0 +1,182 @@
+package flagapi
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/flag"
+)
+
+// post tells of exposures.
+func post(t *testing.T, app *fiber.App, target, body string, headers ...string) reply {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := app.Test(req, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(text)}
+}
+
+const exposuresOfSite = "/public/v1/flags/exposures?clientId=public-1"
+
+func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
+	t.Parallel()
+	flags := append(testFlags(), boolean("untold", func(f *flag.Flag) { f.About.Exposures.Mode = flag.ExposeOff }))
+	for _, tc := range []struct {
+		name, body, answer string
+		want               []string
+		headers            []string
+	}{
+		{
+			"flags that are served", `[{"flag":"split","variant":"two","userId":"ann"},{"flag":"nav","variant":"off","anonymousId":"v","environment":"x"}]`, `{"count":2,"ignored":0}`,
+			[]string{"web_1 split 1 told u=ann a= env=", "web_1 nav 1 told u= a=v env=x"},
+			nil,
+		},
+		{
+			"an environment", `[{"flag":"staged","variant":"on","userId":"ann","environment":"staging"},{"flag":"staged","variant":"on","userId":"ann"}]`, `{"count":1,"ignored":1}`,
+			[]string{"web_1 staged 0 told u=ann a= env=staging"},
+			nil,
+		},
+		{"no such flag", `[{"flag":"nothing","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+		{"no such variant", `[{"flag":"nav","variant":"On","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+		{"another website's", `[{"flag":"other","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+		{"one for servers", `[{"flag":"secret","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+		{
+			"one for servers, by a key", `[{"flag":"secret","variant":"on","userId":"ann"}]`, `{"count":1,"ignored":0}`,
+			[]string{"web_1 secret 0 told u=ann a= env="},
+			[]string{"X-Api-Key", "powerless"},
+		},
+		{"inactive and out of time", `[{"flag":"resting","variant":"on","userId":"a"},{"flag":"later","variant":"on","userId":"a"},{"flag":"over","variant":"on","userId":"a"}]`, `{"count":0,"ignored":3}`, nil, nil},
+		{"one that counts none", `[{"flag":"untold","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+	} {
+		var told []string
+		app := mounted(t, flags, func(d *Deps) {
+			d.Exposures = exposing(func(x *Exposure) {
+				if !x.Told || !x.Time.Equal(now) {
+					t.Errorf("%s: %+v", tc.name, x)
+				}
+				told = append(told, fmt.Sprintf("%s %s %d told u=%s a=%s env=%s", x.Website.ID, x.Flag.Key(), x.Variant, x.UserID, x.AnonymousID, x.Environment))
+			})
+		})
+		got := post(t, app, exposuresOfSite, tc.body, tc.headers...)
+		if got.Status != 200 || got.Body != tc.answer || got.Header.Get("Access-Control-Allow-Origin") != "*" || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+		if diff := cmp.Diff(tc.want, told); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+// exposing is Exposures as a function.
+type exposing func(*Exposure)
+
+func (f exposing) Expose(e *Exposure) { f(e) }
+
+func TestMalformedExposuresAreRefusedAndNameTheirPlace(t *testing.T) {
+	t.Parallel()
+	app := mounted(t, testFlags(), func(d *Deps) {
+		d.Exposures = exposing(func(x *Exposure) { t.Errorf("%+v is exposed", x) })
+	})
+	many := func(n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(`{"flag":"nothing","variant":"on","userId":"a"},`, n), ",") + "]"
+	}
+	for body, want := range map[string]string{
+		``:                     "The body must be a JSON array",
+		`{"flag":"nav"}`:       "The body must be a JSON array",
+		`["marker@x.example"]`: "The body must be a JSON array",
+		`[]`:                   "There must be 1 to 100 exposures, and there are 0",
+		many(101):              "There must be 1 to 100 exposures, and there are 101",
+		`[{"flag":"nav","variant":"on","userId":"a"},{"variant":"on","userId":"a"}]`:       "[1].flag is required",
+		`[{"flag":"nav","userId":"a"}]`:                                                    "[0].variant is required",
+		`[{"flag":"nav","variant":"on"}]`:                                                  "[0].userId is required",
+		`[{"flag":"nav","variant":"on","userId":"` + strings.Repeat("é", 257) + `"}]`:      "[0].userId must be at most 256 characters",
+		`[{"flag":"nav","variant":"on","anonymousId":"` + strings.Repeat("é", 257) + `"}]`: "[0].anonymousId must be at most 256 characters",
+		`[{"flag":"` + strings.Repeat("k", 129) + `","variant":"on","userId":"a"}]`:        "[0].flag must be at most 128 characters",
+		`[{"flag":"nav","variant":"` + strings.Repeat("k", 129) + `","userId":"a"}]`:       "[0].variant must be at most 128 characters",
+	} {
+		got := post(t, app, exposuresOfSite, body)
+		if got.Status != 400 || !strings.Contains(got.Body, want) || strings.Contains(got.Body, "marker") {
+			t.Errorf("%.80s: %+v, want %q", body, got, want)
+		}
+	}
+	if got := post(t, app, exposuresOfSite, many(100)); got.Status != 200 || got.Body != `{"count":0,"ignored":100}` {
+		t.Errorf("100 exposures: %+v", got)
+	}
+	longest := `[{"flag":"nothing","variant":"on","userId":"` + strings.Repeat("é", 256) + `"}]`
+	if got := post(t, app, exposuresOfSite, longest); got.Status != 200 {
+		t.Errorf("the longest id: %+v", got)
+	}
+	padded := longest + strings.Repeat(" ", MaxExposureBytes-len(longest))
+	if got := post(t, app, exposuresOfSite, padded); got.Status != 200 {
+		t.Errorf("the largest body: %+v", got)
+	}
+	if got := post(t, app, exposuresOfSite, padded+" "); got.Status != 413 {
+		t.Errorf("a larger one: %+v", got)
+	}
+}
+
+func TestExposuresAreForWhoKnowsTheWebsite(t *testing.T) {
+	t.Parallel()
+	const body = `[{"flag":"nav","variant":"on","userId":"ann"}]`
+	app := mounted(t, testFlags())
+	for _, tc := range []struct {
+		target string
+		key    string
+		want   int
+	}{
+		{exposuresOfSite, "", 200},
+		{"/public/v1/flags/exposures", "", 400},
+		{"/public/v1/flags/exposures?clientId=public-9", "", 404},
+		{exposuresOfSite, "no-key", 401},
+		{exposuresOfSite, "foreign", 403},
+		{"/public/v1/flags/exposures?clientId=down", "", 503},
+	} {
+		var headers []string
+		if tc.key != "" {
+			headers = []string{"X-Api-Key", tc.key}
+		}
+		if got := post(t, app, tc.target, body, headers...); got.Status != tc.want || got.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s with %q: %+v, want %d", tc.target, tc.key, got, tc.want)
+		}
+	}
+	if got := send(t, app, http.MethodOptions, exposuresOfSite, "Origin", "https://any.example"); got.Status != 204 {
+		t.Errorf("preflight: %+v", got)
+	}
+}
+
+func TestNothingOfAnExposureIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	app := mounted(t, testFlags(), func(d *Deps) {
+		d.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	for _, body := range []string{
+		`[{"flag":"nav","variant":"on","userId":"marker@x.example"}]`, `[{"flag":"marker@x.example","variant":"on"}]`, `{"userId":"marker@x.example"`,
+	} {
+		if got := post(t, app, exposuresOfSite, body); strings.Contains(got.Body, "marker") {
+			t.Errorf("%s is answered %s", body, got.Body)
+		}
+	}
+	if strings.Contains(log.String(), "marker") {
+		t.Errorf("the log says %s", log.String())
+	}
+}
