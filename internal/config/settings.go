@@ -193,6 +193,7 @@ type Kafka struct {
 	TopicPrefix      string        `koanf:"topic_prefix" form:"topic" empty:"ok" help:"Put before every topic name; empty for none."`
 	Partitions       int           `koanf:"partitions" range:"0..10000" help:"Partitions of a topic that millrace creates; 0 means 64, and 2 in standalone mode."`
 	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of a topic that millrace creates; 0 means 3, and 1 in standalone mode."`
+	AllowWeakTopics  bool          `koanf:"allow_weak_topics" help:"Run on topics that may lose what was acknowledged, or count it twice, which is only warned of then; for development."`
 	Linger           time.Duration `koanf:"linger" range:"0s..1s" help:"How long the edge's producer waits for more records before it sends a batch."`
 	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Bytes of records the edge holds while brokers are slow; beyond it requests are answered 503."`
 	SASL             KafkaSASL     `koanf:"sasl"`

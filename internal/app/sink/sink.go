@@ -31,8 +31,11 @@ func Build(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 
 func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing, alone bool) ([]lifecycle.Part, error) {
 	ledger := clickhouse.NewLedger(s.ClickHouse)
+	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
+	r.AddCheck("sink: topics", topics.Ready)
 	parts := []lifecycle.Part{
-		lifecycle.WaitPart(t.Log, r, clickhouse.Awaited(s.ClickHouse, exactness(testing.AnyServer)), kafka.Awaited(s.Kafka)),
+		lifecycle.WaitPart(t.Log, r, clickhouse.Awaited(s.ClickHouse, exactness(testing.AnyServer)), kafka.Awaited(s.Kafka, topics.Check)),
+		{Name: "settings of topics", Run: topics.Run},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},
 	}
 	erased := tombstone.NewWatch(ledger, s.Sink.TombstoneAge, t.Registry)
