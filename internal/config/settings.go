@@ -221,7 +221,9 @@ type ClickHouse struct {
 	DialTimeout time.Duration `koanf:"dial_timeout" range:"100ms..1m" help:"Longest time to open a connection."`
 	Cluster     string        `koanf:"cluster" form:"identifier" empty:"ok" help:"Cluster of one shard, as the servers' remote_servers names it, on which millrace migrate makes replicated tables; empty for a single server."`
 
-	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must hold an insert before it is acknowledged; 0 and 1 mean the one that took it."`
+	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must hold an insert before it is acknowledged; 0 and 1 mean the one that took it. Replicated tables need 2."`
+
+	AllowQuorumOfOne bool `koanf:"allow_quorum_of_one" help:"Let a sink store in replicated tables with an insert_quorum below 2: what one replica alone holds is lost with it."`
 
 	TLS TLS `koanf:"tls"`
 }

@@ -124,7 +124,7 @@ func newWatch(t *testing.T, books *memory) *watch {
 		Deps{
 			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Books: books,
 			Settled:    func() []Position { return w.at },
-			Remembered: func(context.Context) (int, error) { return 300_000, nil },
+			Remembered: func(context.Context) (sink.TokenMemory, error) { return sink.TokenMemory{Inserts: 300_000}, nil },
 		},
 	)
 	if err != nil {
