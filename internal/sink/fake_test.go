@@ -48,6 +48,7 @@ type world struct {
 	commitFails func() error
 	refuses     func(id string) bool // the table refuses rows of these events
 	brokenAt    int64                // the first reading of a window ends with an error before this offset; 0: none
+	panics      string               // no block can be made of this event; empty: of every one it can
 	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
 }
 
@@ -317,7 +318,7 @@ func (w *world) call(s string) {
 	w.calls = append(w.calls, s)
 }
 
-func (w *world) NewBlock(string) Block { return &memoryBlock{} }
+func (w *world) NewBlock(string) Block { return &memoryBlock{world: w} }
 
 func (w *world) Insert(_ context.Context, b Block, token string) error {
 	if w.insertFails != nil {
@@ -364,9 +365,15 @@ func (w *world) Send(ctx context.Context, letters []DeadLetter) error {
 	return nil
 }
 
-type memoryBlock struct{ rows []storedRow }
+type memoryBlock struct {
+	rows  []storedRow
+	world *world
+}
 
 func (b *memoryBlock) Append(r *Row) {
+	if b.world != nil && b.world.panics != "" && string(r.Event.ID) == b.world.panics {
+		panic("a mistake") //nolint:forbidigo // what the test is about
+	}
 	b.rows = append(b.rows, storedRow{
 		string(r.Event.ID), (&monthCache{}).of(r.Event.TimeMillis), r.Event.ReceivedAt, r.Offset,
 	})

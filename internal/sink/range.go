@@ -123,6 +123,7 @@ type frozen struct {
 	control int // records that only the broker needs
 	touched []Touched
 	shares  shares
+	lost    lostLetters // of the dead letters
 }
 
 // gaps returns the offsets of the range that no record was delivered for.
@@ -141,11 +142,13 @@ func (r *frozen) gaps() (gaps []Span) {
 }
 
 // entry is what the ledger keeps of the range.
+// Dead letters that are lost count with the offsets that have no record, for the log has none.
 func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
+	lost := int64(r.lost.count(""))
 	e := &Entry{
 		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: EntryRange,
-		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead), Erased: int64(r.erased),
-		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched, Shares: r.shares.list(),
+		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead) - lost, Erased: int64(r.erased),
+		Skipped: r.Len() - int64(len(r.records)-r.control) + lost, Touched: r.touched, Shares: r.shares.list(),
 	}
 	for i := range r.records {
 		at := r.records[i].receivedAt
