@@ -25,6 +25,8 @@ type world struct {
 	position  map[Partition]int
 	committed map[Partition]int64
 	metadata  map[Partition]string
+	epochs    map[Partition]int32
+	commits   []progressed
 	logStart  map[Partition]int64
 	ledger    map[Partition][]Entry
 	epoch     int64
@@ -52,6 +54,12 @@ type world struct {
 	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
 }
 
+// progressed is what was committed.
+type progressed struct {
+	next  int64
+	epoch int32
+}
+
 type storedRow struct {
 	id       string
 	month    int
@@ -62,7 +70,7 @@ type storedRow struct {
 func newWorld(partitions ...Partition) *world {
 	w := &world{
 		log: map[Partition][]Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
-		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]Entry{}, epoch: 1,
+		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]Entry{}, epoch: 1, epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
@@ -99,7 +107,7 @@ func (w *world) Open(ctx context.Context, owner Owner) error {
 func (w *world) assign(p Partition) Assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LogStart: w.logStart[p]}
+	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LeaderEpoch: w.epochs[p], LogStart: w.logStart[p]}
 	w.position[p] = int(a.LogStart)
 	if at, ok := w.committed[p]; ok {
 		a.Committed, w.position[p] = at, int(at)
@@ -281,7 +289,8 @@ func (w *world) Commit(_ context.Context, p Partition, _ Session, progress Progr
 	w.call(what + strconv.FormatInt(progress.Next, 10))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.committed[p], w.metadata[p] = progress.Next, progress.Metadata
+	w.committed[p], w.metadata[p], w.epochs[p] = progress.Next, progress.Metadata, progress.LeaderEpoch
+	w.commits = append(w.commits, progressed{progress.Next, progress.LeaderEpoch})
 	return nil
 }
 

@@ -82,6 +82,7 @@ func newWorker(s *Sink, a Assignment) *worker {
 		start = a.LogStart
 	}
 	w.open.first, w.open.next, w.settled.next = start, start, start
+	w.open.epochs.before = a.LeaderEpoch
 	return w
 }
 

@@ -148,7 +148,7 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 	}
 	w.mu.Unlock()
 	return a.until(ctx, stepPlan, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, Metadata: metadata})
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, LeaderEpoch: r.epochBefore, Metadata: metadata})
 	})
 }
 
@@ -300,6 +300,6 @@ func (a *attempt) commit(ctx context.Context, r *frozen) error {
 		return err
 	}
 	return a.until(ctx, stepCommit, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, Metadata: metadata})
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, LeaderEpoch: r.epochOfLast, Metadata: metadata})
 	})
 }
