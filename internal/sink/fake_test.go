@@ -167,7 +167,7 @@ func (w *world) Holds(_ context.Context, p Partition, offsets Span) (bool, error
 
 func (w *world) Epoch(context.Context, string) (int64, error) { return w.epoch, nil }
 
-func (w *world) Reached(_ context.Context, _ [16]byte, index int32) (reached int64, err error) {
+func (w *world) Reached(_ context.Context, _ string, _ [16]byte, index int32, _ int64) (reached int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {

@@ -60,8 +60,8 @@ type Ledger interface {
 	// until it is raised for the first time.
 	Epoch(ctx context.Context, topic string) (int64, error)
 	// Reached returns the offset after the last one that the ledger shows for a
-	// partition of a topic, under any epoch; 0 when it shows none.
-	Reached(ctx context.Context, topicID [16]byte, partition int32) (int64, error)
+	// partition of a topic, under any epoch up to the given one; 0 when it shows none.
+	Reached(ctx context.Context, topic string, topicID [16]byte, partition int32, epoch int64) (int64, error)
 	// Ranges returns, in order, up to limit spans that the ledger shows under the
 	// epoch and that end at the offset from or after it.
 	Ranges(ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int) ([]Span, error)

@@ -148,7 +148,7 @@ var (
 	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
 		"1 for a partition that stands still until somebody does something about it, by reason.", []string{"topic", "partition", "reason"}, nil)
 	shareDesc = prometheus.NewDesc("millrace_sink_owner_share",
-		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank.", []string{"rank", "owner"}, nil)
+		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank; the log names one that brings more than half.", []string{"rank"}, nil)
 )
 
 // partitions collects what is told of each partition owned now.
@@ -170,7 +170,7 @@ func (p partitions) Collect(ch chan<- prometheus.Metric) {
 		w.collect(now, ch)
 	}
 	for i, o := range p.sink.owners.shares() {
-		ch <- prometheus.MustNewConstMetric(shareDesc, prometheus.GaugeValue, o.share, strconv.Itoa(i+1), o.owner)
+		ch <- prometheus.MustNewConstMetric(shareDesc, prometheus.GaugeValue, o.share, strconv.Itoa(i+1))
 	}
 }
 
