@@ -35,7 +35,7 @@ func Default() Settings {
 		Kafka:      Kafka{Linger: 0, MaxBufferedBytes: 256 << 20, TLS: leastTLS},
 		ClickHouse: ClickHouse{Database: "millrace", User: "default", DialTimeout: 5 * time.Second, TLS: leastTLS},
 		Sink: Sink{
-			Group: "millrace-sink", MaxRows: 65_536, MaxBytes: 42 << 20, MaxWait: time.Second,
+			Group: "millrace-sink", MaxRows: 65_536, MaxBytes: 42 << 20, MaxWait: time.Second, MaxInserts: 100,
 			InsertTimeout: 25 * time.Second, Session: 20 * time.Second, Rebalance: 60 * time.Second,
 			MaxMemory: 224 << 20, Connections: 3,
 			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,

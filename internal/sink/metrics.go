@@ -86,6 +86,9 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		Name: "millrace_sink_memory_limit_bytes", Help: "Bytes of records in hand at which nothing more is fetched.",
 	}, func() float64 { return float64(s.budget.limit) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_sink_wait_seconds", Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
+	}, func() float64 { return s.gates.patience().Seconds() })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
 	reg.MustRegister(partitions{s})

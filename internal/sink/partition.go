@@ -131,6 +131,13 @@ func (w *worker) idle() int64 {
 	return w.open.bytes
 }
 
+// active reports whether the worker has something to store.
+func (w *worker) active() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inFlight != 0 || len(w.open.records) > 0 && w.stuck == ""
+}
+
 // busy reports whether something of the worker is being stored, or about to be.
 func (w *worker) busy() bool {
 	w.mu.Lock()
