@@ -13,7 +13,7 @@ import (
 // recordOf returns what the sink needs of a record; the value is not copied.
 func recordOf(r *kgo.Record) sink.Record {
 	if r.Attrs.IsControl() {
-		return sink.Record{Offset: r.Offset, Control: true}
+		return sink.Record{Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Control: true}
 	}
 	var h record.Headers
 	var err error
@@ -26,7 +26,7 @@ func recordOf(r *kgo.Record) sink.Record {
 		err = h.Check()
 	}
 	return sink.Record{
-		Offset: r.Offset, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
+		Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
 		Value: r.Value, Traceparent: h.Traceparent,
 	}
 }
