@@ -41,8 +41,6 @@ func Default() Settings {
 			MaxMemory: 224 << 20, Connections: 3,
 			Window: time.Hour, WindowKeys: 4_000_000, WindowMemory: 2 << 30, DrainBudget: 20 * time.Second,
 			TombstoneAge: 5 * time.Second, DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill", "web", "clicks", "exposures"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
-			ReconcileInterval: time.Minute, ReconcilePairs: 2000,
-			TombstoneAge: 5 * time.Second, DeadLetterLimit: 0.01, Lanes: []string{"live", "backfill", "web", "clicks"}, Backfill: Backfill{Rate: 50_000, MaxParts: 150},
 			ReconcileInterval: time.Minute, ReconcilePairs: 5000,
 		},
 		Store:    Store{MaxOpen: 8, MaxIdle: 8, Lifetime: 30 * time.Minute, IdleTime: 5 * time.Minute, TLS: leastTLS},
