@@ -71,7 +71,10 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
+		auth.Config{
+			KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted,
+			Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale,
+		},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
@@ -108,7 +111,10 @@ func parts(
 			Sessions: people.sessions, Management: operations,
 		},
 	)
-	flags := flagset.NewMemory(flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry})
+	flags := flagset.NewMemory(
+		flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale},
+		flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry},
+	)
 	follower, changes := propagation.Follow(Component, s, t, r, []control.Cache{access, flags})
 	var relay []lifecycle.Part
 	if err == nil {
