@@ -12,11 +12,13 @@ import (
 
 // What of an organization's flags is evaluated, in one statement: it sees all of them as they
 // were at one time. The first part is of the set itself, and of an organization that lives.
-const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, h.epoch AS epoch, " +
+const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, " +
+	"h.epoch AS epoch, " +
 	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS created_by " +
 	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
 	"WHERE o.id = ? AND " + organizationLives +
-	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, f.definition, f.created_at, f.updated_at, f.created_by " +
+	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, " +
+	"f.definition, f.created_at, f.updated_at, f.created_by " +
 	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
 	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', sg.definition, " +
 	"sg.created_at, sg.updated_at, sg.created_by " +
@@ -71,8 +73,9 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 		c.Mark = flagset.Mark{Epoch: r.epoch, Version: r.version}
 	case "flag":
 		f, err := (&flagRow{
-			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version, Key: r.key, Name: r.name,
-			State: r.state, About: r.about, Definition: r.definition, CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
+			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
+			Key: r.key, Name: r.name, State: r.state, About: r.about, Definition: r.definition,
+			CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
 		}).flag()
 		if err != nil {
 			return err
@@ -80,8 +83,9 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 		c.Flags = append(c.Flags, f)
 	case "segment":
 		g, err := (&segmentRow{
-			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version, Key: r.key, Name: r.name,
-			Description: r.state, Definition: r.definition, CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
+			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
+			Key: r.key, Name: r.name, Description: r.state, Definition: r.definition,
+			CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
 		}).segment()
 		if err != nil {
 			return err

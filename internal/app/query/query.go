@@ -70,7 +70,10 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
+		auth.Config{
+			KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted,
+			Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale,
+		},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)

@@ -56,7 +56,8 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		g := f.segment(s, o.ID, w.ID, "staff")
 		made := f.flag(s, o.ID, w.ID, "nav")
 		of, err := s.Update(t.Context(), somebody, toFlag(made), flag.Fields{
-			Owner: new(awkward), Visibility: new(flag.Server), Targets: &[]flageval.Target{{Variant: "on", UserIDs: []string{awkward}}},
+			Owner: new(awkward), Visibility: new(flag.Server),
+			Targets: &[]flageval.Target{{Variant: "on", UserIDs: []string{awkward}}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +113,8 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		f.delete(o.ID, Start)
 		f.expectContents("deleted", o.ID, "gone")
 		marks("deleted", 0)
-		if _, err := f.Store().RestoreOrganization(t.Context(), somebody, o.ID, "", Start.Add(org.RestoreFor/2)); err != nil {
+		soon := Start.Add(org.RestoreFor / 2)
+		if _, err := f.Store().RestoreOrganization(t.Context(), somebody, o.ID, "", soon); err != nil {
 			t.Fatal(err)
 		}
 		f.expectContents("restored", o.ID, "1.1: flag /nav")
@@ -143,7 +145,10 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("FlagSet() = %+v, %v", c, err)
 				break
 			}
-			on := map[string]bool{c.Flags[0].Key(): c.Flags[0].Definition.Active, c.Flags[1].Key(): c.Flags[1].Definition.Active}
+			on := map[string]bool{}
+			for _, is := range c.Flags {
+				on[is.Key()] = is.Definition.Active
+			}
 			turn := (c.Mark.Version - 2) % 4 // 2 is the version at which both are off
 			if want := map[string]bool{"a": turn == 1 || turn == 2, "b": turn == 2 || turn == 3}; !cmp.Equal(on, want) {
 				t.Errorf("version %d: %v, want %v", c.Mark.Version, on, want)
@@ -162,7 +167,8 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		m.Forget()
 		f.expectServed(m, o.ID, "a on")
 		f.flag(s, o.ID, "", "b")
-		if set, err := m.AtLeast(t.Context(), o.ID, flagset.Mark{Epoch: 1, Version: 3}); err != nil || set.Find("", "b") == nil {
+		set, err := m.AtLeast(t.Context(), o.ID, flagset.Mark{Epoch: 1, Version: 3})
+		if err != nil || set.Find("", "b") == nil {
 			t.Errorf("AtLeast() = %+v, %v", set, err)
 		}
 		f.delete(o.ID, Start)
