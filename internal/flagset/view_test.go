@@ -1,4 +1,4 @@
-package flagset
+package flagset_test
 
 import (
 	"slices"
@@ -9,10 +9,19 @@ import (
 
 	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/flagset"
 	"github.com/millrace/millrace/internal/managed"
 )
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+// onOff is a boolean flag of a website, or with an empty one of all, in a state.
+func onOff(websiteID, key string, state flag.State) *flag.Flag {
+	return &flag.Flag{WebsiteID: websiteID, State: state, Definition: flageval.Definition{
+		Key: key, Active: state == flag.Active, DefaultVariant: "on", OffVariant: "off",
+		Variants: []flageval.Variant{{Key: "on", Value: []byte("true")}, {Key: "off", Value: []byte("false")}},
+	}}
+}
 
 // organization is what a set is made of, to be changed.
 type organization struct {
@@ -26,7 +35,7 @@ type organization struct {
 func newOrganization() *organization {
 	o := &organization{}
 	add := func(website, key string, state flag.State, visibility flag.Visibility, change func(*flageval.Definition)) {
-		f := flagOf(website, key, state)
+		f := onOff(website, key, state)
 		f.Record = managed.Record{ID: website + "." + key, Version: 1}
 		f.About.Visibility = visibility
 		if change != nil {
@@ -59,9 +68,9 @@ func newOrganization() *organization {
 	return o
 }
 
-func (o *organization) set(t *testing.T) *Set {
+func (o *organization) set(t *testing.T) *flagset.Set {
 	t.Helper()
-	s, err := New("org_1", Mark{Epoch: o.epoch, Version: 1}, o.flags, o.segments)
+	s, err := flagset.New("org_1", flagset.Mark{Epoch: o.epoch, Version: 1}, o.flags, o.segments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +129,7 @@ func TestTheNextTimeIsThatOfAScheduleOrOfAStepOfARamp(t *testing.T) {
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	o := &organization{}
 	add := func(key string, visibility flag.Visibility, change func(*flageval.Definition)) {
-		f := flagOf("web_1", key, flag.Active)
+		f := onOff("web_1", key, flag.Active)
 		f.ID, f.About.Visibility = key, visibility
 		change(&f.Definition)
 		o.flags = append(o.flags, f)

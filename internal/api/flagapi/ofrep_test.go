@@ -50,7 +50,7 @@ func about(members string) string { return `{"context":{` + members + `}}` }
 
 // half is a rollout to half of all.
 func half(bucketBy string) func(*flag.Flag) {
-	s := rollout("two", 50, "")
+	s := rollout(50, "")
 	s.Rollout.BucketBy = bucketBy
 	return rule(flageval.Rule{Serve: s})
 }

@@ -290,7 +290,7 @@ func ending(key string, after time.Duration) *flag.Flag {
 // ramping is a flag with a ramp of a length from now on.
 func ramping(key string, length time.Duration) *flag.Flag {
 	return text(key, rule(flageval.Rule{
-		Serve:       rollout("two", 50, ""),
+		Serve:       rollout(50, ""),
 		Progressive: &flageval.Progressive{From: 0, To: 100, StartsAt: time.Now(), EndsAt: time.Now().Add(length)},
 	}))
 }
