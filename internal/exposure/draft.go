@@ -86,7 +86,8 @@ func (d *draft) setVisitor(t *taken) {
 func (d *draft) natural(t *taken) []byte {
 	said := d.said[:0]
 	for _, part := range [...][]byte{
-		bytesOf(t.website), d.event.ProfileID, d.event.AnonymousID, bytesOf(t.flag), bytesOf(t.variant), bytesOf(t.environment),
+		bytesOf(t.website), d.event.ProfileID, d.event.AnonymousID,
+		bytesOf(t.flag), bytesOf(t.variant), bytesOf(t.environment),
 	} {
 		said = binary.BigEndian.AppendUint32(said, uint32(len(part)))
 		said = append(said, part...)

@@ -33,16 +33,19 @@ type metrics [numFates]prometheus.Counter
 func newMetrics(reg prometheus.Registerer, c *Collector) (m metrics) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_exposures_buffered_bytes", Help: "Memory that exposures to feature flags take that Kafka has not acknowledged yet.",
+		Name: "millrace_exposures_buffered_bytes",
+		Help: "Memory that exposures to feature flags take that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(c.size.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_exposures_buffer_limit_bytes", Help: "Limit of millrace_exposures_buffered_bytes; beyond it new exposures are dropped.",
+		Name: "millrace_exposures_buffer_limit_bytes",
+		Help: "Limit of millrace_exposures_buffered_bytes; beyond it new exposures are dropped.",
 	}, func() float64 { return float64(c.max) })
 	all := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_exposures_total",
-		Help: "Exposures to feature flags; fate is published (acknowledged by exposures.v1), repeated (told that day already), sampled_out, " +
-			"no_visitor (there is nobody to count), or lost: no_salt (an anonymous id that could not be hashed), buffer_full, " +
-			"refused (by brokers, for good) or stopped (not acknowledged when the process ended). The flag was answered all the same.",
+		Help: "Exposures to feature flags; fate is published (acknowledged by exposures.v1), " +
+			"repeated (told that day already), sampled_out, no_visitor (there is nobody to count), or lost: " +
+			"no_salt (an anonymous id that could not be hashed), buffer_full, refused (by brokers, for good) or " +
+			"stopped (not acknowledged when the process ended). The flag was answered all the same.",
 	}, []string{"fate"})
 	for i, name := range fates {
 		m[i] = all.WithLabelValues(name)

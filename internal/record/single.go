@@ -22,7 +22,10 @@ func (r *single) set(k *kind, e *Event, requestID []byte) {
 	r.memory = appendEvent(r.memory[:0], e, nil)
 	size := len(r.memory)
 	r.makeRoom(e, len(requestID))
-	r.Record = Record{Topic: k.topic, Key: r.keep(e.Owner), Value: r.memory[:size:size], Headers: r.headers[:], Time: time.UnixMilli(e.ReceivedAt)}
+	r.Record = Record{
+		Topic: k.topic, Key: r.keep(e.Owner), Value: r.memory[:size:size], Headers: r.headers[:],
+		Time: time.UnixMilli(e.ReceivedAt),
+	}
 	r.headers = [...]Header{
 		{HeaderSchema, k.schema},
 		{HeaderType, k.typeOf},

@@ -59,10 +59,12 @@ func (s *shown) check(bad *fault.Refusal, at string) {
 // wrong, by a Validation fault.
 func exposuresOf(body []byte) (all []shown, err error) {
 	if len(body) > MaxExposureBytes {
-		return nil, &fault.Error{Code: fault.PayloadTooLarge, Message: fmt.Sprintf("The body must be at most %d bytes long", MaxExposureBytes)}
+		message := fmt.Sprintf("The body must be at most %d bytes long", MaxExposureBytes)
+		return nil, &fault.Error{Code: fault.PayloadTooLarge, Message: message}
 	}
 	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, fault.Invalid("", "malformed", "The body must be a JSON array of exposures") // what is in it is nobody's business
+		// What is in it is nobody's business.
+		return nil, fault.Invalid("", "malformed", "The body must be a JSON array of exposures")
 	}
 	var bad fault.Refusal
 	if n := len(all); n == 0 || n > MaxExposures {
@@ -153,13 +155,15 @@ func describeExposures(huma.Registry) *huma.Operation {
 	list.MinItems, list.MaxItems = new(1), new(MaxExposures)
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: pathExposures, OperationID: "flags.public.exposures", Tags: []string{"flags"},
-		Summary: "Tells which variants were shown", Description: "For clients that got flags some time before. What was told on the same UTC day already counts once.",
+		Summary:     "Tells which variants were shown",
+		Description: "For clients that got flags some time before. What was told on the same UTC day already counts once.",
 		Parameters:  []*huma.Param{paramClient.described(true)},
 		RequestBody: &huma.RequestBody{Required: true, Content: rpc.JSON(list)},
 		Security:    []map[string][]string{{"key": {}}, {"bearer": {}}, {}},
 		Responses: responded(rpc.Object([]string{"count", "ignored"}, map[string]*huma.Schema{
-			"count":   rpc.Integer("How many were taken; whether they are of a sample, or were told before, is not looked at."),
-			"ignored": rpc.Integer("How many are of a flag or variant that there is none of for the caller, of a flag that is off, or one that counts no exposures."),
+			"count": rpc.Integer("How many were taken; whether they are of a sample, or were told before, is not looked at."),
+			"ignored": rpc.Integer("How many are of a flag or variant that there is none of for the caller, " +
+				"of a flag that is off, or one that counts no exposures."),
 		})),
 	}
 }

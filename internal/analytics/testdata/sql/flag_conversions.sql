@@ -7,9 +7,13 @@ SELECT
     round(100 * greatest(0, least(1, ((sum(weight * converted) / sum(weight)) + 3.841459 / (2 * (pow(sum(weight), 2) / sum(weight * weight))) - 1.959964 * sqrt((sum(weight * converted) / sum(weight)) * (1 - (sum(weight * converted) / sum(weight))) / (pow(sum(weight), 2) / sum(weight * weight)) + 3.841459 / (4 * pow((pow(sum(weight), 2) / sum(weight * weight)), 2)))) / (1 + 3.841459 / (pow(sum(weight), 2) / sum(weight * weight))))), 2) AS rate_low,
     round(100 * greatest(0, least(1, ((sum(weight * converted) / sum(weight)) + 3.841459 / (2 * (pow(sum(weight), 2) / sum(weight * weight))) + 1.959964 * sqrt((sum(weight * converted) / sum(weight)) * (1 - (sum(weight * converted) / sum(weight))) / (pow(sum(weight), 2) / sum(weight * weight)) + 3.841459 / (4 * pow((pow(sum(weight), 2) / sum(weight * weight)), 2)))) / (1 + 3.841459 / (pow(sum(weight), 2) / sum(weight * weight))))), 2) AS rate_high
 FROM (
-    SELECT if(length(x.variants) > 1, '', x.variants[1]) AS variant, CAST(length(x.variants) > 1, 'Bool') AS mixed, x.weight AS weight, v.last > x.first AS converted
+    SELECT
+        if(length(x.variants) > 1, '', x.variants[1]) AS variant, CAST(length(x.variants) > 1, 'Bool') AS mixed,
+        x.weight AS weight, v.last > x.first AS converted
     FROM (
-        SELECT if(e.profile_id != '', concat('\0', e.profile_id), e.anonymous_id) AS visitor, groupUniqArray(toString(e.variant)) AS variants, toUnixTimestamp64Milli(min(e.event_time)) AS first, 100 / max(e.sample_percent) AS weight
+        SELECT
+            if(e.profile_id != '', concat('\0', e.profile_id), e.anonymous_id) AS visitor, groupUniqArray(toString(e.variant)) AS variants,
+            toUnixTimestamp64Milli(min(e.event_time)) AS first, 100 / max(e.sample_percent) AS weight
         FROM flag_exposures AS e FINAL
         WHERE e.owner_id = {owner:String}
           AND e.event_date BETWEEN {from:Date} AND {to:Date}
@@ -25,7 +29,9 @@ FROM (
                 toUnixTimestamp64Milli(e.event_time) AS at,
                 arrayJoin(arrayFilter(w -> w NOT IN ('', '\0'), [
                     e.anonymous_id, concat('\0', e.profile_id),
-                    if(position(e.profile_id, '@') > 0, concat('\0email:', lower(hex(SHA256(concat(toString(e.owner_id), char(0), lower(e.profile_id)))))), '')
+                    if(position(e.profile_id, '@') = 0, '', concat(
+                        '\0email:', lower(hex(SHA256(concat(toString(e.owner_id), char(0), lower(e.profile_id)))))
+                    ))
                 ])) AS who
             FROM events AS e FINAL
             WHERE e.owner_id = {owner:String}

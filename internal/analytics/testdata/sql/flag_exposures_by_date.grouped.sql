@@ -10,9 +10,11 @@ INNER JOIN (
         toUInt64(round(sum(told))) AS exposures,
         toUInt64(round(sum(weight))) AS visitors
     FROM (
-        SELECT roundDown(toUnixTimestamp(e.event_time), {buckets:Array(UInt32)}) AS bucket,
-        CAST(e.variant, 'String') AS variant,
-        if(e.profile_id != '', concat('\0', e.profile_id), e.anonymous_id) AS visitor, sum(100 / e.sample_percent) AS told, 100 / max(e.sample_percent) AS weight
+        SELECT
+            roundDown(toUnixTimestamp(e.event_time), {buckets:Array(UInt32)}) AS bucket,
+            CAST(e.variant, 'String') AS variant,
+            if(e.profile_id != '', concat('\0', e.profile_id), e.anonymous_id) AS visitor,
+            sum(100 / e.sample_percent) AS told, 100 / max(e.sample_percent) AS weight
         FROM flag_exposures AS e FINAL
         WHERE e.owner_id = {owner:String}
           AND e.event_date BETWEEN {from:Date} AND {to:Date}
