@@ -3,37 +3,15 @@ package flagapi
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/gofiber/fiber/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/flag"
 )
-
-// post tells of exposures.
-func post(t *testing.T, app *fiber.App, target, body string, headers ...string) reply {
-	t.Helper()
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(body))
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	resp, err := app.Test(req, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply{resp.StatusCode, resp.Header, string(text)}
-}
 
 const exposuresOfSite = "/public/v1/flags/exposures?clientId=public-1"
 
