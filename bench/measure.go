@@ -186,7 +186,8 @@ func beside(ctx context.Context, m *measure, e *surroundings) (result, error) {
 
 func (e *surroundings) job(m *measure) job {
 	j := job{
-		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links, Flags: m.flags,
+		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links,
+		Flags:   m.flags,
 		Brokers: e.around.Brokers, Database: fmt.Sprintf("%s_%d", m.name, e.round),
 	}
 	if e.clickhouse != nil {
