@@ -12,7 +12,7 @@ var ranks = map[string]int{
 
 	"internal/record": 1, "internal/config": 1, "internal/lifecycle": 1, "internal/telemetry": 1, "internal/lookup": 1,
 	"internal/control": 1, "internal/lease": 1, "internal/label": 1, "internal/token": 1, "internal/admission": 1,
-	"internal/tombstone": 1, "internal/salt": 1, "internal/fair": 1, "internal/credential": 1, "internal/attempt": 1,
+	"internal/tombstone": 1, "internal/salt": 1, "internal/fair": 1, "internal/credential": 1, "internal/buffer": 1, "internal/attempt": 1,
 
 	"internal/org": 2, "internal/session": 2, "internal/website": 2, "internal/apikey": 2, "internal/auth": 2,
 	"internal/ingest": 2, "internal/sink": 2, "internal/analytics": 2, "internal/deadletter": 2,
@@ -43,6 +43,7 @@ var edges = map[string][]string{
 	"internal/telemetry": {"internal/config", "internal/lifecycle"},
 	// The files that settings name are read where connections are made.
 	"internal/credential": {"internal/config"},
+	"internal/buffer":     {"internal/record"},
 	// News are published as records, by whoever holds the lease.
 	"internal/control": {"internal/lease", "internal/record"},
 	// Changes are audited, and each package says how its own are.

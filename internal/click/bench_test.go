@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/buffer"
 	"github.com/millrace/millrace/internal/enrich"
 	"github.com/millrace/millrace/internal/link"
 	"github.com/millrace/millrace/internal/record"
@@ -40,36 +41,18 @@ func anyClick() *Click {
 	}
 }
 
-func newQueue(p Publisher, bytes int) *Queue {
+func newQueue(p buffer.Publisher, bytes int) *Queue {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 
-// BenchmarkTake is what a redirect pays.
+// BenchmarkTake is what a redirect pays, and what Run does beside it, up to the publisher.
 func BenchmarkTake(b *testing.B) {
 	b.ReportAllocs()
 	q := newQueue(instantly{}, 1<<40)
+	go func() { _ = q.Run(b.Context()) }()
 	c := anyClick()
 	for b.Loop() {
 		q.Take(c)
-		if len(q.taken) == maxSpare { // as if Run had them
-			for _, t := range q.taken {
-				q.copies.Put(t)
-			}
-			q.taken = q.taken[:0]
-		}
-	}
-}
-
-// BenchmarkHandOver is that and what Run does, up to the publisher.
-func BenchmarkHandOver(b *testing.B) {
-	b.ReportAllocs()
-	q := newQueue(instantly{}, 64<<20)
-	c := anyClick()
-	for n := 1; b.Loop(); n++ {
-		q.Take(c)
-		if n%100 == 0 {
-			q.handOver()
-		}
 	}
 }
 

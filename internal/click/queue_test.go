@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/millrace/millrace/internal/buffer"
 	"github.com/millrace/millrace/internal/record"
 )
 
@@ -93,7 +94,7 @@ func named(name string) *Click {
 func (s *scene) counts(t *testing.T, published, noRoomed, buffered int64) {
 	t.Helper()
 	want := map[string]float64{"published": float64(published), "buffer_full": float64(noRoomed), "buffered": float64(buffered)}
-	got := map[string]float64{"published": testutil.ToFloat64(s.metrics.published), "buffer_full": testutil.ToFloat64(s.metrics.dropped[noRoom]), "buffered": float64(s.clicks.Load())}
+	got := map[string]float64{"published": testutil.ToFloat64(s.metrics.fates[buffer.Published]), "buffer_full": testutil.ToFloat64(s.metrics.fates[buffer.Full]), "buffered": float64(s.buffer.Len())}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("clicks (-want +got):\n%s", diff)
 	}
@@ -132,7 +133,7 @@ func TestClicksWaitWhileBrokersAreAwayUpToTheLimitAndAreDroppedOneBeyond(t *test
 		s.counts(t, 0, 0, room)
 		s.Take(anyClick())
 		s.counts(t, 0, 1, room)
-		if n := s.size.Load(); n != room*one {
+		if n := s.buffer.Bytes(); n != room*one {
 			t.Errorf("%d bytes are buffered, want %d", n, room*one)
 		}
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
@@ -152,8 +153,8 @@ func TestAClickThatDoesNotFitByAByteIsDropped(t *testing.T) {
 	q := newQueue(&brokers{away: true}, int(2*sizeOfOne(t))-1)
 	q.Take(anyClick())
 	q.Take(anyClick())
-	if dropped := testutil.ToFloat64(q.metrics.dropped[noRoom]); dropped != 1 || q.clicks.Load() != 1 {
-		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.clicks.Load())
+	if dropped := testutil.ToFloat64(q.metrics.fates[buffer.Full]); dropped != 1 || q.buffer.Len() != 1 {
+		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.buffer.Len())
 	}
 }
 
@@ -162,7 +163,7 @@ func sizeOfOne(t *testing.T) int64 {
 	t.Helper()
 	q := newQueue(&brokers{away: true}, 1<<20)
 	q.Take(anyClick())
-	return q.size.Load()
+	return q.buffer.Bytes()
 }
 
 func TestAStopPublishesWhatWasTaken(t *testing.T) {
@@ -209,8 +210,8 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 		}
 		s.brokers.answer(errors.New("the client is closed"))
 		s.Take(anyClick())
-		if n := testutil.ToFloat64(s.metrics.dropped[stopped]); n != 2 || s.clicks.Load() != 0 || s.size.Load() != 0 {
-			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.clicks.Load())
+		if n := testutil.ToFloat64(s.metrics.fates[buffer.Stopped]); n != 2 || s.buffer.Len() != 0 || s.buffer.Bytes() != 0 {
+			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.buffer.Len())
 		}
 	})
 }
@@ -222,8 +223,8 @@ func TestAClickThatKafkaRefusesIsCountedAndMakesRoom(t *testing.T) {
 		s.Take(anyClick())
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		s.brokers.answer(errors.New("too large"))
-		if n := testutil.ToFloat64(s.metrics.dropped[refused]); n != 1 || s.size.Load() != 0 {
-			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.size.Load())
+		if n := testutil.ToFloat64(s.metrics.fates[buffer.Refused]); n != 1 || s.buffer.Bytes() != 0 {
+			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.buffer.Bytes())
 		}
 		s.counts(t, 0, 0, 0)
 		_ = s.end()

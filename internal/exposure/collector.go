@@ -1,13 +1,13 @@
 package exposure
 
 import (
+	"context"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/buffer"
 	"github.com/millrace/millrace/internal/record"
 )
 
@@ -15,21 +15,12 @@ const (
 	// MaxBufferedBytes is how much memory the exposures of a process take that Kafka has
 	// not acknowledged.
 	MaxBufferedBytes = 32 << 20
-	// gather is how long the first exposure of several waits for the others, so that they
-	// are handed over together.
+	// gather is how long the first exposure of several waits for the others.
 	gather = 50 * time.Millisecond
 	// overhead is about what an exposure takes, here and at the publisher, besides the
 	// texts that it came with: its record, and the places where it stands.
 	overhead = 1 << 10
 )
-
-// Publisher sends records to Kafka.
-type Publisher interface {
-	// Send takes a record and returns at once, also while brokers are away. done is
-	// called once, with nil when the record is acknowledged, or with an error when it
-	// never will be.
-	Send(r *record.Record, done func(error))
-}
 
 // Salts knows what anonymous ids are hashed with.
 type Salts interface {
@@ -45,7 +36,7 @@ type Config struct {
 
 // Deps are the parts a Collector needs; all are required.
 type Deps struct {
-	Publisher Publisher
+	Publisher buffer.Publisher
 	Salts     Salts
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
@@ -53,23 +44,11 @@ type Deps struct {
 
 // Collector publishes exposures. It is safe for concurrent use.
 type Collector struct {
-	deps    Deps
-	max     int64
+	salts   Salts
 	metrics metrics
 	seen    *seen
-	copies  sync.Pool // of *taken
-	waiting sync.Pool // of *waiting
-
-	size   atomic.Int64 // bytes of the exposures that are not acknowledged
-	number atomic.Int64 // of them
-	logged atomic.Int64 // the second of the last line in the log
-	wake   chan struct{}
-	draft  draft // of handOver
-
-	mu     sync.Mutex
-	taken  []*taken // to be handed to the publisher
-	closed bool
-	empty  chan struct{} // receives when the last exposure is acknowledged
+	buffer  *buffer.Buffer[taken, record.ExposureRecord]
+	draft   draft // of what the buffer writes
 }
 
 // New returns an empty Collector. Run publishes what it takes.
@@ -77,13 +56,15 @@ func New(cfg Config, deps Deps) *Collector {
 	if cfg.MaxBufferedBytes == 0 {
 		cfg.MaxBufferedBytes = MaxBufferedBytes
 	}
-	c := &Collector{
-		deps: deps, max: int64(cfg.MaxBufferedBytes), seen: newSeen(),
-		wake: make(chan struct{}, 1), empty: make(chan struct{}, 1),
-	}
-	c.copies.New = func() any { return new(taken) }
-	c.waiting.New = func() any { return newWaiting(c) }
-	c.metrics = newMetrics(deps.Metrics, c)
+	c := &Collector{salts: deps.Salts, seen: newSeen()}
+	c.buffer = buffer.New(
+		buffer.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
+		buffer.Deps[taken, record.ExposureRecord]{
+			Publisher: deps.Publisher, Write: c.draft.write, Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
+			Told: func(f buffer.Fate) { c.metrics[buffered[f]].Inc() }, Log: deps.Log, What: "exposures",
+		},
+	)
+	c.metrics = newMetrics(deps.Metrics, c.buffer, cfg.MaxBufferedBytes)
 	return c
 }
 
@@ -104,7 +85,7 @@ func (c *Collector) Expose(e *Exposure) {
 	}
 	var salt []byte
 	if is == anonymous && hides(e.Website, e.Country) {
-		if salt = c.deps.Salts.Known(e.Time); salt == nil {
+		if salt = c.salts.Known(e.Time); salt == nil {
 			c.metrics[noSalt].Inc()
 			return
 		}
@@ -121,34 +102,18 @@ func (c *Collector) Expose(e *Exposure) {
 
 // take reports whether there was room for an exposure.
 func (c *Collector) take(e *Exposure, id string, is kind, salt []byte) bool {
-	size := overhead + int64(len(id))
-	if c.size.Add(size) > c.max {
-		c.size.Add(-size)
-		c.metrics[noRoom].Inc()
+	t := c.buffer.Reserve(overhead + int64(len(id)))
+	if t == nil {
 		return false
 	}
-	c.number.Add(1)
-	t := c.copies.Get().(*taken) // the pool holds nothing else
-	t.copy(e, id, is, salt, size)
-	if !c.put(t) {
-		c.settled(size, errStopped)
-	}
+	t.Is.copy(e, id, is, salt)
+	c.buffer.Add(t)
 	return true
 }
 
-// put reports whether the exposure is taken, which it is not after the stop.
-func (c *Collector) put(t *taken) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.taken = append(c.taken, t)
-	if len(c.taken) == 1 {
-		select {
-		case c.wake <- struct{}{}:
-		default:
-		}
-	}
-	return true
-}
+// Run hands exposures to the publisher until ctx ends.
+func (c *Collector) Run(ctx context.Context) error { return c.buffer.Run(ctx) }
+
+// Stop takes no more exposures, and returns when all are published that were taken, or when
+// ctx ends. It is called once, after Run.
+func (c *Collector) Stop(ctx context.Context) error { return c.buffer.Stop(ctx) }

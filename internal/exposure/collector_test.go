@@ -186,7 +186,7 @@ func TestExposuresWaitUpToTheLimitAndAreDroppedOneBeyond(t *testing.T) {
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		synctest.Wait()
 		s.fates(t, map[string]int{"buffer_full": 1, "repeated": 1, "published": room + 1})
-		if n := s.size.Load(); n != 0 {
+		if n := s.buffer.Bytes(); n != 0 {
 			t.Errorf("%d bytes are buffered", n)
 		}
 		_ = s.end()
@@ -242,7 +242,7 @@ func TestAnExposureThatKafkaRefusesIsCountedAndMakesRoom(t *testing.T) {
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		s.brokers.answer(errors.New("too large"))
 		s.fates(t, map[string]int{"refused": 1})
-		if n := s.size.Load(); n != 0 {
+		if n := s.buffer.Bytes(); n != 0 {
 			t.Errorf("%d bytes are buffered", n)
 		}
 		_ = s.end()
@@ -319,7 +319,7 @@ func TestARecordAllocatesNothingOnceItsMemoryIsThere(t *testing.T) { //nolint:pa
 	e := anExposure(t)
 	e.UserID = "anon_1"
 	if n := testing.AllocsPerRun(1000, func() {
-		own.copy(e, e.UserID, anonymous, salt, overhead)
+		own.copy(e, e.UserID, anonymous, salt)
 		d.write(&own, &r)
 	}); n > 0 {
 		t.Errorf("%.1f allocations", n)

@@ -21,17 +21,16 @@ type taken struct {
 	id                                                        []byte
 	is                                                        kind
 	salt                                                      []byte // nil for an id that stays as it is
-	size                                                      int64
 }
 
 // copy makes t an exposure that nobody else knows. Where the flag has the environment, its
 // name is taken of there.
-func (t *taken) copy(e *Exposure, id string, is kind, salt []byte, size int64) {
+func (t *taken) copy(e *Exposure, id string, is kind, salt []byte) {
 	*t = taken{
 		organization: e.Website.OrganizationID, website: e.Website.ID,
 		flag: e.Flag.Key(), variant: e.Flag.Definition.Variants[e.Variant].Key, reason: e.reason(),
 		sample: e.Flag.About.Exposures.SamplePercent, at: e.Time.UnixMilli(),
-		id: append(t.id[:0], id...), is: is, salt: salt, size: size,
+		id: append(t.id[:0], id...), is: is, salt: salt,
 	}
 	for name := range e.Flag.Definition.Environments {
 		if name == e.Environment {
@@ -100,26 +99,6 @@ func (d *draft) natural(t *taken) []byte {
 
 // idPrefix begins the ids of exposures.
 const idPrefix = "x_"
-
-// waiting is an exposure until it is acknowledged, and is used again for another one.
-type waiting struct {
-	c      *Collector
-	size   int64
-	record record.ExposureRecord
-	done   func(error) // w.finished, made once
-}
-
-func newWaiting(c *Collector) *waiting {
-	w := &waiting{c: c}
-	w.done = w.finished
-	return w
-}
-
-func (w *waiting) finished(err error) {
-	c, size := w.c, w.size
-	c.waiting.Put(w)
-	c.settled(size, err)
-}
 
 // bytesOf returns the bytes of a text without copying it, for a reader.
 func bytesOf(s string) []byte {

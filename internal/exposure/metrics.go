@@ -3,6 +3,9 @@ package exposure
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/millrace/millrace/internal/buffer"
+	"github.com/millrace/millrace/internal/record"
 )
 
 // fate is what becomes of an exposure that a flag asks for.
@@ -27,19 +30,22 @@ var fates = [numFates]string{
 	noRoom: "buffer_full", refused: "refused", stopped: "stopped",
 }
 
+// buffered are the fates of what was put into the buffer.
+var buffered = [buffer.Fates]fate{buffer.Published: published, buffer.Full: noRoom, buffer.Refused: refused, buffer.Stopped: stopped}
+
 // metrics lists what this package exports.
 type metrics [numFates]prometheus.Counter
 
-func newMetrics(reg prometheus.Registerer, c *Collector) (m metrics) {
+func newMetrics(reg prometheus.Registerer, held *buffer.Buffer[taken, record.ExposureRecord], limit int) (m metrics) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exposures_buffered_bytes",
 		Help: "Memory that exposures to feature flags take that Kafka has not acknowledged yet.",
-	}, func() float64 { return float64(c.size.Load()) })
+	}, func() float64 { return float64(held.Bytes()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exposures_buffer_limit_bytes",
 		Help: "Limit of millrace_exposures_buffered_bytes; beyond it new exposures are dropped.",
-	}, func() float64 { return float64(c.max) })
+	}, func() float64 { return float64(limit) })
 	all := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_exposures_total",
 		Help: "Exposures to feature flags; fate is published (acknowledged by exposures.v1), " +

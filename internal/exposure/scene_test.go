@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/millrace/millrace/internal/buffer"
 	"github.com/millrace/millrace/internal/flag"
 	"github.com/millrace/millrace/internal/flageval"
 	"github.com/millrace/millrace/internal/flagset"
@@ -97,7 +98,7 @@ func (s salted) Known(t time.Time) []byte {
 
 var salt = salted(bytes.Repeat([]byte{0xA5}, 32))
 
-func newCollector(p Publisher, bytes int) *Collector {
+func newCollector(p buffer.Publisher, bytes int) *Collector {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 

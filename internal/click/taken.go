@@ -1,9 +1,6 @@
 package click
 
-import (
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/record"
-)
+import "github.com/millrace/millrace/internal/link"
 
 // taken is a copy of a click, and is used again for another one.
 type taken struct {
@@ -33,24 +30,4 @@ func (t *taken) copy(c *Click) {
 		t.text = append(t.text, *text...)
 		*text = t.text[from:len(t.text):len(t.text)]
 	}
-}
-
-// waiting is a click until it is acknowledged, and is used again for another one.
-type waiting struct {
-	q      *Queue
-	size   int64
-	record record.ClickRecord
-	done   func(error) // w.finished, made once
-}
-
-func newWaiting(q *Queue) *waiting {
-	w := &waiting{q: q}
-	w.done = w.finished
-	return w
-}
-
-func (w *waiting) finished(err error) {
-	q, size := w.q, w.size
-	q.waiting.Put(w)
-	q.settled(size, err)
 }
