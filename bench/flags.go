@@ -84,13 +84,13 @@ func openFlags(ctx context.Context, m *measure, e *surroundings) (r result, err 
 		return result{}, err
 	}
 	defer func() { err = errors.Join(err, server.end()) }()
-	load := job{Role: "load", Addr: server.Addr, Batch: 1, Flags: m.flags, For: e.run}
-	peak, err := loop(ctx, coreAround, load)
+	peak, err := saturate(ctx, server, m, e.settings)
 	if err != nil {
 		return result{}, err
 	}
-	load.Role, load.For, load.Rate = "open", latencyRun, int(peak.Events/peak.Seconds/2)
-	return loop(ctx, coreAround, load)
+	return loop(ctx, coreAround, job{
+		Role: "open", Addr: server.Addr, Batch: 1, Flags: m.flags, For: latencyRun, Rate: int(peak.Events / peak.Seconds / 2),
+	})
 }
 
 // benchFlag is a flag whose first nine rules are for other teams, and the last one a split.
