@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -146,7 +147,7 @@ func (o *openFeature) page(t *testing.T) *visitor {
 	v.open(serve(t, "shop.example.com", mux))
 	testkit.Eventually(t, within, func() error {
 		if !get[bool](v, `"openfeature" in globalThis`) {
-			return fmt.Errorf("the page has no provider")
+			return errors.New("the page has no provider")
 		}
 		return nil
 	})
