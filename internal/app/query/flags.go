@@ -25,7 +25,9 @@ type recognizing interface {
 
 // publicFlags returns what the public routes of feature flags need around the flags that are
 // held, and the part that looks after the geo files.
-func publicFlags(s config.Settings, t *telemetry.Telemetry, access recognizing, held *flagset.Memory, limiter *ratelimit.Limiter) (*flagapi.Deps, lifecycle.Part, error) {
+func publicFlags(
+	s config.Settings, t *telemetry.Telemetry, access recognizing, held *flagset.Memory, limiter *ratelimit.Limiter,
+) (*flagapi.Deps, lifecycle.Part, error) {
 	geo, err := enrich.NewGeo(s.Enrich.GeoFile, t.Log, t.Registry)
 	if err != nil {
 		return nil, lifecycle.Part{}, err
