@@ -27,13 +27,15 @@ func TestWhileTheStoreIsAwayWhatIsHeldAnswersOn(t *testing.T) {
 		if n := value(t, reg, "millrace_flag_sets_requests_total", "stale"); n < 50 {
 			t.Errorf("%v answers are told to be stale", n)
 		}
-		if age := value(t, reg, "millrace_flag_sets_age_seconds", ""); age < stale.Seconds()-120 || age > stale.Seconds() {
+		age := value(t, reg, "millrace_flag_sets_age_seconds", "")
+		if age < stale.Seconds()-120 || age > stale.Seconds() {
 			t.Errorf("%v s old", age)
 		}
 		pass(time.Until(began.Add(stale + 5*time.Second)))
 		expect(t, m, "too old", "org_1", away)
 		_, err := m.Get(t.Context(), "org_1")
-		if is, ok := errors.AsType[*fault.Error](err); !ok || is.RetryAfter != 5*time.Second || !errors.Is(err, errDown) {
+		is, ok := errors.AsType[*fault.Error](err)
+		if !ok || is.RetryAfter != 5*time.Second || !errors.Is(err, errDown) {
 			t.Errorf("Get() = %v, want to be told to come back after 5 s", err)
 		}
 		f.with(func() { f.down = false })

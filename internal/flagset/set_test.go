@@ -13,7 +13,9 @@ import (
 
 func TestAMarkIsBeforeThoseOfLaterLivesAndVersions(t *testing.T) {
 	t.Parallel()
-	marks := []flagset.Mark{{}, {Epoch: 1}, {Epoch: 1, Version: 1}, {Epoch: 1, Version: 9}, {Epoch: 2}, {Epoch: 2, Version: 5}}
+	marks := []flagset.Mark{
+		{}, {Epoch: 1}, {Epoch: 1, Version: 1}, {Epoch: 1, Version: 9}, {Epoch: 2}, {Epoch: 2, Version: 5},
+	}
 	for i, a := range marks {
 		for j, b := range marks {
 			if got := a.Before(b); got != (i < j) {
@@ -34,8 +36,10 @@ func keyed(websiteID, key string, state flag.State) *flag.Flag {
 func TestAWebsiteHasItsFlagsAndThoseOfAllThatTheyDoNotHide(t *testing.T) {
 	t.Parallel()
 	s, err := flagset.New("org_1", flagset.Mark{Epoch: 1, Version: 1}, []*flag.Flag{
-		keyed("", "d", flag.Active), keyed("", "b", flag.Active), keyed("", "a", flag.Archived), keyed("", "e", flag.Active),
-		keyed("web_1", "c", flag.Inactive), keyed("web_1", "b", flag.Active), keyed("web_1", "e", flag.Archived), keyed("web_1", "f", flag.Active),
+		keyed("", "d", flag.Active), keyed("", "b", flag.Active),
+		keyed("", "a", flag.Archived), keyed("", "e", flag.Active),
+		keyed("web_1", "c", flag.Inactive), keyed("web_1", "b", flag.Active),
+		keyed("web_1", "e", flag.Archived), keyed("web_1", "f", flag.Active),
 		keyed("web_2", "z", flag.Active),
 	}, nil)
 	if err != nil {
@@ -47,8 +51,11 @@ func TestAWebsiteHasItsFlagsAndThoseOfAllThatTheyDoNotHide(t *testing.T) {
 		var got []string
 		for f := range s.All(site) {
 			got = append(got, f.WebsiteID+"/"+f.Key())
-			if found := s.Find(site, f.Key()); found != f || f.ID != "flg_"+f.WebsiteID+"_"+f.Key() || f.Version != 7 || f.About.Type != flag.String {
+			if found := s.Find(site, f.Key()); found != f {
 				t.Errorf("%s: found %+v, want %+v", site, found, f)
+			}
+			if f.ID != "flg_"+f.WebsiteID+"_"+f.Key() || f.Version != 7 || f.About.Type != flag.String {
+				t.Errorf("%s: %+v", site, f)
 			}
 		}
 		if strings.Join(got, " ") != want {
@@ -70,7 +77,9 @@ func TestSegmentsAreInOrder(t *testing.T) {
 	var all []*flag.Segment
 	for _, name := range []string{"web_2/a", "/b", "web_1/z", "/a", "web_1/a"} {
 		site, key, _ := strings.Cut(name, "/")
-		all = append(all, &flag.Segment{WebsiteID: site, Definition: flageval.Segment{Key: key, UserIDs: []string{"u"}}})
+		all = append(all, &flag.Segment{
+			WebsiteID: site, Definition: flageval.Segment{Key: key, UserIDs: []string{"u"}},
+		})
 	}
 	given := slices.Clone(all)
 	s, err := flagset.New("org_1", flagset.Mark{}, nil, all)
@@ -90,7 +99,8 @@ func TestAFlagThatCannotBeCompiledIsNamed(t *testing.T) {
 	t.Parallel()
 	bad := keyed("web_1", "nav", flag.Active)
 	bad.Definition.OffVariant = "none"
-	if _, err := flagset.New("org_1", flagset.Mark{}, []*flag.Flag{bad}, nil); err == nil || !strings.Contains(err.Error(), "org_1") || !strings.Contains(err.Error(), "nav") {
+	_, err := flagset.New("org_1", flagset.Mark{}, []*flag.Flag{bad}, nil)
+	if err == nil || !strings.Contains(err.Error(), "org_1") || !strings.Contains(err.Error(), "nav") {
 		t.Errorf("New() = %v", err)
 	}
 }
