@@ -23,16 +23,19 @@ func ofrepBulkRoute(huma.Registry) *huma.Operation {
 		"eventStreams": rpc.ListOf(rpc.Object([]string{"type", "inactivityDelaySec"}, map[string]*huma.Schema{
 			"type": rpc.Text("sse."), "url": rpc.Text("Where changes are told."),
 			"endpoint": {
-				Type: huma.TypeObject, Description: "The same as requestUri on this host, where the host knows no address of its own.",
+				Type:        huma.TypeObject,
+				Description: "The same as requestUri on this host, where the host knows no address of its own.",
 			},
 			"inactivityDelaySec": rpc.Integer("After how long in the background a client may go away."),
 		}), "Where the caller is told of changes."),
 	}), failureSchema()))
 	op := protocol(all, "flags.ofrep.bulk", pathOFREP, "Evaluates all flags, by "+protocolName)
 	op.Description = "A flag that is off is answered with its off variant. " +
-		"One that is served to a part of all people is an entry with " + targetingKeyMissing + " where the context names nobody."
+		"One that is served to a part of all people is an entry with " +
+		targetingKeyMissing + " where the context names nobody."
 	op.Parameters = append(op.Parameters,
-		optional("query", paramSeen, "The etag of the event after which the caller asks: newer flags are waited for, up to a second."),
+		optional("query", paramSeen, "The etag of the event after which the caller asks: "+
+			"newer flags are waited for, up to a second."),
 		optional("header", fiber.HeaderIfNoneMatch, "The ETag of an answer that the caller has."),
 	)
 	return op

@@ -16,15 +16,20 @@ func TestNothingOfAContextOfTheProtocolIsTold(t *testing.T) {
 	t.Parallel()
 	const said = `"` + marker + `"`
 	bodies := []string{
-		about(`"targetingKey":` + said + `,"email":` + said + `,"anonymousId":` + said + `,"environment":` + said + `,"plan":` + said + "," + said + ":[" + said + "]"),
-		about(`"email":[` + said + `]`), about(`"email":"` + strings.Repeat(marker, 20) + `"`), about(`"plan":{` + said + `:1}`),
-		`{"context":` + said + `}`, `{"context":{"email":` + said, said, `{` + said + `:` + said + `}`, marker, about("\"email\":\"" + marker + "\xff\""),
+		about(`"targetingKey":` + said + `,"email":` + said + `,"anonymousId":` + said + `,"environment":` + said),
+		about(`"plan":` + said + "," + said + ":[" + said + "]"), about(`"targetingKey":` + said + `,"plan":` + said),
+		about(`"email":[` + said + `]`), about(`"email":"` + strings.Repeat(marker, 20) + `"`),
+		about(`"plan":{` + said + `:1}`),
+		`{"context":` + said + `}`, `{"context":{"email":` + said, said, `{` + said + `:` + said + `}`, marker,
+		about("\"email\":\"" + marker + "\xff\""),
 	}
 	for name, change := range map[string]func(*Deps){
-		"as always":        func(*Deps) {},
-		"without sets":     func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
-		"a fault of sets":  func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
-		"a fault of ours":  func(d *Deps) { d.Country = func(netip.Addr) string { panic(marker) } }, //nolint:forbidigo // what is tested
+		"as always":       func(*Deps) {},
+		"without sets":    func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
+		"a fault of sets": func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
+		"a fault of ours": func(d *Deps) {
+			d.Country = func(netip.Addr) string { panic(marker) } //nolint:forbidigo // what is tested
+		},
 		"a fault of flags": func(d *Deps) { d.Exposures = failing{} },
 	} {
 		t.Run(name, func(t *testing.T) {
