@@ -86,7 +86,10 @@ func TestAFlagKnowsWhatItDependsOn(t *testing.T) {
 	segment := func(key string) Member[Segment] {
 		return Member[Segment]{Is: &Segment{Key: key, UserIDs: []string{"ann"}}}
 	}
-	set, err := Compile([]Member[Definition]{{Is: f}, {Is: boolean("g")}}, []Member[Segment]{segment("a"), segment("b"), segment("c"), segment("d")})
+	set, err := Compile(
+		[]Member[Definition]{{Is: f}, {Is: boolean("g")}},
+		[]Member[Segment]{segment("a"), segment("b"), segment("c"), segment("d")},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +114,8 @@ func TestAFlagIsStaticWhereNothingElseCouldBeServed(t *testing.T) {
 	targeted.Targets = []Target{{Variant: "on", Emails: []string{"ann@example.com"}}}
 	ends, begins := boolean("ends"), boolean("begins")
 	ends.Schedule, begins.Schedule = Schedule{EndsAt: hour(1)}, Schedule{StartsAt: hour(-1)}
-	set := compiled(t, boolean("plain"), needy, targeted, ends, begins, boolean("rules", Rule{Serve: Serve{Variant: "on"}}))
+	set := compiled(t, boolean("plain"), needy, targeted, ends, begins,
+		boolean("rules", Rule{Serve: Serve{Variant: "on"}}))
 	want := map[string]bool{"plain": true, "begins": true}
 	for _, f := range set.ordered {
 		if got := f.Static(""); got != want[f.Definition.Key] {

@@ -23,11 +23,15 @@ func TestWhoHasNothingToBeDrawnByIsTold(t *testing.T) {
 	set := compiled(t,
 		boolean("half", Rule{Serve: half}), boolean("split", Rule{Serve: split}), needy, twice, failed, off, targeted,
 		boolean("none", Rule{Serve: roll(0, "")}), boolean("all", Rule{Serve: roll(100, "")}),
-		boolean("named", Rule{Serve: roll(50, "userId")}), boolean("team", Rule{Serve: roll(50, "teamId")}), boolean("attribute", Rule{Serve: roll(50, "attr:plan")}),
-		boolean("goes-on", Rule{Serve: half}, Rule{Serve: Serve{Variant: "on"}}), boolean("before", Rule{Serve: Serve{Variant: "on"}}, Rule{Serve: half}),
+		boolean("named", Rule{Serve: roll(50, "userId")}), boolean("team", Rule{Serve: roll(50, "teamId")}),
+		boolean("attribute", Rule{Serve: roll(50, "attr:plan")}),
+		boolean("goes-on", Rule{Serve: half}, Rule{Serve: Serve{Variant: "on"}}),
+		boolean("before", Rule{Serve: Serve{Variant: "on"}}, Rule{Serve: half}),
 		boolean("others", Rule{Conditions: someone, Serve: half}), boolean("plain"),
 	)
-	lacking := map[string]bool{"half": true, "split": true, "needy": true, "twice": true, "named": true, "goes-on": true, "targeted": true}
+	lacking := map[string]bool{
+		"half": true, "split": true, "needy": true, "twice": true, "named": true, "goes-on": true, "targeted": true,
+	}
 	for _, f := range set.ordered {
 		key := f.Definition.Key
 		for name, tc := range map[string]struct {
@@ -53,7 +57,8 @@ func TestAPrerequisiteThatLacksAnIDIsNoMatterOfTheFlagsBeside(t *testing.T) {
 	t.Parallel()
 	needy := boolean("needy", Rule{Serve: Serve{Variant: "on"}})
 	needy.Prerequisites = []Prerequisite{{"half", []string{"off"}}}
-	set := compiled(t, needy, boolean("half", Rule{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: 50}}}), boolean("plain"))
+	half := boolean("half", Rule{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: 50}}})
+	set := compiled(t, needy, half, boolean("plain"))
 	var e Evaluator
 	e.Reset(set, &Context{}, "", now)
 	for _, tc := range []struct {

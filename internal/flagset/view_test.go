@@ -94,20 +94,24 @@ func TestWhatAWebsiteSeesHasAPrintOfItsOwn(t *testing.T) {
 		change           func(*organization)
 		public, tellsKey bool
 	}{
-		"nothing":                            {func(*organization) {}, false, false},
-		"a flag":                             {raise("web_1.plain"), true, true},
-		"one of all websites":                {raise(".everywhere"), true, true},
-		"an inactive one":                    {raise("web_1.inactive"), true, true},
-		"one for servers":                    {raise("web_1.secret"), false, true},
-		"one for servers that a flag needs":  {raise("web_1.needed"), true, true},
-		"another website's":                  {raise("web_2.other"), false, false},
-		"an archived one":                    {raise("web_1.archived"), false, false},
-		"a segment that is asked for":        {grow("web_1.b"), true, true},
-		"one that a needed flag asks for":    {grow(".a"), true, true},
-		"a segment that another one hides":   {grow(".b"), false, false},
-		"a segment that nobody asks for":     {grow("web_1.c"), false, false},
-		"one becomes public":                 {func(o *organization) { o.flag("web_1.secret").About.Visibility = flag.Public }, true, false},
-		"one is archived":                    {func(o *organization) { o.flag("web_1.plain").State = flag.Archived }, true, true},
+		"nothing":                           {func(*organization) {}, false, false},
+		"a flag":                            {raise("web_1.plain"), true, true},
+		"one of all websites":               {raise(".everywhere"), true, true},
+		"an inactive one":                   {raise("web_1.inactive"), true, true},
+		"one for servers":                   {raise("web_1.secret"), false, true},
+		"one for servers that a flag needs": {raise("web_1.needed"), true, true},
+		"another website's":                 {raise("web_2.other"), false, false},
+		"an archived one":                   {raise("web_1.archived"), false, false},
+		"a segment that is asked for":       {grow("web_1.b"), true, true},
+		"one that a needed flag asks for":   {grow(".a"), true, true},
+		"a segment that another one hides":  {grow(".b"), false, false},
+		"a segment that nobody asks for":    {grow("web_1.c"), false, false},
+		"one becomes public": {func(o *organization) {
+			o.flag("web_1.secret").About.Visibility = flag.Public
+		}, true, false},
+		"one is archived": {func(o *organization) {
+			o.flag("web_1.plain").State = flag.Archived
+		}, true, true},
 		"another store with the same things": {func(o *organization) { o.epoch++ }, true, true},
 	} {
 		o := newOrganization()
@@ -142,7 +146,9 @@ func TestTheNextTimeIsThatOfAScheduleOrOfAStepOfARamp(t *testing.T) {
 			})
 		}
 	}
-	add("scheduled", flag.Public, func(d *flageval.Definition) { d.Schedule.StartsAt, d.Schedule.EndsAt = at(10), at(1000) })
+	add("scheduled", flag.Public, func(d *flageval.Definition) {
+		d.Schedule.StartsAt, d.Schedule.EndsAt = at(10), at(1000)
+	})
 	add("ramp", flag.Public, ramp(90, 200))
 	add("beside", flag.Public, ramp(150, 250))
 	add("short", flag.Public, ramp(310, 350))

@@ -22,7 +22,7 @@ func (c *guardedConn) attend(gone func()) (stop func()) {
 		}
 	}()
 	return func() {
-		c.Conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // a connection that cannot take a deadline is closed already
+		c.Conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // fails for a closed connection only
 		<-ended
 		c.read = time.Time{}  // is not in force
 		c.answers(time.Now()) //nolint:errcheck // see above

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -38,13 +39,17 @@ func newOpenFeature(t *testing.T) *openFeature {
 		t.Fatal(err)
 	}
 	s := harness.New(t, harness.InProcess, harness.Options{})
-	o := &openFeature{System: s, base: s.QueryURL + "/public/v1/flags/" + s.ClientID, modules: filepath.Join(dir, "node_modules")}
-	const text = `"type":"string","variants":[{"key":"one","value":"v1"},{"key":"two","value":"v2"}],"defaultVariant":"one","offVariant":"one"`
+	o := &openFeature{System: s, modules: filepath.Join(dir, "node_modules")}
+	o.base = s.QueryURL + "/public/v1/flags/" + s.ClientID
+	const text = `"type":"string","variants":[{"key":"one","value":"v1"},{"key":"two","value":"v2"}],` +
+		`"defaultVariant":"one","offVariant":"one"`
 	for _, flag := range []string{
 		`{"key":"nav","type":"boolean"}`,
 		`{"key":"secret","type":"boolean","visibility":"server"}`,
-		`{"key":"theme","type":"json","variants":[{"key":"dark","value":{"color":"black"}}],"defaultVariant":"dark","offVariant":"dark"}`,
-		`{"key":"layout",` + text + `,"rules":[{"conditions":{"all":[{"attribute":"plan","op":"eq","values":["pro"]}]},"serve":{"variant":"two"}}]}`,
+		`{"key":"theme","type":"json","variants":[{"key":"dark","value":{"color":"black"}}],` +
+			`"defaultVariant":"dark","offVariant":"dark"}`,
+		`{"key":"layout",` + text + `,"rules":[` +
+			`{"conditions":{"all":[{"attribute":"plan","op":"eq","values":["pro"]}]},"serve":{"variant":"two"}}]}`,
 		`{"key":"half",` + text + `,"rules":[{"serve":{"rollout":{"variant":"two","percentage":50}}}]}`,
 	} {
 		o.rpc(t, "enable", fmt.Sprintf(`{"id":%q}`, o.rpc(t, "create", flag)))
@@ -75,7 +80,8 @@ func TestOtherPeoplesOpenFeatureProvidersWork(t *testing.T) {
 	t.Parallel()
 	o := newOpenFeature(t)
 	for name, test := range map[string]func(*openFeature, *testing.T){
-		"for servers": (*openFeature).servers, "for browsers": (*openFeature).browsers, "for browsers, over a limit": (*openFeature).limited,
+		"for servers": (*openFeature).servers, "for browsers": (*openFeature).browsers,
+		"for browsers, over a limit": (*openFeature).limited,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +136,8 @@ const imports = `<script type="importmap">{
   "@openfeature/web-sdk": "/modules/@openfeature/web-sdk/dist/esm/index.js",
   "@openfeature/core": "/modules/@openfeature/core/dist/esm/index.js",
   "@openfeature/ofrep-web-provider": "/modules/@openfeature/ofrep-web-provider/index.esm.js",
-  "@openfeature/ofrep-core": "/modules/@openfeature/ofrep-web-provider/node_modules/@openfeature/ofrep-core/index.esm.js"
+  "@openfeature/ofrep-core":
+    "/modules/@openfeature/ofrep-web-provider/node_modules/@openfeature/ofrep-core/index.esm.js"
 }}</script><script type="module" src="/page.mjs"></script>`
 
 // page opens a page that uses the provider for browsers.
@@ -138,7 +145,9 @@ func (o *openFeature) page(t *testing.T) *visitor {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("/modules/", http.StripPrefix("/modules/", http.FileServer(http.Dir(o.modules))))
-	mux.HandleFunc("/page.mjs", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "openfeature/page.mjs") })
+	mux.HandleFunc("/page.mjs", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, "openfeature/page.mjs")
+	})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `<!doctype html><title>Shop</title>`, imports)
 	})
@@ -146,7 +155,7 @@ func (o *openFeature) page(t *testing.T) *visitor {
 	v.open(serve(t, "shop.example.com", mux))
 	testkit.Eventually(t, within, func() error {
 		if !get[bool](v, `"openfeature" in globalThis`) {
-			return fmt.Errorf("the page has no provider")
+			return errors.New("the page has no provider")
 		}
 		return nil
 	})
@@ -196,7 +205,8 @@ func (o *openFeature) browsers(t *testing.T) {
 func (o *openFeature) limited(t *testing.T) {
 	t.Helper()
 	v := o.page(t)
-	v.run(fmt.Sprintf(`openfeature.start({baseUrl: %q, headers: [["X-Api-Key", %q]]}, {targetingKey: "ann", plan: "pro"})`, o.base, o.LimitedReadKey))
+	options := fmt.Sprintf(`{baseUrl: %q, headers: [["X-Api-Key", %q]]}`, o.base, o.LimitedReadKey)
+	v.run(`openfeature.start(` + options + `, {targetingKey: "ann", plan: "pro"})`)
 	shows(t, v, "layout", "v2 TARGETING_MATCH")
 	v.run(`openfeature.be({targetingKey: "bob"})`)
 	for range 2 { // the second time it does not even ask
@@ -205,7 +215,8 @@ func (o *openFeature) limited(t *testing.T) {
 	if got := get[string](v, "openfeature.seen.statuses.join()"); got != "200,429" {
 		t.Errorf("the answers were %s", got)
 	}
-	if got := get[string](v, "openfeature.seen.events.join()"); !strings.HasPrefix(got, "PROVIDER_STALE OFREPApiTooManyRequestsError: rate limit exceeded, try again after ") {
+	const told = "PROVIDER_STALE OFREPApiTooManyRequestsError: rate limit exceeded, try again after "
+	if got := get[string](v, "openfeature.seen.events.join()"); !strings.HasPrefix(got, told) {
 		t.Errorf("the events were %s", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 // neither asked for nor looked at.
 const (
 	elsewhereMethods = "GET, POST, OPTIONS"
-	elsewhereHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, If-None-Match"
+	elsewhereHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, If-None-Match, Last-Event-ID"
 	elsewhereExposed = "X-Request-ID, ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset"
 	elsewhereMaxAge  = "86400" // seconds
 )

@@ -75,7 +75,8 @@ func (h *Host) ofrepBegin(c *fiber.Ctx, w *work, q *question, body []byte) error
 	if err != nil {
 		return err
 	}
-	w.person.UserID, w.person.Email, w.person.AnonymousID = w.text[paramUserID], w.text[paramEmail], w.text[paramAnonymousID]
+	w.person.UserID, w.person.Email = w.text[paramUserID], w.text[paramEmail]
+	w.person.AnonymousID = w.text[paramAnonymousID]
 	w.person.OrganizationID, w.person.TeamID = w.text[paramOrganizationID], w.text[paramTeamID]
 	h.describe(&w.person, attributes, w.trusted, httpkit.ClientAddr(c))
 	seen, known := parseState(c.Query(paramSeen))
@@ -146,7 +147,8 @@ func (w *work) appendEntry(dst []byte, f *flagset.Flag) []byte {
 // key, so that it is what they see of the set without one.
 func (h *Host) appendStreams(dst []byte, w *work) []byte {
 	at := stateOf(w.set, w.set.View(w.website.ID, false), w.at)
-	uri := pathStream + "?" + paramRows[paramClient].name + "=" + url.QueryEscape(w.website.ClientID) + "&" + paramSince + "=" + at.String()
+	client := paramRows[paramClient].name + "=" + url.QueryEscape(w.website.ClientID)
+	uri := pathStream + "?" + client + "&" + paramSince + "=" + at.String()
 	dst = append(dst, `,"eventStreams":[{"type":"sse",`...)
 	if h.deps.PublicURL != "" {
 		dst = append(append(append(dst, `"url":"`...), h.deps.PublicURL...), uri...)

@@ -22,7 +22,8 @@ const (
 	flagNotFound        = "FLAG_NOT_FOUND"
 )
 
-const noTargetingKey = "The flag is served to a part of all people, and the context has neither targetingKey nor email to tell which part"
+const noTargetingKey = "The flag is served to a part of all people, " +
+	"and the context has neither targetingKey nor email to tell which part"
 
 // ofrepReasons are flageval's as the protocol has them. The default is STATIC where nothing
 // else could be served.

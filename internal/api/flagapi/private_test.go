@@ -58,7 +58,7 @@ func watched(t *testing.T, changes ...func(*Deps)) (*fiber.App, *seen) {
 	for _, change := range changes {
 		change(&deps)
 	}
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query, AccessLog: true},
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, AccessLog: true, Page: Page},
 		httpkit.Deps{Log: log, Metrics: s.registry, Tracer: s.traces.Tracer})
 	Mount(app, deps)
 	return app, s

@@ -156,7 +156,8 @@ func (s *telling) begin(ctx context.Context, w io.Writer) error {
 	if s.seen.at.After(is.at) { // by another clock, or made up
 		s.seen.at = is.at
 	}
-	s.text = fmt.Appendf(s.text[:0], "retry: %d\n", (retryAfter + rand.N(2*retryAfter)).Milliseconds()) //nolint:gosec // no secret
+	retry := retryAfter + rand.N(2*retryAfter) //nolint:gosec // no secret
+	s.text = fmt.Appendf(s.text[:0], "retry: %d\n", retry.Milliseconds())
 	if s.knows && !s.seen.current(s.view, is.at) {
 		s.event(is)
 	} else {
@@ -194,7 +195,9 @@ func (s *telling) event(is state) {
 	}
 	why.Inc()
 	s.seen = is
-	s.text = fmt.Appendf(s.text, "event: message\nid: %s\ndata: {\"type\":\"refetchEvaluation\",\"etag\":\"%s\",\"lastModified\":%d}\n\n", is, is, is.at.Unix())
+	s.text = fmt.Appendf(s.text, "event: message\nid: %s\ndata: ", is)
+	s.text = fmt.Appendf(s.text, `{"type":"refetchEvaluation","etag":"%s","lastModified":%d}`, is, is.at.Unix())
+	s.text = append(s.text, "\n\n"...)
 }
 
 // gone reports whether the website is deleted, another organization's, or called otherwise.

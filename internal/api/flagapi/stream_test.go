@@ -194,7 +194,8 @@ func TestChangesOfWhatIsSeenAreTold(t *testing.T) {
 	if first["retry"] == "" || first["id"] == "" || first["data"] != "" {
 		t.Fatalf("it begins with %v", first)
 	}
-	if got := f.resp.Header; got.Get("Content-Type") != "text/event-stream" || got.Get("Access-Control-Allow-Origin") != "*" ||
+	if got := f.resp.Header; got.Get("Content-Type") != "text/event-stream" ||
+		got.Get("Access-Control-Allow-Origin") != "*" ||
 		got.Get("Cache-Control") != "private, no-cache" || got.Get("Content-Encoding") != "" {
 		t.Errorf("%v", got)
 	}
@@ -267,17 +268,15 @@ func TestAStreamIsRefusedAsARequestIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for url, want := range map[string]int{
-		url: http.StatusTooManyRequests, strings.Replace(url, "public-1", "public-2", 1): http.StatusOK,
-		strings.Replace(url, "public-1", "nothing", 1): http.StatusNotFound, strings.Replace(url, "public-1", "", 1): http.StatusBadRequest,
-	} {
-		got := follow(t, url, "").resp
+	of := func(clientID string) string { return strings.Replace(url, "public-1", clientID, 1) }
+	for clientID, want := range map[string]int{"public-1": 429, "public-2": 200, "nothing": 404, "": 400} {
+		got := follow(t, of(clientID), "").resp
 		if got.StatusCode != want || (want == http.StatusTooManyRequests) != (got.Header.Get("Retry-After") == "10") {
-			t.Errorf("%s: %d %v, want %d", url, got.StatusCode, got.Header, want)
+			t.Errorf("%s: %d %v, want %d", clientID, got.StatusCode, got.Header, want)
 		}
 	}
 	c.fail(&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: time.Second})
-	if got := follow(t, strings.Replace(url, "public-1", "public-2", 1), "").resp; got.StatusCode != http.StatusServiceUnavailable {
+	if got := follow(t, of("public-2"), "").resp; got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("without flags: %d", got.StatusCode)
 	}
 }

@@ -98,7 +98,9 @@ func TestTimesThatPassedWhileNobodyListenedAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChanging(t, ending("a", -time.Minute))
 		view := c.set.View("web_1", true)
-		for ago, want := range map[time.Duration]string{2 * time.Minute: "event 0", time.Second: "begin 0", -time.Hour: "begin 0"} {
+		for ago, want := range map[time.Duration]string{
+			2 * time.Minute: "event 0", time.Second: "begin 0", -time.Hour: "begin 0",
+		} {
 			seen := stateOf(c.set, view, time.Now().Add(-ago))
 			if got := told(t, time.Second, &seen, c, nil); len(got) != 1 || got[0] != want {
 				t.Errorf("seen %s ago: %v, want %s", ago, got, want)
@@ -153,7 +155,9 @@ func (l losing) FlagWebsite(ctx context.Context, ref string) (*website.Website, 
 func TestAStreamEndsWithItsWebsite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for err, want := range map[error]time.Duration{website.ErrNotFound: 2 * heartbeat, fault.New(fault.ServiceUnavailable): time.Minute} {
+		for err, want := range map[error]time.Duration{
+			website.ErrNotFound: 2 * heartbeat, fault.New(fault.ServiceUnavailable): time.Minute,
+		} {
 			c := newChanging(t, boolean("nav"))
 			h := c.host()
 			h.deps.Websites = losing{until: time.Now().Add(heartbeat + time.Second), err: err}

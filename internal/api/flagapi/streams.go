@@ -51,11 +51,13 @@ func newStreams(reg prometheus.Registerer) *streams {
 	}, func() float64 { return float64(s.open()) })
 	refused := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_streams_refused_total",
-		Help: "Streams of changes of feature flags that were refused: as there are too many (process), or too many of a website and an address (address).",
+		Help: "Streams of changes of feature flags that were refused: as there are too many (process), " +
+			"or too many of a website and an address (address).",
 	}, []string{"reason"})
 	events := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_stream_events_total",
-		Help: "Events sent on streams of changes of feature flags; reason is change (somebody changed what is seen) or time (a schedule or a ramp).",
+		Help: "Events sent on streams of changes of feature flags; reason is change (somebody changed what is seen) " +
+			"or time (a schedule or a ramp).",
 	}, []string{"reason"})
 	s.refusedAll, s.refusedFrom = refused.WithLabelValues("process"), refused.WithLabelValues("address")
 	s.changes, s.times = events.WithLabelValues("change"), events.WithLabelValues("time")
@@ -77,7 +79,8 @@ func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err er
 	if s.from[from] >= MaxStreamsPerAddr {
 		s.refusedFrom.Inc()
 		return nil, &fault.Error{
-			Code: fault.RateLimited, RetryAfter: streamsWait, Message: "Too many streams of this website from this address", Err: errStreams,
+			Code: fault.RateLimited, RetryAfter: streamsWait, Err: errStreams,
+			Message: "Too many streams of this website from this address",
 		}
 	}
 	if s.all >= MaxStreams {

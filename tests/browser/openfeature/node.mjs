@@ -10,7 +10,9 @@ async function client(name, headers) {
   return OpenFeature.getClient(name);
 }
 
-const told = ({ value, reason, variant, errorCode, flagMetadata }) => ({ value, reason, variant, errorCode, version: flagMetadata?.version });
+const told = ({ value, reason, variant, errorCode, flagMetadata }) => {
+  return { value, reason, variant, errorCode, version: flagMetadata?.version };
+};
 
 const open = await client("open", []);
 const trusted = await client("trusted", [["X-Api-Key", key]]);
@@ -24,7 +26,7 @@ const again = await api.postBulkEvaluateFlags(
 
 console.log(JSON.stringify({
   static: told(await open.getBooleanDetails("nav", false)),
-  rule: told(await open.getStringDetails("layout", "none", { targetingKey: "ann", plan: "pro", environment: "production" })),
+  rule: told(await open.getStringDetails("layout", "none", { targetingKey: "ann", plan: "pro", environment: "x" })),
   object: told(await open.getObjectDetails("theme", {}, { targetingKey: "ann" })),
   disabled: told(await open.getBooleanDetails("resting", true)),
   nobody: told(await open.getStringDetails("half", "none", {})),
