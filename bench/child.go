@@ -125,6 +125,8 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"bareflags":  serveBareFlags,
 	"flags":      serveFlags,
 	"flagcore":   loopFlagCore,
+
+	"changingflags": serveChangingFlags,
 }
 
 // do runs the job in this process until it is done or standard input ends.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,6 +26,12 @@ var flagMeasures = []*measure{
 	{name: "flag", role: "flags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin, help: "evaluate: one such flag of a hundred, by client id"},
 	{name: "bareflags", role: "bareflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin, help: "bare fiber with the answer of bulk"},
 	{name: "flags", role: "flags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin, help: "bulk: a hundred such flags, by client id"},
+	{name: "flaghalf", role: "changingflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: openFlags, help: "evaluate at half of its peak, at fixed moments, while the set changes ten times a second"},
+	{name: "flagshalf", role: "changingflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: openFlags, help: "bulk likewise"},
+	{name: "flagp99", unit: "ms", help: "p99 of evaluate, from the moment at which a request was to be sent"},
+	{name: "flagsp99", unit: "ms", help: "p99 of bulk"},
+	{name: "flagp99allowed", unit: "ms", help: "allowed for the first"},
+	{name: "flagsp99allowed", unit: "ms", help: "for the second"},
 }
 
 // flagRatios are what must hold of them.
@@ -32,6 +39,28 @@ var flagRatios = []ratio{
 	{"F1", "flagcore", "=500000", 1, "flags evaluated against one in 2 µs, 10 rules of 3 conditions"},
 	{"F2", "flag", "bareflag", 0.50, "evaluate against bare fiber with an equal answer"},
 	{"F3", "flags", "bareflags+flagcore100", 0.70, "bulk of 100 flags against bare fiber with an equal answer and then 100 evaluations"},
+	{"F4", "flagp99allowed", "flagp99", 1, "p99 allowed against that of evaluate at half of its peak, the set changing ten times a second"},
+	{"F4", "flagsp99allowed", "flagsp99", 1, "the same of bulk"},
+}
+
+// flagsAllowed are the limits of what openFlags measures, in milliseconds.
+var flagsAllowed = map[string]float64{"flagp99": 2, "flagsp99": 5}
+
+// openFlags finds the peak of a host whose set changes, then asks half as much of it at fixed
+// moments.
+func openFlags(ctx context.Context, m *measure, e *surroundings) (r result, err error) {
+	server, err := spawn(ctx, coreMeasured, e.job(m))
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { err = errors.Join(err, server.end()) }()
+	load := job{Role: "load", Addr: server.Addr, Batch: 1, Flags: m.flags, For: e.run}
+	peak, err := loop(ctx, coreAround, load)
+	if err != nil {
+		return result{}, err
+	}
+	load.Role, load.For, load.Rate = "open", latencyRun, int(peak.Events/peak.Seconds/2)
+	return loop(ctx, coreAround, load)
 }
 
 // benchFlag is a flag whose first nine rules are for other teams, and the last one a split.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"sync/atomic"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,19 +25,24 @@ import (
 	"github.com/millrace/millrace/internal/website"
 )
 
-// flagHost is the host of flags, with limits and the country of somebody's address.
-func flagHost(p parts) (*fiber.App, error) {
+// benchSet is a set of flags after a number of changes, each of which changes the answers and
+// not their length.
+func benchSet(changes int) (*flagset.Set, error) {
 	flags := make([]*flag.Flag, manyFlags)
 	for i := range flags {
 		flags[i] = &flag.Flag{
 			Record: managed.Record{ID: fmt.Sprint("flg_", i), OrganizationID: benchOrganization},
 			State:  flag.Active, About: flag.About{Type: flag.String, Visibility: flag.Public}, Definition: benchFlag(i),
 		}
+		for v := range flags[i].Definition.Variants {
+			flags[i].Definition.Variants[v].Value = fmt.Appendf(nil, `"v%d"`, changes%10)
+		}
 	}
-	set, err := flagset.New(benchOrganization, flagset.Mark{}, flags, nil)
-	if err != nil {
-		return nil, err
-	}
+	return flagset.New(benchOrganization, flagset.Mark{Version: int64(changes)}, flags, nil)
+}
+
+// flagHost is the host of flags, with limits and the country of somebody's address.
+func flagHost(p parts, sets flagapi.Sets) (*fiber.App, error) {
 	geo, err := enrich.NewGeo(nil, p.tel.Log, prometheus.NewRegistry())
 	if err != nil {
 		return nil, err
@@ -43,7 +50,7 @@ func flagHost(p parts) (*fiber.App, error) {
 	somewhere := netip.MustParseAddr("81.2.69.142")
 	app := httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer})
 	flagapi.Mount(app, flagapi.Deps{
-		Log: p.tel.Log, Metrics: p.tel.Registry, Sets: oneSet{set}, Websites: flagSites{p.access}, Keys: p.access,
+		Log: p.tel.Log, Metrics: p.tel.Registry, Sets: sets, Websites: flagSites{p.access}, Keys: p.access,
 		Limits:  ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
 		Country: func(netip.Addr) string { return geo.Of(somewhere).Country },
 	})
@@ -54,10 +61,34 @@ func flagHost(p parts) (*fiber.App, error) {
 func serveFlags(ctx context.Context, _ job, say func(result) error) error {
 	p := newParts()
 	defer p.access.Close()
-	app, err := flagHost(p)
+	set := newOneSet()
+	app, err := flagHost(p, set)
 	if err != nil {
 		return err
 	}
+	return listen(ctx, p, app, say)
+}
+
+// changeEvery is how often the flags of serveChangingFlags change.
+const changeEvery = 100 * time.Millisecond
+
+// serveChangingFlags is serveFlags while the set is made anew again and again.
+func serveChangingFlags(ctx context.Context, _ job, say func(result) error) error {
+	p := newParts()
+	defer p.access.Close()
+	set := newOneSet()
+	app, err := flagHost(p, set)
+	if err != nil {
+		return err
+	}
+	go func() {
+		tick := time.NewTicker(changeEvery)
+		defer tick.Stop()
+		for changes := 1; ctx.Err() == nil; changes++ {
+			set.Store(must(benchSet(changes)))
+			<-tick.C
+		}
+	}()
 	return listen(ctx, p, app, say)
 }
 
@@ -90,7 +121,7 @@ var flagHeaders = []string{
 func flagAnswer(ctx context.Context, route string) (http.Header, []byte, error) {
 	p := newParts()
 	defer p.access.Close()
-	app, err := flagHost(p)
+	app, err := flagHost(p, newOneSet())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,14 +138,20 @@ func flagAnswer(ctx context.Context, route string) (http.Header, []byte, error) 
 }
 
 // oneSet is every organization's.
-type oneSet struct{ set *flagset.Set }
+type oneSet struct{ atomic.Pointer[flagset.Set] }
+
+func newOneSet() *oneSet {
+	o := new(oneSet)
+	o.Store(must(benchSet(0)))
+	return o
+}
 
 // Get implements flagapi.Sets.
-func (o oneSet) Get(context.Context, string) (*flagset.Set, error) { return o.set, nil }
+func (o *oneSet) Get(context.Context, string) (*flagset.Set, error) { return o.Load(), nil }
 
 // AtLeast implements flagapi.Sets.
-func (o oneSet) AtLeast(context.Context, string, flagset.Mark) (*flagset.Set, error) {
-	return o.set, nil
+func (o *oneSet) AtLeast(context.Context, string, flagset.Mark) (*flagset.Set, error) {
+	return o.Load(), nil
 }
 
 // flagSites finds websites as the ingestion host does.

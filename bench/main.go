@@ -3,7 +3,7 @@
 // could do with a bare server, a bare parser or a bare client do we deliver?
 //
 //	go run ./bench              all measures, a few minutes on two idle cores
-//	go run ./bench -only edge   only B1-B5; "links" for L1-L5, "flags" for F1-F3, "sink" for S1-S3, "spoilt" for malformed records, "window" for S4-S6
+//	go run ./bench -only edge   only B1-B5; "links" for L1-L5, "flags" for F1-F4, "sink" for S1-S3, "spoilt" for malformed records, "window" for S4-S6
 //	go run ./bench -only query  only Q1-Q3, D1, E1 and E2, on the data set named by -data
 //	go run ./bench -only capacity  what an event costs, and what a rate needs; also on a busy machine
 //

@@ -52,6 +52,12 @@ func (f *figures) add(m *measure, r result) {
 		for name, v := range linksAllowed {
 			derive(name, v)
 		}
+	case "flaghalf":
+		derive("flagp99", r.Latency.P99)
+		derive("flagp99allowed", flagsAllowed["flagp99"])
+	case "flagshalf":
+		derive("flagsp99", r.Latency.P99)
+		derive("flagsp99allowed", flagsAllowed["flagsp99"])
 	case "linktypes":
 		derive("typep95", r.SlowestP95)
 		derive("typep95allowed", allowedL5)

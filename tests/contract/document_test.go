@@ -120,7 +120,7 @@ func (m *maker) begin() {
 	m.key, m.answered = secret, map[int]int{}
 	m.Samples = map[string][]any{
 		"id": {site.ID, key.ID}, "websiteId": {site.ID, site.ClientID},
-		"website_id": {site.ID}, "client_id": {site.ClientID},
+		"website_id": {site.ID}, "client_id": {site.ClientID}, "clientId": {site.ClientID, site.ID},
 		"organizationId": {m.organization}, "organization_id": {m.organization}, "projectId": {site.ID, m.organization},
 		"scopes[]": {"read:data", "track:events"}, "domain": {m.text() + ".example.com"},
 		"preset": {"today", "last_7d"}, "startDate": {"2026-03-01"}, "endDate": {"2026-03-02"}, "month": {"2026-11"},

@@ -24,7 +24,7 @@ func benchFlags(n int) []*flag.Flag {
 						{Attribute: "organizationId", Op: "in", Values: []any{"a", "b", "acme"}},
 						{Attribute: "teamId", Op: "eq", Values: []any{fmt.Sprintf("team-%d", r)}},
 					}},
-					Serve: rollout("two", 50, flageval.MissStop),
+					Serve: rollout(50, flageval.MissStop),
 				})
 			}
 		})

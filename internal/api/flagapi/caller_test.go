@@ -95,12 +95,13 @@ func TestABearerTokenIsAKeyToo(t *testing.T) {
 }
 
 // ask sends requests one after the other and returns their statuses.
-func ask(t *testing.T, app *fiber.App, n int, target string, headers ...string) (statuses string) {
+func ask(t *testing.T, app *fiber.App, n int, target string, headers ...string) string {
 	t.Helper()
+	var all strings.Builder
 	for range n {
-		statuses += fmt.Sprint(send(t, app, http.MethodGet, target, headers...).Status, " ")
+		fmt.Fprint(&all, send(t, app, http.MethodGet, target, headers...).Status, " ")
 	}
-	return statuses
+	return all.String()
 }
 
 func TestEachWebsiteAndEachKeyIsCountedByItself(t *testing.T) {

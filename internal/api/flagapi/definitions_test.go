@@ -19,10 +19,14 @@ func TestDefinitionsTellWhatFlagsAreMadeOf(t *testing.T) {
 	app := mounted(t, []*flag.Flag{
 		text("b", func(f *flag.Flag) { f.Name = "Bee" }), boolean("a", of("web_1"), inactive), boolean("x", of("web_2")), boolean("s", server),
 	})
+	type named struct {
+		Key  string `json:"key"`
+		Name string `json:"name"`
+	}
 	type body struct {
-		Count    int
-		Flags    []struct{ Key, Name string }
-		Segments []struct{ Key string }
+		Count    int     `json:"count"`
+		Flags    []named `json:"flags"`
+		Segments []named `json:"segments"`
 	}
 	for _, tc := range []struct {
 		secret, clientID string

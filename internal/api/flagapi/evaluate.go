@@ -48,8 +48,7 @@ func (h *Host) bulk(c *fiber.Ctx, w *work) error {
 			}
 		}
 	}
-	body := append(b.body, `},"count":`...)
-	body = strconv.AppendInt(body, int64(b.n), 10)
+	body := strconv.AppendInt(append(b.body, `},"count":`...), int64(b.n), 10)
 	result := len(body) // what follows is no part of it
 	body = w.at.UTC().AppendFormat(append(body, `,"timestamp":"`...), timestamp)
 	w.answer(c, append(body, `"}`...), body[:result])

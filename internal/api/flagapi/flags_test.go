@@ -58,9 +58,9 @@ func where(attribute, op string, values ...any) *flageval.Conditions {
 	return &flageval.Conditions{All: []flageval.Condition{{Attribute: attribute, Op: op, Values: values}}}
 }
 
-// rollout serves a variant to a percentage.
-func rollout(variant string, percentage float64, onMiss string) flageval.Serve {
-	return flageval.Serve{Rollout: &flageval.Rollout{Variant: variant, Percentage: percentage, OnMiss: onMiss}}
+// rollout serves the variant two to a percentage.
+func rollout(percentage float64, onMiss string) flageval.Serve {
+	return flageval.Serve{Rollout: &flageval.Rollout{Variant: "two", Percentage: percentage, OnMiss: onMiss}}
 }
 
 // testFlags are the flags of these tests, one for each way to decide.
@@ -85,10 +85,10 @@ func testFlags() []*flag.Flag {
 		}),
 		text("ruled", rule(flageval.Rule{Conditions: where("plan", "eq", "pro"), Serve: flageval.Serve{Variant: "two"}})),
 		text("grouped", rule(flageval.Rule{Conditions: where("", "inSegment", "testers"), Serve: flageval.Serve{Variant: "two"}})),
-		text("grouped-ramp", rule(flageval.Rule{Conditions: where("", "inSegment", "testers"), Serve: rollout("two", 100, "")})),
-		text("ramp", rule(flageval.Rule{Serve: rollout("two", 100, "")})),
-		text("missed", rule(flageval.Rule{Serve: rollout("two", 0, flageval.MissStop)})),
-		text("passed", rule(flageval.Rule{Serve: rollout("two", 0, "")})),
+		text("grouped-ramp", rule(flageval.Rule{Conditions: where("", "inSegment", "testers"), Serve: rollout(100, "")})),
+		text("ramp", rule(flageval.Rule{Serve: rollout(100, "")})),
+		text("missed", rule(flageval.Rule{Serve: rollout(0, flageval.MissStop)})),
+		text("passed", rule(flageval.Rule{Serve: rollout(0, "")})),
 		text("split", rule(flageval.Rule{Serve: flageval.Serve{Split: &[]flageval.Share{{Variant: "one", Weight: 0}, {Variant: "two", Weight: 100}}}})),
 		text("here", rule(flageval.Rule{Conditions: where("$country", "country", "DE"), Serve: flageval.Serve{Variant: "two"}})),
 		text("near", rule(flageval.Rule{Conditions: where("$ip", "ipInRange", "198.51.100.0/24"), Serve: flageval.Serve{Variant: "two"}})),
@@ -97,8 +97,8 @@ func testFlags() []*flag.Flag {
 }
 
 // testSet is a set of flags, and of the segment testers, which is the user bob.
-func testSet(t testing.TB, flags []*flag.Flag) *flagset.Set {
-	t.Helper()
+func testSet(tb testing.TB, flags []*flag.Flag) *flagset.Set {
+	tb.Helper()
 	s, err := flagset.New("org_1", flagset.Mark{Version: 1}, flags, []*flag.Segment{
 		{
 			Record:     managed.Record{ID: "seg_1", OrganizationID: "org_1"},
@@ -110,15 +110,15 @@ func testSet(t testing.TB, flags []*flag.Flag) *flagset.Set {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
 // mounted is an app with the routes, around flags.
-func mounted(t testing.TB, flags []*flag.Flag, changes ...func(*Deps)) *fiber.App {
-	t.Helper()
-	deps := tenants{set: testSet(t, flags)}.deps()
+func mounted(tb testing.TB, flags []*flag.Flag, changes ...func(*Deps)) *fiber.App {
+	tb.Helper()
+	deps := tenants{set: testSet(tb, flags)}.deps()
 	for _, change := range changes {
 		change(&deps)
 	}

@@ -24,20 +24,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "millrace_flag_evaluation_errors_total",
 		Help: "Requests of the public routes that were answered 500 because evaluating flags failed: a fault of this program, told in the log.",
 	})}
-	for o := range m.evaluated {
-		m.evaluated[o] = evaluated.WithLabelValues(outcomeName(outcome(o)))
+	for o := range notFound {
+		m.evaluated[o] = evaluated.WithLabelValues(flageval.Reason(o).String())
 	}
+	m.evaluated[notFound], m.evaluated[bySegment] = evaluated.WithLabelValues("not_found"), evaluated.WithLabelValues("segment")
 	return m
-}
-
-func outcomeName(o outcome) string {
-	switch o {
-	case notFound:
-		return "not_found"
-	case bySegment:
-		return "segment"
-	}
-	return flageval.Reason(o).String()
 }
 
 // count notes what became of the evaluations of a request, and forgets it.

@@ -2,6 +2,7 @@ package flagapi
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -44,11 +45,7 @@ func (s *seen) text(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := s.log.String() + s.traces.Text()
-	for _, f := range families {
-		text += f.String()
-	}
-	return text
+	return fmt.Sprint(s.log.String(), s.traces.Text(), families)
 }
 
 // watched is a host that tells all that it can.
@@ -88,7 +85,7 @@ func TestNothingOfAContextIsTold(t *testing.T) {
 		"as always":        func(*Deps) {},
 		"without sets":     func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
 		"a fault of sets":  func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
-		"a fault of ours":  func(d *Deps) { d.Country = func(netip.Addr) string { panic(marker) } },
+		"a fault of ours":  func(d *Deps) { d.Country = func(netip.Addr) string { panic(marker) } }, //nolint:forbidigo // what is tested
 		"a fault of Go's":  func(d *Deps) { d.Country = func(netip.Addr) string { return []string{}[len(marker)] } },
 		"a fault of flags": func(d *Deps) { d.Exposures = failing{} },
 	} {
@@ -119,7 +116,7 @@ func TestNothingOfAContextIsTold(t *testing.T) {
 // failing panics with what it is told.
 type failing struct{}
 
-func (failing) Expose(e *Exposure) { panic("exposing " + e.Email) }
+func (failing) Expose(e *Exposure) { panic("exposing " + e.Email) } //nolint:forbidigo // what is tested
 
 func routePaths() (paths []string) {
 	for _, r := range Routes {
