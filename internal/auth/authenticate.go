@@ -234,7 +234,9 @@ func (a *Authenticator) FlagWebsite(ctx context.Context, ref string) (*website.W
 	return accepted(ctx, a.flags, ref)
 }
 
-func accepted(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string) (*website.Website, error) {
+func accepted(
+	ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string,
+) (*website.Website, error) {
 	now := time.Now()
 	w, err := find(ctx, cache, ref, now)
 	if err == nil && !w.Accepts(ref, now) {

@@ -156,23 +156,30 @@ func (s *Service) around(ctx context.Context, q *Question, n names, all *Outline
 }
 
 func compiled(flags []*Flag, segments []*Segment) (*table, error) {
-	t := &table{flags: make(map[*flageval.Definition]*Flag, len(flags))}
-	var members []flageval.Member[flageval.Definition]
+	set, err := Compile(flags, segments)
+	if err != nil {
+		return nil, fmt.Errorf("compiling %d flags: %w", len(flags), err)
+	}
+	t := &table{set: set, flags: make(map[*flageval.Definition]*Flag, len(flags))}
 	for _, f := range flags {
-		if f.Live() { // archived since it was looked for
+		t.flags[&f.Definition] = f
+	}
+	return t, nil
+}
+
+// Compile makes flags, of which archived ones are left out, and segments ready to be evaluated.
+func Compile(flags []*Flag, segments []*Segment) (*flageval.Set, error) {
+	members := make([]flageval.Member[flageval.Definition], 0, len(flags))
+	for _, f := range flags {
+		if f.Live() {
 			members = append(members, flageval.Member[flageval.Definition]{Scope: f.WebsiteID, Is: &f.Definition})
-			t.flags[&f.Definition] = f
 		}
 	}
 	asked := make([]flageval.Member[flageval.Segment], len(segments))
 	for i, g := range segments {
 		asked[i] = flageval.Member[flageval.Segment]{Scope: g.WebsiteID, Is: &g.Definition}
 	}
-	var err error
-	if t.set, err = flageval.Compile(members, asked); err != nil {
-		return nil, fmt.Errorf("compiling %d flags: %w", len(flags), err)
-	}
-	return t, nil
+	return flageval.Compile(members, asked)
 }
 
 // closure returns the ids of flags, of those that they need and of the segments of all.

@@ -31,15 +31,17 @@ func TestSetsThatWereNotAskedForGiveWay(t *testing.T) {
 			for _, id := range []string{"org_1", "org_2", "org_3", "org_1", "org_3", "org_4"} {
 				expect(t, m, "asked", id, "v1.1")
 			}
-			if held, bytes := value(t, reg, "millrace_flag_sets_held", ""), value(t, reg, "millrace_flag_sets_bytes", ""); held != float64(fit) || bytes != float64(fit*each) {
+			held, bytes := value(t, reg, "millrace_flag_sets_held", ""), value(t, reg, "millrace_flag_sets_bytes", "")
+			if held != float64(fit) || bytes != float64(fit*each) {
 				t.Errorf("%v sets of %v bytes are held, want %d of %d", held, bytes, fit, fit*each)
 			}
 			before := f.readsOf("org_2")
 			for _, id := range []string{"org_1", "org_3", "org_4", "org_2"} {
 				expect(t, m, "again", id, "v1.1")
 			}
-			if gone := f.readsOf("org_2") - before; gone != int(4-fit) || value(t, reg, "millrace_flag_sets_evicted_total", "") != float64(2*(4-fit)) {
-				t.Errorf("room for %d: org_2 was read again %d times, %v gave way", fit, gone, value(t, reg, "millrace_flag_sets_evicted_total", ""))
+			again, gave := f.readsOf("org_2")-before, value(t, reg, "millrace_flag_sets_evicted_total", "")
+			if again != int(4-fit) || gave != float64(2*(4-fit)) {
+				t.Errorf("room for %d: org_2 was read again %d times, %v gave way", fit, again, gave)
 			}
 		}
 	})

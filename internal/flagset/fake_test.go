@@ -44,7 +44,9 @@ type fake struct {
 }
 
 func newFake(ids ...string) *fake {
-	f := &fake{epoch: 1, sets: map[string]int64{}, large: map[string]int{}, bad: map[string]bool{}, reads: map[string]int{}}
+	f := &fake{
+		epoch: 1, sets: map[string]int64{}, large: map[string]int{}, bad: map[string]bool{}, reads: map[string]int{},
+	}
 	for _, id := range ids {
 		f.sets[id] = 1
 	}
@@ -127,20 +129,26 @@ func valued(organizationID, text string) *flag.Flag {
 		Record: managed.Record{ID: "flg_" + organizationID, OrganizationID: organizationID, Version: 1, Name: "nav"},
 		State:  flag.Active, About: flag.About{Type: flag.String, Visibility: flag.Public},
 		Definition: flageval.Definition{
-			Key: "nav", Active: true, Variants: []flageval.Variant{{Key: "a", Value: value}}, DefaultVariant: "a", OffVariant: "a",
+			Key: "nav", Active: true, DefaultVariant: "a", OffVariant: "a",
+			Variants: []flageval.Variant{{Key: "a", Value: value}},
 		},
 	}
 }
 
 // told is what control.v1 says of an organization's flags.
 func told(id string, version int64) control.Change {
-	return control.Change{Kind: control.Flags, ID: id, OrganizationID: id, Version: version, Epoch: 1, Refs: []string{id}}
+	return control.Change{
+		Kind: control.Flags, ID: id, OrganizationID: id, Version: version, Epoch: 1, Refs: []string{id},
+	}
 }
+
+const stale = time.Hour
 
 func open(f *fake, bytes int64) (*flagset.Memory, *prometheus.Registry) {
 	reg := prometheus.NewRegistry()
-	m := flagset.NewMemory(flagset.Config{Bytes: bytes}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg})
-	return m, reg
+	return flagset.NewMemory(
+		flagset.Config{Bytes: bytes, Stale: stale}, flagset.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg},
+	), reg
 }
 
 // run follows changes until the test ends.

@@ -146,7 +146,8 @@ func (m *Memory) Get(ctx context.Context, organizationID string) (*Set, error) {
 	set, err := m.read(ctx, organizationID)
 	if err != nil {
 		return nil, &fault.Error{
-			Code: fault.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("reading the flags of organization %s: %w", organizationID, err),
+			Code: fault.ServiceUnavailable, RetryAfter: retryAfter,
+			Err: fmt.Errorf("reading the flags of organization %s: %w", organizationID, err),
 		}
 	}
 	return set, nil

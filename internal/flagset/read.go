@@ -98,7 +98,8 @@ func (m *Memory) noteBroken(ctx context.Context, err error) {
 	m.broken = err.Error()
 	m.mu.Unlock()
 	if !said {
-		m.deps.Log.LogAttrs(ctx, slog.LevelError, "the flags of an organization cannot be evaluated; what is held of them answers on",
+		m.deps.Log.LogAttrs(ctx, slog.LevelError,
+			"the flags of an organization cannot be evaluated; what is held of them answers on",
 			slog.Duration("for", m.cfg.Stale), slog.Any("error", err))
 	}
 }

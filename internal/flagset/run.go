@@ -114,7 +114,8 @@ func (m *Memory) note(ctx context.Context, err error) {
 	case err != nil:
 		m.metrics.failures.Inc()
 		if !was {
-			m.deps.Log.LogAttrs(ctx, slog.LevelWarn, "changes of flags cannot be looked for; those that are held answer on",
+			m.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+				"changes of flags cannot be looked for; those that are held answer on",
 				slog.Duration("for", m.cfg.Stale), slog.Any("error", err))
 		}
 	case was:

@@ -58,18 +58,8 @@ func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.
 		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments),
 		flags: make(map[*flageval.Flag]*Flag, len(flags)), own: make(map[string][]*Flag),
 	}
-	var members []flageval.Member[flageval.Definition]
-	for _, f := range flags {
-		if f.Live() {
-			members = append(members, flageval.Member[flageval.Definition]{Scope: f.WebsiteID, Is: &f.Definition})
-		}
-	}
-	asked := make([]flageval.Member[flageval.Segment], len(segments))
-	for i, g := range segments {
-		asked[i] = flageval.Member[flageval.Segment]{Scope: g.WebsiteID, Is: &g.Definition}
-	}
 	var err error
-	if s.Compiled, err = flageval.Compile(members, asked); err != nil {
+	if s.Compiled, err = flag.Compile(flags, segments); err != nil {
 		return nil, fmt.Errorf("compiling the flags of organization %s: %w", organizationID, err)
 	}
 	for _, f := range flags {

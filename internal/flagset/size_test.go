@@ -22,10 +22,10 @@ func TestASetSaysAboutWhatItTakes(t *testing.T) {
 		definition  func(i int) flageval.Definition
 	}{
 		"no flags":               {0, 2000, nil},
-		"one flag":               {1, 1000, plain},
+		"one flag":               {1, 500, plain},
 		"many plain flags":       {2000, 2, plain},
-		"rules of conditions":    {500, 2, ruled},
-		"targets":                {20, 2, targeted},
+		"rules of conditions":    {200, 2, ruled},
+		"targets":                {10, 2, targeted},
 		"large payloads":         {100, 2, loaded},
 		"expressions, addresses": {200, 2, matched},
 	} {
@@ -63,8 +63,11 @@ func made(t *testing.T, n, flags int, definition func(i int) flageval.Definition
 			t.Fatal(err)
 		}
 		all[i] = &flag.Flag{
-			Record: managed.Record{ID: fmt.Sprintf("flg_%026d", i), OrganizationID: strings.Clone("org_1"), Name: fmt.Sprint("Flag ", i), Version: 1},
-			State:  flag.Active, About: flag.About{Type: flag.Boolean, Visibility: flag.Public, Description: strings.Repeat("d", 50)},
+			Record: managed.Record{
+				ID: fmt.Sprintf("flg_%026d", i), OrganizationID: strings.Clone("org_1"), Name: fmt.Sprint("Flag ", i), Version: 1,
+			},
+			State: flag.Active,
+			About: flag.About{Type: flag.Boolean, Visibility: flag.Public, Description: strings.Repeat("d", 50)},
 		}
 		if err := json.Unmarshal(text, &all[i].Definition); err != nil {
 			t.Fatal(err)
@@ -80,7 +83,9 @@ func made(t *testing.T, n, flags int, definition func(i int) flageval.Definition
 func plain(i int) flageval.Definition {
 	return flageval.Definition{
 		Key: fmt.Sprint("flag-", i), Active: true, DefaultVariant: "on", OffVariant: "off",
-		Variants: []flageval.Variant{{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")}},
+		Variants: []flageval.Variant{
+			{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")},
+		},
 	}
 }
 
@@ -89,10 +94,13 @@ func ruled(i int) flageval.Definition {
 	for r := range 10 {
 		var asked []flageval.Condition
 		for c := range 3 {
-			asked = append(asked, flageval.Condition{Attribute: fmt.Sprint("attr", c), Op: flageval.OpIn, Values: []any{"some value", "another one", 1.5, true}})
+			asked = append(asked, flageval.Condition{
+				Attribute: fmt.Sprint("attr", c), Op: flageval.OpIn, Values: []any{"some value", "another one", 1.5, true},
+			})
 		}
 		d.Rules = append(d.Rules, flageval.Rule{
-			ID: fmt.Sprint("rule-", r), Conditions: &flageval.Conditions{All: asked}, Serve: flageval.Serve{Rollout: &flageval.Rollout{Variant: "on", Percentage: 12.5}},
+			ID: fmt.Sprint("rule-", r), Conditions: &flageval.Conditions{All: asked},
+			Serve:    flageval.Serve{Rollout: &flageval.Rollout{Variant: "on", Percentage: 12.5}},
 			Schedule: flageval.Schedule{StartsAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 		})
 	}
@@ -117,10 +125,14 @@ func loaded(i int) flageval.Definition {
 
 func matched(i int) flageval.Definition {
 	d := plain(i)
-	d.Rules = []flageval.Rule{{Serve: flageval.Serve{Variant: "on"}, Conditions: &flageval.Conditions{Any: []flageval.Condition{
-		{Attribute: "path", Op: flageval.OpMatches, Values: []any{"^/(shop|blog)/[a-z0-9-]{3,20}/?$", "(?i)checkout.*done"}},
+	asked := &flageval.Conditions{Any: []flageval.Condition{
+		{
+			Attribute: "path", Op: flageval.OpMatches,
+			Values: []any{"^/(shop|blog)/[a-z0-9-]{3,20}/?$", "(?i)checkout.*done"},
+		},
 		{Op: flageval.OpIPInRange, Values: []any{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"}},
-	}}}}
+	}}
+	d.Rules = []flageval.Rule{{Serve: flageval.Serve{Variant: "on"}, Conditions: asked}}
 	return d
 }
 

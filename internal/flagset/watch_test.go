@@ -90,19 +90,19 @@ func TestASetThatIsWatchedIsReadWithoutBeingAskedFor(t *testing.T) {
 // was told nothing yet.
 func TestWhoHeardOfANewerSetWaitsForIt(t *testing.T) {
 	t.Parallel()
+	const ms = time.Millisecond
 	for name, tc := range map[string]struct {
-		mark   flagset.Mark
-		change time.Duration // after which the store has version 2; 0: before
-		want   string
-		least  time.Duration
-		most   time.Duration
+		epoch, version int64
+		change         time.Duration // after which the store has version 2; 0: before
+		want           string
+		least, most    time.Duration
 	}{
-		"there already":       {flagset.Mark{Epoch: 1, Version: 1}, 0, "v1.1", 0, 0},
-		"in the store":        {flagset.Mark{Epoch: 1, Version: 2}, 0, "v1.2", 0, 200 * time.Millisecond},
-		"in the store soon":   {flagset.Mark{Epoch: 1, Version: 2}, 600 * time.Millisecond, "v1.2", 600 * time.Millisecond, 900 * time.Millisecond},
-		"too late":            {flagset.Mark{Epoch: 1, Version: 2}, 1500 * time.Millisecond, "v1.1", time.Second, time.Second},
-		"made up":             {flagset.Mark{Epoch: 1, Version: 99}, 0, "v1.2", time.Second, time.Second},
-		"of an epoch made up": {flagset.Mark{Epoch: 99, Version: 1}, 0, "v1.2", time.Second, time.Second},
+		"there already":       {1, 1, 0, "v1.1", 0, 0},
+		"in the store":        {1, 2, 0, "v1.2", 0, 200 * ms},
+		"in the store soon":   {1, 2, 600 * ms, "v1.2", 600 * ms, 900 * ms},
+		"too late":            {1, 2, 1500 * ms, "v1.1", time.Second, time.Second},
+		"made up":             {1, 99, 0, "v1.2", time.Second, time.Second},
+		"of an epoch made up": {99, 1, 0, "v1.2", time.Second, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestWhoHeardOfANewerSetWaitsForIt(t *testing.T) {
 					f.set("org_1", 2)
 				}
 				time.AfterFunc(max(tc.change, time.Nanosecond), func() { f.set("org_1", 2) })
-				s, err := m.AtLeast(t.Context(), "org_1", tc.mark)
+				s, err := m.AtLeast(t.Context(), "org_1", flagset.Mark{Epoch: tc.epoch, Version: tc.version})
 				if got := of(s, err); got != tc.want {
 					t.Errorf("AtLeast() = %s, want %s", got, tc.want)
 				}

@@ -35,7 +35,9 @@ type Reads[V any] struct {
 // failures of the store; reg may be nil.
 func NewReads[V any](cfg Config, answers func(error) bool, reg prometheus.Registerer) *Reads[V] {
 	cfg = cfg.withDefaults()
-	r := &Reads[V]{cfg: cfg, answers: answers, slots: make(chan struct{}, cfg.MaxLoads), metrics: newMetrics(reg, cfg.Name)}
+	r := &Reads[V]{
+		cfg: cfg, answers: answers, slots: make(chan struct{}, cfg.MaxLoads), metrics: newMetrics(reg, cfg.Name),
+	}
 	r.breaker = gobreaker.NewCircuitBreaker[V](gobreaker.Settings{
 		Name: cfg.Name, Timeout: retryPause,
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerTrips },

@@ -12,14 +12,14 @@ import (
 
 // What of an organization's flags is evaluated, in one statement: it sees all of them as they
 // were at one time. The first part is of the set itself, and of an organization that lives.
-const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, h.epoch AS epoch, " +
-	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition " +
+const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, " +
+	"h.epoch AS epoch, '' AS key, '' AS name, '' AS state, '' AS about, '' AS definition " +
 	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
 	"WHERE o.id = ? AND " + organizationLives +
-	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, f.definition " +
-	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
-	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', sg.definition " +
-	"FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
+	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, " +
+	"f.definition FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
+	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, " +
+	"'', sg.definition FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
 
 // contentRow is a row of selectContents; state is the description of a segment.
 type contentRow struct {
@@ -43,7 +43,8 @@ func (s *Store) FlagSet(ctx context.Context, organizationID string) (*flagset.Co
 	var c flagset.Contents
 	for rows.Next() {
 		var r contentRow
-		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition)
+		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state,
+			&r.about, &r.definition)
 		if err == nil {
 			err = r.addTo(&c, organizationID)
 		}
@@ -67,8 +68,8 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 		c.Mark = flagset.Mark{Epoch: r.epoch, Version: r.version}
 	case "flag":
 		f, err := (&flagRow{
-			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version, Key: r.key, Name: r.name,
-			State: r.state, About: r.about, Definition: r.definition,
+			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
+			Key: r.key, Name: r.name, State: r.state, About: r.about, Definition: r.definition,
 		}).flag()
 		if err != nil {
 			return err
@@ -76,8 +77,8 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 		c.Flags = append(c.Flags, f)
 	case "segment":
 		g, err := (&segmentRow{
-			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version, Key: r.key, Name: r.name,
-			Description: r.state, Definition: r.definition,
+			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
+			Key: r.key, Name: r.name, Description: r.state, Definition: r.definition,
 		}).segment()
 		if err != nil {
 			return err

@@ -71,7 +71,10 @@ func parts(
 	}
 	uses := apikey.NewUsage(db, t.Log)
 	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale},
+		auth.Config{
+			KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted,
+			Stale: s.Lookup.Stale, FlagStale: s.Flags.Stale,
+		},
 		auth.Deps{Keys: db, Websites: db, Moves: db, Uses: uses, Metrics: t.Registry},
 	)
 	versions, dirty := clickhouse.NewVersions(s.ClickHouse), clickhouse.NewDirtyDays(s.ClickHouse)
@@ -97,7 +100,10 @@ func parts(
 		Exports: download.NewExporter(download.Config{Max: s.Query.Export.Max, MaxPerOrganization: s.Query.Export.PerOrganization, Deadline: s.Query.Export.Deadline}, rows, t.Registry),
 		Access:  access, Audit: db, Log: t.Log,
 	}
-	sets := flagset.NewMemory(flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry})
+	sets := flagset.NewMemory(
+		flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale},
+		flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry},
+	)
 	flags, geo, err := publicFlags(s, t, access, limiter)
 	var exposures []lifecycle.Part
 	if err == nil {

@@ -254,7 +254,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			t.Helper()
 			want += more
 			marks, err := f.Store().FlagSetMarks(t.Context(), []string{o.ID, "org_none"})
-			if diff := cmp.Diff(map[string]flagset.Mark{o.ID: {Epoch: 1, Version: want}, "org_none": {Epoch: 1}}, marks); diff != "" || err != nil {
+			wanted := map[string]flagset.Mark{o.ID: {Epoch: 1, Version: want}, "org_none": {Epoch: 1}}
+			if diff := cmp.Diff(wanted, marks); diff != "" || err != nil {
 				t.Errorf("after %s: %v, marks (-want +got):\n%s", after, err, diff)
 			}
 			news := f.news()
