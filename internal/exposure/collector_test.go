@@ -303,6 +303,18 @@ func TestTheMemoryIsBoundedAndKeepsTheLatest(t *testing.T) {
 	}
 }
 
+// Who is served a flag all day is told once, however many others are meanwhile.
+func TestWhatComesAgainAndAgainStaysKnown(t *testing.T) {
+	t.Parallel()
+	s := newSeen()
+	s.first(0)
+	for hash := range uint64(3 * Remembered) {
+		if s.first(hash+1); hash%1000 == 0 && s.first(0) {
+			t.Fatalf("after %d others it is forgotten", hash)
+		}
+	}
+}
+
 func TestATellingAgainAllocatesNothing(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
 	c := newCollector(&brokers{}, 1<<20)
 	e := anExposure(t)
