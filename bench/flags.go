@@ -20,14 +20,38 @@ const (
 
 // flagMeasures are about the public routes of feature flags.
 var flagMeasures = []*measure{
-	{name: "flagcore", role: "flagcore", batch: 1, unit: "flags/s", run: alone, help: "one flag of 10 rules of 3 conditions evaluated, of which the last serves; no host"},
-	{name: "flagcore100", role: "flagcore", batch: manyFlags, unit: "req/s", run: alone, help: "100 such flags evaluated for one person; no host"},
-	{name: "bareflag", role: "bareflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin, help: "bare fiber with the answer of evaluate"},
-	{name: "flag", role: "flags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin, help: "evaluate: one such flag of a hundred, by client id"},
-	{name: "bareflags", role: "bareflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin, help: "bare fiber with the answer of bulk"},
-	{name: "flags", role: "flags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin, help: "bulk: a hundred such flags, by client id"},
-	{name: "flaghalf", role: "changingflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: openFlags, help: "evaluate at half of its peak, at fixed moments, while the set changes ten times a second"},
-	{name: "flagshalf", role: "changingflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: openFlags, help: "bulk likewise"},
+	{
+		name: "flagcore", role: "flagcore", batch: 1, unit: "flags/s", run: alone,
+		help: "one flag of 10 rules of 3 conditions evaluated, of which the last serves; no host",
+	},
+	{
+		name: "flagcore100", role: "flagcore", batch: manyFlags, unit: "req/s", run: alone,
+		help: "100 such flags evaluated for one person; no host",
+	},
+	{
+		name: "bareflag", role: "bareflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin,
+		help: "bare fiber with the answer of evaluate",
+	},
+	{
+		name: "flag", role: "flags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: underSpin,
+		help: "evaluate: one such flag of a hundred, by client id",
+	},
+	{
+		name: "bareflags", role: "bareflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin,
+		help: "bare fiber with the answer of bulk",
+	},
+	{
+		name: "flags", role: "flags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: underSpin,
+		help: "bulk: a hundred such flags, by client id",
+	},
+	{
+		name: "flaghalf", role: "changingflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: openFlags,
+		help: "evaluate at half of its peak, at fixed moments, while the set changes ten times a second",
+	},
+	{
+		name: "flagshalf", role: "changingflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: openFlags,
+		help: "bulk likewise",
+	},
 	{name: "flagp99", unit: "ms", help: "p99 of evaluate, from the moment at which a request was to be sent"},
 	{name: "flagsp99", unit: "ms", help: "p99 of bulk"},
 	{name: "flagp99allowed", unit: "ms", help: "allowed for the first"},
@@ -38,8 +62,14 @@ var flagMeasures = []*measure{
 var flagRatios = []ratio{
 	{"F1", "flagcore", "=500000", 1, "flags evaluated against one in 2 µs, 10 rules of 3 conditions"},
 	{"F2", "flag", "bareflag", 0.50, "evaluate against bare fiber with an equal answer"},
-	{"F3", "flags", "bareflags+flagcore100", 0.70, "bulk of 100 flags against bare fiber with an equal answer and then 100 evaluations"},
-	{"F4", "flagp99allowed", "flagp99", 1, "p99 allowed against that of evaluate at half of its peak, the set changing ten times a second"},
+	{
+		"F3", "flags", "bareflags+flagcore100", 0.70,
+		"bulk of 100 flags against bare fiber with an equal answer and then 100 evaluations",
+	},
+	{
+		"F4", "flagp99allowed", "flagp99", 1,
+		"p99 allowed against that of evaluate at half of its peak, the set changing ten times a second",
+	},
 	{"F4", "flagsp99allowed", "flagsp99", 1, "the same of bulk"},
 }
 
@@ -67,7 +97,9 @@ func openFlags(ctx context.Context, m *measure, e *surroundings) (r result, err 
 func benchFlag(n int) flageval.Definition {
 	d := flageval.Definition{
 		Key: fmt.Sprintf("flag-%03d", n), Active: true, DefaultVariant: "old", OffVariant: "old",
-		Variants: []flageval.Variant{{Key: "old", Value: []byte(`"v1"`)}, {Key: "new", Value: []byte(`"v2"`), Payload: []byte(`{"color":"red"}`)}},
+		Variants: []flageval.Variant{
+			{Key: "old", Value: []byte(`"v1"`)}, {Key: "new", Value: []byte(`"v2"`), Payload: []byte(`{"color":"red"}`)},
+		},
 	}
 	for rule := range 10 {
 		d.Rules = append(d.Rules, flageval.Rule{
@@ -83,7 +115,9 @@ func benchFlag(n int) flageval.Definition {
 }
 
 // benchPerson is for whom flags are evaluated.
-var benchPerson = flageval.Context{UserID: "user-4711", Email: "ann@shop.example.com", OrganizationID: "initech", TeamID: "team-9"}
+var benchPerson = flageval.Context{
+	UserID: "user-4711", Email: "ann@shop.example.com", OrganizationID: "initech", TeamID: "team-9",
+}
 
 // flagTarget is what is asked of a route for benchPerson.
 func flagTarget(route string) string {

@@ -48,7 +48,8 @@ func flagHost(p parts, sets flagapi.Sets) (*fiber.App, error) {
 		return nil, err
 	}
 	somewhere := netip.MustParseAddr("81.2.69.142")
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer})
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query},
+		httpkit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer})
 	flagapi.Mount(app, flagapi.Deps{
 		Log: p.tel.Log, Metrics: p.tel.Registry, Sets: sets, Websites: flagSites{p.access}, Keys: p.access,
 		Limits:  ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
@@ -113,8 +114,8 @@ func serveBareFlags(ctx context.Context, j job, say func(result) error) error {
 
 // flagHeaders are the headers of an answer of ours that fiber does not set by itself.
 var flagHeaders = []string{
-	fiber.HeaderAccessControlAllowOrigin, fiber.HeaderAccessControlExposeHeaders, fiber.HeaderCacheControl, fiber.HeaderETag,
-	httpkit.HeaderRequestID,
+	fiber.HeaderAccessControlAllowOrigin, fiber.HeaderAccessControlExposeHeaders, fiber.HeaderCacheControl,
+	fiber.HeaderETag, httpkit.HeaderRequestID,
 }
 
 // flagAnswer is what our host answers.

@@ -3,7 +3,8 @@
 // could do with a bare server, a bare parser or a bare client do we deliver?
 //
 //	go run ./bench              all measures, a few minutes on two idle cores
-//	go run ./bench -only edge   only B1-B5; "links" for L1-L5, "flags" for F1-F4, "sink" for S1-S3, "spoilt" for malformed records, "window" for S4-S6
+//	go run ./bench -only edge   only B1-B5; "links" for L1-L5, "flags" for F1-F4, "sink" for S1-S3,
+//	                            "spoilt" for malformed records, "window" for S4-S6
 //	go run ./bench -only query  only Q1-Q3, D1, E1 and E2, on the data set named by -data
 //	go run ./bench -only capacity  what an event costs, and what a rate needs; also on a busy machine
 //
@@ -83,7 +84,8 @@ func start(ctx context.Context) error {
 	flag.IntVar(&s.rounds, "rounds", 5, "runs of each measure")
 	flag.DurationVar(&s.run, "run", 2*time.Second, "length of one run under load, whole seconds")
 	flag.IntVar(&s.rows, "rows", 1_200_000, "records that one run of the sink stores")
-	flag.StringVar(&s.only, "only", "", "edge, links, flags, sink, spoilt, window, query or capacity; empty for all but capacity")
+	flag.StringVar(&s.only, "only", "",
+		"edge, links, flags, sink, spoilt, window, query or capacity; empty for all but capacity")
 	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
 	flag.IntVar(&s.liveRate, "live", 40_000, "records a second that go on during the outage and after it")
 	flag.Func("measures", "measures to run of the sets, by name, comma-separated; empty for all", func(names string) error {

@@ -159,7 +159,8 @@ func underSpin(ctx context.Context, m *measure, e *surroundings) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	r, err := spin(ctx, server, job{Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: e.run})
+	load := job{Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: e.run}
+	r, err := spin(ctx, server, load)
 	return r, errors.Join(err, server.end())
 }
 
@@ -196,7 +197,8 @@ func beside(ctx context.Context, m *measure, e *surroundings) (result, error) {
 
 func (e *surroundings) job(m *measure) job {
 	j := job{
-		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links, Flags: m.flags,
+		Role: m.role, Batch: m.batch, For: e.run, Rows: e.rows, Null: m.null, Seen: m.seen, Blind: m.blind, Links: m.links,
+		Flags:   m.flags,
 		Brokers: e.around.Brokers, Database: fmt.Sprintf("%s_%d", m.name, e.round),
 	}
 	if e.clickhouse != nil {

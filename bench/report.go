@@ -132,7 +132,9 @@ func (f *figures) markdown() string {
 	}
 
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
-	for _, m := range slices.Concat(edgeMeasures, linkMeasures, flagMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures) {
+	for _, m := range slices.Concat(
+		edgeMeasures, linkMeasures, flagMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures,
+	) {
 		rates := f.rates[m.name]
 		if len(rates) == 0 {
 			continue

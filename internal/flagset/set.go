@@ -79,7 +79,8 @@ func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.
 
 func (s *Set) add(f *flag.Flag) {
 	is := &Flag{
-		Flag: s.Compiled.Flag(f.WebsiteID, f.Key()), ID: f.ID, WebsiteID: f.WebsiteID, Version: f.Version, About: &f.About, Record: f,
+		Flag: s.Compiled.Flag(f.WebsiteID, f.Key()), ID: f.ID, WebsiteID: f.WebsiteID, Version: f.Version,
+		About: &f.About, Record: f,
 	}
 	s.flags[is.Flag] = is
 	s.own[f.WebsiteID] = append(s.own[f.WebsiteID], is)

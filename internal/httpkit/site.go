@@ -109,7 +109,8 @@ func (s *Site) own(origin string) bool {
 const (
 	siteMethods = "GET, POST, OPTIONS"
 	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key, If-None-Match"
-	siteExposed = "X-Request-ID, ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotency-Replayed"
+	siteExposed = "X-Request-ID, ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
+		"Idempotency-Replayed"
 )
 
 // cors lets pages of the operator's own origins read answers that were asked for

@@ -99,7 +99,10 @@ func checksTable(d *document) {
 		}
 		rows = append(rows, append(row, c.Asks, strings.Join(codes, ", ")))
 	}
-	d.table([]string{"Check", code("POST /rpc/…"), code("/v1/query…"), code("/public/v1/flags/…"), "routes that take events", "Passes when", "Refuses with"}, rows)
+	d.table([]string{
+		"Check", code("POST /rpc/…"), code("/v1/query…"), code("/public/v1/flags/…"), "routes that take events",
+		"Passes when", "Refuses with",
+	}, rows)
 	d.paragraph("A route takes only those that it has something for: " + code("GET /v1/query/websites") + " has no body,\n" +
 		"and the access of " + code("POST /v1/query/compile") + " is to what its body names. The pixel answers what is\n" +
 		"refused for good with its image.")

@@ -31,7 +31,8 @@ func TestTheSameResultIsAnswered304(t *testing.T) {
 				t.Errorf("%s with %s: %d %v %q", target, header, got.Status, got.Header, got.Body)
 			}
 		}
-		if got := send(t, app, http.MethodGet, target, "If-None-Match", `"x"`); got.Status != http.StatusOK || got.Body == "" {
+		got := send(t, app, http.MethodGet, target, "If-None-Match", `"x"`)
+		if got.Status != http.StatusOK || got.Body == "" {
 			t.Errorf("%s with another ETag: %d %s", target, got.Status, got.Body)
 		}
 		other := send(t, app, http.MethodGet, target+`&properties=%7B%22plan%22%3A%22pro%22%7D`, "If-None-Match", etag)
@@ -43,7 +44,8 @@ func TestTheSameResultIsAnswered304(t *testing.T) {
 
 func TestPagesOfEverySiteMayAsk(t *testing.T) {
 	t.Parallel()
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: httpkit.Site{PublicURL: "https://api.example", Origins: []string{"https://app.example"}}},
+	site := httpkit.Site{PublicURL: "https://api.example", Origins: []string{"https://app.example"}}
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site},
 		httpkit.Deps{Log: tenants{}.deps().Log, Metrics: tenants{}.deps().Metrics})
 	Mount(app, tenants{set: testSet(t, testFlags())}.deps())
 	for _, r := range Routes {

@@ -66,7 +66,8 @@ func BenchmarkEvaluate(b *testing.B) {
 }
 
 func BenchmarkEvaluateWithProperties(b *testing.B) {
-	benchmark(b, evaluatePath+"?clientId=public-1&key=flag-042"+benchPerson+"&properties=%7B%22plan%22%3A%22pro%22%2C%22age%22%3A41%2C%22beta%22%3Atrue%7D")
+	benchmark(b, evaluatePath+"?clientId=public-1&key=flag-042"+benchPerson+
+		"&properties=%7B%22plan%22%3A%22pro%22%2C%22age%22%3A41%2C%22beta%22%3Atrue%7D")
 }
 
 func BenchmarkBulk(b *testing.B) { benchmark(b, bulkPath+"?clientId=public-1"+benchPerson) }

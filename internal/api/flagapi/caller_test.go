@@ -88,7 +88,8 @@ func TestABearerTokenIsAKeyToo(t *testing.T) {
 	t.Parallel()
 	app := asking(t, tenants{}, nil)
 	for token, status := range map[string]int{"manager": 200, "bad": 401} {
-		if got := send(t, app, http.MethodGet, "/who?clientId=public-1", "Authorization", "Bearer "+token); got.Status != status {
+		got := send(t, app, http.MethodGet, "/who?clientId=public-1", "Authorization", "Bearer "+token)
+		if got.Status != status {
 			t.Errorf("Bearer %s: %d %s, want %d", token, got.Status, got.Body, status)
 		}
 	}

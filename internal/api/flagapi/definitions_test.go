@@ -17,7 +17,8 @@ const definitionsPath = "/public/v1/flags/definitions"
 func TestDefinitionsTellWhatFlagsAreMadeOf(t *testing.T) {
 	t.Parallel()
 	app := mounted(t, []*flag.Flag{
-		text("b", func(f *flag.Flag) { f.Name = "Bee" }), boolean("a", of("web_1"), inactive), boolean("x", of("web_2")), boolean("s", server),
+		text("b", func(f *flag.Flag) { f.Name = "Bee" }), boolean("a", of("web_1"), inactive), boolean("x", of("web_2")),
+		boolean("s", server),
 	})
 	type named struct {
 		Key  string `json:"key"`
@@ -52,9 +53,11 @@ func TestDefinitionsTellWhatFlagsAreMadeOf(t *testing.T) {
 			segments = append(segments, g.Key)
 		}
 		if diff := cmp.Diff(tc.flags, flags); diff != "" || !slices.Equal(segments, tc.segments) || is.Count != len(flags) {
-			t.Errorf("%s of %s: count %d, segments %v, flags (-want +got):\n%s", tc.secret, tc.clientID, is.Count, segments, diff)
+			t.Errorf("%s of %s: count %d, segments %v, flags (-want +got):\n%s",
+				tc.secret, tc.clientID, is.Count, segments, diff)
 		}
-		if got.Header.Get("Cache-Control") != "private, no-store" || got.Header.Get("ETag") != "" || !strings.Contains(got.Body, `"segments":[`) {
+		if got.Header.Get("Cache-Control") != "private, no-store" || got.Header.Get("ETag") != "" ||
+			!strings.Contains(got.Body, `"segments":[`) {
 			t.Errorf("%v %s", got.Header, got.Body)
 		}
 	}
@@ -83,7 +86,8 @@ func TestDefinitionsNeedAKeyThatManagesFlags(t *testing.T) {
 			headers = []string{"X-Api-Key", tc.secret}
 		}
 		got := send(t, app, http.MethodGet, definitionsPath+tc.query, headers...)
-		if got.Status != tc.status || !strings.Contains(got.Body, `"code":"`+tc.code+`"`) || strings.Contains(got.Body, "rules") {
+		if got.Status != tc.status || !strings.Contains(got.Body, `"code":"`+tc.code+`"`) ||
+			strings.Contains(got.Body, "rules") {
 			t.Errorf("%q %s: %d %s, want %d %s", tc.secret, tc.query, got.Status, got.Body, tc.status, tc.code)
 		}
 	}

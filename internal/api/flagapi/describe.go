@@ -37,7 +37,8 @@ func describe(r *Route) *huma.Operation {
 	}
 	if r.Scope == "" {
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: fiber.HeaderIfNoneMatch, In: "header", Description: "The ETag of an answer that the caller has.", Schema: rpc.Text(""),
+			Name: fiber.HeaderIfNoneMatch, In: "header", Schema: rpc.Text(""),
+			Description: "The ETag of an answer that the caller has.",
 		})
 	}
 	return op
@@ -75,7 +76,10 @@ func resultSchema() *huma.Schema {
 		}
 	}
 	return rpc.Object([]string{"enabled", "value", "payload", "reason"}, map[string]*huma.Schema{
-		"enabled": {Type: huma.TypeBoolean, Description: "The value of a boolean flag; of others, whether there is one and its prerequisites are met."},
+		"enabled": {
+			Type:        huma.TypeBoolean,
+			Description: "The value of a boolean flag; of others, whether there is one and its prerequisites are met.",
+		},
 		"value":   {Description: "What is served, of the flag's type; false where there is no flag."},
 		"payload": {Description: "What goes with the value; null where there is none, and where enabled is false."},
 		"reason":  s,
@@ -85,13 +89,18 @@ func resultSchema() *huma.Schema {
 
 func evaluateResponses() map[string]*huma.Response {
 	all := named(responded(resultSchema()))
-	all["500"] = &huma.Response{Description: "The evaluation failed; the reason is " + errorReason + ".", Content: rpc.JSON(resultSchema())}
+	all["500"] = &huma.Response{
+		Description: "The evaluation failed; the reason is " + errorReason + ".", Content: rpc.JSON(resultSchema()),
+	}
 	return all
 }
 
 func bulkResponses() map[string]*huma.Response {
 	return named(responded(rpc.Object([]string{"flags", "count", "timestamp"}, map[string]*huma.Schema{
-		"flags": {Type: huma.TypeObject, AdditionalProperties: resultSchema(), Description: "By key; those that are not there are left out."},
+		"flags": {
+			Type: huma.TypeObject, AdditionalProperties: resultSchema(),
+			Description: "By key; those that are not there are left out.",
+		},
 		"count": rpc.Integer("How many there are."), "timestamp": {Type: huma.TypeString, Format: "date-time"},
 	})))
 }

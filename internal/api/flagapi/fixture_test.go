@@ -30,8 +30,10 @@ var keys = map[string]auth.Principal{
 	"manager":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: auth.AllScopes()},
 	"powerless": {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2"},
 	"limited":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_3", WebsiteID: "web_1"},
-	"owned":     {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_6", WebsiteID: "web_1", Scopes: auth.AllScopes()},
-	"foreign":   {Kind: auth.KindKey, OrganizationID: "org_2", KeyID: "key_4", Scopes: auth.AllScopes()},
+	"owned": {
+		Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_6", WebsiteID: "web_1", Scopes: auth.AllScopes(),
+	},
+	"foreign": {Kind: auth.KindKey, OrganizationID: "org_2", KeyID: "key_4", Scopes: auth.AllScopes()},
 	"throttled": {
 		Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_5",
 		Key: &apikey.Key{RateLimit: apikey.RateLimit{Enabled: true, Limit: 1, Window: time.Minute}},

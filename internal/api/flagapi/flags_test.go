@@ -38,7 +38,8 @@ func text(key string, changes ...func(*flag.Flag)) *flag.Flag {
 		f.About.Type = flag.String
 		f.Definition.DefaultVariant, f.Definition.OffVariant = "one", "one"
 		f.Definition.Variants = []flageval.Variant{
-			{Key: "one", Value: json.RawMessage(`"v1"`)}, {Key: "two", Value: json.RawMessage(`"v2"`), Payload: json.RawMessage(`[2]`)},
+			{Key: "one", Value: json.RawMessage(`"v1"`)},
+			{Key: "two", Value: json.RawMessage(`"v2"`), Payload: json.RawMessage(`[2]`)},
 		}
 	}}, changes...)...)
 }
@@ -56,6 +57,11 @@ func rule(r flageval.Rule) func(*flag.Flag) {
 // where is a condition about an attribute.
 func where(attribute, op string, values ...any) *flageval.Conditions {
 	return &flageval.Conditions{All: []flageval.Condition{{Attribute: attribute, Op: op, Values: values}}}
+}
+
+// two serves the variant two to those who meet conditions.
+func two(conditions *flageval.Conditions) func(*flag.Flag) {
+	return rule(flageval.Rule{Conditions: conditions, Serve: flageval.Serve{Variant: "two"}})
 }
 
 // rollout serves the variant two to a percentage.
@@ -81,18 +87,21 @@ func testFlags() []*flag.Flag {
 			f.Definition.Prerequisites = []flageval.Prerequisite{{FlagKey: "nav", Variants: []string{"off"}}}
 		}),
 		text("named", func(f *flag.Flag) {
-			f.Definition.Targets = []flageval.Target{{Variant: "two", UserIDs: []string{"ann"}, Emails: []string{"Ann@Shop.example"}}}
+			named := flageval.Target{Variant: "two", UserIDs: []string{"ann"}, Emails: []string{"Ann@Shop.example"}}
+			f.Definition.Targets = []flageval.Target{named}
 		}),
-		text("ruled", rule(flageval.Rule{Conditions: where("plan", "eq", "pro"), Serve: flageval.Serve{Variant: "two"}})),
-		text("grouped", rule(flageval.Rule{Conditions: where("", "inSegment", "testers"), Serve: flageval.Serve{Variant: "two"}})),
+		text("ruled", two(where("plan", "eq", "pro"))),
+		text("grouped", two(where("", "inSegment", "testers"))),
 		text("grouped-ramp", rule(flageval.Rule{Conditions: where("", "inSegment", "testers"), Serve: rollout(100, "")})),
 		text("ramp", rule(flageval.Rule{Serve: rollout(100, "")})),
 		text("missed", rule(flageval.Rule{Serve: rollout(0, flageval.MissStop)})),
 		text("passed", rule(flageval.Rule{Serve: rollout(0, "")})),
-		text("split", rule(flageval.Rule{Serve: flageval.Serve{Split: &[]flageval.Share{{Variant: "one", Weight: 0}, {Variant: "two", Weight: 100}}}})),
-		text("here", rule(flageval.Rule{Conditions: where("$country", "country", "DE"), Serve: flageval.Serve{Variant: "two"}})),
-		text("near", rule(flageval.Rule{Conditions: where("$ip", "ipInRange", "198.51.100.0/24"), Serve: flageval.Serve{Variant: "two"}})),
-		text("nobody", rule(flageval.Rule{Conditions: where("userId", "eq", anonymous), Serve: flageval.Serve{Variant: "two"}})),
+		text("split", rule(flageval.Rule{Serve: flageval.Serve{
+			Split: &[]flageval.Share{{Variant: "one", Weight: 0}, {Variant: "two", Weight: 100}},
+		}})),
+		text("here", two(where("$country", "country", "DE"))),
+		text("near", two(where("$ip", "ipInRange", "198.51.100.0/24"))),
+		text("nobody", two(where("userId", "eq", anonymous))),
 	}
 }
 

@@ -18,16 +18,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	evaluated := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_evaluations_total",
-		Help: "Flags evaluated for callers of the public routes, by outcome: target, rule, segment (a rule that asks for one), rollout, rollout_miss, split, default, prerequisite_failed, off (told as not found), not_found (no such flag, or none that the caller may see).",
+		Help: "Flags evaluated for callers of the public routes, by outcome: target, rule, segment (a rule that asks for " +
+			"one), rollout, rollout_miss, split, default, prerequisite_failed, off (told as not found), not_found (no " +
+			"such flag, or none that the caller may see).",
 	}, []string{"outcome"})
 	m := &metrics{failed: f.NewCounter(prometheus.CounterOpts{
 		Name: "millrace_flag_evaluation_errors_total",
-		Help: "Requests of the public routes that were answered 500 because evaluating flags failed: a fault of this program, told in the log.",
+		Help: "Requests of the public routes that were answered 500 because evaluating flags failed: a fault of this " +
+			"program, told in the log.",
 	})}
 	for o := range notFound {
 		m.evaluated[o] = evaluated.WithLabelValues(flageval.Reason(o).String())
 	}
-	m.evaluated[notFound], m.evaluated[bySegment] = evaluated.WithLabelValues("not_found"), evaluated.WithLabelValues("segment")
+	m.evaluated[notFound] = evaluated.WithLabelValues("not_found")
+	m.evaluated[bySegment] = evaluated.WithLabelValues("segment")
 	return m
 }
 

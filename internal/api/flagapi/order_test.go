@@ -24,6 +24,7 @@ type spoilt struct {
 
 func TestEachPairOfFailuresIsRefusedInTheOrderOfChecks(t *testing.T) {
 	t.Parallel()
+	long := "&environment=" + strings.Repeat("e", maxKeyLen+1)
 	for path, access := range map[string]checktest.Failure[spoilt]{
 		"/evaluate":    {Spoil: func(s *spoilt) { s.client = "nothing" }, Code: fault.NotFound},
 		"/definitions": {Spoil: func(s *spoilt) { s.key = "powerless" }, Code: fault.Forbidden},
@@ -33,7 +34,7 @@ func TestEachPairOfFailuresIsRefusedInTheOrderOfChecks(t *testing.T) {
 			"credentials": {Spoil: func(s *spoilt) { s.key = "bad" }, Code: fault.AuthRequired},
 			"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
 			"access":      access,
-			"input":       {Spoil: func(s *spoilt) { s.query = "&environment=" + strings.Repeat("e", maxKeyLen+1) }, Code: fault.Validation},
+			"input":       {Spoil: func(s *spoilt) { s.query = long }, Code: fault.Validation},
 			"operation":   {Spoil: func(s *spoilt) { s.away = true }, Code: fault.ServiceUnavailable},
 		}, func() *spoilt { return &spoilt{path: path, key: "manager", client: "public-1", query: "&key=nav"} }, trials(t))
 	}

@@ -43,16 +43,31 @@ type paramRow struct {
 
 // paramRows is the table of the parameters, in the order of their constants.
 var paramRows = [params]paramRow{
-	paramClient:         {"clientId", website.MaxRefLen, "The website's client id; with an API key, its id too."},
-	paramKey:            {"key", maxKeyLen, "The flag's key."},
-	paramKeys:           {"keys", 0, "Keys of flags with commas between them, at most 200; without it, all flags that the caller sees."},
-	paramUserID:         {"userId", flageval.MaxIDLen, "Who the person is. Without userId, email and anonymousId it is anonymous."},
-	paramEmail:          {"email", flageval.MaxIDLen, "The person's e-mail address."},
-	paramAnonymousID:    {"anonymousId", flageval.MaxIDLen, "The visitor's id, of somebody who is not signed in."},
-	paramOrganizationID: {"organizationId", flageval.MaxIDLen, "The organization that the person is in, as the flag's rules mean it."},
-	paramTeamID:         {"teamId", flageval.MaxIDLen, "The team that the person is in."},
-	paramProperties:     {"properties", 0, "Attributes of the caller's own, a JSON object of at most 200; what is no such object counts as none."},
-	paramEnvironment:    {"environment", maxKeyLen, "The environment; the base where it is absent or the flag has no such one."},
+	paramClient: {"clientId", website.MaxRefLen, "The website's client id; with an API key, its id too."},
+	paramKey:    {"key", maxKeyLen, "The flag's key."},
+	paramKeys: {
+		"keys", 0,
+		"Keys of flags with commas between them, at most 200; without it, all flags that the caller sees.",
+	},
+	paramUserID: {
+		"userId", flageval.MaxIDLen,
+		"Who the person is. Without userId, email and anonymousId it is anonymous.",
+	},
+	paramEmail:       {"email", flageval.MaxIDLen, "The person's e-mail address."},
+	paramAnonymousID: {"anonymousId", flageval.MaxIDLen, "The visitor's id, of somebody who is not signed in."},
+	paramOrganizationID: {
+		"organizationId", flageval.MaxIDLen,
+		"The organization that the person is in, as the flag's rules mean it.",
+	},
+	paramTeamID: {"teamId", flageval.MaxIDLen, "The team that the person is in."},
+	paramProperties: {
+		"properties", 0,
+		"Attributes of the caller's own, a JSON object of at most 200; what is no such object counts as none.",
+	},
+	paramEnvironment: {
+		"environment", maxKeyLen,
+		"The environment; the base where it is absent or the flag has no such one.",
+	},
 }
 
 var paramByName = func() map[string]param {

@@ -58,7 +58,8 @@ func watched(t *testing.T, changes ...func(*Deps)) (*fiber.App, *seen) {
 	for _, change := range changes {
 		change(&deps)
 	}
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query, AccessLog: true}, httpkit.Deps{Log: log, Metrics: s.registry, Tracer: s.traces.Tracer})
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, AccessLog: true},
+		httpkit.Deps{Log: log, Metrics: s.registry, Tracer: s.traces.Tracer})
 	Mount(app, deps)
 	return app, s
 }
@@ -68,24 +69,28 @@ func watched(t *testing.T, changes ...func(*Deps)) (*fiber.App, *seen) {
 func TestNothingOfAContextIsTold(t *testing.T) {
 	t.Parallel()
 	said := url.QueryEscape(marker)
-	context := "&userId=" + said + "&email=" + said + "&anonymousId=" + said + "&organizationId=" + said + "&teamId=" + said +
-		"&environment=" + said + "&properties=" + url.QueryEscape(`{"email":"`+marker+`","`+marker+`":["`+marker+`"]}`)
+	context := "&userId=" + said + "&email=" + said + "&anonymousId=" + said + "&organizationId=" + said +
+		"&teamId=" + said + "&environment=" + said +
+		"&properties=" + url.QueryEscape(`{"email":"`+marker+`","`+marker+`":["`+marker+`"]}`)
 	long := strings.Repeat(said, 20)
 	var queries []string
 	for _, begin := range []string{"clientId=public-1&key=nav", "clientId=public-1&keys=nav,ramp", "clientId=public-1"} {
 		for _, more := range []string{
-			context, context + "&" + said + "=" + said, "&userId=" + long, "&key=" + long, "&keys=" + long, "&environment=" + long,
-			"&properties=" + said, "&properties=" + url.QueryEscape(`{"a":"`+marker), "&key=" + said + "&keys=" + said, "&userId=%ff" + said, "&email=%" + said,
+			context, context + "&" + said + "=" + said, "&userId=" + long, "&key=" + long, "&keys=" + long,
+			"&environment=" + long, "&properties=" + said, "&properties=" + url.QueryEscape(`{"a":"`+marker),
+			"&key=" + said + "&keys=" + said, "&userId=%ff" + said, "&email=%" + said,
 		} {
 			queries = append(queries, begin+more)
 		}
 	}
 	queries = append(queries, "clientId="+said, "clientId="+long, "key="+said+context, context)
 	for name, change := range map[string]func(*Deps){
-		"as always":        func(*Deps) {},
-		"without sets":     func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
-		"a fault of sets":  func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
-		"a fault of ours":  func(d *Deps) { d.Country = func(netip.Addr) string { panic(marker) } }, //nolint:forbidigo // what is tested
+		"as always":       func(*Deps) {},
+		"without sets":    func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
+		"a fault of sets": func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
+		"a fault of ours": func(d *Deps) {
+			d.Country = func(netip.Addr) string { panic(marker) } //nolint:forbidigo // what is tested
+		},
 		"a fault of Go's":  func(d *Deps) { d.Country = func(netip.Addr) string { return []string{}[len(marker)] } },
 		"a fault of flags": func(d *Deps) { d.Exposures = failing{} },
 	} {
@@ -95,7 +100,8 @@ func TestNothingOfAContextIsTold(t *testing.T) {
 			for _, path := range append(routePaths(), "/public/v1/flags/"+said, "/public/v1/flags/"+said+"/ofrep") {
 				for _, query := range queries {
 					for _, secret := range []string{"", "manager", "powerless", "bad"} {
-						got := send(t, app, http.MethodGet, path+"?"+query, "X-Api-Key", secret, "Cookie", "a="+marker, "Referer", "https://x.example/?"+said)
+						got := send(t, app, http.MethodGet, path+"?"+query, "X-Api-Key", secret, "Cookie", "a="+marker,
+							"Referer", "https://x.example/?"+said)
 						if strings.Contains(got.Body, "marker-7f3a") {
 							t.Errorf("GET %s?%s is answered %d %s", path, query, got.Status, got.Body)
 						}

@@ -47,7 +47,8 @@ var Routes = []Route{
 	{
 		Path: prefix + "/evaluate", Help: "Evaluates one flag.",
 		needs: []param{paramKey}, takes: personParams, answers: evaluateResponses, handle: (*Host).evaluate,
-		detail: "A flag that is not there, that is off, or that the caller may not see is answered alike, with the reason " + notFoundReason + ". " + contextDetail,
+		detail: "A flag that is not there, that is off, or that the caller may not see is answered alike, with the " +
+			"reason " + notFoundReason + ". " + contextDetail,
 	},
 	{
 		Path: prefix + "/bulk", Help: "Evaluates flags by a list of their keys, or all active ones.",

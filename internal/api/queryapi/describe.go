@@ -19,11 +19,12 @@ import (
 // Describe returns the OpenAPI document of both hosts, with a table of management
 // operations. ingest is where callers reach the ingestion host.
 func Describe(site *httpkit.Site, ingest string, resources []rpc.Resource) (*rpc.Document, error) {
+	routes := []rpc.Route{healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, trackRoute(ingest)}
 	return rpc.Describe(rpc.Info{
 		Title: "Millrace", Version: buildinfo.Version(),
 		Description: "Analytics of websites: sending events, querying them, and managing an organization's websites, keys and people.",
 		Server:      site.PublicURL, CookieName: site.CookieName(),
-	}, resources, append([]rpc.Route{healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, trackRoute(ingest)}, flagapi.Describe()...)...)
+	}, resources, append(routes, flagapi.Describe()...)...)
 }
 
 func healthRoute(huma.Registry) *huma.Operation {

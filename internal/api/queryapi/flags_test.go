@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,12 +37,18 @@ type oneFlag struct{}
 func (oneFlag) Get(_ context.Context, organizationID string) (*flagset.Set, error) {
 	record := managed.Record{ID: "flg_1", OrganizationID: organizationID, Name: "Nav", Version: 2}
 	return flagset.New(organizationID, flagset.Mark{}, []*flag.Flag{{
-		Record: record, State: flag.Active, About: flag.About{Type: flag.Boolean, Visibility: flag.Public, Exposures: flag.Exposures{Mode: flag.ExposeSplit, SamplePercent: 100}},
+		Record: record, State: flag.Active, About: flag.About{
+			Type: flag.Boolean, Visibility: flag.Public, Exposures: flag.Exposures{Mode: flag.ExposeSplit, SamplePercent: 100},
+		},
 		Definition: flageval.Definition{
 			Key: "nav", Active: true, DefaultVariant: "on", OffVariant: "off",
-			Variants: []flageval.Variant{{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")}},
+			Variants: []flageval.Variant{
+				{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")},
+			},
 		},
-	}}, []*flag.Segment{{Record: managed.Record{ID: "seg_1"}, Definition: flageval.Segment{Key: "testers", UserIDs: []string{"bob"}}}})
+	}}, []*flag.Segment{{
+		Record: managed.Record{ID: "seg_1"}, Definition: flageval.Segment{Key: "testers", UserIDs: []string{"bob"}},
+	}})
 }
 
 func (o oneFlag) AtLeast(ctx context.Context, id string, _ flagset.Mark) (*flagset.Set, error) {
@@ -79,16 +86,19 @@ func TestTheHostServesFlagsWhereThereAreSets(t *testing.T) {
 		Log: log, Metrics: prometheus.NewRegistry(), Sets: oneFlag{}, Websites: access{}, Keys: access{},
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	}
-	if status, body := ask(evaluate); status != http.StatusOK || body != `{"enabled":true,"value":true,"payload":null,"reason":"BOOLEAN_DEFAULT","variant":"on"}` {
+	const on = `{"enabled":true,"value":true,"payload":null,"reason":"BOOLEAN_DEFAULT","variant":"on"}`
+	if status, body := ask(evaluate); status != http.StatusOK || body != on {
 		t.Errorf("with sets: %d %s", status, body)
 	}
 	deps.Flags.Metrics = prometheus.NewRegistry()
-	const want = `{"count":1,"flags":[{"id":"flg_1","organizationId":"org_1","websiteId":null,"version":2,"key":"nav","name":"Nav","description":null,` +
-		`"type":"boolean","status":"active","visibility":"public","tags":[],"owner":null,"staleAfterDays":null,"stale":false,` +
+	const want = `{"count":1,"flags":[{"id":"flg_1","organizationId":"org_1","websiteId":null,"version":2,"key":"nav",` +
+		`"name":"Nav","description":null,"type":"boolean","status":"active","visibility":"public","tags":[],"owner":null,` +
+		`"staleAfterDays":null,"stale":false,` +
 		`"exposures":{"mode":"split","samplePercent":100},"createdAt":null,"updatedAt":null,"createdBy":null,` +
-		`"variants":[{"key":"on","value":true},{"key":"off","value":false}],"defaultVariant":"on","offVariant":"off","schedule":null,` +
-		`"prerequisites":[],"targets":[],"rules":[],"environments":{}}],"segments":[`
-	if status, body := ask("/public/v1/flags/definitions?clientId=public-1"); status != http.StatusOK || len(body) < len(want) || body[:len(want)] != want {
+		`"variants":[{"key":"on","value":true},{"key":"off","value":false}],"defaultVariant":"on","offVariant":"off",` +
+		`"schedule":null,"prerequisites":[],"targets":[],"rules":[],"environments":{}}],"segments":[`
+	status, body := ask("/public/v1/flags/definitions?clientId=public-1")
+	if status != http.StatusOK || !strings.HasPrefix(body, want) {
 		t.Errorf("definitions: %d %s", status, body)
 	}
 }

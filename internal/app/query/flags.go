@@ -18,7 +18,9 @@ const geoInterval = 10 * time.Second
 
 // publicFlags returns what the public routes of feature flags need besides Sets and Websites,
 // and the part that looks after the geo files.
-func publicFlags(s config.Settings, t *telemetry.Telemetry, keys flagapi.Keys, limiter *ratelimit.Limiter) (*flagapi.Deps, lifecycle.Part, error) {
+func publicFlags(
+	s config.Settings, t *telemetry.Telemetry, keys flagapi.Keys, limiter *ratelimit.Limiter,
+) (*flagapi.Deps, lifecycle.Part, error) {
 	geo, err := enrich.NewGeo(s.Enrich.GeoFile, t.Log, t.Registry)
 	if err != nil {
 		return nil, lifecycle.Part{}, err
