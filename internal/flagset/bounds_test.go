@@ -203,7 +203,7 @@ func TestChangesOfMoreOrganizationsThanAreKnownApartAreForgotten(t *testing.T) {
 	})
 }
 
-func TestWhatIsHeldIsToldWithoutAllocating(t *testing.T) {
+func TestWhatIsHeldIsToldWithoutAllocating(t *testing.T) { //nolint:paralleltest // what others allocate would count
 	f := newFake("org_1")
 	m, _ := open(f, 0)
 	if _, err := m.Get(t.Context(), "org_1"); err != nil {

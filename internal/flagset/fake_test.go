@@ -228,9 +228,8 @@ func until(t *testing.T, is func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// beats has a memory trust in being told, anew every 1.5 s, until the function that is returned
-// is called.
-func beats(t *testing.T, m *flagset.Memory) (stop func()) {
+// beats has a memory trust in being told, anew every 1.5 s, until the test ends.
+func beats(t *testing.T, m *flagset.Memory) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -243,9 +242,7 @@ func beats(t *testing.T, m *flagset.Memory) (stop func()) {
 			}
 		}
 	})
-	stop = func() { cancel(); wg.Wait() }
-	t.Cleanup(stop)
-	return stop
+	t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
 // value is what a registry says of a metric, with a label's value where there is one.

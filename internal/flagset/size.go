@@ -62,8 +62,8 @@ func (z *sizer) add(v reflect.Value) {
 			z.addMap(v)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			z.add(v.Field(i))
+		for _, field := range v.Fields() {
+			z.add(field)
 		}
 	default: // numbers, and functions, which are the program's
 	}

@@ -16,6 +16,8 @@ import (
 
 // TestASetSaysAboutWhatItTakes compares what sets say that they take with what the process takes
 // more of with them.
+//
+//nolint:paralleltest // what others take would count
 func TestASetSaysAboutWhatItTakes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags, sets int
