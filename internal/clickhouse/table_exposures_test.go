@@ -15,7 +15,9 @@ import (
 func anExposure(id, owner, profile, visitor string) *record.Event {
 	return anEvent(id, from(owner, profile, visitor, received), func(e *record.Event) {
 		e.Type, e.Name = []byte(record.TypeExposure), []byte("new-nav")
-		e.Exposure = &record.Exposure{Variant: []byte("on"), Environment: []byte("staging"), Reason: []byte("rollout"), Sample: 25}
+		e.Exposure = &record.Exposure{
+			Variant: []byte("on"), Environment: []byte("staging"), Reason: []byte("rollout"), Sample: 25,
+		}
 	})
 }
 
@@ -23,8 +25,10 @@ func TestAnExposureIsStoredAsItIsTold(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	insertTo(t, cfg, record.TopicExposures, "1", anExposure("x_1", "web_1", "anna", ""))
-	const all = "concat_ws(' ', owner_id, website_id, organization_id, name, event_id, profile_id, anonymous_id, variant, environment, reason, toString(sample_percent), toString(received_at = event_time))"
-	if diff := cmp.Diff([]string{"web_1 web_1 org_1 new-nav x_1 anna  on staging rollout 25 1"}, column(t, cfg, all, "flag_exposures")); diff != "" {
+	const all = "concat_ws(' ', owner_id, website_id, organization_id, name, event_id, profile_id, anonymous_id, " +
+		"variant, environment, reason, toString(sample_percent), toString(received_at = event_time))"
+	want := []string{"web_1 web_1 org_1 new-nav x_1 anna  on staging rollout 25 1"}
+	if diff := cmp.Diff(want, column(t, cfg, all, "flag_exposures")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := column(t, cfg, "toString(count())", "usage_1d"); got[0] != "0" {
@@ -49,7 +53,8 @@ func TestWhatIsErasedOfExposures(t *testing.T) {
 			t.Parallel()
 			cfg := migrated(t)
 			e := newEraser(t, cfg)
-			insertTo(t, cfg, record.TopicExposures, "1", anExposure("a", "web_1", "anna", ""), anExposure("b", "web_1", hash, ""),
+			insertTo(t, cfg, record.TopicExposures, "1",
+				anExposure("a", "web_1", "anna", ""), anExposure("b", "web_1", hash, ""),
 				anExposure("c", "web_1", "", hidden), anExposure("d", "web_2", "anna", ""))
 			stones := []tombstone.Tombstone{tc.stone}
 			if found, err := e.Count(t.Context(), stones); err != nil || found["flag_exposures"] == 0 {
@@ -75,9 +80,11 @@ func TestExposuresDoNotSayWhoseAVisitorIDIs(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	e := newEraser(t, cfg)
-	insertTo(t, cfg, record.TopicIdentities, "1", webEvent("i", record.TypeIdentify, "identify", from("web_1", "anna", "v1", received)))
+	told := webEvent("i", record.TypeIdentify, "identify", from("web_1", "anna", "v1", received))
+	insertTo(t, cfg, record.TopicIdentities, "1", told)
 	insertTo(t, cfg, record.TopicExposures, "1", anExposure("a", "web_1", "", "v1"))
-	own, shared, err := e.Links(t.Context(), "web_1", tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna")))
+	anna := tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna"))
+	own, shared, err := e.Links(t.Context(), "web_1", anna)
 	if err != nil || shared != 0 || len(own) != 1 || string(own[0]) != "v1" {
 		t.Errorf("Links() = %q, %d shared, %v", own, shared, err)
 	}

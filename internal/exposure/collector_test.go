@@ -272,38 +272,7 @@ func TestManyExposeAtOnce(t *testing.T) {
 	s.fates(t, map[string]int{"published": each, "repeated": each * (tellers - 1)})
 }
 
-func TestTheMemoryIsBoundedAndKeepsTheLatest(t *testing.T) {
-	t.Parallel()
-	s := newSeen()
-	held := func() (n int) {
-		for i := range s.shards {
-			n += len(s.shards[i].young) + len(s.shards[i].aged)
-		}
-		return n
-	}
-	for hash := range uint64(3 * Remembered) {
-		if !s.first(hash) {
-			t.Fatalf("%d is known before it was told", hash)
-		}
-	}
-	if n := held(); n > 2*Remembered || n < Remembered {
-		t.Errorf("%d are held", n)
-	}
-	for hash := uint64(2 * Remembered); hash < 3*Remembered; hash++ {
-		if s.first(hash) {
-			t.Fatalf("%d is forgotten, although fewer came after it", hash)
-		}
-	}
-	if !s.first(0) {
-		t.Error("the first of all is still known")
-	}
-	s.forget(0)
-	if !s.first(0) {
-		t.Error("what is to be forgotten is known")
-	}
-}
-
-func TestATellingAgainAllocatesNothing(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+func TestATellingAgainAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts for all
 	c := newCollector(&brokers{}, 1<<20)
 	e := anExposure(t)
 	c.Expose(e)
@@ -312,7 +281,7 @@ func TestATellingAgainAllocatesNothing(t *testing.T) { //nolint:paralleltest // 
 	}
 }
 
-func TestARecordAllocatesNothingOnceItsMemoryIsThere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+func TestARecordAllocatesNothingOnceItsMemoryIsThere(t *testing.T) { //nolint:paralleltest // counts for all
 	var own taken
 	var d draft
 	var r record.ExposureRecord

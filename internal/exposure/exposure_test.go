@@ -13,8 +13,10 @@ func TestAFlagSaysWhichExposuresCount(t *testing.T) {
 	for reason := flageval.Off; reason <= flageval.ByDefault; reason++ {
 		e := anExposure(t)
 		e.Reason = reason
-		want := reason == flageval.ByRollout || reason == flageval.BySplit || reason == flageval.RolloutMiss
-		for mode, want := range map[flag.ExposureMode]bool{flag.ExposeSplit: want, flag.ExposeAll: true, flag.ExposeOff: false} {
+		split := reason == flageval.ByRollout || reason == flageval.BySplit || reason == flageval.RolloutMiss
+		for mode, want := range map[flag.ExposureMode]bool{
+			flag.ExposeSplit: split, flag.ExposeAll: true, flag.ExposeOff: false,
+		} {
 			e.Flag = aFlag(t, mode, 100)
 			if e.Counts() != want {
 				t.Errorf("%s counts where the flag asks for %s: %t", reason, mode, !want)

@@ -54,7 +54,8 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 		return
 	}
 	b.held = append(b.held, told{
-		string(e.ID), string(e.ProfileID), string(e.AnonymousID), string(e.Name), string(e.Exposure.Variant), string(e.Exposure.Environment), string(e.Exposure.Reason),
+		string(e.ID), string(e.ProfileID), string(e.AnonymousID), string(e.Name),
+		string(e.Exposure.Variant), string(e.Exposure.Environment), string(e.Exposure.Reason),
 	})
 	b.raw = append(b.raw, bytes.Clone(r.Value))
 	if b.away {
@@ -99,7 +100,9 @@ func (s salted) Known(t time.Time) []byte {
 var salt = salted(bytes.Repeat([]byte{0xA5}, 32))
 
 func newCollector(p buffer.Publisher, bytes int) *Collector {
-	return New(Config{MaxBufferedBytes: bytes}, Deps{Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	return New(Config{MaxBufferedBytes: bytes}, Deps{
+		Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
 }
 
 // scene is a collector in front of brokers.
@@ -143,12 +146,17 @@ func (s *scene) fates(t *testing.T, want map[string]int) {
 // aFlag has a rollout and, in staging, none.
 func aFlag(tb testing.TB, mode flag.ExposureMode, percent int) *flagset.Flag {
 	tb.Helper()
-	is := &flag.Flag{State: flag.Active, About: flag.About{Exposures: flag.Exposures{Mode: mode, SamplePercent: percent}}, Definition: flageval.Definition{
-		Key: "new-nav", Active: true, DefaultVariant: "off", OffVariant: "off",
-		Variants:     []flageval.Variant{{Key: "on", Value: []byte("true")}, {Key: "off", Value: []byte("false")}},
-		Rules:        []flageval.Rule{{Serve: flageval.Serve{Rollout: &flageval.Rollout{Variant: "on", Percentage: 50}}}},
-		Environments: map[string]flageval.Override{"staging": {Rules: &[]flageval.Rule{{Serve: flageval.Serve{Variant: "on"}}}}},
-	}}
+	everybody := []flageval.Rule{{Serve: flageval.Serve{Variant: "on"}}}
+	is := &flag.Flag{
+		State: flag.Active,
+		About: flag.About{Exposures: flag.Exposures{Mode: mode, SamplePercent: percent}},
+		Definition: flageval.Definition{
+			Key: "new-nav", Active: true, DefaultVariant: "off", OffVariant: "off",
+			Variants:     []flageval.Variant{{Key: "on", Value: []byte("true")}, {Key: "off", Value: []byte("false")}},
+			Rules:        []flageval.Rule{{Serve: flageval.Serve{Rollout: &flageval.Rollout{Variant: "on", Percentage: 50}}}},
+			Environments: map[string]flageval.Override{"staging": {Rules: &everybody}},
+		},
+	}
 	set, err := flagset.New("org_1", flagset.Mark{}, []*flag.Flag{is}, nil)
 	if err != nil {
 		tb.Fatal(err)

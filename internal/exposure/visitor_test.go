@@ -34,7 +34,8 @@ func TestWhomAnExposureIsOf(t *testing.T) {
 	} {
 		e := &Exposure{UserID: tc.user, Email: tc.email, AnonymousID: tc.visitor}
 		if id, is := e.visitor(); id != tc.id || is != tc.is {
-			t.Errorf("user %.9q, e-mail %q, visitor %q: %.9q, a %d; want %.9q, a %d", tc.user, tc.email, tc.visitor, id, is, tc.id, tc.is)
+			t.Errorf("user %.9q, e-mail %q, visitor %q: %.9q, a %d; want %.9q, a %d",
+				tc.user, tc.email, tc.visitor, id, is, tc.id, tc.is)
 		}
 	}
 }

@@ -38,11 +38,12 @@ type teller struct {
 func newTeller(t *testing.T, cfg config.Kafka) *teller {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	sender, err := kafka.NewSender(cfg, kafka.SenderDeps{Client: "exposures", Log: log, Metrics: prometheus.NewRegistry()})
+	metrics := prometheus.NewRegistry()
+	sender, err := kafka.NewSender(cfg, kafka.SenderDeps{Client: "exposures", Log: log, Metrics: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exposure.New(exposure.Config{}, exposure.Deps{Publisher: sender, Salts: oneSalt{}, Log: log, Metrics: prometheus.NewRegistry()})
+	c := exposure.New(exposure.Config{}, exposure.Deps{Publisher: sender, Salts: oneSalt{}, Log: log, Metrics: metrics})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
@@ -82,7 +83,8 @@ func TestExposuresThroughTwoCollectorsAndAStoppedSinkCountOnce(t *testing.T) {
 	at, shown := time.Now().UTC().Truncate(24*time.Hour).Add(time.Minute), shownFlag(t)
 	const users = 150
 	tell := func(to *teller, n, variant int) {
-		for _, id := range []string{fmt.Sprint("user-", n), fmt.Sprint("anon_", n), fmt.Sprint("user-", n, "@mail.example")} {
+		who := []string{fmt.Sprint("user-", n), fmt.Sprint("anon_", n), fmt.Sprint("user-", n, "@mail.example")}
+		for _, id := range who {
 			to.Expose(&exposure.Exposure{
 				Website: &website.Website{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}},
 				Flag:    shown, Variant: variant, UserID: id, Time: at.Add(time.Duration(n) * time.Second),

@@ -77,7 +77,7 @@ func TestTheTypeScriptTypesFitTheGoldenRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	b.WriteString("import { topics, type DeadLetterHeaders, type ErrorsV1, type EventHeaders, type EventsV1, type IdentitiesV1, type IngestionV1, type ClicksV1, type VitalsV1 } from \"./topics\";\n")
+	b.WriteString("import { topics, type DeadLetterHeaders, type ErrorsV1, type EventHeaders, type EventsV1, type IdentitiesV1, type IngestionV1, type ClicksV1, type ExposuresV1, type VitalsV1 } from \"./topics\";\n")
 	for _, g := range c.golden {
 		var headers []string
 		for _, h := range g.Headers {

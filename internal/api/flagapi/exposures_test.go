@@ -13,6 +13,13 @@ import (
 	"github.com/millrace/millrace/internal/flag"
 )
 
+// saw is what a client tells of a user, and list a body of such.
+func saw(flag, variant, user string, more ...string) string {
+	return fmt.Sprintf(`{"flag":%q,"variant":%q,"userId":%q%s}`, flag, variant, user, strings.Join(more, ""))
+}
+
+func list(all ...string) string { return "[" + strings.Join(all, ",") + "]" }
+
 const exposuresOfSite = "/public/v1/flags/exposures?clientId=public-1"
 
 func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
@@ -24,26 +31,33 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 		headers            []string
 	}{
 		{
-			"flags that are served", `[{"flag":"split","variant":"two","userId":"ann"},{"flag":"nav","variant":"off","anonymousId":"v","environment":"x"}]`, `{"count":2,"ignored":0}`,
+			"flags that are served",
+			list(saw("split", "two", "ann"), `{"flag":"nav","variant":"off","anonymousId":"v","environment":"x"}`),
+			`{"count":2,"ignored":0}`,
 			[]string{"web_1 split 1 told u=ann a= env=", "web_1 nav 1 told u= a=v env=x"},
 			nil,
 		},
 		{
-			"an environment", `[{"flag":"staged","variant":"on","userId":"ann","environment":"staging"},{"flag":"staged","variant":"on","userId":"ann"}]`, `{"count":1,"ignored":1}`,
+			"an environment",
+			list(saw("staged", "on", "ann", `,"environment":"staging"`), saw("staged", "on", "ann")),
+			`{"count":1,"ignored":1}`,
 			[]string{"web_1 staged 0 told u=ann a= env=staging"},
 			nil,
 		},
-		{"no such flag", `[{"flag":"nothing","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
-		{"no such variant", `[{"flag":"nav","variant":"On","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
-		{"another website's", `[{"flag":"other","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
-		{"one for servers", `[{"flag":"secret","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+		{"no such flag", list(saw("nothing", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
+		{"no such variant", list(saw("nav", "On", "ann")), `{"count":0,"ignored":1}`, nil, nil},
+		{"another website's", list(saw("other", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
+		{"one for servers", list(saw("secret", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
 		{
-			"one for servers, by a key", `[{"flag":"secret","variant":"on","userId":"ann"}]`, `{"count":1,"ignored":0}`,
+			"one for servers, by a key", list(saw("secret", "on", "ann")), `{"count":1,"ignored":0}`,
 			[]string{"web_1 secret 0 told u=ann a= env="},
 			[]string{"X-Api-Key", "powerless"},
 		},
-		{"inactive and out of time", `[{"flag":"resting","variant":"on","userId":"a"},{"flag":"later","variant":"on","userId":"a"},{"flag":"over","variant":"on","userId":"a"}]`, `{"count":0,"ignored":3}`, nil, nil},
-		{"one that counts none", `[{"flag":"untold","variant":"on","userId":"ann"}]`, `{"count":0,"ignored":1}`, nil, nil},
+		{
+			"inactive and out of time",
+			list(saw("resting", "on", "a"), saw("later", "on", "a"), saw("over", "on", "a")), `{"count":0,"ignored":3}`, nil, nil,
+		},
+		{"one that counts none", list(saw("untold", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
 	} {
 		var told []string
 		app := mounted(t, flags, func(d *Deps) {
@@ -51,11 +65,13 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 				if !x.Told || !x.Time.Equal(now) {
 					t.Errorf("%s: %+v", tc.name, x)
 				}
-				told = append(told, fmt.Sprintf("%s %s %d told u=%s a=%s env=%s", x.Website.ID, x.Flag.Key(), x.Variant, x.UserID, x.AnonymousID, x.Environment))
+				told = append(told, fmt.Sprintf("%s %s %d told u=%s a=%s env=%s",
+					x.Website.ID, x.Flag.Key(), x.Variant, x.UserID, x.AnonymousID, x.Environment))
 			})
 		})
 		got := post(t, app, exposuresOfSite, tc.body, tc.headers...)
-		if got.Status != 200 || got.Body != tc.answer || got.Header.Get("Access-Control-Allow-Origin") != "*" || got.Header.Get("Cache-Control") != "no-store" {
+		origin, cache := got.Header.Get("Access-Control-Allow-Origin"), got.Header.Get("Cache-Control")
+		if got.Status != 200 || got.Body != tc.answer || origin != "*" || cache != "no-store" {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 		if diff := cmp.Diff(tc.want, told); diff != "" {
@@ -83,13 +99,13 @@ func TestMalformedExposuresAreRefusedAndNameTheirPlace(t *testing.T) {
 		`["marker@x.example"]`: "The body must be a JSON array",
 		`[]`:                   "There must be 1 to 100 exposures, and there are 0",
 		many(101):              "There must be 1 to 100 exposures, and there are 101",
-		`[{"flag":"nav","variant":"on","userId":"a"},{"variant":"on","userId":"a"}]`:       "[1].flag is required",
-		`[{"flag":"nav","userId":"a"}]`:                                                    "[0].variant is required",
-		`[{"flag":"nav","variant":"on"}]`:                                                  "[0].userId is required",
-		`[{"flag":"nav","variant":"on","userId":"` + strings.Repeat("é", 257) + `"}]`:      "[0].userId must be at most 256 characters",
-		`[{"flag":"nav","variant":"on","anonymousId":"` + strings.Repeat("é", 257) + `"}]`: "[0].anonymousId must be at most 256 characters",
-		`[{"flag":"` + strings.Repeat("k", 129) + `","variant":"on","userId":"a"}]`:        "[0].flag must be at most 128 characters",
-		`[{"flag":"nav","variant":"` + strings.Repeat("k", 129) + `","userId":"a"}]`:       "[0].variant must be at most 128 characters",
+		`[{"flag":"nav","variant":"on","userId":"a"},{"variant":"on","userId":"a"}]`:   "[1].flag is required",
+		`[{"flag":"nav","userId":"a"}]`:                                                "[0].variant is required",
+		`[{"flag":"nav","variant":"on"}]`:                                              "[0].userId is required",
+		list(saw("nav", "on", strings.Repeat("é", 257))):                               "[0].userId must be at most 256 characters",
+		list(saw("nav", "on", "a", `,"anonymousId":"`, strings.Repeat("é", 257), `"`)): "[0].anonymousId must be at most 256 characters",
+		list(saw(strings.Repeat("k", 129), "on", "a")):                                 "[0].flag must be at most 128 characters",
+		list(saw("nav", strings.Repeat("k", 129), "a")):                                "[0].variant must be at most 128 characters",
 	} {
 		got := post(t, app, exposuresOfSite, body)
 		if got.Status != 400 || !strings.Contains(got.Body, want) || strings.Contains(got.Body, "marker") {
@@ -99,7 +115,7 @@ func TestMalformedExposuresAreRefusedAndNameTheirPlace(t *testing.T) {
 	if got := post(t, app, exposuresOfSite, many(100)); got.Status != 200 || got.Body != `{"count":0,"ignored":100}` {
 		t.Errorf("100 exposures: %+v", got)
 	}
-	longest := `[{"flag":"nothing","variant":"on","userId":"` + strings.Repeat("é", 256) + `"}]`
+	longest := list(saw("nothing", "on", strings.Repeat("é", 256)))
 	if got := post(t, app, exposuresOfSite, longest); got.Status != 200 {
 		t.Errorf("the longest id: %+v", got)
 	}
@@ -114,7 +130,7 @@ func TestMalformedExposuresAreRefusedAndNameTheirPlace(t *testing.T) {
 
 func TestExposuresAreForWhoKnowsTheWebsite(t *testing.T) {
 	t.Parallel()
-	const body = `[{"flag":"nav","variant":"on","userId":"ann"}]`
+	body := list(saw("nav", "on", "ann"))
 	app := mounted(t, testFlags())
 	for _, tc := range []struct {
 		target string
@@ -132,7 +148,8 @@ func TestExposuresAreForWhoKnowsTheWebsite(t *testing.T) {
 		if tc.key != "" {
 			headers = []string{"X-Api-Key", tc.key}
 		}
-		if got := post(t, app, tc.target, body, headers...); got.Status != tc.want || got.Header.Get("Access-Control-Allow-Origin") != "*" {
+		got := post(t, app, tc.target, body, headers...)
+		if got.Status != tc.want || got.Header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s with %q: %+v, want %d", tc.target, tc.key, got, tc.want)
 		}
 	}
@@ -148,7 +165,8 @@ func TestNothingOfAnExposureIsLogged(t *testing.T) {
 		d.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	for _, body := range []string{
-		`[{"flag":"nav","variant":"on","userId":"marker@x.example"}]`, `[{"flag":"marker@x.example","variant":"on"}]`, `{"userId":"marker@x.example"`,
+		list(saw("nav", "on", "marker@x.example")), `[{"flag":"marker@x.example","variant":"on"}]`,
+		`{"userId":"marker@x.example"`,
 	} {
 		if got := post(t, app, exposuresOfSite, body); strings.Contains(got.Body, "marker") {
 			t.Errorf("%s is answered %s", body, got.Body)

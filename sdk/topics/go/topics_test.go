@@ -61,6 +61,7 @@ func TestGoldenRecordsPassThroughUnchanged(t *testing.T) {
 	passThrough[IdentitiesV1](t, TopicIdentitiesV1)
 	passThrough[IngestionV1](t, TopicIngestionV1)
 	passThrough[ClicksV1](t, TopicClicksV1)
+	passThrough[ExposuresV1](t, TopicExposuresV1)
 }
 
 func passThrough[T any](t *testing.T, topic string) {
