@@ -137,8 +137,11 @@ func TestTheWaitFitsTheBudgetOfInserts(t *testing.T) {
 		want            time.Duration
 	}{
 		{0, 100_000, time.Second}, // never
-		{100, 100, time.Second}, {100, 101, 1010 * time.Millisecond},
-		{100, 1000, 10 * time.Second}, {100, 3000, longestWait}, {100, 3001, longestWait},
+		{100, 100, time.Second},
+		{100, 101, 1010 * time.Millisecond},
+		{100, 1000, 10 * time.Second},
+		{100, 3000, longestWait},
+		{100, 3001, longestWait},
 	} {
 		cfg := testConfig()
 		cfg.MaxWait, cfg.MaxInserts = time.Second, tc.inserts
@@ -152,7 +155,7 @@ func TestTheWaitFitsTheBudgetOfInserts(t *testing.T) {
 func TestManyPartitionsKeepToTheBudgetOfInserts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const partitions, budget, seconds = 300, 30, 60
+		const partitions, budget, seconds = 60, 6, 30
 		var all []Partition
 		for i := range int32(partitions) {
 			all = append(all, Partition{Topic: "events.v1", Index: i})
@@ -161,6 +164,7 @@ func TestManyPartitionsKeepToTheBudgetOfInserts(t *testing.T) {
 		cfg := testConfig()
 		cfg.MaxWait, cfg.MaxInserts = time.Second, budget
 		stop := start(t, newSink(t, cfg, w))
+		synctest.Wait()
 		for n := range seconds {
 			for _, p := range all {
 				w.produce(p, anEvent(fmt.Sprintf("%d-%d", p.Index, n), noon, noon))
