@@ -12,7 +12,8 @@ import (
 )
 
 // work is what answering one request takes. It is pooled, so that evaluations allocate
-// nothing; nothing of a context is left in it for the next request.
+// nothing. The next request finds nothing of a context in it: what the evaluator noted of one
+// does not outlive its Reset.
 type work struct {
 	caller
 	query
