@@ -229,7 +229,8 @@ func (b *Buffer[T, R]) lost(err error) {
 	}
 	b.deps.Told(Refused)
 	if now := time.Now().Unix(); b.logged.Swap(now) != now { // once a second is enough
-		b.deps.Log.LogAttrs(context.Background(), slog.LevelError, b.deps.What+" are lost, Kafka refuses them", slog.Any("error", err))
+		b.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka refuses them",
+			slog.String("of", b.deps.What), slog.Any("error", err))
 	}
 }
 
