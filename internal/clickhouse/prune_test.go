@@ -30,6 +30,10 @@ FROM numbers(%d)`, table, 12*4*each))
 SELECT 'web_' || toString(number % 4), 'org_' || toString(number % 2), toDate('2025-01-01') + intDiv(number, 4) % 365 AS d, toDateTime64(d, 3, 'UTC') AS at,
     at, number, cityHash64(number), toString(number), 'AT'
 FROM numbers(408000)`)
+	run(t, cfg, `INSERT INTO flag_exposures (owner_id, organization_id, event_date, event_time, received_at, received_at_inv, name, event_key, event_id, profile_id, sample_percent)
+SELECT 'web_' || toString(number % 4), 'org_' || toString(number % 2), toDate('2025-01-01') + intDiv(number, 4) % 365 AS d, toDateTime64(d, 3, 'UTC') AS at,
+    at, number, 'checkout', cityHash64(number), toString(number), toString(number), 100
+FROM numbers(408000)`)
 }
 
 // read is what a statement reads of one table.

@@ -20,6 +20,7 @@ const (
 	MaxSteps    = 200 // told of an evaluation
 
 	MaxServedKeys = 200 // of a request of the public routes
+	MaxExposures  = 100 // that a client tells of in a request
 	MaxAttributes = 200 // of a context
 )
 

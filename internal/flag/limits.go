@@ -34,6 +34,7 @@ func Bounds() []Bound {
 		{"keys of `flags/evaluate`", MaxKeys, "of a call", refused},
 		{"keys times contexts of `flags/evaluate`", MaxAnswers, "of a call", refused},
 		{"keys of `GET /public/v1/flags/bulk`", MaxServedKeys, "of a request", refused},
+		{"exposures of `POST /public/v1/flags/exposures`", MaxExposures, "of a request", refused},
 		{"each text of a context", flageval.MaxIDLen, "code points", refused},
 		{"attributes of a context", MaxAttributes, "of a request", refused},
 		{"steps that `flags/evaluate` explains", MaxSteps, "of an evaluation", 0},

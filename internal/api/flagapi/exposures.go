@@ -17,11 +17,9 @@ import (
 	"github.com/millrace/millrace/internal/httpkit"
 )
 
-// Limits of one request that tells of exposures.
-const (
-	MaxExposures     = 100
-	MaxExposureBytes = 256 << 10 // before and after decompression
-)
+// MaxExposureBytes is how large the body of a request that tells of exposures may be, before
+// and after decompression.
+const MaxExposureBytes = 256 << 10
 
 // pathExposures is where clients tell of what they have shown.
 const pathExposures = prefix + "/exposures"
@@ -67,8 +65,8 @@ func exposuresOf(body []byte) (all []shown, err error) {
 		return nil, fault.Invalid("", "malformed", "The body must be a JSON array of exposures")
 	}
 	var bad fault.Refusal
-	if n := len(all); n == 0 || n > MaxExposures {
-		bad.Add("", "count", "There must be 1 to %d exposures, and there are %d", MaxExposures, n)
+	if n := len(all); n == 0 || n > flag.MaxExposures {
+		bad.Add("", "count", "There must be 1 to %d exposures, and there are %d", flag.MaxExposures, n)
 		return nil, bad.Err()
 	}
 	for i := range all {
@@ -152,7 +150,7 @@ func describeExposures(huma.Registry) *huma.Operation {
 		"anonymousId": text(flageval.MaxIDLen, "The visitor who saw it, of somebody who is not signed in."),
 		"environment": text(maxKeyLen, "The environment; the base where it is absent or the flag has no such one."),
 	}), "What was shown.")
-	list.MinItems, list.MaxItems = new(1), new(MaxExposures)
+	list.MinItems, list.MaxItems = new(1), new(flag.MaxExposures)
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: pathExposures, OperationID: "flags.public.exposures", Tags: []string{"flags"},
 		Summary:     "Tells which variants were shown",

@@ -25,6 +25,7 @@ type work struct {
 	evaluator   flageval.Evaluator
 	counted     [outcomes]int
 	etag        []byte
+	exposure    Exposure
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -33,6 +34,7 @@ var works = sync.Pool{New: func() any { return new(work) }}
 func (w *work) release(c *fiber.Ctx) {
 	w.caller.release(c)
 	w.caller, w.query, w.person, w.environment = caller{}, query{}, flageval.Context{}, ""
+	w.exposure = Exposure{}
 	clear(w.keys)
 	w.keys = w.keys[:0]
 	works.Put(w)
@@ -76,10 +78,10 @@ func (h *Host) expose(w *work, f *flagset.Flag, r flageval.Result) {
 	if h.deps.Exposures == nil {
 		return
 	}
-	e := Exposure{
+	w.exposure = Exposure{ // in the work's memory, since whoever takes it is not known
 		Website: w.website, Flag: f, Variant: r.Variant, Reason: r.Reason,
 		UserID: w.text[paramUserID], Email: w.text[paramEmail], AnonymousID: w.text[paramAnonymousID],
 		Country: w.person.Country, Environment: w.environment, Time: w.at,
 	}
-	h.deps.Exposures.Expose(&e)
+	h.deps.Exposures.Expose(&w.exposure)
 }
