@@ -150,11 +150,6 @@ func parts(
 		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka, nil).Spared()),
 		{Name: "settings of topics", Run: topics.Run},
 		{Name: "use of keys", Run: uses.Run},
-<<<<<<< HEAD
-=======
-		geo,
-		{Name: "feature flags", Run: held.Run},
->>>>>>> n-ofrep
 		changes,
 	}, flags.parts, relay, people.parts, []lifecycle.Part{
 		quotas.part(),
