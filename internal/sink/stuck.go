@@ -23,6 +23,8 @@ const (
 	StuckMetadata StuckReason = "metadata"
 	// StuckDeadLetters: more records become dead letters than the limit allows.
 	StuckDeadLetters StuckReason = "dead_letters"
+	// StuckBatch: what comes next is in a record batch that cannot be unpacked.
+	StuckBatch StuckReason = "batch"
 )
 
 // stuck is the error of a partition that cannot go on by itself.
