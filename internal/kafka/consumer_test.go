@@ -62,7 +62,13 @@ func (r *reader) Lost(_ context.Context, ps []sink.Partition) {
 	}
 }
 
-func (r *reader) Gone(context.Context, sink.Partition, error) { r.note("gone") }
+func (r *reader) Gone(_ context.Context, _ sink.Partition, err error) {
+	if errors.Is(err, sink.ErrUnreadable) {
+		r.note("unreadable")
+		return
+	}
+	r.note("gone")
+}
 
 func (r *reader) noted() []string {
 	r.mu.Lock()

@@ -158,13 +158,14 @@ func (f *fetcher) ask(ctx context.Context, now time.Time) (wait time.Duration) {
 			wait = min(wait, later)
 			continue
 		}
-		if f.limit-f.held-f.asked < share && !f.makeRoom(share) {
+		if f.room() < share/4 && !f.makeRoom(share) {
 			continue
 		}
+		most := min(share, f.room())
 		slices.SortFunc(asks, func(a, b ask) int { return cmp.Compare(a.stream.served, b.stream.served) })
 		b.busy = true
-		f.asked += share
-		f.ended.Go(func() { f.fetch(ctx, leader, asks, share) })
+		f.asked += most
+		f.ended.Go(func() { f.fetch(ctx, leader, asks, most) })
 	}
 	return wait
 }
@@ -209,15 +210,18 @@ func (f *fetcher) makeRoom(share int64) bool {
 	paused := slices.DeleteFunc(slices.Clone(f.order), func(s *stream) bool { return !s.paused || s.taken })
 	slices.SortFunc(paused, func(a, b *stream) int { return cmp.Compare(b.bytes, a.bytes) })
 	for _, s := range paused {
-		if f.limit-f.held-f.asked >= share {
+		if f.room() >= share {
 			break
 		}
 		freed := s.forget()
 		f.held -= freed
 		f.dropped += freed
 	}
-	return f.limit-f.held-f.asked >= share
+	return f.room() >= share/4
 }
+
+// room returns how many bytes may be asked for.
+func (f *fetcher) room() int64 { return f.limit - f.held - f.asked }
 
 // refused notes that a partition could not be fetched, and has it tried again later.
 func (f *fetcher) refused(s *stream, err error, now time.Time) {
