@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/apikey"
 	"github.com/millrace/millrace/internal/audit"
 	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/org"
 	"github.com/millrace/millrace/internal/store"
@@ -225,6 +227,11 @@ func TestTopicsAreCheckedAndCreated(t *testing.T) {
 			t.Errorf("afterwards %s prints %q", sub, out)
 		}
 	}
+	out, _, err := millrace(t, "topics", "check", brokers[0], "--kafka.replication=3")
+	if !errors.Is(err, kafka.ErrUnsafeTopics) || !strings.Contains(out, "breaks: events.v1 has 1 replicas, and kafka.replication says 3") || !strings.Contains(out, "kafka-reassign-partitions.sh") {
+		t.Errorf("of topics with one replica check prints %q and ends with %v", out, err)
+	}
+	mustMillrace(t, "topics", "check", brokers[0], "--kafka.replication=3", "--kafka.allow_weak_topics=true")
 }
 
 func TestParseSince(t *testing.T) {

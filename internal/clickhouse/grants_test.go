@@ -35,7 +35,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 		"inserting": func() error { return i.Insert(t.Context(), block, "1") },
 		"probing":   func() error { return i.Probe(t.Context(), block) },
 		"pressure":  func() error { _, err := i.PartPressure(t.Context()); return err },
-		"tokens":    func() error { _, err := i.TokenWindow(t.Context()); return err },
+		"tokens":    func() error { _, err := i.TokenMemory(t.Context()); return err },
 		"health":    func() error { _, err := h.read(t.Context()); return err },
 		"rebuild":   func() error { return b.Rebuild(t.Context(), []sink.Touched{march}) },
 		"rebuilds":  func() error { _, err := b.Rebuilding(t.Context()); return err },

@@ -31,12 +31,38 @@ const (
 const leastMajor, leastMinor = 25, 8
 
 // CheckExactness reports whether everything on the servers that exactly once
-// relies on is in force. It stands beside CheckSchema at the start of a sink. An
-// error that wraps ErrInexact names the table or setting, what it is and what to do.
-// Any other says that it could not be found out, such as from a server that is
-// about to end: ask again.
+// relies on is in force, at every address that answers. It stands beside CheckSchema at
+// the start of a sink, which makes it again now and then: an address that was away may
+// answer since. An error that wraps ErrInexact names the table or setting, what it is and
+// what to do. Any other says that it could not be found out, such as from servers that
+// are about to end: ask again.
 func CheckExactness(ctx context.Context, cfg config.ClickHouse) error {
-	c, err := Dial(ctx, cfg)
+	if len(cfg.Addr) == 0 {
+		return errNoAddress
+	}
+	var silent []error
+	for i, addr := range cfg.Addr {
+		err := exactAt(ctx, cfg, addr, len(cfg.Addr)-i)
+		switch {
+		case err == nil:
+		case errors.Is(err, ErrInexact) && len(cfg.Addr) > 1:
+			return fmt.Errorf("%s: %w", addr, err)
+		case errors.Is(err, ErrInexact):
+			return err
+		default:
+			silent = append(silent, fmt.Errorf("asking ClickHouse at %s: %w", addr, err))
+		}
+	}
+	if len(silent) == len(cfg.Addr) {
+		return errors.Join(silent...)
+	}
+	return CheckServers(ctx, cfg)
+}
+
+// exactAt looks at what one address leads to, the first of so many that are still to be
+// asked.
+func exactAt(ctx context.Context, cfg config.ClickHouse, addr string, toAsk int) error {
+	c, err := dialOne(ctx, cfg, addr, toAsk)
 	if err != nil {
 		return err
 	}
@@ -53,7 +79,8 @@ func CheckExactness(ctx context.Context, cfg config.ClickHouse) error {
 	}
 	for _, check := range []func(map[string]stored) error{
 		checkViews, checkTargets,
-		func(m map[string]stored) error { return checkServers(ctx, c, cfg, m) },
+		func(m map[string]stored) error { return checkCluster(ctx, c, cfg, m[Events.Name]) },
+		func(m map[string]stored) error { return checkQuorum(cfg, m[Events.Name]) },
 	} {
 		if err := check(tables); err != nil {
 			return err
@@ -212,15 +239,14 @@ func (t stored) needs() []need {
 	}
 }
 
-// checkServers reports whether a retry always reaches a server that knows the
-// tokens of the first attempt.
-func checkServers(ctx context.Context, c *Client, cfg config.ClickHouse, tables map[string]stored) error {
-	replicated := tables[Events.Name].replicated()
-	if err := CheckServers(ctx, cfg); err != nil || cfg.Cluster == "" {
-		return err
+// checkCluster reports whether a retry always reaches a replica of one shard: they share
+// the tokens of the first attempt.
+func checkCluster(ctx context.Context, c *Client, cfg config.ClickHouse, events stored) error {
+	if cfg.Cluster == "" {
+		return nil
 	}
-	if !replicated {
-		return inexact("clickhouse.cluster is set and table %s has engine %s; make the tables anew in an empty database", Events.Name, tables[Events.Name].engine)
+	if !events.replicated() {
+		return inexact("clickhouse.cluster is set and table %s has engine %s; make the tables anew in an empty database", Events.Name, events.engine)
 	}
 	shards, err := texts(ctx, c, "SELECT toString(uniqExact(shard_num)) FROM system.clusters WHERE cluster = '"+quote.Replace(cfg.Cluster)+"'")
 	if err != nil {
@@ -232,31 +258,14 @@ func checkServers(ctx context.Context, c *Client, cfg config.ClickHouse, tables 
 	return nil
 }
 
-// TokenWindow returns how many tokens the servers remember: the fewest of the
-// tables that an insert of records writes to.
-func (i *Inserter) TokenWindow(ctx context.Context) (int, error) {
-	least := 0
-	err := i.use(ctx, func(c *Client) error {
-		tables, err := readStored(ctx, c)
-		if err != nil {
-			return err
-		}
-		return fed(tables, func(name, _ string) error {
-			t := tables[name]
-			setting := window
-			if t.replicated() {
-				setting = replicatedWindow
-			}
-			if n := t.number(setting); t.engine != "Null" && (least == 0 || n < least) {
-				least = n
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return 0, fmt.Errorf("reading how many tokens are remembered: %w", err)
+// checkQuorum reports whether an insert is acknowledged by more than one disk. Tables of
+// the kind Shared have theirs in common.
+func checkQuorum(cfg config.ClickHouse, events stored) error {
+	if !strings.HasPrefix(events.engine, "Replicated") || cfg.InsertQuorum > 1 || cfg.AllowQuorumOfOne {
+		return nil
 	}
-	return least, nil
+	return inexact("table %s is replicated and clickhouse.insert_quorum is %d: a replica that is lost takes with it what the others had not fetched; "+
+		"set it to 2, or clickhouse.allow_quorum_of_one", Events.Name, cfg.InsertQuorum)
 }
 
 // PartPressure returns the largest number of active parts in one partition of the

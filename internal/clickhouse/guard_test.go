@@ -2,10 +2,16 @@ package clickhouse
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ClickHouse/ch-go"
+
+	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/sink"
 )
 
 func TestWhatExactlyOnceNeedsIsCheckedAtTheStart(t *testing.T) {
@@ -123,15 +129,70 @@ func TestTheTokenWindowIsTheSmallest(t *testing.T) {
 		alter string
 		want  int
 	}{
-		{"", 300_000},
+		{"", 100_000}, // of views_1d, which three views fill
+		{"ALTER TABLE views_1d MODIFY SETTING non_replicated_deduplication_window = 900000", 150_000}, // of clicks_1d, which two fill,
 		{"ALTER TABLE events_15m MODIFY SETTING non_replicated_deduplication_window = 20000", 20_000},
 		{"ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 100", 100},
 	} {
 		for _, s := range statements(tc.alter) {
 			run(t, cfg, s)
 		}
-		if got, err := i.TokenWindow(t.Context()); err != nil || got != tc.want {
-			t.Errorf("after %q: TokenWindow() = %d, %v, want %d", tc.alter, got, err, tc.want)
+		if got, err := i.TokenMemory(t.Context()); err != nil || got != (sink.TokenMemory{Inserts: tc.want}) {
+			t.Errorf("after %q: TokenMemory() = %+v, %v, want %d", tc.alter, got, err, tc.want)
+		}
+	}
+}
+
+// A page view fills views_1d through two views at least, and each leaves a token: with
+// three places the second insert has the first one's forgotten there.
+func TestEachViewLeavesATokenInItsTable(t *testing.T) {
+	t.Parallel()
+	for places, want := range map[int]string{3: "3", 4: "2"} {
+		cfg := migrated(t)
+		run(t, cfg, "ALTER TABLE views_1d MODIFY SETTING non_replicated_deduplication_window = "+strconv.Itoa(places))
+		view := func(id string) *record.Event {
+			return webEvent(id, record.TypePageView, "screen_view", func(e *record.Event) { e.Web.Texts[record.City] = []byte("Graz") })
+		}
+		for _, id := range []string{"a", "b", "a"} {
+			insertTo(t, cfg, record.TopicEvents, id, view(id))
+		}
+		if got := column(t, cfg, "max(views)", "(SELECT dimension, sum(views) AS views FROM views_1d GROUP BY dimension, value)"); got[0] != want {
+			t.Errorf("with %d places views_1d counts %s views of two, want %s", places, got[0], want)
+		}
+	}
+}
+
+// No Keeper runs here, so the tables are played.
+func TestReplicatedTablesNeedAQuorum(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		engine string
+		cfg    config.ClickHouse
+		want   string
+	}{
+		{"ReplacingMergeTree", config.ClickHouse{}, ""},
+		{"ReplicatedReplacingMergeTree", config.ClickHouse{}, "clickhouse.insert_quorum is 0"},
+		{"ReplicatedReplacingMergeTree", config.ClickHouse{InsertQuorum: 1}, "clickhouse.insert_quorum is 1"},
+		{"ReplicatedReplacingMergeTree", config.ClickHouse{InsertQuorum: 2}, ""},
+		{"ReplicatedReplacingMergeTree", config.ClickHouse{AllowQuorumOfOne: true}, ""},
+		{"SharedReplacingMergeTree", config.ClickHouse{}, ""},
+	} {
+		checkInexact(t, checkQuorum(tc.cfg, stored{engine: tc.engine}), tc.want)
+	}
+}
+
+func TestAReplicatedTableForgetsByTimeToo(t *testing.T) {
+	t.Parallel()
+	table := func(tokens, seconds string) sink.TokenMemory {
+		return stored{engine: "ReplicatedMergeTree", settings: map[string]string{replicatedWindow: tokens, replicatedWindow + "_seconds": seconds}}.tokenMemory()
+	}
+	least := lessOf(table("300000", "86400"), table("20000", "604800"))
+	if want := (sink.TokenMemory{Inserts: 20_000, For: 24 * time.Hour}); least != want {
+		t.Errorf("two tables remember %+v, want the smaller of each, %+v", least, want)
+	}
+	for _, both := range [][2]sink.TokenMemory{{least, {Inserts: 10_000}}, {{Inserts: 10_000}, least}} {
+		if got, want := lessOf(both[0], both[1]), (sink.TokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
+			t.Errorf("with one that forgets by count alone, %+v, want %+v", got, want)
 		}
 	}
 }

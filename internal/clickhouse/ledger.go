@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
@@ -66,19 +67,35 @@ func (l *Ledger) RaiseEpoch(ctx context.Context, topic, reason string) (int64, e
 	return epoch, nil
 }
 
-// Reached implements sink.Ledger.
-func (l *Ledger) Reached(ctx context.Context, topicID [16]byte, partition int32) (int64, error) {
+// manyEpochs is from how many on they are not looked at one by one.
+const manyEpochs = 32
+
+// Reached implements sink.Ledger. Of each epoch it reads the end alone, in the order of the
+// table's key, and not what is kept for 90 days: entries of one epoch follow each other, and
+// the last few of them are enough also where two overlap.
+func (l *Ledger) Reached(ctx context.Context, topic string, topicID [16]byte, partition int32, epoch int64) (int64, error) {
 	var reached proto.ColInt64
 	err := l.read(ctx, IngestLedger.Name, ch.Query{
-		Body: "SELECT if(count() = 0, 0, max(last) + 1) AS reached FROM ingest_ledger\n" +
-			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32}",
-		Parameters: partitionParameters(topicID, partition),
+		Body:       reachedSQL(epoch),
+		Parameters: append(partitionParameters(topicID, partition), stringParameter("topic", topic)),
 		Result:     proto.Results{{Name: "reached", Data: &reached}},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reading how far the ledger of partition %d reaches: %w", partition, err)
 	}
 	return single(&reached)
+}
+
+func reachedSQL(epoch int64) string {
+	const of = "SELECT last FROM ingest_ledger\nWHERE topic = {topic:String} AND topic_id = {topic_id:UUID} AND partition = {partition:Int32}"
+	ends := []string{of}
+	if epoch < manyEpochs {
+		ends = nil
+		for e := range max(1, epoch) {
+			ends = append(ends, fmt.Sprintf("(%s AND epoch = %d ORDER BY first DESC, last DESC LIMIT 100)", of, e+1))
+		}
+	}
+	return "SELECT if(count() = 0, 0, max(last) + 1) AS reached FROM (\n" + strings.Join(ends, "\nUNION ALL\n") + ")"
 }
 
 // Ranges implements sink.Ledger.

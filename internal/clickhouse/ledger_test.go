@@ -1,12 +1,16 @@
 package clickhouse
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/sink"
@@ -81,7 +85,7 @@ func TestTheLedgerTellsHowFarAPartitionReaches(t *testing.T) {
 	l := newLedger(t, migrated(t))
 	reached := func(id [16]byte, partition int32) int64 {
 		t.Helper()
-		n, err := l.Reached(t.Context(), id, partition)
+		n, err := l.Reached(t.Context(), "events.v1", id, partition, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +171,7 @@ func TestALedgerThatCannotBeWrittenSaysWhy(t *testing.T) {
 	if err := l.Write(t.Context(), entry(0, 1), "a"); !classIs(err, sink.ClassSchema) {
 		t.Errorf("Write() = %v, want class %s", err, sink.ClassSchema)
 	}
-	if _, err := l.Reached(t.Context(), topicID, 3); err == nil {
+	if _, err := l.Reached(t.Context(), "events.v1", topicID, 3, 1); err == nil {
 		t.Error("Reached() of a table that is gone is no error")
 	}
 	if err := l.Close(); err != nil {
@@ -176,4 +180,38 @@ func TestALedgerThatCannotBeWrittenSaysWhy(t *testing.T) {
 	if _, err := l.Epoch(t.Context(), "events.v1"); !errors.Is(err, errClosed) {
 		t.Errorf("Epoch() after Close() = %v", err)
 	}
+}
+
+// A takeover asks how far the ledger reaches, and 90 days of entries are many.
+func TestHowFarTheLedgerReachesIsReadAtItsEnd(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	const entries = 300_000
+	run(t, cfg, fmt.Sprintf("INSERT INTO ingest_ledger (topic, topic_id, partition, epoch, first, last, kind, stored, written_at)\n"+
+		"SELECT 'events.v1', '%s', 3, if(number < 1000, 2, 1), number * 10, number * 10 + 9, 'range', 10, now64(3) - toIntervalMinute(rand() %% 1440) FROM numbers(%d)",
+		uuid.UUID(topicID), entries))
+	l := newLedger(t, cfg)
+	for _, epoch := range []int64{2, manyEpochs - 1, manyEpochs} {
+		if got, err := l.Reached(t.Context(), "events.v1", topicID, 3, epoch); err != nil || got != entries*10 {
+			t.Errorf("with %d epochs the ledger reaches %d, %v; want %d", epoch, got, err, entries*10)
+		}
+	}
+	c, err := Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var read uint64
+	var reached proto.ColInt64
+	if err := c.Do(t.Context(), ch.Query{
+		Body: reachedSQL(2), Parameters: append(partitionParameters(topicID, 3), stringParameter("topic", "events.v1")),
+		Result:     proto.Results{{Name: "reached", Data: &reached}},
+		OnProgress: func(_ context.Context, p proto.Progress) error { read += p.Rows; return nil },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if read == 0 || read > entries/5 {
+		t.Errorf("%d of %d entries were read, want a few thousand", read, entries)
+	}
+	t.Logf("%d of %d entries were read", read, entries)
 }

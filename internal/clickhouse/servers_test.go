@@ -131,6 +131,16 @@ func TestServersThatShareNothingAreRefused(t *testing.T) {
 	}
 	t.Cleanup(func() { other.Close() })
 	cfg.Addr = append(cfg.Addr, other.Addr())
+	alone := cfg
+	alone.Addr = cfg.Addr[1:]
+	if err := Migrate(t.Context(), alone); err != nil {
+		t.Fatal(err)
+	}
+	run(t, alone, "DROP VIEW events_1d_mv SYNC")
+	// Each is looked at by itself, whichever of them the process would use.
+	if err := CheckExactness(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), other.Addr()+": ") || !strings.Contains(err.Error(), "view events_1d_mv is missing") {
+		t.Errorf("CheckExactness() = %v, want what is missing at %s", err, other.Addr())
+	}
 	const want = "clickhouse.addr names several servers, and table events is not replicated at "
 	checkInexact(t, CheckServers(t.Context(), cfg), want)
 	checkInexact(t, Migrate(t.Context(), cfg), want)

@@ -193,6 +193,7 @@ type Kafka struct {
 	TopicPrefix      string        `koanf:"topic_prefix" form:"topic" empty:"ok" help:"Put before every topic name; empty for none."`
 	Partitions       int           `koanf:"partitions" range:"0..10000" help:"Partitions of a topic that millrace creates; 0 means 64, and 2 in standalone mode."`
 	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of a topic that millrace creates; 0 means 3, and 1 in standalone mode."`
+	AllowWeakTopics  bool          `koanf:"allow_weak_topics" help:"Run on topics that may lose what was acknowledged, or count it twice, which is only warned of then; for development."`
 	Linger           time.Duration `koanf:"linger" range:"0s..1s" help:"How long the edge's producer waits for more records before it sends a batch."`
 	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Bytes of records the edge holds while brokers are slow; beyond it requests are answered 503."`
 	SASL             KafkaSASL     `koanf:"sasl"`
@@ -220,7 +221,9 @@ type ClickHouse struct {
 	DialTimeout time.Duration `koanf:"dial_timeout" range:"100ms..1m" help:"Longest time to open a connection."`
 	Cluster     string        `koanf:"cluster" form:"identifier" empty:"ok" help:"Cluster of one shard, as the servers' remote_servers names it, on which millrace migrate makes replicated tables; empty for a single server."`
 
-	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must hold an insert before it is acknowledged; 0 and 1 mean the one that took it."`
+	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must hold an insert before it is acknowledged; 0 and 1 mean the one that took it. Replicated tables need 2."`
+
+	AllowQuorumOfOne bool `koanf:"allow_quorum_of_one" help:"Let a sink store in replicated tables with an insert_quorum below 2: what one replica alone holds is lost with it."`
 
 	TLS TLS `koanf:"tls"`
 }
@@ -259,7 +262,8 @@ type Sink struct {
 	InstanceID    string        `koanf:"instance_id" form:"text" empty:"ok" help:"Static group member id, such as a StatefulSet's pod name; empty for a dynamic member."`
 	MaxRows       int           `koanf:"max_rows" range:"1..10000000" help:"Rows after which an open range is inserted."`
 	MaxBytes      int           `koanf:"max_bytes" range:"1048576..1073741824" help:"Record bytes after which an open range is inserted."`
-	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time a record waits in an open range before it is inserted."`
+	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time a record waits in an open range before it is inserted, unless sink.max_inserts makes it longer."`
+	MaxInserts    int           `koanf:"max_inserts" range:"0..10000" help:"Inserts a second of a lane of a process beyond which records wait longer than sink.max_wait, up to 30 s: each makes a part in every table, and servers refuse inserts when merges stay behind. 0 never makes them wait longer."`
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert; below half of the rebalance timeout."`
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Silence after which the group gives a member's partitions to others."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`

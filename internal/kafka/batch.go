@@ -57,6 +57,7 @@ func after(answer []byte) (next int64) {
 // batchHeader is what a batch says of itself.
 type batchHeader struct {
 	first, last int64 // offsets
+	epoch       int32 // of the leader that appended it
 	magic       byte
 	attributes  uint16
 	records     int // without those that compaction took away
@@ -69,7 +70,7 @@ func headerOf(batch []byte) batchHeader {
 	first := int64(binary.BigEndian.Uint64(batch))
 	return batchHeader{
 		first: first, last: first + int64(binary.BigEndian.Uint32(batch[23:])),
-		magic: batch[16], attributes: binary.BigEndian.Uint16(batch[21:]),
+		epoch: int32(binary.BigEndian.Uint32(batch[12:])), magic: batch[16], attributes: binary.BigEndian.Uint16(batch[21:]),
 		records: int(int32(binary.BigEndian.Uint32(batch[57:]))), sum: binary.BigEndian.Uint32(batch[17:]),
 	}
 }

@@ -172,7 +172,7 @@ var errUnanswered = errors.New("the broker's answer does not name the partition"
 func (c *Consumer) addTo(req *kmsg.OffsetCommitRequest, one *commit) {
 	name := TopicName(c.cfg, one.partition.Topic)
 	p := kmsg.NewOffsetCommitRequestTopicPartition()
-	p.Partition, p.Offset, p.Metadata = one.partition.Index, one.Next, &one.Metadata
+	p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = one.partition.Index, one.Next, one.LeaderEpoch, &one.Metadata
 	for i := range req.Topics {
 		if t := &req.Topics[i]; t.Topic == name {
 			t.Partitions = append(t.Partitions, p)

@@ -143,12 +143,12 @@ func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sin
 			return nil, fmt.Errorf("looking up %s/%d: %w", p.Topic, p.Index, err)
 		}
 		c.commits.knows(name, detail.ID)
-		a := sink.Assignment{Partition: p, TopicID: detail.ID, Committed: -1, LogStart: start.Offset}
+		a := sink.Assignment{Partition: p, TopicID: detail.ID, Committed: -1, LeaderEpoch: -1, LogStart: start.Offset}
 		if o, ok := committed.Lookup(name, p.Index); ok && o.At >= 0 {
 			if o.Err != nil {
 				return nil, fmt.Errorf("reading the committed offset of %s/%d: %w", p.Topic, p.Index, o.Err)
 			}
-			a.Committed, a.Metadata = o.At, o.Metadata
+			a.Committed, a.LeaderEpoch, a.Metadata = o.At, o.LeaderEpoch, o.Metadata
 		}
 		all = append(all, a)
 	}

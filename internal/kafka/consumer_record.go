@@ -58,7 +58,7 @@ func (w *walk) record(f *fields) sink.Record {
 	f.bytes() // key
 	value := f.bytes()
 	if w.isControl() {
-		return sink.Record{Offset: offset, Control: true}
+		return sink.Record{Offset: offset, LeaderEpoch: w.epoch, Control: true}
 	}
 	var h record.Headers
 	var err error
@@ -75,7 +75,7 @@ func (w *walk) record(f *fields) sink.Record {
 		err = h.Check()
 	}
 	return sink.Record{
-		Offset: offset, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
+		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
 		Value: value, Traceparent: h.Traceparent,
 	}
 }

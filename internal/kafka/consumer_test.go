@@ -31,10 +31,11 @@ var only = sink.Partition{Topic: record.TopicEvents, Index: 0}
 type reader struct {
 	*Consumer
 
-	client *kgo.Client
-	mu     sync.Mutex
-	calls  []string
-	topic  [16]byte
+	client  *kgo.Client
+	cluster *kfake.Cluster
+	mu      sync.Mutex
+	calls   []string
+	topic   [16]byte
 }
 
 func (r *reader) note(call string) {
@@ -80,13 +81,13 @@ func (r *reader) noted() []string {
 // whose values are their offsets.
 func newReader(t *testing.T, n int) *reader {
 	t.Helper()
-	_, cfg := kafkatest.Cluster(t, kfake.SeedTopics(1, record.TopicEvents))
+	cluster, cfg := kafkatest.Cluster(t, kfake.SeedTopics(1, record.TopicEvents))
 	producer, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(producer.Close)
-	r := &reader{client: producer}
+	r := &reader{client: producer, cluster: cluster}
 	r.produce(t, 0, n)
 
 	r.Consumer, err = NewConsumer(cfg, config.Default().Sink, []string{record.TopicEvents}, ConsumerDeps{
@@ -163,6 +164,48 @@ func TestACommitCarriesOffsetAndMetadata(t *testing.T) {
 	}
 	if r.topic == ([16]byte{}) {
 		t.Error("the assignment has no topic id")
+	}
+}
+
+// The epoch of a record's leader is known with the record, and what was committed comes
+// with the next assignment.
+func TestACommitCarriesTheLeaderEpoch(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, 1)
+	if err := r.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil { // to the same broker, which is another term
+		t.Fatal(err)
+	}
+	r.produce(t, 1, 2)
+	var epochs []int32
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var s sink.Session
+	for len(epochs) < 2 && ctx.Err() == nil {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+			s = b.Session
+			for _, rec := range b.Records {
+				epochs = append(epochs, rec.LeaderEpoch)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(epochs) != 2 || epochs[0] >= epochs[1] {
+		t.Fatalf("the records' epochs are %v, want the second one higher", epochs)
+	}
+	if err := r.Commit(ctx, only, s, sink.Progress{Next: 2, LeaderEpoch: epochs[1]}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := kadm.NewClient(r.client).FetchOffsets(ctx, r.sink.Group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, _ := all.Lookup(record.TopicEvents, 0); o.LeaderEpoch != epochs[1] {
+		t.Errorf("committed with epoch %d, want %d", o.LeaderEpoch, epochs[1])
+	}
+	as, err := r.assignments(ctx, r.admin, []sink.Partition{only})
+	if err != nil || as[0].LeaderEpoch != epochs[1] {
+		t.Errorf("assigned %+v, %v", as, err)
 	}
 }
 

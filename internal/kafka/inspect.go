@@ -79,7 +79,7 @@ func Inspect(ctx context.Context, cfg config.Kafka, groups ...string) (Cluster, 
 		if err := c.readTopics(ctx, cfg, client); err != nil {
 			return fmt.Errorf("asking for topics at %s: %w", strings.Join(cfg.Brokers, ", "), err)
 		}
-		if err := c.readSettings(ctx, cfg, adm); err != nil {
+		if err := c.readSettings(ctx, cfg, client); err != nil {
 			return err
 		}
 		return c.readGroups(ctx, client, groups)
@@ -140,26 +140,30 @@ func foundTopic(t *kmsg.MetadataResponseTopic) FoundTopic {
 	return f
 }
 
-// readSettings leaves out what the user may not see.
-func (c *Cluster) readSettings(ctx context.Context, cfg config.Kafka, adm *kadm.Client) error {
-	var names []string
+// readSettings leaves out what the user may not see. It asks by itself: kadm gives up all
+// topics for one that is denied.
+func (c *Cluster) readSettings(ctx context.Context, cfg config.Kafka, client *kgo.Client) error {
+	req := kmsg.NewPtrDescribeConfigsRequest()
 	for name := range c.Topics {
 		if !c.Topics[name].Denied {
-			names = append(names, TopicName(cfg, name))
+			r := kmsg.NewDescribeConfigsRequestResource()
+			r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, TopicName(cfg, name)
+			req.Resources = append(req.Resources, r)
 		}
 	}
-	if len(names) == 0 {
+	if len(req.Resources) == 0 {
 		return nil
 	}
-	all, err := adm.DescribeTopicConfigs(ctx, names...)
+	answer, err := req.RequestWith(ctx, client)
 	if err != nil {
 		return fmt.Errorf("asking for the settings of topics: %w", err)
 	}
-	for _, resource := range all {
-		settings := c.Topics[strings.TrimPrefix(resource.Name, cfg.TopicPrefix)].Settings
+	for i := range answer.Resources {
+		resource := &answer.Resources[i]
+		settings := c.Topics[strings.TrimPrefix(resource.ResourceName, cfg.TopicPrefix)].Settings
 		for _, s := range resource.Configs {
-			if s.Value != nil {
-				settings[s.Key] = *s.Value
+			if s.Value != nil && settings != nil {
+				settings[s.Name] = *s.Value
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 type metrics struct {
 	gaps, overlaps, miscounts, lost prometheus.Counter
 	gapOffsets, behind, waiting     prometheus.Gauge
+	overdue                         prometheus.Gauge
 	dirty, rate, horizon, success   prometheus.Gauge
 	rounds                          *prometheus.CounterVec
 }
@@ -32,6 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		gapOffsets: gauge("millrace_reconciler_gap_offsets", "Committed offsets that are in no entry of the ledger now, of the partitions owned."),
 		behind:     gauge("millrace_reconciler_behind_offsets", "Committed offsets whose entries were not checked yet, of the partitions owned."),
 		waiting:    gauge("millrace_reconciler_pairs_waiting", "Owners' days that wait to be compared with their rollups."),
+		overdue:    gauge("millrace_reconciler_pairs_overdue", "Owners' days whose turn it was in the latest round and that it did not get to; more of them than sink.reconcile_pairs, round after round, are looked at later than promised."),
 		dirty:      gauge("millrace_reconciler_dirty_days", "Owners' days whose rollups differ from the base, in the whole list."),
 		rate:       gauge("millrace_sink_inserts_per_second", "Inserts a second over the last 10 minutes, by all sinks and for all topics."),
 		horizon:    gauge("millrace_sink_token_horizon_seconds", "How long the tables remember an insert token at that rate."),

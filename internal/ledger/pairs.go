@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -33,7 +34,8 @@ func (p *pair) turn(now time.Time, settle time.Duration) bool {
 	return looked >= busyEvery
 }
 
-// agree looks at the pairs whose turn it is, those that wait longest first.
+// agree looks at the pairs whose turn it is: those first that were looked at once, for what
+// comes between the two looks hides a difference, then those that wait longest.
 func (r *Reconciler) agree(ctx context.Context) error {
 	now := time.Now()
 	var all []due
@@ -44,7 +46,9 @@ func (r *Reconciler) agree(ctx context.Context) error {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b due) int { return a.waited().Compare(b.waited()) })
+	slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(b.first(), a.first()), a.waited().Compare(b.waited())) })
+	turns := len(all)
+	defer func() { r.metrics.overdue.Set(float64(turns)) }()
 	all = all[:min(len(all), r.cfg.Pairs)]
 	for len(all) > 0 && time.Since(now) < r.cfg.Interval/2 {
 		var some []due
@@ -52,6 +56,7 @@ func (r *Reconciler) agree(ctx context.Context) error {
 		if err := r.observe(ctx, some); err != nil {
 			return err
 		}
+		turns -= len(some)
 	}
 	return nil
 }
@@ -67,6 +72,14 @@ func ofOneTopic(all []due) (some, rest []due) {
 		}
 	}
 	return some, rest
+}
+
+// first is 1 for a pair that was looked at once and is to be looked at again, else 0.
+func (d *due) first() int {
+	if d.again {
+		return 1
+	}
+	return 0
 }
 
 // waited is since when nobody has looked at the pair.

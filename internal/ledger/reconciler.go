@@ -30,8 +30,8 @@ type Deps struct {
 	Books   Books
 	// Settled returns the partitions that this process owns now.
 	Settled func() []Position
-	// Remembered returns how many insert tokens the tables remember.
-	Remembered func(ctx context.Context) (int, error)
+	// Remembered returns what the tables remember of insert tokens.
+	Remembered func(ctx context.Context) (sink.TokenMemory, error)
 }
 
 const (
@@ -175,6 +175,6 @@ func (r *Reconciler) measure(ctx context.Context, positions []Position) error {
 		return fmt.Errorf("reading how many tokens are remembered: %w", err)
 	}
 	r.metrics.rate.Set(rate)
-	r.metrics.horizon.Set(sink.TokenHorizon(remembered, rate).Seconds())
+	r.metrics.horizon.Set(remembered.Horizon(rate).Seconds())
 	return nil
 }

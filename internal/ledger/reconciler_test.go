@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -15,11 +16,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/sink"
 )
 
 // memory is a Books without a database.
 type memory struct {
+	growing bool                         // every count is larger than the one before
+	looks   map[sink.Touched][]time.Time // then: when a pair was counted
 	entries []sink.Entry
 	marks   map[Partition]Cursor
 	counts  map[sink.Touched]Counts
@@ -32,7 +36,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		marks: map[Partition]Cursor{}, counts: map[sink.Touched]Counts{},
-		cells: map[sink.Touched]bool{}, listed: map[sink.Touched]Reason{},
+		cells: map[sink.Touched]bool{}, listed: map[sink.Touched]Reason{}, looks: map[sink.Touched][]time.Time{},
 	}
 }
 
@@ -64,6 +68,10 @@ func (m *memory) Count(_ context.Context, _ string, pairs []sink.Touched) ([]Cou
 	all := make([]Counts, len(pairs))
 	for i, p := range pairs {
 		all[i] = m.counts[p]
+		if n := uint64(m.asked); m.growing {
+			all[i] = Counts{n, n, n}
+			m.looks[p] = append(m.looks[p], time.Now())
+		}
 	}
 	m.asked += len(pairs)
 	return all, m.fail()
@@ -124,7 +132,7 @@ func newWatch(t *testing.T, books *memory) *watch {
 		Deps{
 			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Books: books,
 			Settled:    func() []Position { return w.at },
-			Remembered: func(context.Context) (int, error) { return 300_000, nil },
+			Remembered: func(context.Context) (sink.TokenMemory, error) { return sink.TokenMemory{Inserts: 300_000}, nil },
 		},
 	)
 	if err != nil {
@@ -363,6 +371,42 @@ func TestADayThatIsNeverQuietIsLookedAtNowAndThen(t *testing.T) {
 		}
 		if books.asked < 8 || books.asked > 10 {
 			t.Errorf("the pair was counted %d times in five hours, want twice an hour", books.asked)
+		}
+	})
+}
+
+// 100,000 websites that are never quiet take 200,000 looks an hour; a tenth of them with a
+// tenth of the budget do here.
+func TestTheBudgetOfLooksReachesAHundredThousandWebsites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const websites = 10_000
+		touched := make([]sink.Touched, websites)
+		for i := range touched {
+			touched[i] = sink.Touched{Owner: fmt.Sprint("web_", i), Day: 20_000}
+		}
+		books := newMemory()
+		w := newWatch(t, books)
+		w.cfg.Pairs, books.growing = config.Default().Sink.ReconcilePairs/10, true
+		began, caughtUp := time.Now(), false
+		for i := int64(0); time.Since(began) < 3*busyEvery; i++ {
+			books.entries = []sink.Entry{settled(1, i, i, touched...)}
+			w.round(t, i+1)
+			caughtUp = caughtUp || time.Since(began) > 2*busyEvery && testutil.ToFloat64(w.metrics.overdue) == 0
+			pass(settleTime)
+		}
+		if !caughtUp {
+			t.Error("in the last of three hours there was no round after which nobody waited")
+		}
+		if least := 2 * websites * 2; books.asked < least {
+			t.Errorf("%d looks in three hours, want %d", books.asked, least)
+		}
+		for _, at := range books.looks {
+			for i := 0; i+1 < len(at); i += 2 {
+				if apart := at[i+1].Sub(at[i]); apart > 2*settleTime {
+					t.Fatalf("two looks at a website are %s apart, and what came between them hides a surplus", apart)
+				}
+			}
 		}
 	})
 }

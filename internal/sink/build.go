@@ -3,6 +3,7 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,12 +36,21 @@ type builder struct {
 
 // build decides what of the range is stored, and fills its blocks. newBlock
 // returns an empty one. The window, nil for none, has seen the range afterwards:
-// it is of no use any more if the range is not settled.
-func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) {
+// it is of no use any more if the range is not settled. A panic is returned as the
+// reason to stand still, with the offset of the record and without its content.
+func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) (err error) {
+	at := r.First
+	defer func() {
+		if cause := recover(); cause != nil {
+			*b = builder{}
+			err = &stuck{StuckPanic, fmt.Errorf("building a block, at offset %d: %v\n%s", at, cause, debug.Stack())}
+		}
+	}()
 	b.touched.reset()
 	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
 	for i := range r.records {
 		rec := &r.records[i]
+		at = rec.offset
 		reason, err := b.judge(p.Topic, rec, r, w)
 		if reason == ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
 			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
@@ -62,6 +72,7 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 		}
 	}
 	r.touched = b.touched.all()
+	return nil
 }
 
 // judge decides about one record: to be stored, a duplicate, a control record,

@@ -25,6 +25,8 @@ type world struct {
 	position  map[Partition]int
 	committed map[Partition]int64
 	metadata  map[Partition]string
+	epochs    map[Partition]int32
+	commits   []progressed
 	logStart  map[Partition]int64
 	ledger    map[Partition][]Entry
 	epoch     int64
@@ -48,7 +50,14 @@ type world struct {
 	commitFails func() error
 	refuses     func(id string) bool // the table refuses rows of these events
 	brokenAt    int64                // the first reading of a window ends with an error before this offset; 0: none
+	panics      string               // no block can be made of this event; empty: of every one it can
 	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
+}
+
+// progressed is what was committed.
+type progressed struct {
+	next  int64
+	epoch int32
 }
 
 type storedRow struct {
@@ -61,7 +70,7 @@ type storedRow struct {
 func newWorld(partitions ...Partition) *world {
 	w := &world{
 		log: map[Partition][]Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
-		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]Entry{}, epoch: 1,
+		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]Entry{}, epoch: 1, epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
@@ -98,7 +107,7 @@ func (w *world) Open(ctx context.Context, owner Owner) error {
 func (w *world) assign(p Partition) Assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LogStart: w.logStart[p]}
+	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LeaderEpoch: w.epochs[p], LogStart: w.logStart[p]}
 	w.position[p] = int(a.LogStart)
 	if at, ok := w.committed[p]; ok {
 		a.Committed, w.position[p] = at, int(at)
@@ -158,7 +167,7 @@ func (w *world) Holds(_ context.Context, p Partition, offsets Span) (bool, error
 
 func (w *world) Epoch(context.Context, string) (int64, error) { return w.epoch, nil }
 
-func (w *world) Reached(_ context.Context, _ [16]byte, index int32) (reached int64, err error) {
+func (w *world) Reached(_ context.Context, _ string, _ [16]byte, index int32, _ int64) (reached int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {
@@ -280,7 +289,8 @@ func (w *world) Commit(_ context.Context, p Partition, _ Session, progress Progr
 	w.call(what + strconv.FormatInt(progress.Next, 10))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.committed[p], w.metadata[p] = progress.Next, progress.Metadata
+	w.committed[p], w.metadata[p], w.epochs[p] = progress.Next, progress.Metadata, progress.LeaderEpoch
+	w.commits = append(w.commits, progressed{progress.Next, progress.LeaderEpoch})
 	return nil
 }
 
@@ -317,7 +327,7 @@ func (w *world) call(s string) {
 	w.calls = append(w.calls, s)
 }
 
-func (w *world) NewBlock(string) Block { return &memoryBlock{} }
+func (w *world) NewBlock(string) Block { return &memoryBlock{world: w} }
 
 func (w *world) Insert(_ context.Context, b Block, token string) error {
 	if w.insertFails != nil {
@@ -364,9 +374,15 @@ func (w *world) Send(ctx context.Context, letters []DeadLetter) error {
 	return nil
 }
 
-type memoryBlock struct{ rows []storedRow }
+type memoryBlock struct {
+	rows  []storedRow
+	world *world
+}
 
 func (b *memoryBlock) Append(r *Row) {
+	if b.world != nil && b.world.panics != "" && string(r.Event.ID) == b.world.panics {
+		panic("a mistake") //nolint:forbidigo // what the test is about
+	}
 	b.rows = append(b.rows, storedRow{
 		string(r.Event.ID), (&monthCache{}).of(r.Event.TimeMillis), r.Event.ReceivedAt, r.Offset,
 	})

@@ -25,7 +25,8 @@ type focus struct {
 // turn is a partition's time of being fetched.
 type turn struct {
 	worker *worker
-	frozen int // ranges of the worker before it
+	frozen int   // ranges of the worker before it
+	next   int64 // offset after what it had of its range when the time was set
 	ends   time.Time
 }
 
@@ -72,33 +73,42 @@ func (s *Sink) rotate(now time.Time) {
 		}
 		return
 	}
-	f.begin(all, now)
+	// With nothing free, one after the other is fetched to the end of its range.
+	most := f.most
+	if s.budget.inUse() >= s.budget.limit {
+		most = 1
+	}
+	f.begin(all, most, now)
 }
 
 // begin lets those have a turn that waited longest, and the fullest first of
-// those that never had one. All others are not fetched.
-func (f *focus) begin(all []*worker, now time.Time) {
+// those that never had one, until so many have one. Before all others come those that
+// have to store a span, the fullest first: what they have in hand is stored only when it
+// is whole. All others are not fetched.
+func (f *focus) begin(all []*worker, most int, now time.Time) {
 	type candidate struct {
 		*worker
-		open int64
+		open  int64
+		exact int
 	}
 	var waiting []candidate
 	for _, w := range all {
 		if slices.ContainsFunc(f.turns, func(t turn) bool { return t.worker == w }) {
 			continue
 		}
-		if open, takes := w.appetite(); takes {
-			waiting = append(waiting, candidate{w, open})
+		if open, exact, takes := w.appetite(); takes {
+			waiting = append(waiting, candidate{w, open, exact})
 		}
 		w.bench(true)
 	}
 	slices.SortStableFunc(waiting, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.lastTurn, b.lastTurn), cmp.Compare(b.open, a.open))
+		return cmp.Or(cmp.Compare(b.exact, a.exact), cmp.Compare(a.lastTurn, b.lastTurn), cmp.Compare(b.open, a.open))
 	})
-	for _, c := range waiting[:min(len(waiting), max(0, f.most-len(f.turns)))] {
+	for _, c := range waiting[:min(len(waiting), max(0, most-len(f.turns)))] {
 		f.count++
 		c.lastTurn = f.count
-		f.turns = append(f.turns, turn{c.worker, c.frozenRanges(), now.Add(turnTime)})
+		frozen, next := c.progress()
+		f.turns = append(f.turns, turn{c.worker, frozen, next, now.Add(turnTime)})
 		c.bench(false)
 	}
 }
@@ -115,20 +125,33 @@ func (t *turn) over(now time.Time) (over, content bool) {
 	case w.logEnd > 0 && w.open.next >= w.logEnd:
 		return false, true
 	}
-	return now.After(t.ends), false
+	if over = now.After(t.ends); over && w.isForced() && w.open.next > t.next {
+		// Half of its span is of no use to anybody, and something comes.
+		t.next, t.ends = w.open.next, now.Add(turnTime)
+		return false, false
+	}
+	return over, false
 }
 
-// appetite returns the bytes of the open range, and whether it takes more.
-func (w *worker) appetite() (open int64, takes bool) {
+// appetite returns the bytes of the open range, whether it is a span that has to be whole
+// (1, else 0), and whether it takes more.
+func (w *worker) appetite() (open int64, exact int, takes bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.open.bytes, w.stuck == "" && !w.complete()
+	if w.isForced() {
+		exact = 1
+	}
+	return w.open.bytes, exact, w.stuck == "" && !w.complete()
 }
 
-func (w *worker) frozenRanges() int {
+// isForced reports whether the next range is a span that has to be whole. mu is held.
+func (w *worker) isForced() bool { return w.forced != nil && w.forced.exact }
+
+// progress returns how many ranges were frozen, and the offset after what is open.
+func (w *worker) progress() (frozen int, next int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.frozen
+	return w.frozen, w.open.next
 }
 
 // bench has the partition wait for its turn, or not any more.
@@ -141,11 +164,9 @@ func (w *worker) bench(wait bool) {
 
 // regulate has the partition fetched, or not: it is not while its next range is
 // complete, because the one in flight has to be settled first, while it stands
-// still, and while it waits for its turn, unless a span that it has to store is
-// not whole. mu is held.
+// still, and while it waits for its turn. mu is held.
 func (w *worker) regulate() {
-	exact := w.forced != nil && w.forced.exact
-	stop := w.stuck != "" || w.complete() || w.benched && !exact
+	stop := w.stuck != "" || w.complete() || w.benched
 	if stop == w.paused {
 		return
 	}

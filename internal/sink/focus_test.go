@@ -54,6 +54,38 @@ func TestPartitionsThatAreBehindAreStoredInWholeRanges(t *testing.T) {
 	})
 }
 
+// Plans of several sinks that are taken over at once are fetched one after the other where
+// memory holds no two of them: beyond the budget there is one of them, and a delivery.
+func TestForcedSpansKeepToTheMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, s := behind(t)
+		r := anEvent("0-000", noon, noon)
+		const span, delivery = 200, 8 * 10
+		for p := range w.log {
+			state := NewState([16]byte{}, 1)
+			state.Plan = &[2]int64{0, span - 1}
+			w.commitState(p, 0, state)
+		}
+		stop, most := start(t, s), int64(0)
+		for range 3000 {
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // fake time
+			most = max(most, s.budget.inUse())
+		}
+		if limit := s.budget.limit + (span+delivery)*recordBytes(&r); most > limit {
+			t.Errorf("%d records in hand, want no more than %d", most/recordBytes(&r), limit/recordBytes(&r))
+		}
+		for p := range w.log {
+			if spans := w.spans(p); len(spans) == 0 || spans[0] != (Span{0, span - 1}) {
+				t.Errorf("partition %d stored %v first, want its plan", p.Index, spans)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // While some wait for their turn nobody starves, and when all have caught up
 // everything is fetched again.
 func TestTurnsGoRoundAndEnd(t *testing.T) {

@@ -60,8 +60,8 @@ type Ledger interface {
 	// until it is raised for the first time.
 	Epoch(ctx context.Context, topic string) (int64, error)
 	// Reached returns the offset after the last one that the ledger shows for a
-	// partition of a topic, under any epoch; 0 when it shows none.
-	Reached(ctx context.Context, topicID [16]byte, partition int32) (int64, error)
+	// partition of a topic, under any epoch up to the given one; 0 when it shows none.
+	Reached(ctx context.Context, topic string, topicID [16]byte, partition int32, epoch int64) (int64, error)
 	// Ranges returns, in order, up to limit spans that the ledger shows under the
 	// epoch and that end at the offset from or after it.
 	Ranges(ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int) ([]Span, error)
@@ -70,11 +70,22 @@ type Ledger interface {
 	Write(ctx context.Context, e *Entry, token string) error
 }
 
-// TokenHorizon returns how long the server remembers a token, when it remembers
-// so many and so many inserts a second come from everybody.
-func TokenHorizon(remembered int, insertsPerSecond float64) time.Duration {
-	if insertsPerSecond <= 0 {
-		return time.Duration(1<<63 - 1)
+// TokenMemory is what a server remembers of insert tokens.
+type TokenMemory struct {
+	Inserts int           // the latest, of which every table has the tokens
+	For     time.Duration // and no longer than this; 0 means no bound in time
+}
+
+// Horizon returns how long a token is remembered, when so many inserts a second come from
+// everybody.
+func (m TokenMemory) Horizon(insertsPerSecond float64) time.Duration {
+	horizon := time.Duration(1<<63 - 1)
+	if m.For > 0 {
+		horizon = m.For
 	}
-	return time.Duration(float64(remembered) / insertsPerSecond * float64(time.Second))
+	// In seconds: few inserts make more of them than a Duration holds.
+	if seconds := float64(m.Inserts) / insertsPerSecond; insertsPerSecond > 0 && seconds < horizon.Seconds() {
+		horizon = time.Duration(seconds * float64(time.Second))
+	}
+	return horizon
 }

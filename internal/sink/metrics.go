@@ -22,6 +22,7 @@ type metrics struct {
 	retries       *prometheus.CounterVec
 	fenced        prometheus.Counter
 	missed        prometheus.Counter
+	lettersLost   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
@@ -62,6 +63,10 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Name: "millrace_sink_retries_total",
 			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
+		lettersLost: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_sink_dead_letters_lost_total",
+			Help: "Dead letters that retention removed from the topic before they were sent: they are nowhere any more.",
+		}),
 		missed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_missed_total",
 			Help: "Partitions read again because the log had records that were not delivered; none of them was skipped.",
@@ -80,6 +85,9 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_memory_limit_bytes", Help: "Bytes of records in hand at which nothing more is fetched.",
 	}, func() float64 { return float64(s.budget.limit) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_sink_wait_seconds", Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
+	}, func() float64 { return s.gates.patience().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
@@ -105,13 +113,14 @@ func (m *metrics) settled(r *frozen) {
 	m.ranges.WithLabelValues(outcome).Inc()
 	m.records.WithLabelValues("stored").Add(float64(r.stored))
 	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
-	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
+	m.records.WithLabelValues("dead_letter").Add(float64(r.dead - r.lost.count("")))
 	m.records.WithLabelValues("erased").Add(float64(r.erased))
+	by := map[Reason]int{ReasonRefused: r.dead - len(r.letters)}
 	for i := range r.letters {
-		m.deadLetters.WithLabelValues(string(r.letters[i].reason)).Inc()
+		by[r.letters[i].reason]++
 	}
-	if late := r.dead - len(r.letters); late > 0 {
-		m.deadLetters.WithLabelValues(string(ReasonRefused)).Add(float64(late))
+	for reason, n := range by {
+		m.deadLetters.WithLabelValues(string(reason)).Add(float64(max(0, n-r.lost.count(reason))))
 	}
 }
 
@@ -142,7 +151,7 @@ var (
 	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
 		"1 for a partition that stands still until somebody does something about it, by reason.", []string{"topic", "partition", "reason"}, nil)
 	shareDesc = prometheus.NewDesc("millrace_sink_owner_share",
-		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank.", []string{"rank", "owner"}, nil)
+		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank; the log names one that brings more than half.", []string{"rank"}, nil)
 )
 
 // partitions collects what is told of each partition owned now.
@@ -164,7 +173,7 @@ func (p partitions) Collect(ch chan<- prometheus.Metric) {
 		w.collect(now, ch)
 	}
 	for i, o := range p.sink.owners.shares() {
-		ch <- prometheus.MustNewConstMetric(shareDesc, prometheus.GaugeValue, o.share, strconv.Itoa(i+1), o.owner)
+		ch <- prometheus.MustNewConstMetric(shareDesc, prometheus.GaugeValue, o.share, strconv.Itoa(i+1))
 	}
 }
 

@@ -2,6 +2,8 @@ package sink
 
 import (
 	"cmp"
+	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -12,16 +14,28 @@ const (
 	shareSpan = time.Minute
 	// topOwners is how many of the largest owners are told of.
 	topOwners = 10
+	// mostOfAll is the share from which on an owner is named.
+	mostOfAll = 0.5
 )
 
 // ownerShares counts whose records are stored: one website that brings most of
-// the load explains a lag that nothing else does.
+// the load explains a lag that nothing else does. Metrics tell shares by rank, for labels
+// are of closed sets; who it is, the log tells.
 type ownerShares struct {
+	tell   func(ownerShare) // of one that brings most of the load, once a span; nil tells nobody
 	mu     sync.Mutex
 	since  time.Time
 	counts map[string]int64
 	total  int64
 	top    []ownerShare // of the span before
+}
+
+// tellOwner logs which website it is that brings most of the load.
+func tellOwner(log *slog.Logger) func(ownerShare) {
+	return func(o ownerShare) {
+		log.LogAttrs(context.Background(), slog.LevelInfo, "one website brings most of the records", //nolint:sloglint // of no request
+			slog.String("owner", o.owner), slog.Float64("share", o.share))
+	}
 }
 
 // ownerShare is the part of the stored records that belongs to one owner.
@@ -51,6 +65,9 @@ func (o *ownerShares) turn(now time.Time) {
 		return
 	}
 	o.top = o.largest()
+	if o.tell != nil && len(o.top) > 0 && o.top[0].share > mostOfAll {
+		o.tell(o.top[0])
+	}
 	o.since, o.total, o.counts = now, 0, map[string]int64{}
 }
 

@@ -2,8 +2,10 @@ package sink
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -122,6 +124,64 @@ func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// Many partitions with a little each make many small inserts; the wait is stretched so that
+// there are no more a second than the budget, and no longer than half a minute.
+func TestTheWaitFitsTheBudgetOfInserts(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		inserts, active int
+		want            time.Duration
+	}{
+		{0, 100_000, time.Second}, // never
+		{100, 100, time.Second}, {100, 101, 1010 * time.Millisecond},
+		{100, 1000, 10 * time.Second}, {100, 3000, longestWait}, {100, 3001, longestWait},
+	} {
+		cfg := testConfig()
+		cfg.MaxWait, cfg.MaxInserts = time.Second, tc.inserts
+		g := gatesOf(cfg)
+		if g.stretch(tc.active); g.patience() != tc.want {
+			t.Errorf("%d partitions and %d inserts a second wait %s, want %s", tc.active, tc.inserts, g.patience(), tc.want)
+		}
+	}
+}
+
+func TestManyPartitionsKeepToTheBudgetOfInserts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const partitions, budget, seconds = 300, 30, 60
+		var all []Partition
+		for i := range int32(partitions) {
+			all = append(all, Partition{Topic: "events.v1", Index: i})
+		}
+		w := newWorld(all...)
+		cfg := testConfig()
+		cfg.MaxWait, cfg.MaxInserts = time.Second, budget
+		stop := start(t, newSink(t, cfg, w))
+		for n := range seconds {
+			for _, p := range all {
+				w.produce(p, anEvent(fmt.Sprintf("%d-%d", p.Index, n), noon, noon))
+			}
+			time.Sleep(time.Second) //nolint:forbidigo // fake time
+		}
+		inserts := 0
+		for _, c := range w.seen() {
+			if strings.HasPrefix(c, "insert") {
+				inserts++
+			}
+		}
+		// The first second's are made before anybody knows how many there are.
+		if most := budget*seconds + 2*partitions; inserts > most || inserts < budget*seconds/2 {
+			t.Errorf("%d inserts in %d s, want about %d a second", inserts, seconds, budget)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.rows) != partitions*seconds {
+			t.Errorf("%d rows, want %d", len(w.rows), partitions*seconds)
 		}
 	})
 }

@@ -82,6 +82,7 @@ func newWorker(s *Sink, a Assignment) *worker {
 		start = a.LogStart
 	}
 	w.open.first, w.open.next, w.settled.next = start, start, start
+	w.open.epochs.before = a.LeaderEpoch
 	return w
 }
 
@@ -128,6 +129,13 @@ func (w *worker) idle() int64 {
 		return 0
 	}
 	return w.open.bytes
+}
+
+// active reports whether the worker has something to store.
+func (w *worker) active() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inFlight != 0 || len(w.open.records) > 0 && w.stuck == ""
 }
 
 // busy reports whether something of the worker is being stored, or about to be.

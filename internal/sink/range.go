@@ -17,6 +17,7 @@ type open struct {
 	since   time.Time // when the first one came
 	first   int64     // the offset that the next range begins at
 	next    int64     // the offset after the last record; first before any
+	epochs  epochs
 }
 
 // append copies records in offset order and returns what they count against the
@@ -34,6 +35,7 @@ func (o *open) append(records []Record, now time.Time, m *memory) (bytes int64) 
 		}
 	}
 	for i := range records {
+		o.epochs.at(records[i].Offset, records[i].LeaderEpoch)
 		h := hold(&records[i], &o.values, m.fresh)
 		o.records = append(o.records, h)
 		o.trace(&records[i])
@@ -59,7 +61,8 @@ func (o *open) trace(r *Record) {
 // ranges follow each other without a gap. What is left is copied, which is seldom
 // more than one delivery.
 func (o *open) freeze(n int, last int64, m *memory) *frozen {
-	r := &frozen{Span: Span{o.first, last}}
+	r := &frozen{Span: Span{o.first, last}, epochBefore: o.epochs.before}
+	r.epochOfLast = o.epochs.upTo(last)
 	o.first = last + 1
 	if n == 0 {
 		return r
@@ -88,7 +91,7 @@ func (o *open) freeze(n int, last int64, m *memory) *frozen {
 func (o *open) drop(m *memory) {
 	o.values.release(m.back)
 	m.held.put(o.records)
-	*o = open{first: o.first, next: o.next}
+	*o = open{first: o.first, next: o.next, epochs: o.epochs.forgotten()}
 }
 
 // upTo returns how many records, from the first, have offsets up to last.
@@ -102,8 +105,12 @@ func (o *open) upTo(last int64) int {
 type frozen struct {
 	Span
 
-	epoch   int64
-	planned bool // its plan was found when the partition was taken over
+	// epochBefore and epochOfLast are the leader epochs of the record before the range and
+	// of its last one.
+	epochBefore, epochOfLast int32
+
+	epoch   int64 // of its tokens
+	planned bool  // its plan was found when the partition was taken over
 	floor   int32
 	refused []int64 // offsets that the server refuses, in order
 	// tombstones are those that the range was built with, or that change nothing of
@@ -123,6 +130,7 @@ type frozen struct {
 	control int // records that only the broker needs
 	touched []Touched
 	shares  shares
+	lost    lostLetters // of the dead letters
 }
 
 // gaps returns the offsets of the range that no record was delivered for.
@@ -141,11 +149,13 @@ func (r *frozen) gaps() (gaps []Span) {
 }
 
 // entry is what the ledger keeps of the range.
+// Dead letters that are lost count with the offsets that have no record, for the log has none.
 func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
+	lost := int64(r.lost.count(""))
 	e := &Entry{
 		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: EntryRange,
-		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead), Erased: int64(r.erased),
-		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched, Shares: r.shares.list(),
+		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead) - lost, Erased: int64(r.erased),
+		Skipped: r.Len() - int64(len(r.records)-r.control) + lost, Touched: r.touched, Shares: r.shares.list(),
 	}
 	for i := range r.records {
 		at := r.records[i].receivedAt

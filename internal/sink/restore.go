@@ -21,7 +21,7 @@ func (w *worker) restore(ctx context.Context) error {
 		if w.epoch, err = w.sink.deps.Ledger.Epoch(ctx, w.partition.Topic); err != nil {
 			return err
 		}
-		reached, err = w.sink.deps.Ledger.Reached(ctx, w.assignment.TopicID, w.partition.Index)
+		reached, err = w.sink.deps.Ledger.Reached(ctx, w.partition.Topic, w.assignment.TopicID, w.partition.Index, w.epoch)
 		return err
 	}); err != nil {
 		return err

@@ -1,11 +1,9 @@
 package sink
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,7 +33,9 @@ func (a *attempt) settle(ctx context.Context, r *frozen) (err error) {
 		return err
 	}
 	// Not b: one that had to wait goes on with another builder.
-	a.builder.build(r, w.partition, w.decisions(), w.blocks.get)
+	if err := a.builder.build(r, w.partition, w.decisions(), w.blocks.get); err != nil {
+		return err
+	}
 	s.owners.add(&a.builder.touched)
 	r.letGo(s.memory)
 	if err := a.store(ctx, r); err != nil {
@@ -148,7 +148,7 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 	}
 	w.mu.Unlock()
 	return a.until(ctx, stepPlan, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, Metadata: metadata})
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, LeaderEpoch: r.epochBefore, Metadata: metadata})
 	})
 }
 
@@ -181,60 +181,6 @@ func (a *attempt) count(r *frozen, letters []letter, records int) error {
 	}
 	r.dead += len(letters)
 	return nil
-}
-
-// sendLetters has dead letters acknowledged, without a builder.
-func (w *worker) sendLetters(ctx context.Context, r *frozen, letters []letter) error {
-	a := attempt{worker: w}
-	for some := range slices.Chunk(letters, lettersAtOnce) {
-		whole, err := a.fetchLetters(ctx, some)
-		if err != nil {
-			return err
-		}
-		if err := a.until(ctx, stepDeadLetter, func(ctx context.Context) error {
-			return w.sink.deps.DeadLetters.Send(ctx, whole)
-		}); err != nil {
-			return err
-		}
-		r.addLetters(whole)
-	}
-	return nil
-}
-
-// lettersAtOnce bounds the dead letters in memory.
-const lettersAtOnce = 500
-
-// fetchLetters reads records again that become dead letters: only what is needed
-// to store a record is kept in hand, and they are few.
-func (a *attempt) fetchLetters(ctx context.Context, letters []letter) ([]DeadLetter, error) {
-	w := a.worker
-	offsets := make([]int64, len(letters))
-	for i := range letters {
-		offsets[i] = letters[i].offset
-	}
-	var whole []DeadLetter
-	var gone error
-	err := a.until(ctx, stepFetch, func(ctx context.Context) error {
-		originals, err := w.sink.deps.Reader.Fetch(ctx, w.partition, offsets)
-		if err != nil {
-			return err
-		}
-		if len(originals) != len(letters) {
-			err := fmt.Errorf("reading %d dead letters again: %d are there", len(letters), len(originals))
-			start, failed := w.sink.deps.Reader.LogStart(ctx, w.partition)
-			if failed == nil && start > offsets[0] {
-				gone = &stuck{StuckRetention, err} // no try brings them back
-				return nil
-			}
-			return err
-		}
-		whole = make([]DeadLetter, len(letters))
-		for i, l := range letters {
-			whole[i] = DeadLetter{Partition: w.partition, Original: originals[i], Reason: l.reason, Err: l.err}
-		}
-		return nil
-	})
-	return whole, cmp.Or(err, gone)
 }
 
 // insert stores the range's blocks, each under its own token.
@@ -354,6 +300,6 @@ func (a *attempt) commit(ctx context.Context, r *frozen) error {
 		return err
 	}
 	return a.until(ctx, stepCommit, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, Metadata: metadata})
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, LeaderEpoch: r.epochOfLast, Metadata: metadata})
 	})
 }

@@ -42,7 +42,7 @@ type Pacer interface {
 type Sink struct {
 	cfg      config.Sink
 	deps     Deps
-	gates    gates
+	gates    *gates
 	metrics  *metrics
 	budget   *budget
 	builders builders
@@ -54,6 +54,8 @@ type Sink struct {
 	windows  *windowShare // the memory of all windows
 	owners   *ownerShares // whose records they are
 	focus    focus
+	// stretched is when the wait was last made to fit; of the poll's goroutine.
+	stretched time.Time
 
 	mu      sync.Mutex
 	workers map[Partition]*worker
@@ -68,7 +70,7 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
 		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections), workers: map[Partition]*worker{},
 		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
-		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{},
+		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{tell: tellOwner(deps.Log)},
 		focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
@@ -128,10 +130,30 @@ func (s *Sink) poll(ctx context.Context) error {
 		if err := s.deps.Source.Poll(ctx, room, s.deliver); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("polling: %w", err)
 		}
-		s.rotate(time.Now())
+		now := time.Now()
+		s.rotate(now)
+		s.stretch(now)
 	}
 	return nil
 }
+
+// stretch has open ranges wait longer where many partitions have something to store.
+func (s *Sink) stretch(now time.Time) {
+	if s.gates.inserts == 0 || now.Sub(s.stretched) < stretchEvery {
+		return
+	}
+	s.stretched = now
+	active := 0
+	for _, w := range s.owned() {
+		if w.active() {
+			active++
+		}
+	}
+	s.gates.stretch(active)
+}
+
+// stretchEvery is how often partitions with something to store are counted.
+const stretchEvery = time.Second
 
 // deliver hands a batch to its partition's worker. A batch without one came
 // after a worker gave its partition up; it is read again.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 var (
@@ -425,30 +426,61 @@ func TestDeadLettersHoldUpNoInsertButTheCommit(t *testing.T) {
 	})
 }
 
-// A dead letter is read again to be sent. If retention was faster, the partition
-// stands still and says so, instead of trying for ever.
-func TestADeadLetterThatTheLogDoesNotHoldAnyMoreStopsItsPartition(t *testing.T) {
+// A dead letter is read again to be sent. If retention was faster it is lost and told; what
+// can be stored of its range is in hand, and is stored.
+func TestALostDeadLetterTakesNoStorableRecordWithIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
-		bad := anEvent("a", noon, noon)
-		bad.Value = []byte("{")
-		w.produce(part, bad, anEvent("b", noon, noon))
+		bad := func(id string) Record { r := anEvent(id, noon, noon); r.Value = []byte("{"); return r }
+		w.produce(part, bad("a"), anEvent("b", noon, noon), bad("c"))
 		s := newSink(t, testConfig(), w)
 		stop := start(t, s)
 		synctest.Wait()
 		w.mu.Lock()
-		w.logStart[part] = 1
+		w.logStart[part] = 2
 		w.mu.Unlock()
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
-		owner := s.owned()[0]
-		owner.mu.Lock()
-		if why := owner.stuck; why != StuckRetention || len(w.letters) != 0 || w.committed[part] != 0 {
-			t.Errorf("stands still for %q, %d letters, committed %d", why, len(w.letters), w.committed[part])
+		if stuck := s.stuckNow(); len(stuck) > 0 || len(w.rows) != 1 || len(w.letters) != 1 || w.committed[part] != 3 {
+			t.Errorf("stands still for %v, %d rows, %d letters, committed %d", stuck, len(w.rows), len(w.letters), w.committed[part])
 		}
-		owner.mu.Unlock()
+		if e := w.ledger[part][0]; e.Stored != 1 || e.DeadLetters != 1 || e.Skipped != 1 {
+			t.Errorf("the ledger has %+v, want one stored, one dead letter and one that is not there", e)
+		}
+		if got := testutil.ToFloat64(s.metrics.lettersLost); got != 1 {
+			t.Errorf("%v letters are told to be lost", got)
+		}
+		if got := testutil.ToFloat64(s.metrics.deadLetters.WithLabelValues(string(ReasonValue))); got != 1 {
+			t.Errorf("%v letters are told to be acknowledged", got)
+		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// A record that this build fails at stops its partition, for every owner, and nothing else.
+func TestAPanicWhileABlockIsBuiltStopsThatPartitionAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		other := Partition{Topic: "events.v1", Index: 1}
+		w := newWorld(part, other)
+		w.panics = "b"
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon))
+		w.produce(other, anEvent("d", noon, noon))
+		for range 2 { // the second owner finds the plan
+			run(t, w, 5*time.Second)
+			if diff := cmp.Diff(map[int32]StuckReason{0: StuckPanic}, w.atEnd); diff != "" {
+				t.Errorf("stuck (-want +got):\n%s", diff)
+			}
+			if w.committed[part] != 0 || w.committed[other] != 1 || len(w.rows) != 1 {
+				t.Errorf("committed %d and %d, %d rows", w.committed[part], w.committed[other], len(w.rows))
+			}
+		}
+		w.panics = ""
+		run(t, w, 5*time.Second)
+		if diff := cmp.Diff([]Span{{0, 2}}, w.spans(part)); diff != "" || len(w.rows) != 4 {
+			t.Errorf("after the fix %d rows, spans (-want +got):\n%s", len(w.rows), diff)
 		}
 	})
 }

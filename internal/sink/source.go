@@ -40,6 +40,9 @@ type Assignment struct {
 	Committed int64
 	// Metadata is what was committed beside the offset.
 	Metadata string
+	// LeaderEpoch is what was committed as that of the record before Committed; -1 when
+	// it is not known.
+	LeaderEpoch int32
 	// LogStart is the first offset that the log still holds.
 	LogStart int64
 }
@@ -47,10 +50,11 @@ type Assignment struct {
 // Record is one record as it is delivered. What it points to is only valid during
 // the call that delivers it.
 type Record struct {
-	Offset     int64
-	ReceivedAt int64       // Unix milliseconds of receipt, from the record's headers
-	Hash       record.Hash // identity of the event, from the record's headers
-	Value      []byte
+	Offset      int64
+	LeaderEpoch int32       // of the leader that appended it; -1 when it is not known
+	ReceivedAt  int64       // Unix milliseconds of receipt, from the record's headers
+	Hash        record.Hash // identity of the event, from the record's headers
+	Value       []byte
 	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
 	// missing or malformed.
 	BadHeaders bool
@@ -85,6 +89,9 @@ type Batch struct {
 type Progress struct {
 	// Next is the offset of the first record that is not settled.
 	Next int64
+	// LeaderEpoch is that of the record before Next, -1 when it is not known: by it a
+	// consumer that begins there finds out that the log was cut and goes on otherwise.
+	LeaderEpoch int32
 	// Metadata is kept beside the offset by the broker; at most 4,096 bytes.
 	Metadata string
 }

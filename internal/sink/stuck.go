@@ -23,6 +23,9 @@ const (
 	StuckMetadata StuckReason = "metadata"
 	// StuckDeadLetters: more records become dead letters than the limit allows.
 	StuckDeadLetters StuckReason = "dead_letters"
+	// StuckPanic: this build cannot make a block of a record. Whoever owns the partition
+	// next would end by it too, and so would all its other partitions.
+	StuckPanic StuckReason = "panic"
 	// StuckBatch: what comes next is in a record batch that cannot be unpacked.
 	StuckBatch StuckReason = "batch"
 )

@@ -25,7 +25,7 @@ func (w *worker) complete() bool {
 }
 
 func (w *worker) rangesFrom(ctx context.Context) {
-	timer := time.NewTimer(w.sink.gates.wait)
+	timer := time.NewTimer(w.sink.gates.patience())
 	defer timer.Stop()
 	for {
 		if w.sink.windows.room() < 0 { // where others have grown, also a partition that gets nothing gives way
@@ -68,10 +68,10 @@ func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
 		// Half of it must not be stored. What is there of it when draining is read
 		// again.
 		done := w.complete()
-		return done, w.sink.gates.wait, !done && w.ending == draining
+		return done, w.sink.gates.patience(), !done && w.ending == draining
 	}
 	if len(w.open.records) == 0 {
-		return false, w.sink.gates.wait, false
+		return false, w.sink.gates.patience(), false
 	}
 	wait = w.sink.gates.due(&w.open, now)
 	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false

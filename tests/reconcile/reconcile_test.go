@@ -48,7 +48,7 @@ func newWatch(t *testing.T, s *stage.Stage) *watch {
 	t.Cleanup(func() { inserter.Close() })
 	var err error
 	w.Reconciler, err = ledger.New(ledger.Config{Interval: time.Minute, Settle: settle, Pairs: 1000}, ledger.Deps{
-		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Books: w.books, Remembered: inserter.TokenWindow,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Books: w.books, Remembered: inserter.TokenMemory,
 		Settled: func() []ledger.Position { return positions(t, s, w.books) },
 	})
 	if err != nil {

@@ -2,11 +2,11 @@ package main
 
 var tenants = board{
 	name: "tenants", title: "Millrace / Tenants",
-	about: "Who brings the load, and who is refused. Metrics name only the ten largest websites; the others are asked for by query (ingestion_health, usage).",
+	about: "Who brings the load, and who is refused. Metrics name no website; whose records they are is asked for by query (ingestion_health, usage).",
 	rows: []row{
 		{"Load", []panel{
-			{title: "Largest websites", about: "Share of the stored records of the last minute that belongs to one of the ten largest websites; the largest of all sinks.", unit: share, queries: []q{{"topk(10, max by (owner) (millrace_sink_owner_share))", "{{owner}}"}}},
-			{title: "Largest websites now", about: "The same, as of now.", unit: share, kind: bars, warn: 0.5, queries: []q{{"topk(10, max by (owner) (millrace_sink_owner_share))", "{{owner}}"}}},
+			{title: "Largest websites", about: "Share of the stored records of the last minute that belongs to one of the ten largest websites of a sink, by rank; the sink's log names one that brings more than half.", unit: share, queries: []q{{"max by (rank) (millrace_sink_owner_share)", "number {{rank}}"}}},
+			{title: "Largest websites now", about: "The same, as of now.", unit: share, kind: bars, warn: 0.5, queries: []q{{"max by (rank) (millrace_sink_owner_share)", "number {{rank}}"}}},
 			{title: "Events left out on purpose", about: "Bots, excluded visitors and paths, browsers that ask not to be tracked.", unit: eventsPerSec, queries: []q{{rate("millrace_ingest_events_total", `outcome=~"bot|excluded|declined"`, "outcome"), "{{outcome}}"}}},
 			{title: "Events refused for a caller's reason", about: "By code: limits, quotas, keys, bad input.", unit: eventsPerSec, queries: []q{
 				{rate("millrace_ingest_events_total", `outcome!~"accepted|bot|excluded|declined|SERVICE_UNAVAILABLE|DELIVERY_UNAVAILABLE|DEADLINE_EXCEEDED|BILLING_UNAVAILABLE|INTERNAL_SERVER_ERROR"`, "outcome"), "{{outcome}}"},

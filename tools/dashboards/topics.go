@@ -10,6 +10,9 @@ var topics = board{
 			{title: "Under-replicated and leaderless", about: "Partitions that lack a replica, or have no leader.", unit: count, warn: 1, queries: []q{
 				{"max by (topic) (millrace_kafka_under_replicated_partitions)", "{{topic}} lack a replica"}, {"max by (topic) (millrace_kafka_leaderless_partitions)", "{{topic}} no leader"},
 			}},
+			{title: "Settings that are not as they should be", about: "Found in the settings of topics: breaks may lose what was acknowledged, refuses answers 503, weakens takes reserve away. millrace topics check names the command.", unit: count, warn: 1, queries: []q{
+				{"max by (topic, setting, severity) (millrace_kafka_topic_defects)", "{{topic}} {{setting}} {{severity}}"}, {"max by (client) (millrace_kafka_topics_unchecked)", "not checked by {{client}}"},
+			}},
 		}},
 		{"Retention", []panel{
 			{title: "Share of the retention that the lag has used", about: "At 100 % records are removed that nobody has stored. Above 50 % it pages.", unit: share, page: 0.5, queries: []q{

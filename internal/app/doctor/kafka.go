@@ -61,25 +61,21 @@ func (n *notebook) topics(o *Options, found *kafka.Cluster) {
 			missing = append(missing, name)
 		case !have.Denied: // permissions tell of the others
 			n.shape(name, have, t.Want(o.Settings.Kafka))
-			n.topicSettings(o, name, have, t.Want(o.Settings.Kafka))
 		}
 	}
+	n.topicSettings(o, found)
 	if len(missing) > 0 {
 		n.fail("kafka.topics", "missing topics: "+strings.Join(missing, ", "), "daemons do not become ready without them", `"millrace topics create"`)
 	}
 	n.well("kafka.topics", fmt.Sprintf("all %d topics are there and as they should be", len(kafka.Topics)))
 }
 
-// shape is about partitions and replicas.
+// shape is about partitions.
 func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
 	if have.Partitions != want.Partitions {
 		n.warn("kafka.topics", fmt.Sprintf("%s has %d partitions, and kafka.partitions says %d", name, have.Partitions, want.Partitions),
 			"partitions bound how many sinks share the work; settings that say something else mislead whoever reads them, and the next topic that is created",
 			fmt.Sprintf("set kafka.partitions to %d, or let the topic grow: docs/guides/growing-topics.md", have.Partitions))
-	}
-	if have.Replicas < want.Replicas {
-		n.warn("kafka.topics", fmt.Sprintf("%s has %d replicas, and kafka.replication says %d", name, have.Replicas, want.Replicas),
-			"what was acknowledged is lost with the disks of as many brokers", "kafka-reassign-partitions.sh with more replicas, or correct kafka.replication")
 	}
 	if have.Leaderless > 0 {
 		n.fail("kafka.topics", fmt.Sprintf("%d partitions of %s have no leader", have.Leaderless, name),

@@ -96,8 +96,12 @@ func parts(
 // together lists the parts of all hosts.
 func (g *ground) together(hosts []*host) []lifecycle.Part {
 	awaited := []lifecycle.Server{g.db.Awaited()}
+	var topics []lifecycle.Part
 	if g.s.Ingest.Listen != "" {
-		awaited = append(awaited, kafka.Awaited(g.s.Kafka))
+		watch := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: g.t.Log, Metrics: g.t.Registry})
+		g.r.AddCheck("edge: topics", watch.Ready)
+		awaited = append(awaited, kafka.Awaited(g.s.Kafka, watch.Check))
+		topics = []lifecycle.Part{{Name: "settings of topics", Run: watch.Run}}
 	}
 	all := []lifecycle.Part{
 		{Name: "metadata store", Stop: func(context.Context) error {
@@ -111,6 +115,7 @@ func (g *ground) together(hosts []*host) []lifecycle.Part {
 		{Name: "visitor salts", Run: g.salts.Run},
 		{Name: "geo files", Run: g.enrich.Run},
 	}
+	all = append(all, topics...)
 	for _, h := range hosts {
 		all = append(all, h.before...)
 	}

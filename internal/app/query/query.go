@@ -117,6 +117,10 @@ func parts(
 		access.Close()
 		return nil, errors.Join(err, db.Close())
 	}
+	// It warns only: what is published there is in the store too, and is published again.
+	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{
+		Client: Component, Log: t.Log, Metrics: t.Registry, Topics: []string{control.Topic},
+	})
 	r.AddCheck("query: clickhouse", runner.Ping)
 	r.AddCheck("query: metadata store", db.Ping)
 
@@ -134,7 +138,8 @@ func parts(
 			},
 		},
 		// Without Kafka it answers questions, and "changes" says what it lacks.
-		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka).Spared()),
+		lifecycle.WaitPart(t.Log, r, db.Awaited(), clickhouse.Awaited(s.ClickHouse, clickhouse.CheckServers), kafka.Awaited(s.Kafka, nil).Spared()),
+		{Name: "settings of topics", Run: topics.Run},
 		{Name: "use of keys", Run: uses.Run},
 		changes,
 	}, relay, people.parts, []lifecycle.Part{

@@ -27,7 +27,7 @@ func appendReconciler(parts []lifecycle.Part, s config.Settings, t *telemetry.Te
 			Interval: s.Sink.ReconcileInterval, Settle: 2*s.Sink.InsertTimeout + settleMargin, Pairs: s.Sink.ReconcilePairs,
 		},
 		ledger.Deps{
-			Log: t.Log, Metrics: t.Registry, Books: books, Remembered: lanes[0].inserter.TokenWindow,
+			Log: t.Log, Metrics: t.Registry, Books: books, Remembered: lanes[0].inserter.TokenMemory,
 			Settled: func() []ledger.Position { return settled(lanes) },
 		},
 	)

@@ -31,8 +31,14 @@ func Build(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *li
 
 func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing, alone bool) ([]lifecycle.Part, error) {
 	ledger := clickhouse.NewLedger(s.ClickHouse)
+	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
+	r.AddCheck("sink: topics", topics.Ready)
+	exact := newExactness(s.ClickHouse, testing.AnyServer, t)
+	r.AddCheck("sink: exactness", exact.Ready)
 	parts := []lifecycle.Part{
-		lifecycle.WaitPart(t.Log, r, clickhouse.Awaited(s.ClickHouse, exactness(testing.AnyServer)), kafka.Awaited(s.Kafka)),
+		lifecycle.WaitPart(t.Log, r, clickhouse.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
+		{Name: "exactness of ClickHouse", Run: exact.Run},
+		{Name: "settings of topics", Run: topics.Run},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},
 	}
 	erased := tombstone.NewWatch(ledger, s.Sink.TombstoneAge, t.Registry)
@@ -57,12 +63,4 @@ func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 		return nil, err
 	}
 	return appendReconciler(parts, s, t, all)
-}
-
-// exactness returns the check of what exactly-once needs of ClickHouse.
-func exactness(anyServer bool) func(context.Context, config.ClickHouse) error {
-	if anyServer {
-		return func(context.Context, config.ClickHouse) error { return nil }
-	}
-	return clickhouse.CheckExactness
 }

@@ -34,7 +34,7 @@ func (r *run) prepare(ctx context.Context, f *folder, log *slog.Logger, readines
 	db.LogTo(log)
 	if err := lifecycle.AwaitServers(
 		ctx, log, readiness,
-		db.Awaited().Answering(), clickhouse.Awaited(r.s.ClickHouse, nil).Answering(), kafka.Awaited(r.s.Kafka).Answering(),
+		db.Awaited().Answering(), clickhouse.Awaited(r.s.ClickHouse, nil).Answering(), kafka.Awaited(r.s.Kafka, nil).Answering(),
 	); err != nil {
 		return err
 	}

@@ -1,0 +1,37 @@
+package sink
+
+// epochs are the leader epochs of a partition's records in hand. They change when another
+// broker leads, so there is seldom more than one.
+type epochs struct {
+	before int32 // of the record before the range
+	spans  []epochSpan
+}
+
+// epochSpan is an epoch and the first offset that it was seen at.
+type epochSpan struct {
+	from  int64
+	epoch int32
+}
+
+// at notes the epoch of the next record.
+func (e *epochs) at(offset int64, epoch int32) {
+	last := e.before
+	if n := len(e.spans); n > 0 {
+		last = e.spans[n-1].epoch
+	}
+	if epoch != last {
+		e.spans = append(e.spans, epochSpan{offset, epoch})
+	}
+}
+
+// upTo returns the epoch of the last record at or below an offset, and forgets those
+// before it.
+func (e *epochs) upTo(last int64) int32 {
+	for len(e.spans) > 0 && e.spans[0].from <= last {
+		e.before, e.spans = e.spans[0].epoch, e.spans[1:]
+	}
+	return e.before
+}
+
+// forgotten is what is known once the records in hand are let go.
+func (e *epochs) forgotten() epochs { return epochs{before: e.before} }
