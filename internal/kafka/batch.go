@@ -86,30 +86,35 @@ func (h *batchHeader) isWhole(batch []byte) bool {
 	return crc32.Checksum(batch[batchCRCFrom:], castagnoli) == h.sum
 }
 
-// look tells of all records of an answer that are before the end. What is too large to
-// be unpacked was never read by anybody, and is passed over unless it is asked for.
+// look tells of all records of an answer that are before the end. What cannot be read of
+// a batch that is as it was written was never delivered to anybody, and nobody has
+// decided by it: a witness needs not know it.
 func (s *scan) look(answer []byte) error {
 	for batch, rest := nextBatch(answer); batch != nil && s.next < s.to; batch, rest = nextBatch(rest) {
 		h := headerOf(batch)
-		if h.magic != currentMagic || !h.isWhole(batch) {
-			return fmt.Errorf("%w: version or checksum of the batch at %d", errBatch, h.first)
+		if h.magic == currentMagic && !h.isWhole(batch) {
+			return fmt.Errorf("%w: checksum of the batch at %d", errBatch, h.first)
 		}
 		if h.isControl() {
 			s.control = s.control || h.last >= s.next && h.first < s.to
 			continue
 		}
-		records, err := s.unpack.unpack(batch[batchHeaderSize:], h.codec())
-		if errors.Is(err, errTooLarge) && s.wanted == nil {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("unpacking the batch at %d: %w", h.first, err)
-		}
-		if err := s.lookAtRecords(records, h.first, h.records); err != nil {
-			return err
+		if err := s.lookInto(batch, &h); err != nil && s.wanted != nil {
+			return fmt.Errorf("reading the batch at %d: %w", h.first, err)
 		}
 	}
 	return nil
+}
+
+func (s *scan) lookInto(batch []byte, h *batchHeader) error {
+	if h.magic != currentMagic {
+		return fmt.Errorf("%w: version %d", errBatch, h.magic)
+	}
+	records, err := s.unpack.unpack(batch[batchHeaderSize:], h.codec())
+	if err != nil {
+		return fmt.Errorf("unpacking: %w", err)
+	}
+	return s.lookAtRecords(records, h.first, h.records)
 }
 
 func (s *scan) lookAtRecords(b []byte, first int64, n int) error {

@@ -13,33 +13,48 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// compressed is what a producer makes of bytes, by the name of how.
-func compressed(tb testing.TB, src []byte) map[string]packed {
-	tb.Helper()
-	all := map[string]packed{"none": {src, kgo.CodecNone}, "xerial": {xerial(src), kgo.CodecSnappy}, "snappy": {s2.EncodeSnappy(nil, src), kgo.CodecSnappy}}
-	var dst bytes.Buffer
-	frame, codec := newLz4Compressor().Compress(&dst, src)
-	all["lz4 of the edge"] = packed{bytes.Clone(frame), codec}
-	for name, options := range map[string][]lz4.Option{
-		"lz4 of the client": nil,
-		"lz4 with sums":     {lz4.BlockChecksumOption(true), lz4.ChecksumOption(true), lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb)},
-		"lz4 with links":    {lz4.LegacyOption(true)},
-	} {
+// codecs are what producers make of bytes, by the name of how.
+var codecs = map[string]func(tb testing.TB, src []byte) packed{
+	"none":   func(_ testing.TB, src []byte) packed { return packed{src, kgo.CodecNone} },
+	"xerial": func(_ testing.TB, src []byte) packed { return packed{xerial(src), kgo.CodecSnappy} },
+	"snappy": func(_ testing.TB, src []byte) packed { return packed{s2.EncodeSnappy(nil, src), kgo.CodecSnappy} },
+	"zstd":   byZstd,
+	"gzip": func(tb testing.TB, src []byte) packed {
+		tb.Helper()
 		var b bytes.Buffer
-		w := lz4.NewWriter(&b)
-		if err := w.Apply(options...); err != nil {
-			tb.Fatal(err)
-		}
-		all[name] = packed{written(tb, w, src, &b), kgo.CodecLz4}
+		return packed{written(tb, gzip.NewWriter(&b), src, &b), kgo.CodecGzip}
+	},
+	"lz4 of the edge": func(_ testing.TB, src []byte) packed {
+		var dst bytes.Buffer
+		frame, codec := newLz4Compressor().Compress(&dst, src)
+		return packed{frame, codec}
+	},
+	"lz4 of the client": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src) },
+	"lz4 with sums": func(tb testing.TB, src []byte) packed {
+		tb.Helper()
+		return byLz4(tb, src, lz4.BlockChecksumOption(true), lz4.ChecksumOption(true), lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb))
+	},
+	"lz4 of old": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src, lz4.LegacyOption(true)) },
+}
+
+func byLz4(tb testing.TB, src []byte, options ...lz4.Option) packed {
+	tb.Helper()
+	var b bytes.Buffer
+	w := lz4.NewWriter(&b)
+	if err := w.Apply(options...); err != nil {
+		tb.Fatal(err)
 	}
-	var g, z bytes.Buffer
-	all["gzip"] = packed{written(tb, gzip.NewWriter(&g), src, &g), kgo.CodecGzip}
-	w, err := zstd.NewWriter(&z)
+	return packed{written(tb, w, src, &b), kgo.CodecLz4}
+}
+
+func byZstd(tb testing.TB, src []byte) packed {
+	tb.Helper()
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	all["zstd"] = packed{written(tb, w, src, &z), kgo.CodecZstd}
-	return all
+	return packed{written(tb, w, src, &b), kgo.CodecZstd}
 }
 
 type packed struct {
@@ -77,7 +92,8 @@ func TestEveryCodecIsUnpacked(t *testing.T) {
 	var u unpacker
 	for _, n := range []int{0, 1, 100, lz4BlockBytes, lz4BlockBytes + 1, 1_000_012, 5 << 20} {
 		for kind, src := range map[string][]byte{"events": eventsText(n), "zeros": make([]byte, n), "noise": noise(n)} {
-			for name, p := range compressed(t, src) {
+			for name, pack := range codecs {
+				p := pack(t, src)
 				got, err := u.unpack(p.bytes, p.codec)
 				if err != nil || !bytes.Equal(got, src) {
 					t.Errorf("%d bytes of %s by %s: %d bytes, %v", n, kind, name, len(got), err)
@@ -89,16 +105,16 @@ func TestEveryCodecIsUnpacked(t *testing.T) {
 
 func TestWhatUnpacksBeyondTheBoundIsRefused(t *testing.T) {
 	t.Parallel()
-	var u unpacker
-	for name, p := range compressed(t, make([]byte, maxUnpacked)) {
+	for name, pack := range codecs {
+		var u unpacker
+		p := pack(t, make([]byte, maxUnpacked))
 		if got, err := u.unpack(p.bytes, p.codec); err != nil || len(got) != maxUnpacked {
 			t.Errorf("%s at the bound: %d bytes, %v", name, len(got), err)
 		}
-	}
-	for name, p := range compressed(t, make([]byte, maxUnpacked+1)) {
 		if name == "none" { // as large as the broker lets it be
 			continue
 		}
+		p = pack(t, make([]byte, maxUnpacked+1))
 		if _, err := u.unpack(p.bytes, p.codec); !errors.Is(err, errTooLarge) {
 			t.Errorf("%s one beyond the bound: %v", name, err)
 		}
@@ -106,13 +122,15 @@ func TestWhatUnpacksBeyondTheBoundIsRefused(t *testing.T) {
 			t.Errorf("%s: %d bytes are kept", name, cap(u.memory))
 		}
 	}
+	var u unpacker
 	if _, err := u.unpack([]byte{1}, 7); !errors.Is(err, errCodec) {
 		t.Errorf("a codec that is not known: %v", err)
 	}
 }
 
 func FuzzUnpack(f *testing.F) {
-	for _, p := range compressed(f, eventsText(1000)) {
+	for _, pack := range codecs {
+		p := pack(f, eventsText(1000))
 		f.Add(byte(p.codec), p.bytes)
 	}
 	var u unpacker
