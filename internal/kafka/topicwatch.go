@@ -28,9 +28,11 @@ var ErrUnsafeTopics = errors.New("topics that may lose what was acknowledged")
 
 var (
 	defectDesc = prometheus.NewDesc("millrace_kafka_topic_defects",
-		"1 for a setting of a topic that is not as it should be; severity is breaks, refuses or weakens.", []string{"topic", "setting", "severity"}, nil)
+		"1 for a setting of a topic that is not as it should be; severity is breaks, refuses or weakens.",
+		[]string{"topic", "setting", "severity"}, nil)
 	uncheckedDesc = prometheus.NewDesc("millrace_kafka_topics_unchecked",
-		"Topics whose settings the process could not read at its latest look; all of them where no broker answered.", nil, nil)
+		"Topics whose settings the process could not read at its latest look; all of them where no broker answered.",
+		nil, nil)
 )
 
 // TopicWatchDeps are the parts a TopicWatch needs; Log and Metrics are required.
@@ -177,7 +179,8 @@ func (w *TopicWatch) tellFailure(ctx context.Context, err error) {
 		return
 	}
 	if w.failed == "" {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the settings of topics cannot be checked; the process goes on", slog.Any("error", err))
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the settings of topics cannot be checked; the process goes on",
+			slog.Any("error", err))
 	}
 	w.failed = err.Error()
 }

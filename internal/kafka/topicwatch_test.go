@@ -64,7 +64,8 @@ func watchTopics(cfg config.Kafka, topics ...string) watched {
 func alterTopic(t *testing.T, cfg config.Kafka, topic, key, value string) {
 	t.Helper()
 	if err := withAdminClient(t.Context(), cfg, func(ctx context.Context, client *kgo.Client) error {
-		resp, err := kadm.NewClient(client).AlterTopicConfigs(ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: key, Value: &value}}, topic)
+		change := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: key, Value: &value}}
+		resp, err := kadm.NewClient(client).AlterTopicConfigs(ctx, change, topic)
 		if err != nil {
 			return err
 		}
@@ -96,9 +97,11 @@ func TestATopicThatBreaksThePromiseIsRefusedUntilItIsMadeGood(t *testing.T) {
 		t.Errorf("of topics as they are created it logs\n%s", out)
 	}
 	alterTopic(t, cfg, record.TopicEvents, "min.insync.replicas", "1")
+	const command = "kafka-configs.sh --alter --entity-type topics --entity-name events.v1 " +
+		"--add-config 'min.insync.replicas=[2]'"
 	for i := range 2 {
 		err := w.Check(t.Context())
-		if !errors.Is(err, ErrUnsafeTopics) || !strings.Contains(err.Error(), "kafka-configs.sh --alter --entity-type topics --entity-name events.v1 --add-config 'min.insync.replicas=[2]'") {
+		if !errors.Is(err, ErrUnsafeTopics) || !strings.Contains(err.Error(), command) {
 			t.Errorf("Check() = %v, want ErrUnsafeTopics with the command", err)
 		}
 		if out := w.log.take(); strings.Contains(out, "level=ERROR") != (i == 0) {
@@ -147,7 +150,8 @@ func TestWhoWritesOneTopicIsToldOfThatOneAndNotStopped(t *testing.T) {
 	if err := w.Check(t.Context()); err != nil {
 		t.Errorf("Check() = %v", err)
 	}
-	if out := w.log.take(); !strings.Contains(out, "control.v1 has min.insync.replicas=1") || strings.Contains(out, "events.v1") {
+	out := w.log.take()
+	if !strings.Contains(out, "control.v1 has min.insync.replicas=1") || strings.Contains(out, "events.v1") {
 		t.Errorf("it logs\n%s", out)
 	}
 }

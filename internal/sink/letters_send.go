@@ -82,8 +82,8 @@ func (w *worker) lose(ctx context.Context, r *frozen, gone []letter) {
 	r.lost.add(gone)
 	w.sink.metrics.lettersLost.Add(float64(len(gone)))
 	w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "dead letters are lost: retention removed them before they were sent",
-		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Int("letters", len(gone)),
-		slog.Int64("first", gone[0].offset), slog.Int64("last", gone[len(gone)-1].offset))
+		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)),
+		slog.Int("letters", len(gone)), slog.Int64("first", gone[0].offset), slog.Int64("last", gone[len(gone)-1].offset))
 }
 
 // lostLetters counts dead letters that are lost, by reason. Those that the build found

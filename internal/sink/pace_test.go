@@ -152,7 +152,7 @@ func TestTheWaitFitsTheBudgetOfInserts(t *testing.T) {
 func TestManyPartitionsKeepToTheBudgetOfInserts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const partitions, budget, seconds = 300, 30, 60
+		const partitions, budget, seconds = 60, 6, 30
 		var all []Partition
 		for i := range int32(partitions) {
 			all = append(all, Partition{Topic: "events.v1", Index: i})
@@ -161,6 +161,7 @@ func TestManyPartitionsKeepToTheBudgetOfInserts(t *testing.T) {
 		cfg := testConfig()
 		cfg.MaxWait, cfg.MaxInserts = time.Second, budget
 		stop := start(t, newSink(t, cfg, w))
+		synctest.Wait()
 		for n := range seconds {
 			for _, p := range all {
 				w.produce(p, anEvent(fmt.Sprintf("%d-%d", p.Index, n), noon, noon))

@@ -68,7 +68,8 @@ func deploy(t *testing.T, redis string) *deployment {
 		d.urls = append(d.urls, "http://"+listen+path+d.WebsiteID)
 		d.processes = append(d.processes, harness.NewProcess(t, program, nil, map[string]string{
 			"KAFKA_BROKERS": strings.Join(cfg.Brokers, ","), "KAFKA_TOPIC_PREFIX": cfg.TopicPrefix,
-			"CLICKHOUSE_ADDR": d.clickhouse.Addr(), "CLICKHOUSE_DATABASE": database.Database,
+			"KAFKA_REPLICATION": strconv.Itoa(cfg.Replication),
+			"CLICKHOUSE_ADDR":   d.clickhouse.Addr(), "CLICKHOUSE_DATABASE": database.Database,
 			"STORE_URL": url, "REDIS_URL": redis, "REDIS_TIMEOUT": "5s", "LIMITS_WINDOW": "1h",
 			"INGEST_LISTEN": listen, "QUERY_LISTEN": listen, "LOG_FORMAT": "text",
 		}))

@@ -25,6 +25,7 @@ func (n *notebook) topicSettings(o *Options, found *kafka.Cluster) {
 	}
 	if slices.Sort(untold); len(untold) > 0 {
 		n.warn("kafka.topics", "brokers tell no settings of "+strings.Join(untold, ", "),
-			"nobody sees that a topic may lose what was acknowledged", "allow the Kafka user DESCRIBE_CONFIGS on them with kafka-acls.sh --add")
+			"nobody sees that a topic may lose what was acknowledged",
+			"allow the Kafka user DESCRIBE_CONFIGS on them with kafka-acls.sh --add")
 	}
 }
