@@ -165,3 +165,60 @@ func BenchmarkWalk(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
 }
+
+// What was asked for before a partition was given up, or before what it had was dropped,
+// may be answered later. It belongs to nobody.
+func TestALateAnswerIsDropped(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(1 << 20)
+	answer := func() *kmsg.FetchResponseTopicPartition {
+		got := kmsg.NewFetchResponseTopicPartition()
+		got.RecordBatches, got.HighWatermark = batchAt(0, 5), 5
+		return &got
+	}
+	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	old := ask{stream: f.streams[only]}
+	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	f.add(1, old, answer())
+	if f.held != 0 || f.hasSomething() {
+		t.Errorf("%d bytes of a partition that was given up are held", f.held)
+	}
+	now := ask{stream: f.streams[only]}
+	f.add(1, now, answer())
+	f.add(1, now, answer()) // of the same offset
+	if got, ok := f.take(); !ok || f.held != int64(len(got.batch)) || f.streams[only].next != 5 {
+		t.Errorf("%d bytes are held up to %d", f.held, f.streams[only].next)
+	}
+	f.stop(only)
+	if f.held != 0 || len(f.order) != 0 {
+		t.Errorf("%d bytes of %d partitions are held", f.held, len(f.order))
+	}
+}
+
+// A batch is done with for the stream that it was taken of, whatever came meanwhile.
+func TestWhatIsDoneWithCountsOnce(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(1 << 20)
+	add := func() {
+		got := kmsg.NewFetchResponseTopicPartition()
+		got.RecordBatches = append(batchAt(0, 5), batchAt(5, 5)...)
+		f.add(1, ask{stream: f.streams[only]}, &got)
+	}
+	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	add()
+	first, _ := f.take()
+	if _, ok := f.take(); ok {
+		t.Error("a batch was taken while another one of its partition is")
+	}
+	f.done(&first, 3, false)
+	again, ok := f.take()
+	if !ok || again.from != 3 || !bytes.Equal(first.batch, again.batch) {
+		t.Errorf("a batch that is not done with is gone on with at %d", again.from)
+	}
+	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	add()
+	f.done(&again, 5, true) // of the stream before
+	if next, ok := f.take(); !ok || next.from != 0 {
+		t.Errorf("the new stream begins at %d", next.from)
+	}
+}
