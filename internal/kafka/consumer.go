@@ -106,15 +106,18 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 
 // Open implements sink.Source.
 func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
-	opts, err := ClientOptions(c.cfg, c.deps.Client, c.deps.Log, c.deps.Metrics)
+	opts, err := ClientOptions(c.cfg, c.deps.Client, c.deps.Log, nil)
 	if err != nil {
 		return err
 	}
+	fetches := clientMetrics(prometheus.WrapRegistererWith(prometheus.Labels{"client": c.deps.Client}, c.deps.Metrics))
+	c.fetcher.metrics = fetches
 	names := make([]string, 0, len(c.topics))
 	for name := range c.topics {
 		names = append(names, name)
 	}
 	opts = append(opts,
+		kgo.WithHooks(fetches),
 		kgo.ConsumerGroup(c.sink.Group),
 		kgo.ConsumeTopics(names...),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()),
@@ -146,7 +149,6 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 	c.client.PauseFetchTopics(names...)
 	c.admin = kadm.NewClient(c.client)
 	c.fetcher.client = c.client
-	c.fetcher.hooks, _ = c.client.OptValue(kgo.WithHooks).([]kgo.Hook)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	go func() {

@@ -52,6 +52,8 @@ func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets sink.Spa
 // nobody is a witness for a scan that counts.
 type nobody struct{}
 
+// Expect implements sink.Witness.
 func (nobody) Expect(int64) {}
 
+// Sight implements sink.Witness.
 func (nobody) Sight(record.Hash, int64) (int32, bool) { return 0, false }

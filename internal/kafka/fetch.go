@@ -225,12 +225,11 @@ func (f *fetcher) failed() []failure {
 
 // tell counts a batch in the client's metrics, as the client does for what it fetches.
 func (f *fetcher) tell(t *taken, h *batchHeader, unpacked int) {
-	for _, hook := range f.hooks {
-		if counts, ok := hook.(kgo.HookFetchBatchRead); ok {
-			counts.OnFetchBatchRead(kgo.BrokerMetadata{NodeID: t.broker}, t.stream.topic, t.stream.partition.Index, kgo.FetchBatchMetrics{
-				NumRecords: h.records, UncompressedBytes: unpacked, CompressedBytes: len(t.batch) - batchHeaderSize,
-				CompressionType: uint8(h.codec()), //nolint:gosec // three bits
-			})
-		}
+	if f.metrics == nil {
+		return
 	}
+	f.metrics.OnFetchBatchRead(kgo.BrokerMetadata{NodeID: t.broker}, t.stream.topic, t.stream.partition.Index, kgo.FetchBatchMetrics{
+		NumRecords: h.records, UncompressedBytes: unpacked, CompressedBytes: len(t.batch) - batchHeaderSize,
+		CompressionType: uint8(h.codec()),
+	})
 }

@@ -39,12 +39,12 @@ const (
 // What a paused partition has stays, unless others that are not paused could not be
 // fetched for lack of room. It is safe for concurrent use.
 type fetcher struct {
-	client *kgo.Client // set before run, as are hooks
-	hooks  []kgo.Hook
-	limit  int64 // bytes of batches
-	wake   chan struct{}
-	ready  chan struct{}
-	ended  sync.WaitGroup
+	client  *kgo.Client            // set before run
+	metrics kgo.HookFetchBatchRead // nil tells nobody
+	limit   int64                  // bytes of batches
+	wake    chan struct{}
+	ready   chan struct{}
+	ended   sync.WaitGroup
 
 	mu        sync.Mutex
 	streams   map[sink.Partition]*stream

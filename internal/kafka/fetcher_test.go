@@ -99,11 +99,19 @@ func TestWhatABrokerRefusesForNowIsAskedForAgain(t *testing.T) {
 		whole, each *kerr.Error
 		err         error
 	}{
-		{each: kerr.NotLeaderForPartition}, {each: kerr.FencedLeaderEpoch}, {each: kerr.UnknownLeaderEpoch},
-		{each: kerr.UnknownTopicOrPartition}, {each: kerr.UnknownTopicID}, {each: kerr.InconsistentTopicID},
-		{each: kerr.KafkaStorageError}, {each: kerr.OffsetNotAvailable}, {each: kerr.UnknownServerError},
+		{each: kerr.NotLeaderForPartition},
+		{each: kerr.FencedLeaderEpoch},
+		{each: kerr.UnknownLeaderEpoch},
+		{each: kerr.UnknownTopicOrPartition},
+		{each: kerr.UnknownTopicID},
+		{each: kerr.InconsistentTopicID},
+		{each: kerr.KafkaStorageError},
+		{each: kerr.OffsetNotAvailable},
+		{each: kerr.UnknownServerError},
 		{each: kerr.OffsetOutOfRange}, // of a leader that has just become one, once
-		{whole: kerr.FetchSessionIDNotFound}, {whole: kerr.TopicAuthorizationFailed}, {err: io.EOF},
+		{whole: kerr.FetchSessionIDNotFound},
+		{whole: kerr.TopicAuthorizationFailed},
+		{err: io.EOF},
 	} {
 		var times atomic.Int64
 		cluster.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {

@@ -42,7 +42,7 @@ type unpacker struct {
 // unpack returns the records of a batch, which are valid until the next call. Its error
 // wraps errTooLarge where they are beyond the bound.
 func (u *unpacker) unpack(packed []byte, codec kgo.CompressionCodecType) ([]byte, error) {
-	if codec == kgo.CodecNone {
+	if codec == kgo.CodecNone { // as large as the broker lets it be
 		return packed, nil
 	}
 	if cap(u.memory) > keepUnpacked {
@@ -72,6 +72,7 @@ func (u *unpacker) by(codec kgo.CompressionCodecType, to, packed []byte) ([]byte
 		return u.unpackLz4(to, packed)
 	case kgo.CodecZstd:
 		return u.unpackZstd(to, packed)
+	case kgo.CodecNone:
 	}
 	return nil, fmt.Errorf("%w: %d", errCodec, codec)
 }
