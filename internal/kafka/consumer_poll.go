@@ -67,7 +67,9 @@ func (c *Consumer) deliver(maxBytes int64, deliver func(sink.Batch)) {
 
 // deliverBatch unpacks a batch and hands its records over, portion by portion. One that
 // has more than was asked for is gone on with in the next poll.
-func (c *Consumer) deliverBatch(t *taken, session sink.Session, maxBytes int64, deliver func(sink.Batch)) (bytes int64, err error) {
+func (c *Consumer) deliverBatch(
+	t *taken, session sink.Session, maxBytes int64, deliver func(sink.Batch),
+) (bytes int64, err error) {
 	h := headerOf(t.batch)
 	if h.magic != currentMagic {
 		return 0, fmt.Errorf("%w: version %d of the batch at %d", errBatch, h.magic, h.first)
@@ -96,7 +98,9 @@ func (c *Consumer) deliverBatch(t *taken, session sink.Session, maxBytes int64, 
 }
 
 // deliverPortion hands the next records of a batch over, unless they are to be read again.
-func (c *Consumer) deliverPortion(t *taken, w *walk, session sink.Session, deliver func(sink.Batch)) (bytes int64, err error) {
+func (c *Consumer) deliverPortion(
+	t *taken, w *walk, session sink.Session, deliver func(sink.Batch),
+) (bytes int64, err error) {
 	c.records, bytes, err = w.portion(c.records[:0], t.from)
 	if err != nil || len(c.records) == 0 || c.isRewinding(t.stream.partition) {
 		return bytes, err
@@ -113,6 +117,9 @@ func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal 
 		return kgo.ErrClientClosed
 	}
 	fetches.EachError(func(topic string, partition int32, err error) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return // of a session of the group that ended
+		}
 		c.fetchFailed(ctx, sink.Partition{Topic: topic, Index: partition}, err)
 		if errors.Is(err, kerr.FencedInstanceID) {
 			fatal = fmt.Errorf("another process has the same sink.instance_id: %w", err)
@@ -124,7 +131,8 @@ func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal 
 // fetchFailed counts and logs an error. The owner is told where nothing comes any more.
 func (c *Consumer) fetchFailed(ctx context.Context, p sink.Partition, err error) {
 	c.errs.Inc()
-	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed", slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
+	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed",
+		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
 	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrUnreadable) {
 		c.owner.Gone(ctx, p, err)
 	}

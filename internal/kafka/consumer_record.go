@@ -75,7 +75,7 @@ func (w *walk) record(f *fields) sink.Record {
 		err = h.Check()
 	}
 	return sink.Record{
-		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
-		Value: value, Traceparent: h.Traceparent,
+		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash,
+		BadHeaders: err != nil, Replay: h.Replay, Value: value, Traceparent: h.Traceparent,
 	}
 }

@@ -86,7 +86,8 @@ func readUpTo(to []byte, r io.Reader) ([]byte, error) {
 
 func (u *unpacker) unpackZstd(to, packed []byte) (_ []byte, err error) {
 	if u.zstd == nil {
-		u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
+		u.zstd, err = zstd.NewReader(nil,
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
 		if err != nil {
 			return nil, err
 		}

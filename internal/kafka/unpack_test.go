@@ -32,7 +32,8 @@ var codecs = map[string]func(tb testing.TB, src []byte) packed{
 	"lz4 of the client": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src) },
 	"lz4 with sums": func(tb testing.TB, src []byte) packed {
 		tb.Helper()
-		return byLz4(tb, src, lz4.BlockChecksumOption(true), lz4.ChecksumOption(true), lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb))
+		return byLz4(tb, src, lz4.BlockChecksumOption(true), lz4.ChecksumOption(true),
+			lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb))
 	},
 	"lz4 of old": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src, lz4.LegacyOption(true)) },
 }
