@@ -137,8 +137,11 @@ func TestTheWaitFitsTheBudgetOfInserts(t *testing.T) {
 		want            time.Duration
 	}{
 		{0, 100_000, time.Second}, // never
-		{100, 100, time.Second}, {100, 101, 1010 * time.Millisecond},
-		{100, 1000, 10 * time.Second}, {100, 3000, longestWait}, {100, 3001, longestWait},
+		{100, 100, time.Second},
+		{100, 101, 1010 * time.Millisecond},
+		{100, 1000, 10 * time.Second},
+		{100, 3000, longestWait},
+		{100, 3001, longestWait},
 	} {
 		cfg := testConfig()
 		cfg.MaxWait, cfg.MaxInserts = time.Second, tc.inserts
