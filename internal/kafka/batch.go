@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
@@ -49,40 +48,73 @@ func nextBatch(b []byte) (batch, rest []byte) {
 // 0 when there is none.
 func after(answer []byte) (next int64) {
 	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
-		var b kmsg.RecordBatch
-		if b.ReadFrom(batch) == nil {
-			next = b.FirstOffset + int64(b.LastOffsetDelta) + 1
-		}
+		h := headerOf(batch)
+		next = h.last + 1
 	}
 	return next
 }
 
-// look tells of all records of an answer that are before the end.
+// batchHeader is what a batch says of itself.
+type batchHeader struct {
+	first, last int64 // offsets
+	epoch       int32 // of the leader that appended it
+	magic       byte
+	attributes  uint16
+	records     int // without those that compaction took away
+	sum         uint32
+}
+
+// headerOf reads the header of a whole batch. One of an older version has its magic
+// number at the same place, and nothing else.
+func headerOf(batch []byte) batchHeader {
+	first := int64(binary.BigEndian.Uint64(batch))
+	return batchHeader{
+		first: first, last: first + int64(binary.BigEndian.Uint32(batch[23:])),
+		epoch: int32(binary.BigEndian.Uint32(batch[12:])), magic: batch[16], attributes: binary.BigEndian.Uint16(batch[21:]),
+		records: int(int32(binary.BigEndian.Uint32(batch[57:]))), sum: binary.BigEndian.Uint32(batch[17:]),
+	}
+}
+
+func (h *batchHeader) isControl() bool { return h.attributes&controlBit != 0 }
+
+func (h *batchHeader) codec() kgo.CompressionCodecType {
+	return kgo.CompressionCodecType(h.attributes & compressionMask)
+}
+
+// isWhole reports whether a batch is as it was written.
+func (h *batchHeader) isWhole(batch []byte) bool {
+	return crc32.Checksum(batch[batchCRCFrom:], castagnoli) == h.sum
+}
+
+// look tells of all records of an answer that are before the end. What cannot be read of
+// a batch that is as it was written was never delivered to anybody, and nobody has
+// decided by it: a witness needs not know it.
 func (s *scan) look(answer []byte) error {
 	for batch, rest := nextBatch(answer); batch != nil && s.next < s.to; batch, rest = nextBatch(rest) {
-		var b kmsg.RecordBatch
-		if err := b.ReadFrom(batch); err != nil {
-			return fmt.Errorf("%w: %w", errBatch, err)
+		h := headerOf(batch)
+		if h.magic == currentMagic && !h.isWhole(batch) {
+			return fmt.Errorf("%w: checksum of the batch at %d", errBatch, h.first)
 		}
-		if b.Magic != currentMagic || crc32.Checksum(batch[batchCRCFrom:], castagnoli) != uint32(b.CRC) {
-			return fmt.Errorf("%w: version or checksum of the batch at %d", errBatch, b.FirstOffset)
-		}
-		if b.Attributes&controlBit != 0 {
+		if h.isControl() {
+			s.control = s.control || h.last >= s.next && h.first < s.to
 			continue
 		}
-		records, err := s.decompress.Decompress(b.Records, kgo.CompressionCodecType(b.Attributes&compressionMask))
-		if err != nil {
-			return fmt.Errorf("decompressing the batch at %d: %w", b.FirstOffset, err)
-		}
-		err = s.lookAtRecords(records, b.FirstOffset, int(b.NumRecords))
-		if b.Attributes&compressionMask != 0 { // else it is the answer itself
-			s.buffer.PutDecompressBytes(records)
-		}
-		if err != nil {
-			return err
+		if err := s.lookInto(batch, &h); err != nil && s.wanted != nil {
+			return fmt.Errorf("reading the batch at %d: %w", h.first, err)
 		}
 	}
 	return nil
+}
+
+func (s *scan) lookInto(batch []byte, h *batchHeader) error {
+	if h.magic != currentMagic {
+		return fmt.Errorf("%w: version %d", errBatch, h.magic)
+	}
+	records, err := s.unpack.unpack(batch[batchHeaderSize:], h.codec())
+	if err != nil {
+		return fmt.Errorf("unpacking: %w", err)
+	}
+	return s.lookAtRecords(records, h.first, h.records)
 }
 
 func (s *scan) lookAtRecords(b []byte, first int64, n int) error {

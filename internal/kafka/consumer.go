@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/config"
@@ -19,12 +18,6 @@ import (
 )
 
 const (
-	// fetchMaxBytes bounds what one broker sends at a time, fetchPartitionBytes
-	// one partition's share of it, both compressed: a partition that is far
-	// behind takes its turn like the others.
-	fetchMaxBytes       = 4 << 20
-	fetchPartitionBytes = 1 << 20
-	fetchMaxWait        = 500 * time.Millisecond
 	// maxHeartbeat is the longest pause between two heartbeats; it is a tenth of
 	// the session timeout when that is shorter.
 	maxHeartbeat = 3 * time.Second
@@ -70,17 +63,19 @@ type Consumer struct {
 	opened chan struct{} // closed when client and admin are set: callbacks may come before
 	owner  sink.Owner
 
-	records  []sink.Record // of the batch being delivered
-	perBytes int64         // of a record with its headers, as last seen; 0 before any
+	fetcher *fetcher
+	stop    context.CancelFunc // ends the fetcher
+	stopped chan struct{}      // closed when it has ended
+	unpack  unpacker           // of Poll, as are records
+	records []sink.Record      // that are being delivered
 
 	commits commits
 
 	mu      sync.Mutex
-	session sink.Session                         // of the latest assignment
-	owned   map[sink.Partition]bool              // what the owner was told it owns
-	rewinds map[sink.Partition]bool              // what is to be read again
-	starts  map[string]map[int32]kgo.EpochOffset // where what was assigned begins
-	wake    context.CancelFunc                   // ends the poll that waits
+	session sink.Session            // of the latest assignment
+	owned   map[sink.Partition]bool // what the owner was told it owns
+	rewinds map[sink.Partition]bool // what is to be read again
+	wake    context.CancelFunc      // ends the poll that waits
 }
 
 // NewConsumer returns a Consumer of topics, named without prefix. It connects
@@ -92,7 +87,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	metrics := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics))
 	c := &Consumer{
 		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{}, opened: make(chan struct{}),
-		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, starts: map[string]map[int32]kgo.EpochOffset{},
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, fetcher: newFetcher(packedBytes(sinkCfg)), stopped: make(chan struct{}),
 		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
 			Help: "Errors of partitions or of the group that a poll brought.",
@@ -102,6 +97,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 			Help: "Changes of the consumer group as this member sees them: session (one began), assigned, revoked or lost (partitions came or went).",
 		}, []string{"change"}),
 	}
+	c.fetcher.export(metrics)
 	for _, t := range topics {
 		c.topics[TopicName(cfg, t)] = t
 	}
@@ -110,15 +106,18 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 
 // Open implements sink.Source.
 func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
-	opts, err := ClientOptions(c.cfg, c.deps.Client, c.deps.Log, c.deps.Metrics)
+	opts, err := ClientOptions(c.cfg, c.deps.Client, c.deps.Log, nil)
 	if err != nil {
 		return err
 	}
+	fetches := clientMetrics(prometheus.WrapRegistererWith(prometheus.Labels{"client": c.deps.Client}, c.deps.Metrics))
+	c.fetcher.metrics = fetches
 	names := make([]string, 0, len(c.topics))
 	for name := range c.topics {
 		names = append(names, name)
 	}
 	opts = append(opts,
+		kgo.WithHooks(fetches),
 		kgo.ConsumerGroup(c.sink.Group),
 		kgo.ConsumeTopics(names...),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()),
@@ -129,12 +128,7 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.FetchMaxBytes(fetchMaxBytes),
-		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
-		kgo.FetchMaxWait(fetchMaxWait),
-		kgo.KeepControlRecords(),
-		kgo.WithPools(&fetchPool{}),
-		kgo.AdjustFetchOffsetsFn(c.begin),
+		kgo.AdjustFetchOffsetsFn(anywhere),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
 		kgo.OnPartitionsLost(c.lost),
@@ -151,7 +145,16 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 	if c.client, err = kgo.NewClient(opts...); err != nil {
 		return fmt.Errorf("creating the consumer: %w", err)
 	}
+	// The client is a member of the group; what it would fetch, the fetcher does.
+	c.client.PauseFetchTopics(names...)
 	c.admin = kadm.NewClient(c.client)
+	c.fetcher.client = c.client
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	go func() {
+		defer close(c.stopped)
+		c.fetcher.run(ctx)
+	}()
 	close(c.opened)
 	return nil
 }
@@ -167,6 +170,8 @@ func (c *Consumer) Close() {
 	if err := c.client.LeaveGroupContext(ctx); err != nil {
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "leaving the consumer group failed", slog.Any("error", err))
 	}
+	c.stop()
+	<-c.stopped
 	c.client.CloseAllowingRebalance()
 }
 
@@ -180,100 +185,11 @@ func (c *Consumer) Ready(context.Context) error {
 	return nil
 }
 
-// Poll implements sink.Source.
-func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Batch)) error {
-	if c.client == nil {
-		return errNotOpen
-	}
-	before := c.currentSession()
-	waiting, cancel := c.wakeable(ctx)
-	fetches := c.client.PollRecords(waiting, c.recordsIn(maxBytes))
-	cancel()
-	defer c.client.AllowRebalance()
-	defer fetches.EachRecord((*kgo.Record).Recycle)
-	if err := c.fetchErrors(ctx, fetches); err != nil {
-		return err
-	}
-	session := c.currentSession()
-	if before.Member != "" && before.Member != session.Member {
-		// What came while the membership changed may be from before it, or from after:
-		// the client may have lost everything and got it back during this one call. It
-		// has counted the records as delivered either way, so all that is owned is read
-		// again.
-		c.rewindAll()
-		c.rewind(ctx)
-		return nil
-	}
-	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if len(p.Records) == 0 || c.isRewinding(c.partition(p.Topic, p.Partition)) {
-			return
-		}
-		c.records = c.records[:0]
-		for _, r := range p.Records {
-			c.records = append(c.records, recordOf(r))
-		}
-		deliver(sink.Batch{Partition: c.partition(p.Topic, p.Partition), Session: session, End: p.HighWatermark, Records: c.records})
-		clear(c.records)
-	})
-	c.rewind(ctx)
-	return nil
-}
-
-// wakeable returns a context for one wait, which Rewind cuts short.
-func (c *Consumer) wakeable(ctx context.Context) (context.Context, context.CancelFunc) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, c.wake = context.WithTimeout(ctx, pollWait)
-	return ctx, c.wake
-}
-
-// recordsIn returns how many records make about so many bytes, judged by those
-// that wait in the client.
-func (c *Consumer) recordsIn(maxBytes int64) int {
-	if records, bytes := c.client.BufferedFetchRecords(), c.client.BufferedFetchBytes(); records > 0 {
-		c.perBytes = bytes/records + inHand
-	}
-	if c.perBytes == 0 {
-		return 1 // enough to be woken by; the next poll knows more
-	}
-	return int(max(1, maxBytes/c.perBytes))
-}
-
-// inHand is what the sink keeps of a record beside its bytes.
-const inHand = 64
-
-// fetchErrors counts and logs what partitions report, and returns what ends the
-// consumer.
-func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal error) {
-	if fetches.IsClientClosed() {
-		return kgo.ErrClientClosed
-	}
-	fetches.EachError(func(topic string, partition int32, err error) {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return // the poll was woken
-		}
-		c.errs.Inc()
-		c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed", slog.String("topic", topic),
-			slog.Int("partition", int(partition)), slog.Any("error", err))
-		if errors.Is(err, kerr.OffsetOutOfRange) {
-			c.owner.Gone(ctx, c.partition(topic, partition), err)
-		}
-		if errors.Is(err, kerr.FencedInstanceID) {
-			fatal = fmt.Errorf("another process has the same sink.instance_id: %w", err)
-		}
-	})
-	return fatal
-}
-
 // Pause implements sink.Source.
-func (c *Consumer) Pause(p sink.Partition) { c.client.PauseFetchPartitions(c.one(p)) }
+func (c *Consumer) Pause(p sink.Partition) { c.fetcher.pause(p, true) }
 
 // Resume implements sink.Source.
-func (c *Consumer) Resume(p sink.Partition) { c.client.ResumeFetchPartitions(c.one(p)) }
-
-func (c *Consumer) one(p sink.Partition) map[string][]int32 {
-	return map[string][]int32{TopicName(c.cfg, p.Topic): {p.Index}}
-}
+func (c *Consumer) Resume(p sink.Partition) { c.fetcher.pause(p, false) }
 
 func (c *Consumer) partition(topic string, index int32) sink.Partition {
 	return sink.Partition{Topic: c.topics[topic], Index: index}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -20,13 +19,14 @@ import (
 // the new generation. A new id means that somebody else may have owned them
 // meanwhile: they are given up and read again.
 func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[string][]int32) {
+	<-c.opened // the first call may come before that
 	member, generation := client.GroupMetadata()
 	c.mu.Lock()
 	changed := c.session.Member != "" && c.session.Member != member
 	c.session = sink.Session{Member: member, Generation: generation}
 	if changed {
 		for p := range c.owned {
-			c.rewinds[p] = true
+			c.giveUp(p)
 		}
 	}
 	c.mu.Unlock()
@@ -34,8 +34,7 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 	c.moves.WithLabelValues("session").Inc()
 	c.moves.WithLabelValues("assigned").Add(float64(count(added)))
 	news := c.partitions(added)
-	// The first call may come before Open has returned: c.admin may not be there.
-	assignments, err := c.assignments(ctx, kadm.NewClient(client), news)
+	assignments, err := c.assignments(ctx, c.admin, news)
 	if err != nil {
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned partitions failed, trying again", slog.Any("error", err))
 		c.mu.Lock()
@@ -46,27 +45,15 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 		return
 	}
 	c.own(news, true)
-	c.mu.Lock()
-	for topic, partitions := range c.offsets(assignments) {
-		if c.starts[topic] == nil {
-			c.starts[topic] = map[int32]kgo.EpochOffset{}
-		}
-		maps.Copy(c.starts[topic], partitions)
-	}
-	c.mu.Unlock()
+	c.fetch(assignments)
 	c.owner.Assigned(ctx, assignments)
 }
 
-// begin has the client read what was assigned from where the owner was told that
-// it begins.
-func (c *Consumer) begin(_ context.Context, fetched map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for topic, partitions := range fetched {
+// anywhere has the client look nothing up for offsets that it does not fetch from.
+func anywhere(_ context.Context, fetched map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	for _, partitions := range fetched {
 		for p := range partitions {
-			if start, ok := c.starts[topic][p]; ok {
-				partitions[p] = kgo.NewOffset().At(start.Offset)
-			}
+			partitions[p] = kgo.NewOffset().At(0)
 		}
 	}
 	return fetched, nil
@@ -107,6 +94,7 @@ func (c *Consumer) own(ps []sink.Partition, owned bool) {
 			c.owned[p] = true
 		} else {
 			delete(c.owned, p)
+			c.fetcher.stop(p)
 		}
 	}
 }
@@ -167,21 +155,16 @@ func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sin
 	return all, nil
 }
 
-// offsets returns where partitions begin: at the committed offset, or at the
-// start of the log where nothing was committed.
-func (c *Consumer) offsets(all []sink.Assignment) map[string]map[int32]kgo.EpochOffset {
-	offsets := map[string]map[int32]kgo.EpochOffset{}
+// fetch has partitions fetched from where they begin: from the committed offset, or from
+// the start of the log where nothing was committed.
+func (c *Consumer) fetch(all []sink.Assignment) {
 	for _, a := range all {
-		name, at := TopicName(c.cfg, a.Partition.Topic), a.Committed
+		at := a.Committed
 		if at < 0 {
 			at = a.LogStart
 		}
-		if offsets[name] == nil {
-			offsets[name] = map[int32]kgo.EpochOffset{}
-		}
-		offsets[name][a.Partition.Index] = kgo.EpochOffset{Epoch: -1, Offset: at}
+		c.fetcher.begin(a.Partition, TopicName(c.cfg, a.Partition.Topic), a.TopicID, at)
 	}
-	return offsets
 }
 
 // Rewind implements sink.Source.
@@ -189,20 +172,17 @@ func (c *Consumer) Rewind(p sink.Partition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owned[p] {
-		c.rewinds[p] = true
+		c.giveUp(p)
 	}
 	if c.wake != nil {
 		c.wake()
 	}
 }
 
-// rewindAll has everything that is owned read again.
-func (c *Consumer) rewindAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for p := range c.owned {
-		c.rewinds[p] = true
-	}
+// giveUp has a partition read again. mu is held.
+func (c *Consumer) giveUp(p sink.Partition) {
+	c.rewinds[p] = true
+	c.fetcher.stop(p)
 }
 
 // rewind sets partitions back to their committed offsets and starts them anew.
@@ -224,7 +204,7 @@ func (c *Consumer) rewind(ctx context.Context) {
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rewinding partitions failed, trying again", slog.Any("error", err))
 		return
 	}
-	c.client.SetOffsets(c.offsets(assignments))
 	c.own(ps, true)
+	c.fetch(assignments)
 	c.owner.Assigned(ctx, assignments)
 }

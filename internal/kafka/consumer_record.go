@@ -1,24 +1,73 @@
 package kafka
 
 import (
-	"math/bits"
-	"sync"
-
-	"github.com/twmb/franz-go/pkg/kgo"
+	"encoding/binary"
 
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
 )
 
-// recordOf returns what the sink needs of a record; the value is not copied.
-func recordOf(r *kgo.Record) sink.Record {
-	if r.Attrs.IsControl() {
-		return sink.Record{Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, Control: true}
+const (
+	// portionRecords and portionBytes bound what is handed over at a time of a batch's
+	// records: however many it has, the slice of them stays small, and a batch that is
+	// more than was asked for is handed over in several polls.
+	portionRecords = 4096
+	portionBytes   = 1 << 20
+	// inHand is what the sink keeps of a record beside its value.
+	inHand = 64
+)
+
+// walk goes through the unpacked records of a batch.
+type walk struct {
+	batchHeader
+
+	rest []byte // the records that are left
+	left int    // how many they are
+	next int64  // the first one's offset, at least
+}
+
+// portion appends the next records from an offset on, up to a portion. bytes is what
+// the sink keeps of them. There are no more when it appends nothing.
+func (w *walk) portion(to []sink.Record, from int64) (_ []sink.Record, bytes int64, err error) {
+	for n := 0; w.left > 0 && n < portionRecords && bytes < portionBytes; w.left-- {
+		length, size := binary.Varint(w.rest)
+		if size <= 0 || length < 0 || length > int64(len(w.rest)-size) {
+			return to, bytes, errBatch
+		}
+		f := fields{rest: w.rest[size : size+int(length)]}
+		w.rest = w.rest[size+int(length):]
+		r := w.record(&f)
+		if f.bad || r.Offset < w.next || r.Offset > w.last {
+			return to, bytes, errBatch
+		}
+		w.next = r.Offset + 1
+		if r.Offset >= from {
+			to = append(to, r)
+			bytes += int64(len(r.Value)) + inHand
+			n++
+		}
+	}
+	return to, bytes, nil
+}
+
+// record reads what the sink needs of a record; nothing is copied.
+func (w *walk) record(f *fields) sink.Record {
+	f.skip(1)  // attributes
+	f.varint() // time against the batch's
+	offset := w.first + f.varint()
+	f.bytes() // key
+	value := f.bytes()
+	if w.isControl() {
+		return sink.Record{Offset: offset, LeaderEpoch: w.epoch, Control: true}
 	}
 	var h record.Headers
 	var err error
-	for i := range r.Headers {
-		if e := h.Set(r.Headers[i].Key, r.Headers[i].Value); e != nil {
+	for range f.varint() {
+		key, value := f.bytes(), f.bytes()
+		if f.bad {
+			break
+		}
+		if e := h.Set(string(key), value); e != nil { // compared, not kept: no copy is made
 			err = e
 		}
 	}
@@ -26,49 +75,7 @@ func recordOf(r *kgo.Record) sink.Record {
 		err = h.Check()
 	}
 	return sink.Record{
-		Offset: r.Offset, LeaderEpoch: r.LeaderEpoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash, BadHeaders: err != nil, Replay: h.Replay,
-		Value: r.Value, Traceparent: h.Traceparent,
+		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash,
+		BadHeaders: err != nil, Replay: h.Replay, Value: value, Traceparent: h.Traceparent,
 	}
 }
-
-// fetchPool keeps the memory that fetches are decoded into. A record is given
-// back as soon as the sink has copied what it needs of it. Sizes are powers of
-// two, each with a pool of its own: the client clears all of a slice before it
-// gives it back, so a small batch must not be handed a large one.
-type fetchPool struct{ bytes, records classes }
-
-// expansion is how many times its size a compressed batch of events takes.
-const expansion = 6
-
-// GetDecompressBytes implements kgo.PoolDecompressBytes.
-func (p *fetchPool) GetDecompressBytes(compressed []byte, _ kgo.CompressionCodecType) []byte {
-	n := classFor(expansion * len(compressed))
-	if b, ok := p.bytes[n].Get().(*[]byte); ok {
-		return *b
-	}
-	return make([]byte, 0, 1<<n)
-}
-
-// PutDecompressBytes implements kgo.PoolDecompressBytes.
-func (p *fetchPool) PutDecompressBytes(b []byte) { p.bytes[classOf(cap(b))].Put(&b) }
-
-// GetRecords implements kgo.PoolRecords.
-func (p *fetchPool) GetRecords(count int) []kgo.Record {
-	n := classFor(count)
-	if r, ok := p.records[n].Get().(*[]kgo.Record); ok {
-		return *r
-	}
-	return make([]kgo.Record, 0, 1<<n)
-}
-
-// PutRecords implements kgo.PoolRecords.
-func (p *fetchPool) PutRecords(r []kgo.Record) { p.records[classOf(cap(r))].Put(&r) }
-
-// classes are pools by size: pool n has what holds 1<<n and less than twice that.
-type classes [bits.UintSize]sync.Pool
-
-// classFor returns the class of which each one holds n.
-func classFor(n int) int { return bits.Len(uint(max(n, 1) - 1)) }
-
-// classOf returns the class that something belongs to which holds n, at least 1.
-func classOf(n int) int { return bits.Len(uint(n)) - 1 }

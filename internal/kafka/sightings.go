@@ -67,7 +67,6 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 		return fmt.Errorf("making the reader: %w", err)
 	}
 	defer s.client.Close()
-	s.decompress = kgo.DefaultDecompressor(&s.buffer)
 	return s.run(ctx)
 }
 
@@ -84,30 +83,16 @@ const (
 // scan reads a partition's records [next, to): their headers, for a witness, or
 // some of them whole.
 type scan struct {
-	client     *kgo.Client
-	topic      string
-	partition  int32
-	next, to   int64
-	witness    sink.Witness
-	wanted     []int64 // offsets of records to be found, ascending; nil for a witness
-	found      []sink.Original
-	decompress kgo.Decompressor
-	buffer     buffer // of the batch that is looked at
-	records    int64
-}
-
-// buffer is what one batch after the other is decompressed into. It implements
-// kgo.PoolDecompressBytes.
-type buffer struct{ b []byte }
-
-// GetDecompressBytes implements kgo.PoolDecompressBytes.
-func (b *buffer) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte { return b.b }
-
-// PutDecompressBytes implements kgo.PoolDecompressBytes.
-func (b *buffer) PutDecompressBytes(used []byte) {
-	if cap(used) > cap(b.b) {
-		b.b = used[:0]
-	}
+	client    *kgo.Client
+	topic     string
+	partition int32
+	next, to  int64
+	witness   sink.Witness
+	wanted    []int64 // offsets of records to be found, ascending; nil for a witness
+	found     []sink.Original
+	unpack    unpacker
+	records   int64
+	control   bool // there were control records
 }
 
 // fetched is one answer.

@@ -158,7 +158,7 @@ func FuzzAnswersOfABroker(f *testing.F) {
 	binary.BigEndian.PutUint32(whole[batchLengthAt:], batchHeaderSize-batchLengthSize)
 	f.Add(whole)
 	f.Fuzz(func(_ *testing.T, answer []byte) {
-		s := scan{to: 1 << 40, witness: witness(func(record.Hash, int64) {}), decompress: kgo.DefaultDecompressor()}
+		s := scan{to: 1 << 40, witness: witness(func(record.Hash, int64) {})}
 		_ = after(answer)
 		_ = s.look(answer)
 		_ = s.lookAtRecords(answer, 0, 100)

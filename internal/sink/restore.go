@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -73,6 +74,9 @@ func (w *worker) check(ctx context.Context, reached int64) (State, error) {
 // missing writes into the ledger which offsets are gone, and returns why the
 // partition stands still.
 func (w *worker) missing(ctx context.Context, cause error) error {
+	if errors.Is(cause, ErrUnreadable) {
+		return &stuck{StuckBatch, cause}
+	}
 	w.mu.Lock()
 	first := w.open.first
 	w.mu.Unlock()

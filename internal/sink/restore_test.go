@@ -308,6 +308,31 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 	})
 }
 
+// A batch that cannot be unpacked: what is before it is stored, then the partition
+// stands still and says why. Nothing of the log is gone, and the ledger says nothing else.
+func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part, second)
+		w.produceMany(part, 10)
+		w.produceMany(second, 7)
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
+		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", ErrUnreadable))
+		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+		if diff := cmp.Diff(map[int32]StuckReason{0: StuckBatch}, s.stuckNow()); diff != "" {
+			t.Errorf("stuck (-want +got):\n%s", diff)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]Span{{0, 9}}, w.spans(part)); diff != "" || len(w.rows) != 17 {
+			t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
+		}
+	})
+}
+
 // A row that the table refuses becomes a dead letter, and the others are stored
 // around it, once, also when the process dies in between.
 func TestARefusedRowIsIsolated(t *testing.T) {

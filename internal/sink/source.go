@@ -11,6 +11,11 @@ import (
 // of this session any more: somebody else may own the partition.
 var ErrFenced = errors.New("session is not valid any more")
 
+// ErrUnreadable is wrapped by what Owner.Gone is told when the log has what comes next,
+// but in a batch that cannot be unpacked: it is malformed, or larger than a process can be
+// asked to hold.
+var ErrUnreadable = errors.New("a record batch cannot be read")
+
 // Partition names one partition of a topic.
 type Partition struct {
 	Topic string // without prefix
@@ -103,7 +108,8 @@ type Owner interface {
 	// Lost ends the work on partitions that already belong to somebody else.
 	Lost(ctx context.Context, lost []Partition)
 	// Gone says that the log does not hold what comes next in a partition:
-	// retention was faster, or the log was cut. Nothing more is delivered of it.
+	// retention was faster, or the log was cut; or, where the error wraps
+	// ErrUnreadable, that it cannot be read. Nothing more is delivered of it.
 	Gone(ctx context.Context, p Partition, err error)
 }
 

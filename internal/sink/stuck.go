@@ -26,6 +26,8 @@ const (
 	// StuckPanic: this build cannot make a block of a record. Whoever owns the partition
 	// next would end by it too, and so would all its other partitions.
 	StuckPanic StuckReason = "panic"
+	// StuckBatch: what comes next is in a record batch that cannot be unpacked.
+	StuckBatch StuckReason = "batch"
 )
 
 // stuck is the error of a partition that cannot go on by itself.

@@ -1,0 +1,90 @@
+package kafka
+
+import (
+	"time"
+
+	"github.com/millrace/millrace/internal/sink"
+)
+
+// stream is what is known of a partition while it is owned: how far it is fetched, how
+// far it is delivered, and the batches between, as the broker sent them. A partition that
+// is read again gets another stream; answers to requests of the old one are dropped.
+type stream struct {
+	partition sink.Partition
+	topic     string // its name on the broker
+	id        [16]byte
+
+	from   int64   // the first offset that was not delivered
+	next   int64   // the offset to be fetched next
+	end    int64   // the offset after the last record, as of the latest answer
+	chunks []chunk // of the batches from from to next, in order
+	bytes  int64   // of the chunks
+	taken  bool    // the first batch is being delivered
+
+	paused bool
+	failed bool      // nothing more comes: the log does not have it, or it cannot be read
+	fails  int       // in a row
+	retry  time.Time // not to be asked for before
+	served int64     // when it last got batches, in answers
+}
+
+// chunk is what one answer brought of a partition: whole batches.
+type chunk struct {
+	rest   []byte
+	size   int64 // of all batches, also those that are delivered
+	broker int32
+}
+
+// deliverable reports whether a batch waits to be delivered.
+func (s *stream) deliverable() bool { return !s.paused && !s.failed && !s.taken && len(s.chunks) > 0 }
+
+// add keeps the batches of an answer.
+func (s *stream) add(c chunk, next int64) {
+	s.chunks = append(s.chunks, c)
+	s.bytes += c.size
+	s.next = next
+}
+
+// pop lets the first batch go, and returns the bytes that are free with the last one of
+// its chunk.
+func (s *stream) pop() (freed int64) {
+	c := &s.chunks[0]
+	_, c.rest = nextBatch(c.rest)
+	if len(c.rest) > 0 {
+		return 0
+	}
+	freed = c.size
+	s.bytes -= freed
+	s.chunks[0] = chunk{}
+	s.chunks = s.chunks[1:]
+	return freed
+}
+
+// forget drops what waits, to be fetched again from where delivery stands.
+func (s *stream) forget() (freed int64) {
+	freed = s.bytes
+	s.chunks, s.bytes, s.next = nil, 0, s.from
+	return freed
+}
+
+// wholeBatches returns the batches of an answer that are whole and follow an offset, in
+// memory of their own, and the offset after them. Batches may begin before the offset; the
+// last one of an answer may be cut off. ok is false where one is not as it was written;
+// those before it are returned.
+func wholeBatches(answer []byte, offset int64) (batches []byte, next int64, ok bool) {
+	from, to := 0, 0
+	next = offset
+	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
+		h := headerOf(batch)
+		if h.magic == currentMagic && !h.isWhole(batch) {
+			return append([]byte(nil), answer[from:to]...), next, false
+		}
+		to += len(batch)
+		if h.last >= next || h.magic != currentMagic { // that one says so when it is delivered
+			next = max(next, h.last) + 1
+		} else if from+len(batch) == to { // none is kept before it
+			from = to
+		}
+	}
+	return append([]byte(nil), answer[from:to]...), next, true
+}

@@ -1,0 +1,143 @@
+package kafka
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// codecs are what producers make of bytes, by the name of how.
+var codecs = map[string]func(tb testing.TB, src []byte) packed{
+	"none":   func(_ testing.TB, src []byte) packed { return packed{src, kgo.CodecNone} },
+	"xerial": func(_ testing.TB, src []byte) packed { return packed{xerial(src), kgo.CodecSnappy} },
+	"snappy": func(_ testing.TB, src []byte) packed { return packed{s2.EncodeSnappy(nil, src), kgo.CodecSnappy} },
+	"zstd":   byZstd,
+	"gzip": func(tb testing.TB, src []byte) packed {
+		tb.Helper()
+		var b bytes.Buffer
+		return packed{written(tb, gzip.NewWriter(&b), src, &b), kgo.CodecGzip}
+	},
+	"lz4 of the edge": func(_ testing.TB, src []byte) packed {
+		var dst bytes.Buffer
+		frame, codec := newLz4Compressor().Compress(&dst, src)
+		return packed{frame, codec}
+	},
+	"lz4 of the client": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src) },
+	"lz4 with sums": func(tb testing.TB, src []byte) packed {
+		tb.Helper()
+		return byLz4(tb, src, lz4.BlockChecksumOption(true), lz4.ChecksumOption(true),
+			lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb))
+	},
+	"lz4 of old": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src, lz4.LegacyOption(true)) },
+}
+
+func byLz4(tb testing.TB, src []byte, options ...lz4.Option) packed {
+	tb.Helper()
+	var b bytes.Buffer
+	w := lz4.NewWriter(&b)
+	if err := w.Apply(options...); err != nil {
+		tb.Fatal(err)
+	}
+	return packed{written(tb, w, src, &b), kgo.CodecLz4}
+}
+
+func byZstd(tb testing.TB, src []byte) packed {
+	tb.Helper()
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return packed{written(tb, w, src, &b), kgo.CodecZstd}
+}
+
+type packed struct {
+	bytes []byte
+	codec kgo.CompressionCodecType
+}
+
+func written(tb testing.TB, w interface {
+	Write(b []byte) (int, error)
+	Close() error
+}, src []byte, to *bytes.Buffer,
+) []byte {
+	tb.Helper()
+	_, err := w.Write(src)
+	if err := errors.Join(err, w.Close()); err != nil {
+		tb.Fatal(err)
+	}
+	return to.Bytes()
+}
+
+// xerial is the Java client's frame around snappy.
+func xerial(src []byte) []byte {
+	b := append([]byte(xerialMagic), 0, 0, 0, 1, 0, 0, 0, 1)
+	for len(src) > 0 {
+		n := min(len(src), 32<<10)
+		block := s2.EncodeSnappy(nil, src[:n])
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(block))), block...)
+		src = src[n:]
+	}
+	return b
+}
+
+func TestEveryCodecIsUnpacked(t *testing.T) {
+	t.Parallel()
+	var u unpacker
+	for _, n := range []int{0, 1, 100, lz4BlockBytes, lz4BlockBytes + 1, 1_000_012, 5 << 20} {
+		for kind, src := range map[string][]byte{"events": eventsText(n), "zeros": make([]byte, n), "noise": noise(n)} {
+			for name, pack := range codecs {
+				p := pack(t, src)
+				got, err := u.unpack(p.bytes, p.codec)
+				if err != nil || !bytes.Equal(got, src) {
+					t.Errorf("%d bytes of %s by %s: %d bytes, %v", n, kind, name, len(got), err)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatUnpacksBeyondTheBoundIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, pack := range codecs {
+		var u unpacker
+		p := pack(t, make([]byte, maxUnpacked))
+		if got, err := u.unpack(p.bytes, p.codec); err != nil || len(got) != maxUnpacked {
+			t.Errorf("%s at the bound: %d bytes, %v", name, len(got), err)
+		}
+		if name == "none" { // as large as the broker lets it be
+			continue
+		}
+		p = pack(t, make([]byte, maxUnpacked+1))
+		if _, err := u.unpack(p.bytes, p.codec); !errors.Is(err, errTooLarge) {
+			t.Errorf("%s one beyond the bound: %v", name, err)
+		}
+		if cap(u.memory) > 2*maxUnpacked {
+			t.Errorf("%s: %d bytes are kept", name, cap(u.memory))
+		}
+	}
+	var u unpacker
+	if _, err := u.unpack([]byte{1}, 7); !errors.Is(err, errCodec) {
+		t.Errorf("a codec that is not known: %v", err)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	for _, pack := range codecs {
+		p := pack(f, eventsText(1000))
+		f.Add(byte(p.codec), p.bytes)
+	}
+	var u unpacker
+	f.Fuzz(func(t *testing.T, codec byte, b []byte) {
+		if got, err := u.unpack(b, kgo.CompressionCodecType(codec)); err == nil && len(got) > maxUnpacked {
+			t.Errorf("%d bytes", len(got))
+		}
+	})
+}
