@@ -202,7 +202,7 @@ func (m *maker) try() {
 		return
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err := readAnswer(resp)
 	if err != nil {
 		m.t.Errorf("%s: %d, then %v", told(&r), resp.StatusCode, err)
 		return
@@ -218,6 +218,16 @@ func (m *maker) try() {
 		m.learn(body)
 		m.signIn() // the call may have ended the session, or the place
 	}
+}
+
+// readAnswer reads a body, and of one that goes on until somebody leaves its beginning.
+func readAnswer(resp *http.Response) ([]byte, error) {
+	if resp.Header.Get("Content-Type") != "text/event-stream" {
+		return io.ReadAll(resp.Body)
+	}
+	begin := make([]byte, 1)
+	n, err := io.ReadFull(resp.Body, begin)
+	return begin[:n], err
 }
 
 // credential gives a request one, which is good most of the time.
@@ -256,9 +266,15 @@ func statusOf(status int, body []byte) error {
 	if status < http.StatusBadRequest || status == http.StatusRequestHeaderFieldsTooLarge { // which is no code's own
 		return nil
 	}
-	var answer struct{ Code fault.Code }
+	var answer struct {
+		Code      fault.Code
+		ErrorCode string
+	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return err
+	}
+	if answer.ErrorCode != "" { // of OpenFeature, some of whose codes have several statuses
+		return nil
 	}
 	if row := httpkit.RowOf(answer.Code); row.Status != status {
 		return fmt.Errorf("the status of %s is %d", answer.Code, row.Status)

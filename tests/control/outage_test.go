@@ -88,19 +88,23 @@ func withoutKafka(t *testing.T, s *stage) {
 // withoutRelay revokes keys while no process publishes, which is also a restart
 // between commit and publication.
 func withoutRelay(t *testing.T, s *stage) {
-	edges, query := s.edges(), s.query()
+	edges, queries := s.edges(), s.queries() // one of which publishes
 	first, firstSecret := s.key(t, s.organizationID)
 	second, secondSecret := s.key(t, s.organizationID)
 	s.holds(t, "a key", firstSecret)
 	s.holds(t, "another key", secondSecret)
-	query.Kill(t)
+	for _, h := range queries {
+		h.Kill(t)
+	}
 	since := s.revoke(t, first)
 	s.expectOf(t, edges, "revoked without a relay", firstSecret, "", http.StatusUnauthorized, since, late)
 	s.revoke(t, second)
 	if pending, err := s.db.Pending(t.Context(), 10); err != nil || len(pending) == 0 {
 		t.Errorf("%d changes wait, %v, want some", len(pending), err)
 	}
-	query.Start(t)
+	for _, h := range queries {
+		h.Start(t)
+	}
 	s.awaitRelayed(t)
 	s.awaitFollowing(t)
 	s.expect(t, "revoked before the relay was back", secondSecret, http.StatusUnauthorized, time.Now(), atOnce)

@@ -3,6 +3,7 @@ package operate
 import (
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/testkit"
 	clickhouseschema "github.com/millrace/millrace/schemas/clickhouse"
 	sqlschema "github.com/millrace/millrace/schemas/sql"
@@ -120,6 +123,7 @@ func TestAnUpgradeGoesOnBesideTheVersionBefore(t *testing.T) {
 	c.gets(2)
 	usesANewWebsite(t, old)
 	c.pause(old)
+	committed(t, old)
 	for _, release := range []*harness.Release{this, after} {
 		if said, err := release.Run(t, old, "millrace", "migrate"); err != nil {
 			t.Errorf("millrace migrate, when there is nothing to do: %v\n%s", err, said)
@@ -137,6 +141,38 @@ func TestAnUpgradeGoesOnBesideTheVersionBefore(t *testing.T) {
 	rows := query(t, old.ClickHouse, "SELECT toString(count()) FROM schema_migrations GROUP BY version HAVING count() > 1")
 	if len(rows) > 0 {
 		t.Errorf("%d of ClickHouse's migrations were applied more than once", len(rows))
+	}
+}
+
+// committed ends a system's edge, which publishes what it has counted until then, and waits
+// until the sink has committed all that there is: what was not, nobody can verify.
+func committed(t *testing.T, s *harness.System) {
+	t.Helper()
+	harness.StopAll(t, s.Process(harness.Edge))
+	offsets, err := kafka.NewOffsets(s.Kafka, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer offsets.Close()
+	group := s.Kafka.TopicPrefix + "sink"
+	groups := map[string]string{record.TopicEvents: group}
+	for _, topic := range kafka.WebTopics {
+		groups[topic] = kafka.WebGroup(group)
+	}
+	for topic, group := range groups {
+		testkit.Eventually(t, patience, func() error {
+			_, bounds, err := offsets.Describe(t.Context(), topic)
+			if err != nil {
+				return err
+			}
+			at, err := offsets.Committed(t.Context(), group, topic)
+			for p, b := range bounds {
+				if err == nil && b.End > b.Start && at[p].Offset < b.End {
+					err = fmt.Errorf("%s/%d: committed up to %d of %d", topic, p, at[p].Offset, b.End)
+				}
+			}
+			return err
+		})
 	}
 }
 

@@ -138,7 +138,7 @@ func streamRoute(huma.Registry) *huma.Operation {
 		Responses: responded(nil),
 	}
 	op.Responses["200"].Content = map[string]*huma.MediaType{
-		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+		"text/event-stream": {}, // no JSON
 	}
 	return op
 }
