@@ -69,7 +69,7 @@ func (m *Memory) doubt(id string) {
 	case len(m.watches[id]) == 0:
 		return
 	}
-	m.again.add(id)
+	m.again.Add(id, struct{}{})
 }
 
 // isWanted reports whether a set is still to be read again.

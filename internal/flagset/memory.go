@@ -58,7 +58,7 @@ type Memory struct {
 	metrics *metrics
 	index   *index
 	reads   *lookup.Reads[*Set]
-	again   *queue // organizations whose sets are to be read again
+	again   *lookup.Again[struct{}] // organizations whose sets are to be read again; no more than are held or watched
 
 	born  time.Time
 	right atomic.Int64  // age of the memory, up to which all is right that is held and not doubted
@@ -118,7 +118,7 @@ func NewMemory(cfg Config, deps Deps) *Memory {
 		deps.Now = time.Now
 	}
 	m := &Memory{
-		cfg: cfg, deps: deps, index: newIndex(), again: newQueue(), born: deps.Now(), wake: make(chan struct{}, 1),
+		cfg: cfg, deps: deps, index: newIndex(), again: lookup.NewAgain[struct{}](0), born: deps.Now(), wake: make(chan struct{}, 1),
 		reads: lookup.NewReads[*Set](lookup.Config{Name: "flag_sets"}, isGone, deps.Metrics),
 		order: list.New(), floors: newFloors(), watches: make(map[string]map[*Watch]struct{}),
 		asked: make(map[string]bool), askedC: make(chan struct{}, 1),

@@ -70,7 +70,7 @@ func (m *Memory) gauges(f promauto.Factory) {
 		Name: "millrace_flag_sets_waiting",
 		Help: "Organizations whose flags have changed and wait to be read again; more than a few for as long as the " +
 			"metadata store is away.",
-	}, func() float64 { return float64(m.again.len()) })
+	}, func() float64 { return float64(m.again.Len()) })
 }
 
 func (m *Memory) held() int {

@@ -26,7 +26,7 @@ const (
 func (m *Memory) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { m.readAgain(ctx) })
+	wg.Go(func() { m.again.Run(ctx, readTogether, m.readAgain) })
 	wg.Go(func() { m.compareAsked(ctx) })
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

@@ -32,7 +32,7 @@ func (m *Memory) Watch(organizationID string) *Watch {
 	}
 	m.watches[w.id][w] = struct{}{}
 	if m.index.find(w.id) == nil {
-		m.again.add(w.id)
+		m.again.Add(w.id, struct{}{})
 	}
 	return w
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/lookup"
 )
 
 // Config bounds a cache.
@@ -93,7 +94,7 @@ type Cache struct {
 
 	cursor    link.Cursor // of Run
 	directory directory
-	changed   *queue // links to be read again
+	changed   *lookup.Again[link.Change] // links to be read again, by slug key
 
 	mu      sync.Mutex
 	flights map[string]*flight // reads under way, by slug key
@@ -123,7 +124,7 @@ func New(cfg Config, deps Deps) *Cache {
 		entriesMax: int64(cfg.Entries), bytesMax: max(minBytes, bytesPerEntry*int64(cfg.Entries)),
 		deps: deps, seed: maphash.MakeSeed(), names: newNames(), born: deps.Now(),
 		slots: make(chan struct{}, maxLoads), wake: make(chan struct{}, 1), flights: map[string]*flight{}, problem: errNotFilled,
-		directory: directory{wake: make(chan struct{}, 1)}, changed: newQueue(),
+		directory: directory{wake: make(chan struct{}, 1)}, changed: lookup.NewAgain[link.Change](maxChanged),
 	}
 	for i := range c.shards {
 		c.shards[i].init(c)

@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 	})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_link_cache_changes_waiting", Help: "Changed short links that wait to be read again; more than a few for as long as the metadata store is away.",
-	}, func() float64 { return float64(c.changed.len()) })
+	}, func() float64 { return float64(c.changed.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_link_cache_domains", Help: "Domains of organizations' own whose short links are served.",
 	}, func() float64 { return float64(c.directory.known().Domains()) })

@@ -29,7 +29,7 @@ func (c *Cache) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { c.followDirectory(ctx) })
-	wg.Go(func() { c.readChanged(ctx) })
+	wg.Go(func() { c.changed.Run(ctx, maxLoads, c.readAgain) })
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
