@@ -63,9 +63,14 @@ func TestAPasswordFormLeadsToAnotherHost(t *testing.T) {
 
 	v := newVisitor(t)
 	v.open("http://go.example.com:" + port + "/vault?from=mail")
-	if got := get[string](v, `getComputedStyle(document.querySelector("main")).maxWidth + " " + document.activeElement.id`); got != "416px password" {
-		t.Errorf("style and focus of the form: %q", got)
-	}
+	// The focus is set with the first frame that is drawn, which is after the page has loaded.
+	testkit.Eventually(t, within, func() error {
+		style := `getComputedStyle(document.querySelector("main")).maxWidth + " " + document.activeElement.id`
+		if got := get[string](v, style); got != "416px password" {
+			return fmt.Errorf("style and focus of the form: %q", got)
+		}
+		return nil
+	})
 	v.run(`document.querySelector("#password").value = "wrong"; document.querySelector("form").submit()`)
 	testkit.Eventually(t, within, func() error {
 		if got := get[string](v, `document.querySelector("[role=alert]")?.textContent ?? ""`); !strings.Contains(got, "wrong") {
