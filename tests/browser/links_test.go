@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/api/linkhost"
@@ -71,14 +72,18 @@ func TestAPasswordFormLeadsToAnotherHost(t *testing.T) {
 		}
 		return nil
 	})
-	v.run(`document.querySelector("#password").value = "wrong"; document.querySelector("form").submit()`)
+	typed := func(password string) {
+		script := fmt.Sprintf(`document.querySelector("#password").value = %q; document.querySelector("form").submit()`, password)
+		v.leave(chromedp.Evaluate[chromedp.Void](script))
+	}
+	typed("wrong")
 	testkit.Eventually(t, within, func() error {
 		if got := get[string](v, `document.querySelector("[role=alert]")?.textContent ?? ""`); !strings.Contains(got, "wrong") {
 			return fmt.Errorf("no alert: %q", got)
 		}
 		return nil
 	})
-	v.run(`document.querySelector("#password").value = "sesame"; document.querySelector("form").submit()`)
+	typed("sesame")
 	testkit.Eventually(t, within, func() error {
 		if got := get[string](v, `document.title + " " + location.href`); got != "The target "+target+"/deep" {
 			return fmt.Errorf("at %s", got)

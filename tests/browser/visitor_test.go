@@ -125,10 +125,16 @@ func (v *visitor) click(selector string) { v.t.Helper(); v.do(chromedp.Click(chr
 // tab before is asked of the page that is just being left.
 func (v *visitor) follow(selector string) {
 	v.t.Helper()
+	v.leave(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// leave does what leads to another page, and waits for that.
+func (v *visitor) leave(by chromedp.Action[chromedp.Void]) {
+	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.tab, within)
 	defer cancel()
-	if _, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
-		v.t.Fatalf("following %s: %v", selector, err)
+	if _, err := chromedp.RunResponse(ctx, by); err != nil {
+		v.t.Fatalf("leaving a page: %v", err)
 	}
 }
 
