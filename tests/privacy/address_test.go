@@ -181,8 +181,10 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	everyRoute(t, s)
 	fromPeer(t, s)
 	malformed(t, s)
-	flagged(t, s)
 	counts := inRedis(t, redisURL) // before they expire
+	flagged(t, s)
+	counts += inRedis(t, redisURL)
+	exposed(t, s)
 	stored(t, s, "browser-b")
 	joined(t, s)
 	letters(t, s)
