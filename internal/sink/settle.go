@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -183,8 +184,14 @@ func (a *attempt) count(r *frozen, letters []letter, records int) error {
 	return nil
 }
 
-// insert stores the range's blocks, each under its own token.
-func (a *attempt) insert(ctx context.Context, r *frozen) error {
+// insert stores the range's blocks, each under its own token. A panic, as over a block that
+// is cut, is returned as the reason to stand still.
+func (a *attempt) insert(ctx context.Context, r *frozen) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &stuck{StuckPanic, fmt.Errorf("inserting %d-%d: %v\n%s", r.First, r.Last, cause, debug.Stack())}
+		}
+	}()
 	for i := range r.blocks {
 		if err := a.insertMonth(ctx, r, &r.blocks[i]); err != nil {
 			return err
