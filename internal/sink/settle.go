@@ -148,9 +148,20 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 		w.planned = time.Now()
 	}
 	w.mu.Unlock()
-	return a.until(ctx, stepPlan, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, LeaderEpoch: r.epochBefore, Metadata: metadata})
+	return a.commitTo(ctx, stepPlan, Progress{Next: r.First, LeaderEpoch: r.epochBefore, Metadata: metadata})
+}
+
+// commitTo commits progress, and tells how long it took: it is all that an insert waits for
+// the group and its other members.
+func (a *attempt) commitTo(ctx context.Context, step string, to Progress) error {
+	w, start := a.worker, time.Now()
+	err := a.until(ctx, step, func(ctx context.Context) error {
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), to)
 	})
+	if err == nil {
+		w.sink.metrics.commitSeconds.WithLabelValues(step).Observe(time.Since(start).Seconds())
+	}
+	return err
 }
 
 // store has the range's dead letters acknowledged and its blocks inserted, both at
@@ -306,7 +317,5 @@ func (a *attempt) commit(ctx context.Context, r *frozen) error {
 	if err != nil {
 		return err
 	}
-	return a.until(ctx, stepCommit, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, LeaderEpoch: r.epochOfLast, Metadata: metadata})
-	})
+	return a.commitTo(ctx, stepCommit, Progress{Next: r.Last + 1, LeaderEpoch: r.epochOfLast, Metadata: metadata})
 }
