@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	minimalValue = `{"v":2,"id":"i","organization":"o","website":"w","owner":"w","type":"custom","name":"n","ts":946684800000,"receivedAt":946684800000}`
-	fullValue    = `{"v":2,"id":"i","idGenerated":true,"organization":"o","website":"w","owner":"w","type":"custom","name":"n",` +
+	minimalValue = `{"v":3,"id":"i","organization":"o","website":"w","owner":"w","type":"custom","name":"n","ts":946684800000,"receivedAt":946684800000}`
+	fullValue    = `{"v":3,"id":"i","idGenerated":true,"organization":"o","website":"w","owner":"w","type":"custom","name":"n",` +
 		`"ts":946684800000,"rawTs":946684800001,"receivedAt":946684800002,"anonymousId":"a","profileId":"p","sessionId":"s",` +
 		`"path":"/","namespace":"ns","source":"src","properties":{"k":[1.50]}}`
 )
