@@ -49,7 +49,7 @@ func TestDecodeEventReadsEveryField(t *testing.T) {
 
 func TestDecodeEventPassesOverWhatANewerWriterAdds(t *testing.T) {
 	t.Parallel()
-	value := strings.Replace(minimalValue, `"v":2`, `"v":3,"added":{"id":"x","list":[null,1]}`, 1)
+	value := strings.Replace(minimalValue, `"v":3`, `"v":4,"added":{"id":"x","list":[null,1]}`, 1)
 	value = strings.Replace(value, `"receivedAt"`, `"country":"CH","receivedAt"`, 1)
 	var d record.Decoder
 	var e record.Event
@@ -88,7 +88,7 @@ func TestDecodeEventSaysWhichFieldIsWrong(t *testing.T) {
 		{"invalid UTF-8", replace(`"n"`, "\"\xff\""), "name"},
 		{"twice", replace(`"id":"i"`, `"id":"i","id":"i"`), "id"},
 		{"a foreign owner", replace(`"owner":"w"`, `"owner":"o"`), "owner"},
-		{"revision 0", replace(`"v":2`, `"v":0`), "v"},
+		{"revision 0", replace(`"v":3`, `"v":0`), "v"},
 		{"a float", replace(`"ts":946684800000`, `"ts":946684800000.5`), "ts"},
 		{"an exponent", replace(`"ts":946684800000`, `"ts":9e11`), "ts"},
 		{"17 digits", replace(`"ts":946684800000`, `"ts":94668480000000000`), "ts"},
@@ -105,7 +105,7 @@ func TestDecodeEventSaysWhichFieldIsWrong(t *testing.T) {
 			row{"null " + field, replace(`"`+field+`":"`+text+`"`, `"`+field+`":null`), field},
 			row{"number " + field, replace(`"`+field+`":"`+text+`"`, `"`+field+`":1`), field})
 	}
-	for field, text := range map[string]string{"v": "2", "ts": "946684800000", "receivedAt": "946684800002"} {
+	for field, text := range map[string]string{"v": "3", "ts": "946684800000", "receivedAt": "946684800002"} {
 		rows = append(rows,
 			row{"no " + field, replace(`"`+field+`":`+text+`,`, ""), field},
 			row{"text " + field, replace(`"`+field+`":`+text, `"`+field+`":"`+text+`"`), field})
