@@ -28,7 +28,7 @@ func TestDecodeEventReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := record.Event{
-		Version: 2, ID: []byte("i"), IDGenerated: true, Organization: []byte("o"), Website: []byte("w"), Owner: []byte("w"),
+		Version: 3, ID: []byte("i"), IDGenerated: true, Organization: []byte("o"), Website: []byte("w"), Owner: []byte("w"),
 		Type: []byte("custom"), Name: []byte("n"), TimeMillis: 946684800000, RawMillis: 946684800001, HasRaw: true,
 		ReceivedAt: 946684800002, AnonymousID: []byte("a"), ProfileID: []byte("p"), SessionID: []byte("s"), Path: []byte("/"),
 		Namespace: []byte("ns"), Source: []byte("src"), Properties: []byte(`{"k":[1.50]}`),
