@@ -56,7 +56,7 @@ func TestDecodeEventPassesOverWhatANewerWriterAdds(t *testing.T) {
 	if err := d.DecodeEvent([]byte(value), &e); err != nil {
 		t.Fatal(err)
 	}
-	if e.Version != 3 || string(e.ID) != "i" || e.ReceivedAt != 946684800000 {
+	if e.Version != 4 || string(e.ID) != "i" || e.ReceivedAt != 946684800000 {
 		t.Errorf("got %+v", e)
 	}
 }
