@@ -121,6 +121,11 @@ oracle: clickhouse ## Ask every query type of SEEDS (50) random sets of events, 
 soak: clickhouse ## Strike a pipeline under load with random faults for MINUTES (5); writes docs/benchmarks/soak.md
 	@MILLRACE_TEST_SLACK=1 go test -count=1 -v -timeout 24h ./tests/fault -run '^TestSoak$$' -soak $(MINUTES)m -soak-report $(CURDIR)/docs/benchmarks/soak.md
 
+.PHONY: soak-hostile
+soak-hostile: MINUTES := 10
+soak-hostile: clickhouse ## Send a sink with 512 MB what takes most memory for MINUTES (10); writes docs/benchmarks/soak-hostile.md
+	@MILLRACE_TEST_SLACK=1 go test -count=1 -v -timeout 24h ./tests/fault -run '^TestHostileSoak$$' -hostile $(MINUTES)m -soak-report $(CURDIR)/docs/benchmarks/soak-hostile.md
+
 .PHONY: bench
 bench: clickhouse ## Measure the paths against their limits; writes docs/benchmarks
 	@go run ./bench $(if $(DATA),-data $(DATA))

@@ -21,7 +21,8 @@ type block struct {
 	// have: they hold the first webRows rows, and the rows behind them have none.
 	web     []native
 	webRows int
-	input   proto.Input // columns, and then web
+	input   proto.Input // columns, and then web; guarded
+	guard   guard       // of the insert under way
 	offsets interface{ Row(row int) int64 }
 	rows    int
 }
@@ -34,7 +35,7 @@ func newBlock(t *Table) *block {
 			continue
 		}
 		n := c.native()
-		in := proto.InputColumn{Name: c.Name, Data: n}
+		in := proto.InputColumn{Name: c.Name, Data: &guarded{native: n, name: c.Name, guard: &b.guard}}
 		if c.web {
 			b.web, web = append(b.web, n), append(web, in)
 			continue
@@ -117,6 +118,7 @@ func (b *block) insert(ctx context.Context, c *Client, into, token string, quoru
 		b.padWeb()
 		input = b.input
 	}
+	b.guard = guard{abort: c.Close}
 	err = c.Do(ctx, ch.Query{
 		Body: input.Into(into), Input: input, Settings: insertSettings(ctx, b.rows, token, quorum),
 		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
@@ -124,6 +126,9 @@ func (b *block) insert(ctx context.Context, c *Client, into, token string, quoru
 			return nil
 		},
 	})
+	if b.guard.err != nil { // of which the client has seen a connection that ended
+		return false, b.guard.err
+	}
 	return known, err
 }
 

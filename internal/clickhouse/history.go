@@ -29,7 +29,7 @@ var history = map[string][]object{
 	"0004_usage":           {&Usage1d, &Usage1dView, filling{"Usage from before the view.", usageBefore}},
 	"0005_tombstones":      {&Tombstones, addition{&IngestLedger, "erased"}},
 	"0006_browsers": {
-		additions{&Events},
+		additions{&Events, pageColumns},
 		&Vitals, &Vitals15m, &Vitals15mView, &VitalsUsageView,
 		&Errors, &Errors15m, &Errors15mView, &ErrorsUsageView,
 		&Identities, &Profiles, &ProfilesView, &ProfileTraits, &ProfileTraitsView, &Aliases, &AliasesView,
@@ -55,21 +55,23 @@ var history = map[string][]object{
 	},
 	"0009_clicks":         {&Clicks, &Clicks15m, &Clicks15mView, &Clicks1d, &ClickValues1dView, &Clicks1dView},
 	"0010_flag_exposures": {&FlagExposures},
+	"0011_original_names": {addition{&Events, "original_name"}, addition{&Errors, "original_name"}},
 }
 
 // additions are the columns that came after a table, in one go. Adding them twice
 // changes nothing.
-type additions struct{ table *Table }
+type additions struct {
+	table   *Table
+	columns []Column
+}
 
 func (a additions) comment() string { return "Columns of " + a.table.Name + " that came after it." }
 
 // CreateSQL alters the table, on every replica of a cluster.
 func (a additions) CreateSQL(cluster string) string {
-	var lines []string
-	for i := range a.table.Columns {
-		if c := &a.table.Columns[i]; c.Later {
-			lines = append(lines, "    ADD COLUMN IF NOT EXISTS "+c.sql(0, 0))
-		}
+	lines := make([]string, len(a.columns))
+	for i := range a.columns {
+		lines[i] = "    ADD COLUMN IF NOT EXISTS " + a.columns[i].sql(0, 0)
 	}
 	return "ALTER TABLE " + a.table.Name + onCluster(cluster) + "\n" + strings.Join(lines, ",\n") + "\n"
 }

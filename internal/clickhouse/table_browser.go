@@ -50,11 +50,11 @@ var Vitals = recordTable("vitals", "Every measurement of a page in a browser, on
 	numberColumns(record.Value), textColumns(visitorTexts...))
 
 // Errors holds the errors of errors.v1.
-var Errors = recordTable("errors", "Every error in a page's script, once.",
+var Errors = extended(recordTable("errors", "Every error in a page's script, once.",
 	asEvents("raw_time"),
 	[]Column{called("name", "Type of the error, such as TypeError.")},
 	asEvents("event_key", "event_id", "anonymous_id", "session_id", "profile_id", "path"),
-	textColumns(record.Message, record.Filename, record.Stack), numberColumns(record.Line, record.Column), textColumns(visitorTexts...))
+	textColumns(record.Message, record.Filename, record.Stack), numberColumns(record.Line, record.Column), textColumns(visitorTexts...)), originalName)
 
 // Identities holds what identities.v1 tells; profiles, profile_traits and aliases
 // are made of it.

@@ -18,7 +18,7 @@ var Events = Table{
 	OrderBy:     []string{"owner_id", "event_date", "name", "event_key"},
 	Settings:    slices.Concat(remembered, durable),
 	Later:       compact,
-	Columns:     slices.Concat(eventColumns, later(slices.Concat(textColumns(pageTexts...), numberColumns(pageNumbers...), []Column{measured}))),
+	Columns:     slices.Concat(eventColumns, later(slices.Concat(pageColumns, originalName))),
 }
 
 // eventColumns are those that events has had from the beginning.

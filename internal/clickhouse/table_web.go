@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"math"
+	"slices"
 
 	"github.com/millrace/millrace/internal/record"
 	"github.com/millrace/millrace/internal/sink"
@@ -52,6 +53,7 @@ var webTexts = [record.NumWebTexts]struct {
 	record.Message:        {"message", false},
 	record.Filename:       {"filename", false},
 	record.Stack:          {"stack", false},
+	record.OriginalName:   {"original_name", false},
 }
 
 // webNumbers are the columns of numbers.
@@ -112,6 +114,18 @@ func later(columns []Column) []Column {
 	}
 	return columns
 }
+
+// extended returns a table with columns that a migration adds behind the others.
+func extended(t Table, columns []Column) Table {
+	t.Columns = slices.Concat(t.Columns, later(columns))
+	return t
+}
+
+// originalName is the name as sent of what is stored under another one.
+var originalName = textColumns(record.OriginalName)
+
+// pageColumns are those of pages, which events have had since browsers send them.
+var pageColumns = slices.Concat(textColumns(pageTexts...), numberColumns(pageNumbers...), []Column{measured})
 
 // measured tells a zero that was sent from none.
 var measured = Column{

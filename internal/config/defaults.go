@@ -16,7 +16,7 @@ func Default() Settings {
 		},
 		Ingest: Ingest{
 			Listen: "127.0.0.1:8081", Deadline: 5 * time.Second, MaxInFlight: 16384, MaxMemory: 96 << 20, QueueTime: time.Second,
-			MaxConns: 4096, MaxPerAddr: 1024, ClientIDs: []string{"millrace-client-id"},
+			MaxConns: 4096, MaxPerAddr: 1024, MaxNames: 1000, ClientIDs: []string{"millrace-client-id"},
 		},
 		Proxy: Proxy{Header: "x-forwarded-for"},
 		Limits: Limits{

@@ -22,6 +22,15 @@ var (
 // outgoing_link.
 const UnknownType = "Unknown event type"
 
+// Reserved reports whether a name has a meaning, whoever uses it.
+func Reserved(name []byte) bool {
+	switch string(name) {
+	case string(nameScreenView), string(namePageExit), string(nameLink), string(nameLinkOut), string(nameEngagement):
+		return true
+	}
+	return false
+}
+
 // settlePage finds out what a page event tells of.
 func (d *Decoder) settlePage(e *Event, index int) {
 	switch sent := e.Type(); {

@@ -111,6 +111,7 @@ var Kinds = []*Kind{
 			texts(
 				web{"bot", record.Bot}, web{"bot_kind", record.BotKind}, web{"language", record.Language}, web{"timezone", record.Timezone},
 				web{"screen", record.Screen}, web{"viewport", record.Viewport}, web{"href", record.Href}, web{"link_text", record.LinkText},
+				web{"original_name", record.OriginalName},
 			),
 			[]Column{
 				measured("value", Float64, record.Value), measured("time_on_page", Float32, record.TimeOnPage),
@@ -133,7 +134,7 @@ var Kinds = []*Kind{
 	{
 		Name: "errors", Doc: "Errors in the scripts of pages; name is the error's type.",
 		Columns: kind(
-			texts(web{"message", record.Message}, web{"filename", record.Filename}, web{"stack", record.Stack}),
+			texts(web{"message", record.Message}, web{"filename", record.Filename}, web{"stack", record.Stack}, web{"original_name", record.OriginalName}),
 			[]Column{
 				{Name: "line", Type: Count, Doc: record.WebNumbers[record.Line].Help, NonZero: true},
 				{Name: "col", Type: Count, Doc: record.WebNumbers[record.Column].Help, NonZero: true},

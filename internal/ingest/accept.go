@@ -67,12 +67,16 @@ type Deps struct {
 	// Deadline is how long one request waits for acknowledgements, however many
 	// publications it takes; 0 leaves it to the Publisher, which knows of one each.
 	Deadline time.Duration
+	// MaxNames is how many different names the events of a website may have in a day, and
+	// how many types its errors; those beyond it share one. 0 is no limit.
+	MaxNames int
 }
 
 // Acceptor takes events in. It is safe for concurrent use.
 type Acceptor struct {
 	deps    Deps
 	metrics metrics
+	names   *names
 	runs    sync.Pool
 }
 
@@ -81,7 +85,7 @@ func New(deps Deps) *Acceptor {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	return &Acceptor{deps: deps, metrics: newMetrics(deps.Metrics)}
+	return &Acceptor{deps: deps, metrics: newMetrics(deps.Metrics), names: newNames(deps.MaxNames)}
 }
 
 // Request is one call of a route. Its memory is the surface's and is not used after

@@ -42,7 +42,8 @@
 //     not to be counted by signals that it honours, is left out in silence. The
 //     agent and the address tell of the visitor; neither goes further.
 //  8. Records. Each event becomes one record, with what is known besides, unless
-//     the website excludes its path. Paths are stored masked. Visitor ids are
+//     the website excludes its path. A website's event with one name too many of that
+//     day has the name that such events share, its own beside it. Paths are stored masked. Visitor ids are
 //     hashed with the salt of the UTC day of receipt unless event or website say
 //     otherwise; a salt that is not known and cannot be read is 503
 //     SERVICE_UNAVAILABLE.

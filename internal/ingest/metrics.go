@@ -16,6 +16,7 @@ type metrics struct {
 	unconfirmed prometheus.Counter
 	refused     *prometheus.CounterVec
 	bots        *prometheus.CounterVec
+	renamed     prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) metrics {
@@ -38,6 +39,10 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Name: "millrace_ingest_events_bots_total",
 			Help: "Events of programs that say what they are, answered 204 and not stored, by kind.",
 		}, []string{"kind"}),
+		renamed: f.NewCounter(prometheus.CounterOpts{
+			Name: "millrace_ingest_events_renamed_total",
+			Help: "Events and errors stored under the name (other), because their website had more names that day than ingest.max_names.",
+		}),
 		refused: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_requests_refused_total",
 			Help: "Requests refused, by the step that refused them and the code of the answer.",

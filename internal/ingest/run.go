@@ -191,7 +191,7 @@ func (r *run) nextWindow() {
 			r.doom(r.built, fateExcluded)
 			continue
 		}
-		r.records.Add(e, to.target, web)
+		r.records.Add(e, to.target, r.rename(e, to.target, web))
 		r.taken++
 		n++
 	}

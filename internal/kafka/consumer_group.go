@@ -159,9 +159,9 @@ func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sin
 // the start of the log where nothing was committed.
 func (c *Consumer) fetch(all []sink.Assignment) {
 	for _, a := range all {
-		at := a.Committed
-		if at < 0 {
-			at = a.LogStart
+		at := mark{a.Committed, a.LeaderEpoch}
+		if a.Committed < 0 {
+			at = mark{a.LogStart, -1}
 		}
 		c.fetcher.begin(a.Partition, TopicName(c.cfg, a.Partition.Topic), a.TopicID, at)
 	}

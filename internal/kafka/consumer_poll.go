@@ -133,7 +133,7 @@ func (c *Consumer) fetchFailed(ctx context.Context, p sink.Partition, err error)
 	c.errs.Inc()
 	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed",
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
-	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrUnreadable) {
+	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrTruncated) || errors.Is(err, sink.ErrUnreadable) {
 		c.owner.Gone(ctx, p, err)
 	}
 }

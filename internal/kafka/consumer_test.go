@@ -64,11 +64,14 @@ func (r *reader) Lost(_ context.Context, ps []sink.Partition) {
 }
 
 func (r *reader) Gone(_ context.Context, _ sink.Partition, err error) {
-	if errors.Is(err, sink.ErrUnreadable) {
+	switch {
+	case errors.Is(err, sink.ErrUnreadable):
 		r.note("unreadable")
-		return
+	case errors.Is(err, sink.ErrTruncated):
+		r.note("truncated")
+	default:
+		r.note("gone")
 	}
-	r.note("gone")
 }
 
 func (r *reader) noted() []string {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/sink"
 )
 
 var errSum = errors.New("the checksum of a record batch is not that of its bytes")
@@ -15,7 +17,7 @@ var errSum = errors.New("the checksum of a record batch is not that of its bytes
 // ask is what a request asks for of a partition.
 type ask struct {
 	stream *stream
-	offset int64
+	from   mark
 	epoch  int32 // of the leader that is asked
 }
 
@@ -72,7 +74,8 @@ func fetchRequest(asks []ask, most int32) *kmsg.FetchRequest {
 			req.Topics = append(req.Topics, t)
 		}
 		p := kmsg.NewFetchRequestTopicPartition()
-		p.Partition, p.CurrentLeaderEpoch, p.FetchOffset = a.stream.partition.Index, a.epoch, a.offset
+		p.Partition, p.CurrentLeaderEpoch = a.stream.partition.Index, a.epoch
+		p.FetchOffset, p.LastFetchedEpoch = a.from.offset, a.from.epoch
 		p.PartitionMaxBytes = min(most, fetchPartitionBytes)
 		req.Topics[at].Partitions = append(req.Topics[at].Partitions, p)
 	}
@@ -102,14 +105,14 @@ func (f *fetcher) addAll(broker int32, asks []ask, resp *kmsg.FetchResponse) {
 // add keeps what a partition got. What was asked for an offset that it is not fetched
 // from any more is dropped.
 func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition) {
-	s, err := a.stream, kerr.ErrorForCode(got.ErrorCode)
-	batches, next, whole := []byte(nil), a.offset, true
+	s, err := a.stream, refusalOf(got)
+	batches, next, whole := []byte(nil), a.from.offset, true
 	if err == nil {
-		batches, next, whole = wholeBatches(got.RecordBatches, a.offset)
+		batches, next, whole = wholeBatches(got.RecordBatches, a.from.offset)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.streams[s.partition] != s || s.next != a.offset || s.failed {
+	if f.streams[s.partition] != s || s.next.offset != a.from.offset || s.failed {
 		return
 	}
 	switch {
@@ -117,11 +120,11 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 		f.refused(s, err, time.Now())
 		return
 	case !whole && len(batches) == 0:
-		f.refused(s, fmt.Errorf("%w: at %d", errSum, a.offset), time.Now())
+		f.refused(s, fmt.Errorf("%w: at %d", errSum, a.from.offset), time.Now())
 		return
 	}
 	s.fails, s.end = 0, got.HighWatermark
-	if next == a.offset {
+	if next == a.from.offset {
 		if len(got.RecordBatches) > 0 { // half a batch: there is room for all of it where it is asked for first
 			s.retry = time.Now().Add(backoff(1))
 		}
@@ -132,4 +135,13 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 	f.held += int64(len(batches))
 	s.add(chunk{rest: batches, size: int64(len(batches)), broker: broker}, next)
 	signal(f.ready)
+}
+
+// refusalOf is why a partition got nothing. A broker that is told of which leader the
+// record before the offset is says where its own log parts from that one.
+func refusalOf(got *kmsg.FetchResponseTopicPartition) error {
+	if parts := got.DivergingEpoch; got.ErrorCode == 0 && parts.EndOffset >= 0 {
+		return fmt.Errorf("%w: the records of leader epoch %d end at %d", sink.ErrTruncated, parts.Epoch, parts.EndOffset)
+	}
+	return kerr.ErrorForCode(got.ErrorCode)
 }

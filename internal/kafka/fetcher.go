@@ -26,8 +26,8 @@ const (
 	fetchLook = time.Second
 	// quietFails are not told of: a leader moves, and then it is found again.
 	quietFails = 5
-	// rangeFails is how often a broker has to say that it does not have an offset: one
-	// that has just become the leader may be behind for a moment.
+	// rangeFails is how often a broker has to say that it does not have an offset, or has
+	// another log before it: one that has just become the leader may be behind for a moment.
 	rangeFails = 3
 )
 
@@ -86,8 +86,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// begin has a partition fetched from an offset on. What is there of it is dropped.
-func (f *fetcher) begin(p sink.Partition, topic string, id [16]byte, at int64) {
+// begin has a partition fetched from a place on. What is there of it is dropped.
+func (f *fetcher) begin(p sink.Partition, topic string, id [16]byte, at mark) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.remove(p)
@@ -228,7 +228,7 @@ func (f *fetcher) refused(s *stream, err error, now time.Time) {
 	s.fails++
 	s.retry = now.Add(backoff(s.fails))
 	switch {
-	case errors.Is(err, kerr.OffsetOutOfRange):
+	case errors.Is(err, kerr.OffsetOutOfRange), errors.Is(err, sink.ErrTruncated):
 		if s.failed = s.fails >= rangeFails; s.failed {
 			f.report(s, err)
 		}

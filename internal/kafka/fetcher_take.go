@@ -25,7 +25,7 @@ func (f *fetcher) take() (taken, bool) {
 		if s := f.order[f.turn]; s.deliverable() {
 			s.taken = true
 			batch, _ := nextBatch(s.chunks[0].rest)
-			return taken{s, batch, s.from, s.end, s.chunks[0].broker}, true
+			return taken{s, batch, s.from.offset, s.end, s.chunks[0].broker}, true
 		}
 	}
 	return taken{}, false
@@ -40,7 +40,7 @@ func (f *fetcher) done(t *taken, next int64, whole bool) {
 	if f.streams[s.partition] != s {
 		return
 	}
-	s.from = max(s.from, next)
+	s.delivered(t.batch, next)
 	if whole {
 		f.held -= s.pop()
 		signal(f.wake)

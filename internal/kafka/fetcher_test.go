@@ -171,7 +171,7 @@ func TestWhatAPausedPartitionHasIsKept(t *testing.T) {
 func (f *fetcher) nextOf(p sink.Partition) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.streams[p].next
+	return f.streams[p].next.offset
 }
 
 // Only when a partition that is not paused could not be fetched for lack of room,

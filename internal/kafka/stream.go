@@ -14,8 +14,8 @@ type stream struct {
 	topic     string // its name on the broker
 	id        [16]byte
 
-	from   int64   // the first offset that was not delivered
-	next   int64   // the offset to be fetched next
+	from   mark    // what was not delivered begins here
+	next   mark    // what was not fetched
 	end    int64   // the offset after the last record, as of the latest answer
 	chunks []chunk // of the batches from from to next, in order
 	bytes  int64   // of the chunks
@@ -26,6 +26,14 @@ type stream struct {
 	fails  int       // in a row
 	retry  time.Time // not to be asked for before
 	served int64     // when it last got batches, in answers
+}
+
+// mark is a place in a log: an offset, and the epoch of the leader that appended the record
+// before it, -1 when it is not known. By it a broker tells whether its log is the one that
+// was read so far.
+type mark struct {
+	offset int64
+	epoch  int32
 }
 
 // chunk is what one answer brought of a partition: whole batches.
@@ -42,7 +50,31 @@ func (s *stream) deliverable() bool { return !s.paused && !s.failed && !s.taken 
 func (s *stream) add(c chunk, next int64) {
 	s.chunks = append(s.chunks, c)
 	s.bytes += c.size
-	s.next = next
+	s.next = mark{next, lastEpoch(c.rest)}
+}
+
+// delivered notes how far a batch was delivered.
+func (s *stream) delivered(batch []byte, next int64) {
+	if next > s.from.offset {
+		s.from = mark{next, epochOf(batch)}
+	}
+}
+
+// lastEpoch is that of the last of some batches.
+func lastEpoch(batches []byte) (epoch int32) {
+	epoch = -1
+	for batch, rest := nextBatch(batches); batch != nil; batch, rest = nextBatch(rest) {
+		epoch = epochOf(batch)
+	}
+	return epoch
+}
+
+// epochOf is that of the leader that appended a batch. One of an older version has none.
+func epochOf(batch []byte) int32 {
+	if h := headerOf(batch); h.magic == currentMagic {
+		return h.epoch
+	}
+	return -1
 }
 
 // pop lets the first batch go, and returns the bytes that are free with the last one of

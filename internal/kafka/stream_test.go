@@ -176,9 +176,9 @@ func TestALateAnswerIsDropped(t *testing.T) {
 		got.RecordBatches, got.HighWatermark = batchAt(0, 5), 5
 		return &got
 	}
-	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	f.begin(only, record.TopicEvents, [16]byte{1}, mark{0, -1})
 	old := ask{stream: f.streams[only]}
-	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	f.begin(only, record.TopicEvents, [16]byte{1}, mark{0, -1})
 	f.add(1, old, answer())
 	if f.held != 0 || f.hasSomething() {
 		t.Errorf("%d bytes of a partition that was given up are held", f.held)
@@ -186,8 +186,8 @@ func TestALateAnswerIsDropped(t *testing.T) {
 	now := ask{stream: f.streams[only]}
 	f.add(1, now, answer())
 	f.add(1, now, answer()) // of the same offset
-	if got, ok := f.take(); !ok || f.held != int64(len(got.batch)) || f.streams[only].next != 5 {
-		t.Errorf("%d bytes are held up to %d", f.held, f.streams[only].next)
+	if got, ok := f.take(); !ok || f.held != int64(len(got.batch)) || f.streams[only].next.offset != 5 {
+		t.Errorf("%d bytes are held up to %d", f.held, f.streams[only].next.offset)
 	}
 	f.stop(only)
 	if f.held != 0 || len(f.order) != 0 {
@@ -204,7 +204,7 @@ func TestWhatIsDoneWithCountsOnce(t *testing.T) {
 		got.RecordBatches = append(batchAt(0, 5), batchAt(5, 5)...)
 		f.add(1, ask{stream: f.streams[only]}, &got)
 	}
-	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	f.begin(only, record.TopicEvents, [16]byte{1}, mark{0, -1})
 	add()
 	first, _ := f.take()
 	if _, ok := f.take(); ok {
@@ -215,7 +215,7 @@ func TestWhatIsDoneWithCountsOnce(t *testing.T) {
 	if !ok || again.from != 3 || !bytes.Equal(first.batch, again.batch) {
 		t.Errorf("a batch that is not done with is gone on with at %d", again.from)
 	}
-	f.begin(only, record.TopicEvents, [16]byte{1}, 0)
+	f.begin(only, record.TopicEvents, [16]byte{1}, mark{0, -1})
 	add()
 	f.done(&again, 5, true) // of the stream before
 	if next, ok := f.take(); !ok || next.from != 0 {

@@ -24,7 +24,7 @@ func appendNatural(dst []byte, e *Event, hashed bool) []byte {
 	from := len(dst)
 	dst = appendPart(dst, e.Owner)
 	dst = appendPart(dst, e.Type)
-	dst = appendField(dst, nameField, e.Name)
+	dst = appendField(dst, nameField, e.sentName())
 	said := e.TimeMillis
 	if e.HasRaw {
 		said = e.RawMillis
@@ -55,6 +55,14 @@ func appendNatural(dst []byte, e *Event, hashed bool) []byte {
 	dst = appendField(dst, propertiesField, e.Properties)
 	sum := sha256.Sum256(dst[from:])
 	return hex.AppendEncode(append(dst[:from], naturalPrefix...), sum[:len(Hash{})])
+}
+
+// sentName is the name that the caller said, whether the event is stored under it or not.
+func (e *Event) sentName() []byte {
+	if e.Web != nil && len(e.Web.Texts[OriginalName]) > 0 {
+		return e.Web.Texts[OriginalName]
+	}
+	return e.Name
 }
 
 // appendField appends key and text of a field that is there.

@@ -67,9 +67,9 @@ const (
 )
 
 // EventVersion is the revision of the envelope that this package writes: 2 added
-// the fields of Web; what came with a topic of its own later on, such as Click, is as
+// the fields of Web, 3 the original name; what came with a topic of its own later on, such as Click, is as
 // old as the topic. A reader accepts any revision from 1 on: fields are only added.
-const EventVersion = 2
+const EventVersion = 3
 
 // The types of events, each in one topic. TypeCustom is that of POST /track.
 const (

@@ -47,16 +47,18 @@ const (
 	Message
 	Filename
 	Stack
+	OriginalName
 
 	NumWebTexts = iota
 )
 
 // foundOut reports whether a text is not what the caller said, in whatever form, but
-// comes from tables that change, or depends on the way by which the request came.
+// comes from tables that change, depends on the way by which the request came, or on what
+// came before.
 func (t WebText) foundOut() bool {
 	switch t {
 	case ReferrerHost, ReferrerKind, ReferrerName,
-		Browser, BrowserVersion, OS, OSVersion, Device, Country, Region, City, Bot, BotKind:
+		Browser, BrowserVersion, OS, OSVersion, Device, Country, Region, City, Bot, BotKind, OriginalName:
 		return true
 	default:
 		return false
@@ -131,6 +133,7 @@ var WebTexts = [NumWebTexts]WebField{
 	Message:        {"message", "Message of the error.", 8192},
 	Filename:       {"filename", "Address of the script in which it occurred.", 2048},
 	Stack:          {"stack", "Its stack.", 32768},
+	OriginalName:   {"originalName", "Name as sent, where the website had too many names that day and the name is (other).", 256},
 }
 
 // WebNumbers describes the numbers.

@@ -54,6 +54,8 @@ func (a *attempt) until(ctx context.Context, step string, do func(context.Contex
 			return ctx.Err()
 		case errors.Is(err, ErrFenced), errors.Is(err, errOutdated):
 			return err
+		case errors.Is(err, ErrPanic):
+			return &stuck{StuckPanic, err}
 		}
 		failures++
 		a.tell(ctx, step, failures, err)

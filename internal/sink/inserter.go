@@ -7,6 +7,10 @@ import (
 	"github.com/millrace/millrace/internal/record"
 )
 
+// ErrPanic is wrapped by the error of an Inserter that panicked over a block: this build
+// cannot send it, however often it tries.
+var ErrPanic = errors.New("a block cannot be encoded")
+
 // Row is one event on its way into a block.
 type Row struct {
 	Event     *record.Event // valid during the call only
@@ -37,7 +41,7 @@ type Inserter interface {
 	// server has acknowledged it. The server ignores a block whose token it has
 	// seen. After an error the block may be stored or not: inserting it again
 	// under the same token settles that. The error is an *InsertError when its
-	// class is known.
+	// class is known; it wraps ErrPanic when nothing was sent, nor can be.
 	Insert(ctx context.Context, b Block, token string) error
 	// Probe tries the block on a clone of the table that keeps nothing and has no
 	// views. What it refuses was refused before anything was written.

@@ -19,6 +19,7 @@ type metrics struct {
 	rebuildRecs   prometheus.Counter
 	insertRows    prometheus.Histogram
 	insertSeconds prometheus.Histogram
+	commitSeconds *prometheus.HistogramVec
 	retries       *prometheus.CounterVec
 	fenced        prometheus.Counter
 	missed        prometheus.Counter
@@ -59,6 +60,12 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Help:    "Time from sending a block to its acknowledgement, successes only.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 13), // 5 ms to 20 s
 		}),
+		commitSeconds: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "millrace_sink_commit_duration_seconds",
+			Help: "Time until the group has taken a plan, for which an insert waits, or the offset after it (step plan or commit), with all its attempts.",
+			// With a bound at 2 s: the most that an insert is to wait while members come and go.
+			Buckets: []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30},
+		}, []string{"step"}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_retries_total",
 			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",

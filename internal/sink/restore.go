@@ -71,20 +71,27 @@ func (w *worker) check(ctx context.Context, reached int64) (State, error) {
 	return state, nil
 }
 
-// missing writes into the ledger which offsets are gone, and returns why the
+// missing writes into the ledger which offsets retention has taken, and returns why the
 // partition stands still.
 func (w *worker) missing(ctx context.Context, cause error) error {
-	if errors.Is(cause, ErrUnreadable) {
+	switch {
+	case errors.Is(cause, ErrUnreadable):
 		return &stuck{StuckBatch, cause}
+	case errors.Is(cause, ErrTruncated):
+		return &stuck{StuckTruncated, cause}
 	}
 	w.mu.Lock()
 	first := w.open.first
 	w.mu.Unlock()
-	a := attempt{worker: w}
+	a, reason := attempt{worker: w}, StuckRetention
 	if err := a.until(ctx, stepLedger, func(ctx context.Context) error {
 		start, err := w.sink.deps.Reader.LogStart(ctx, w.partition)
-		if err != nil || start <= first {
+		if err != nil {
 			return err
+		}
+		if start <= first { // what is not there is behind its end
+			reason = StuckTruncated
+			return nil
 		}
 		gap := Span{first, start - 1}
 		return w.sink.deps.Ledger.Write(ctx, &Entry{
@@ -94,7 +101,7 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 	}); err != nil {
 		return err
 	}
-	return &stuck{StuckRetention, cause}
+	return &stuck{reason, cause}
 }
 
 // rebuild reads the window from the headers of the records before the first one

@@ -308,6 +308,36 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 	})
 }
 
+// A log that was cut, and goes on otherwise or has not grown so far yet: what is in hand is
+// stored, then the partition stands still. Nothing was taken by retention, and the ledger
+// says nothing of the kind.
+func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"other records": fmt.Errorf("%w: at 7", ErrTruncated), "too short": errors.New("out of range")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(part)
+				w.produceMany(part, 10)
+				s := newSink(t, testConfig(), w)
+				stop := start(t, s)
+				time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
+				s.Gone(t.Context(), part, err)
+				time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+				if diff := cmp.Diff(map[int32]StuckReason{0: StuckTruncated}, s.stuckNow()); diff != "" {
+					t.Errorf("stuck (-want +got):\n%s", diff)
+				}
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]Span{{0, 9}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
+					t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
+				}
+			})
+		})
+	}
+}
+
 // A batch that cannot be unpacked: what is before it is stored, then the partition
 // stands still and says why. Nothing of the log is gone, and the ledger says nothing else.
 func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T) {

@@ -16,7 +16,9 @@ func TestEachReasonToStandStillHasItsRunbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, reason := range []StuckReason{StuckRetention, StuckOffset, StuckTopic, StuckMetadata, StuckDeadLetters, StuckPanic, StuckBatch} {
+	for _, reason := range []StuckReason{
+		StuckRetention, StuckTruncated, StuckOffset, StuckTopic, StuckMetadata, StuckDeadLetters, StuckPanic, StuckBatch,
+	} {
 		if heading := "\n## Halted: " + string(reason) + "\n"; !strings.Contains(string(runbook), heading) {
 			t.Errorf("docs/runbooks/sink.md has no heading %q", strings.TrimSpace(heading))
 		}

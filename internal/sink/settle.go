@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -147,9 +148,20 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 		w.planned = time.Now()
 	}
 	w.mu.Unlock()
-	return a.until(ctx, stepPlan, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.First, LeaderEpoch: r.epochBefore, Metadata: metadata})
+	return a.commitTo(ctx, stepPlan, Progress{Next: r.First, LeaderEpoch: r.epochBefore, Metadata: metadata})
+}
+
+// commitTo commits progress, and tells how long it took: it is all that an insert waits for
+// the group and its other members.
+func (a *attempt) commitTo(ctx context.Context, step string, to Progress) error {
+	w, start := a.worker, time.Now()
+	err := a.until(ctx, step, func(ctx context.Context) error {
+		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), to)
 	})
+	if err == nil {
+		w.sink.metrics.commitSeconds.WithLabelValues(step).Observe(time.Since(start).Seconds())
+	}
+	return err
 }
 
 // store has the range's dead letters acknowledged and its blocks inserted, both at
@@ -183,8 +195,14 @@ func (a *attempt) count(r *frozen, letters []letter, records int) error {
 	return nil
 }
 
-// insert stores the range's blocks, each under its own token.
-func (a *attempt) insert(ctx context.Context, r *frozen) error {
+// insert stores the range's blocks, each under its own token. A panic, as over a block that
+// is cut, is returned as the reason to stand still.
+func (a *attempt) insert(ctx context.Context, r *frozen) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &stuck{StuckPanic, fmt.Errorf("inserting %d-%d: %v\n%s", r.First, r.Last, cause, debug.Stack())}
+		}
+	}()
 	for i := range r.blocks {
 		if err := a.insertMonth(ctx, r, &r.blocks[i]); err != nil {
 			return err
@@ -299,7 +317,5 @@ func (a *attempt) commit(ctx context.Context, r *frozen) error {
 	if err != nil {
 		return err
 	}
-	return a.until(ctx, stepCommit, func(ctx context.Context) error {
-		return w.sink.deps.Source.Commit(ctx, w.partition, w.currentSession(), Progress{Next: r.Last + 1, LeaderEpoch: r.epochOfLast, Metadata: metadata})
-	})
+	return a.commitTo(ctx, stepCommit, Progress{Next: r.Last + 1, LeaderEpoch: r.epochOfLast, Metadata: metadata})
 }

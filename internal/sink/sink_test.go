@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -483,4 +484,38 @@ func TestAPanicWhileABlockIsBuiltStopsThatPartitionAlone(t *testing.T) {
 			t.Errorf("after the fix %d rows, spans (-want +got):\n%s", len(w.rows), diff)
 		}
 	})
+}
+
+// The same goes for a block that was built and cannot be encoded, or cut around a row that
+// is refused: it is not tried again, and no other partition is held up.
+func TestAPanicWhileABlockIsInsertedStopsItsPartitionAlone(t *testing.T) {
+	t.Parallel()
+	encoding := func(token string) error {
+		if strings.Contains(token, ":0:0-2:") {
+			return fmt.Errorf("%w: column name", ErrPanic)
+		}
+		return nil
+	}
+	cutting := func(string) error { panic("a mistake") } //nolint:forbidigo // what the test is about
+	for name, fails := range map[string]func(string) error{"encoding": encoding, "in the sink's goroutine": cutting} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(part)
+				w.insertFails = fails
+				w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon))
+				for range 2 { // the second owner finds the plan
+					run(t, w, 5*time.Second)
+					if diff := cmp.Diff(map[int32]StuckReason{0: StuckPanic}, w.atEnd); diff != "" || w.committed[part] != 0 || len(w.rows) != 0 {
+						t.Errorf("committed %d, %d rows, stuck (-want +got):\n%s", w.committed[part], len(w.rows), diff)
+					}
+				}
+				w.insertFails = nil
+				run(t, w, 5*time.Second)
+				if diff := cmp.Diff([]Span{{0, 2}}, w.spans(part)); diff != "" || len(w.rows) != 3 {
+					t.Errorf("after the fix %d rows, spans (-want +got):\n%s", len(w.rows), diff)
+				}
+			})
+		})
+	}
 }

@@ -16,6 +16,10 @@ var ErrFenced = errors.New("session is not valid any more")
 // asked to hold.
 var ErrUnreadable = errors.New("a record batch cannot be read")
 
+// ErrTruncated is wrapped by what Owner.Gone is told when the log was cut below what was
+// read of it, and goes on with other records. To read on would skip those between.
+var ErrTruncated = errors.New("the log was cut and goes on otherwise")
+
 // Partition names one partition of a topic.
 type Partition struct {
 	Topic string // without prefix
@@ -108,8 +112,9 @@ type Owner interface {
 	// Lost ends the work on partitions that already belong to somebody else.
 	Lost(ctx context.Context, lost []Partition)
 	// Gone says that the log does not hold what comes next in a partition:
-	// retention was faster, or the log was cut; or, where the error wraps
-	// ErrUnreadable, that it cannot be read. Nothing more is delivered of it.
+	// retention was faster, or the log was cut; where the error wraps ErrTruncated,
+	// that it has something else there; where it wraps ErrUnreadable, that it cannot be
+	// read. Nothing more is delivered of it.
 	Gone(ctx context.Context, p Partition, err error)
 }
 

@@ -14,6 +14,9 @@ type StuckReason string
 const (
 	// StuckRetention: the log does not hold what comes next any more.
 	StuckRetention StuckReason = "retention"
+	// StuckTruncated: the log ends before what comes next, or has other records before it
+	// than those that were read: a broker that lacked some became the leader.
+	StuckTruncated StuckReason = "truncated"
 	// StuckOffset: nothing is committed, yet the ledger shows that records were
 	// stored.
 	StuckOffset StuckReason = "offset_missing"

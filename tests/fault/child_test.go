@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/edge"
@@ -45,6 +48,11 @@ type order struct {
 	At       sink.Point
 	Nth      int // passage of the point, over all partitions, 1 is the first
 	Locks    locks
+	// Alone runs a sink as a process of its own does, with what it tells the collector.
+	Alone       bool
+	MemoryLimit int64 // as GOMEMLIMIT; 0 for none
+
+	registry prometheus.Gatherer // of the sink that runs
 }
 
 // locks are what a test takes away from a sink.
@@ -75,6 +83,9 @@ func runIfChild() {
 		os.Exit(3) // the parent is gone
 	}()
 	o.Settings.Store.URL, o.Settings.Redis.URL = config.Secret(o.StoreURL), config.Secret(o.RedisURL)
+	if o.MemoryLimit > 0 {
+		debug.SetMemoryLimit(o.MemoryLimit)
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	var out sync.Mutex
 	say := func(format string, args ...any) {
@@ -84,11 +95,27 @@ func runIfChild() {
 	}
 	err := daemon.Run(ctx, o.Role, o.Settings, os.Stderr, o.parts(say), func() { say("ready") })
 	cancel()
+	if err == nil && o.registry != nil {
+		err = sayWaits(say, o.registry)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// sayWaits has a sink say, when it has ended, how long its inserts waited for the group.
+func sayWaits(say func(string, ...any), r prometheus.Gatherer) error {
+	w, err := waitsOf(r)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(w)
+	if err == nil {
+		say("%s%s", waitsSaid, text)
+	}
+	return err
 }
 
 func (o *order) parts(say func(string, ...any)) daemon.Parts {
@@ -98,7 +125,14 @@ func (o *order) parts(say func(string, ...any)) daemon.Parts {
 	case query.Component:
 		return query.Parts
 	}
-	return sinkParts(o.Locks.testing(o.reached(say)))
+	parts := sinkParts(o.Locks.testing(o.reached(say)))
+	if o.Alone {
+		parts = appsink.Alone
+	}
+	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+		o.registry = t.Registry
+		return parts(ctx, s, t, r)
+	}
 }
 
 // sinkParts are those of the sink, watched.

@@ -26,4 +26,5 @@
 //	go test ./tests/fault -seeds 50 -report fault.md       many, and a report
 //	go test ./tests/fault -run 'TestX/kfake' -seed 17      one again
 //	go test ./tests/fault -run TestSoak -soak 5m           random faults under load
+//	go test ./tests/fault -run TestHostile -hostile 10m    what takes most memory
 package fault

@@ -108,11 +108,13 @@ func (s *maker) events(n int) []happening {
 }
 
 // record returns the record that the edge makes of an event.
-func (s *stage) record(h happening) *kgo.Record {
+func (s *stage) record(h happening) *kgo.Record { return s.recordOf(h, []byte(`{"n":1}`)) }
+
+func (s *stage) recordOf(h happening, properties []byte) *kgo.Record {
 	e := record.Event{
 		Version: 1, ID: []byte(h.id), Organization: []byte("org_1"), Website: []byte(h.owner), Owner: []byte(h.owner),
 		Type: []byte(record.TypeCustom), Name: []byte(h.name), TimeMillis: h.at, ReceivedAt: h.received,
-		AnonymousID: []byte(h.visitor), SessionID: []byte(h.session), Properties: []byte(`{"n":1}`),
+		AnonymousID: []byte(h.visitor), SessionID: []byte(h.session), Properties: properties,
 	}
 	return &kgo.Record{
 		Topic: s.topic(), Key: e.Owner, Value: record.AppendEvent(nil, &e), Timestamp: time.UnixMilli(h.received),

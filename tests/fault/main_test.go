@@ -23,8 +23,9 @@ var (
 	reportFlag     = flag.String("report", "", "write what came out into this file")
 	keepLogsFlag   = flag.String("keep-logs", "", "write the whole log of a failed run into this folder")
 	outageFlag     = flag.Duration("outage", fullOutage, "how long ClickHouse is away in one run, with -seeds")
-	soakReportFlag = flag.String("soak-report", "", "write what came out of TestSoak into this file")
+	soakReportFlag = flag.String("soak-report", "", "write what came out of TestSoak or TestHostileSoak into this file")
 	soakFlag       = flag.Duration("soak", 0, "how long TestSoak runs; 0 leaves it out")
+	hostileFlag    = flag.Duration("hostile", 0, "how long TestHostileSoak runs; 0 leaves it out")
 )
 
 func TestMain(m *testing.M) {
@@ -150,6 +151,14 @@ func (tr *trial) seeds() int {
 	return max(tr.few, min(3, *seedsFlag), *seedsFlag/each)
 }
 
+// realSeeds is how many the trial runs on real Kafka.
+func (tr *trial) realSeeds() int {
+	if tr.once {
+		return 1
+	}
+	return max(1, *realSeedsFlag)
+}
+
 // brokers returns what makes the brokers of a kind; nil for kfake.
 func (tr *trial) brokers(kind brokers) func(testing.TB) config.Kafka {
 	switch {
@@ -175,7 +184,7 @@ func (tr *trial) run(t *testing.T) {
 		seeds int
 	}{
 		{"kfake", kfakeOnly, tr.seeds()},
-		{"kafka", kafkaOnly, max(1, *realSeedsFlag)},
+		{"kafka", kafkaOnly, tr.realSeeds()},
 	} {
 		if tr.on&b.kind != 0 {
 			tr.start(&all, func() {

@@ -80,6 +80,18 @@ func (s *samples) growing() (wrong []string) {
 	return wrong
 }
 
+// table is what the second half of the samples says.
+func (s *samples) table(b *bytes.Buffer) {
+	fmt.Fprint(b, "| Process | Of | Median | Slope an hour | Least | Most | Samples |\n|---|---|--:|--:|--:|--:|--:|\n")
+	for _, x := range s.series {
+		if median, slope, ok := x.settled(); ok {
+			half := x.values[len(x.values)/2:]
+			fmt.Fprintf(b, "| %s | %s | %.0f | %+.1f | %.0f | %.0f | %d |\n",
+				x.process, x.what, median, slope, slices.Min(half), slices.Max(half), len(half))
+		}
+	}
+}
+
 // page is the report.
 func (s *soak) page(peak, load float64, took time.Duration, wrong []string) []byte {
 	var b bytes.Buffer
@@ -95,13 +107,7 @@ func (s *soak) page(peak, load float64, took time.Duration, wrong []string) []by
 	fmt.Fprintf(&b, "| Peak | Load | Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | Gaps, overlaps | Duplicates dropped | Answers | of them 503 | Unanswered |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	fmt.Fprintf(&b, "| %.0f/s | %.0f/s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n\n", peak, load, v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
 		v.Gaps+v.Overlaps+v.Odd, v.Duplicates, s.sent.answers, s.sent.refused, s.sent.unreached)
-	fmt.Fprint(&b, "| Process | Of | Median | Slope an hour | Least | Most | Samples |\n|---|---|--:|--:|--:|--:|--:|\n")
-	for _, x := range s.samples.series {
-		if median, slope, ok := x.settled(); ok {
-			half := x.values[len(x.values)/2:]
-			fmt.Fprintf(&b, "| %s | %s | %.0f | %+.1f | %.0f | %.0f | %d |\n", x.process, x.what, median, slope, slices.Min(half), slices.Max(half), len(half))
-		}
-	}
+	s.samples.table(&b)
 	fmt.Fprint(&b, "\n| Fault | Times |\n|---|--:|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.struck)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", name, s.struck[name])

@@ -38,7 +38,6 @@ type soak struct {
 	sent             soakLoad
 	samples          samples
 	struck           map[string]int
-	kept             []map[int32]kadm.Offset // offsets that were committed, the latest last
 }
 
 func newSoak(t *testing.T) *soak {
@@ -92,7 +91,7 @@ func (s *soak) peak() float64 {
 
 // forget has the broker, which keeps its log in memory, drop what was committed long
 // enough ago that nobody reads it again.
-func (s *soak) forget() {
+func (s *stage) forget() {
 	s.t.Helper()
 	now, err := s.committed(s.t.Context())
 	if err != nil {
@@ -140,7 +139,7 @@ func TestSoak(t *testing.T) {
 	}
 	end()
 	s.drained() // of the last fault's backlog
-	wrong := s.exact()
+	wrong := s.exactly(s.sent.sum())
 	wrong = append(wrong, s.samples.growing()...)
 	for _, w := range wrong {
 		t.Error(w)
@@ -157,12 +156,12 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// exact says what is not as it should be in the tables and the ledger.
-func (s *soak) exact() (wrong []string) {
+// exactly says what is not as it should be in the tables and the ledger, when so much was
+// acknowledged.
+func (s *stage) exactly(sum checksum) (wrong []string) {
 	s.t.Helper()
 	v := &s.verdict
 	*v = verdict{}
-	sum := s.sent.sum()
 	v.Acked = int(sum.events)
 	s.countLedger(v)
 	v.Final = s.number("SELECT count() FROM events FINAL")

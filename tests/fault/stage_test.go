@@ -58,7 +58,8 @@ type stage struct {
 
 	acked   ledgerOfAcks
 	verdict verdict
-	took    time.Duration // of what the fault is about, such as a restart
+	took    time.Duration           // of what the fault is about, such as a restart
+	kept    []map[int32]kadm.Offset // that were committed while a soak runs, the latest last
 	maker   maker
 }
 

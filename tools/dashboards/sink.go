@@ -47,6 +47,7 @@ var sink = board{
 		}},
 		{"The group", []panel{
 			{title: "Changes of the group", about: "Sessions begun; partitions assigned, revoked, lost.", unit: perSecond, queries: []q{{rate("millrace_kafka_group_changes_total", ofSink, "change"), "{{change}}"}}},
+			{title: "Waiting for the group", about: "Until a plan, for which an insert waits, or an offset was taken.", unit: seconds, warn: 2, queries: quantiles("millrace_sink_commit_duration_seconds", ofSink)},
 			{title: "Fenced", about: "Partitions dropped because the group did not accept a commit.", unit: perSecond, queries: []q{{rate("millrace_sink_fenced_total", ofSink, "instance"), "{{instance}}"}}},
 			{title: "Fetch errors", about: "Of partitions or of the group.", unit: perSecond, queries: []q{{rate("millrace_kafka_fetch_errors_total", ofSink, "client"), "{{client}}"}}},
 		}},

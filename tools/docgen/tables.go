@@ -119,6 +119,7 @@ func limitsPage(string) (string, error) {
 		d.heading(strings.Join(takers(f), " and "))
 		limitTable(d, f.Limits())
 	}
+	nameTable(d)
 	rateTable(d)
 	return d.String(), nil
 }
@@ -233,6 +234,19 @@ func rateTable(d *document) {
 		[]string{"all of them together, for an API key whose own limit is enabled without a figure", figure("limits.key"), ""},
 		[]string{"all of them together, at the same time, for one API key", figure("limits.concurrency"), ""})
 	d.table([]string{"Requests to", "By a key or a user", "Without a credential"}, rows)
+}
+
+// nameTable says how many names a website may have.
+func nameTable(d *document) {
+	for _, f := range config.Fields() {
+		if f.Key == "ingest.max_names" {
+			d.heading("Names")
+			d.paragraph("A website's events may have " + f.Default + " different names in a UTC day of receipt, as each edge counts\n" +
+				"them (" + code(f.Key) + "), and its errors as many types. What comes under one more is accepted, counted\n" +
+				"and stored under the name " + code("(other)") + ", with its own name in " + code("originalName") + "\n" +
+				"([why](../adr/0021-names-beyond-a-limit-share-one.md)).")
+		}
+	}
 }
 
 // bound shows a limit with its thousands apart; 0 is none.

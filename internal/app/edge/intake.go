@@ -39,7 +39,10 @@ func newIntake(g *ground) (*host, error) {
 		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: g.proxies(), Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: g.services(producer),
-			Intake: ingest.New(ingest.Deps{Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter, Quota: allowed, Gate: gate, Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline}),
+			Intake: ingest.New(ingest.Deps{
+				Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter, Quota: allowed, Gate: gate,
+				Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline, MaxNames: s.Ingest.MaxNames,
+			}),
 		},
 	)
 	// Cached keys serve while the store is away, so it is no condition here.

@@ -1016,3 +1016,9 @@ SETTINGS replicated_deduplication_window = 300000,
          fsync_part_directory = 1,
          min_bytes_for_wide_part = 268435456
 ;
+
+ALTER TABLE events ON CLUSTER `main` ADD COLUMN IF NOT EXISTS original_name String CODEC(ZSTD(1))
+;
+
+ALTER TABLE errors ON CLUSTER `main` ADD COLUMN IF NOT EXISTS original_name String CODEC(ZSTD(1))
+;

@@ -110,6 +110,9 @@ type EventsV1 struct {
 	Href string `json:"href,omitempty"`
 	// Text of the link.
 	LinkText string `json:"linkText,omitempty"`
+	// Name as sent, where the website had too many names that day and the name
+	// is (other).
+	OriginalName string `json:"originalName,omitempty"`
 	// Value of the metric, or count of events.
 	Value *float64 `json:"value,omitempty"`
 	// Seconds that the page was open.
@@ -306,6 +309,9 @@ type ErrorsV1 struct {
 	Filename string `json:"filename,omitempty"`
 	// Its stack.
 	Stack string `json:"stack,omitempty"`
+	// Name as sent, where the website had too many names that day and the name
+	// is (other).
+	OriginalName string `json:"originalName,omitempty"`
 	// Line of the error in its file.
 	Line *float64 `json:"line,omitempty"`
 	// Column of the error in its line.

@@ -282,6 +282,11 @@ export interface EventsV1 {
    */
   linkText?: string;
   /**
+   * Name as sent, where the website had too many names that day and the name
+   * is (other).
+   */
+  originalName?: string;
+  /**
    * Value of the metric, or count of events.
    */
   value?: number;
@@ -652,6 +657,11 @@ export interface ErrorsV1 {
    * Its stack.
    */
   stack?: string;
+  /**
+   * Name as sent, where the website had too many names that day and the name
+   * is (other).
+   */
+  originalName?: string;
   /**
    * Line of the error in its file.
    */
