@@ -24,10 +24,13 @@ type block struct {
 	input   proto.Input // columns, and then web
 	offsets interface{ Row(row int) int64 }
 	rows    int
+	sizes   *sizes
 }
 
-func newBlock(t *Table) *block {
-	b := &block{table: t}
+// newBlock returns an empty block with room for what other blocks of the table had; sizes
+// are theirs.
+func newBlock(t *Table, sizes *sizes) *block {
+	b := &block{table: t, sizes: sizes}
 	var web proto.Input
 	for _, c := range t.Columns {
 		if c.Alias != "" {
@@ -39,12 +42,16 @@ func newBlock(t *Table) *block {
 			b.web, web = append(b.web, n), append(web, in)
 			continue
 		}
+		if first, ok := n.(*dictColumn); ok && len(b.columns) == 0 {
+			in.Data = leading{first, b}
+		}
 		b.columns, b.input = append(b.columns, n), append(b.input, in)
-		if offsets, ok := n.(proto.ColumnOf[int64]); ok && c.Name == offsetColumn {
+		if offsets, ok := n.(interface{ Row(row int) int64 }); ok && c.Name == offsetColumn {
 			b.offsets = offsets
 		}
 	}
 	b.input = append(b.input, web...)
+	sizes.reserve(b)
 	return b
 }
 
@@ -99,6 +106,7 @@ func (b *block) CopyTo(dst sink.Block, from, to int) {
 
 // Reset implements sink.Block.
 func (b *block) Reset() {
+	b.sizes.note(b)
 	for _, c := range b.columns {
 		c.Reset()
 	}
