@@ -122,8 +122,7 @@ func read(ctx context.Context, brokers []string, n int, each func(*kgo.Record) e
 	return nil
 }
 
-// loopConsume is the limit of S3: a bare client reads the topic and nobody looks
-// at the records.
+// loopConsume has a bare client read the topic, and nobody looks at the records.
 func loopConsume(ctx context.Context, j job, say func(result) error) error {
 	seen, begin, cpu := 0, time.Time{}, time.Duration(0)
 	first := j.Rows / tenth

@@ -139,22 +139,16 @@ func (s *scan) lookAtRecord(b []byte, first int64) error {
 		return f.check()
 	}
 	var h record.Headers
-	bad := false
-	for range f.varint() {
-		key, value := f.bytes(), f.bytes()
-		if f.bad {
-			return errBatch
-		}
-		if err := h.Set(string(key), value); err != nil { // compared, not kept: no copy is made
-			bad = true
-		}
+	err := f.headers(&h)
+	if f.bad {
+		return errBatch
 	}
 	s.records++
 	s.next = offset + 1
-	if !bad && h.Check() == nil {
+	if err == nil {
 		s.witness.Sight(h.Hash, h.ReceivedAt)
 	}
-	return f.check()
+	return nil
 }
 
 // fields reads the parts of a record.

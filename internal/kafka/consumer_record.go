@@ -64,19 +64,7 @@ func (w *walk) record(f *fields) sink.Record {
 	}
 	end := w.size - len(w.rest) - len(f.rest) // of the value
 	var h record.Headers
-	var err error
-	for range f.varint() {
-		key, value := f.bytes(), f.bytes()
-		if f.bad {
-			break
-		}
-		if e := h.Set(string(key), value); e != nil { // compared, not kept: no copy is made
-			err = e
-		}
-	}
-	if err == nil {
-		err = h.Check()
-	}
+	err := f.headers(&h)
 	return sink.Record{
 		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash,
 		BadHeaders: err != nil, Replay: h.Replay, Traceparent: h.Traceparent,
