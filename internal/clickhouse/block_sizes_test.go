@@ -10,8 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/sink"
 )
 
-// filled appends events to a block.
-func filled(b *block, events []*record.Event) *block {
+// filledWith appends events to a block.
+func filledWith(b *block, events []*record.Event) *block {
 	for i, e := range events {
 		b.Append(&sink.Row{Event: e, Topic: []byte("t"), Offset: int64(i)})
 	}
@@ -35,11 +35,11 @@ func TestANewBlockHasRoomForWhatTheLargestOneHad(t *testing.T) {
 	if got := textRoom(newBlock(&Events, &s)); got != 0 {
 		t.Errorf("the first block has room for %d bytes", got)
 	}
-	filled(newBlock(&Events, &s), events).Reset()
-	filled(newBlock(&Events, &s), events[:10]).Reset() // a smaller one says nothing
+	filledWith(newBlock(&Events, &s), events).Reset()
+	filledWith(newBlock(&Events, &s), events[:10]).Reset() // a smaller one says nothing
 	b := newBlock(&Events, &s)
 	before := textRoom(b)
-	if after := textRoom(filled(b, events)); before == 0 || after != before {
+	if after := textRoom(filledWith(b, events)); before == 0 || after != before {
 		t.Errorf("the room of a new block grew from %d to %d bytes", before, after)
 	}
 }
@@ -51,7 +51,7 @@ func TestABlockKnowsHowManyBytesAreSent(t *testing.T) {
 	for _, e := range events {
 		e.Web = nil
 	}
-	b := filled(newBlock(&Events, &sizes{}), events)
+	b := filledWith(newBlock(&Events, &sizes{}), events)
 	var buf proto.Buffer
 	input := proto.Input(b.input[:len(b.columns)])
 	if err := (proto.Block{Columns: len(input), Rows: b.rows}).EncodeBlock(&buf, proto.Version, input); err != nil {
