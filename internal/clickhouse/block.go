@@ -16,7 +16,10 @@ const offsetColumn = "_offset"
 // block is one native block of a table. It keeps its memory between uses.
 type block struct {
 	table   *Table
-	columns []native // of every row
+	columns []native // of every row; and the same by kind, so that most are called directly
+	texts   []*textColumn
+	dicts   []*dictColumn
+	others  []native
 	// web are the columns of rows whose event has a Web, which few tables' rows
 	// have: they hold the first webRows rows, and the rows behind them have none.
 	web     []native
@@ -42,10 +45,7 @@ func newBlock(t *Table, sizes *sizes) *block {
 			b.web, web = append(b.web, n), append(web, in)
 			continue
 		}
-		if first, ok := n.(*dictColumn); ok && len(b.columns) == 0 {
-			in.Data = leading{first, b}
-		}
-		b.columns, b.input = append(b.columns, n), append(b.input, in)
+		b.addColumn(n, in)
 		if offsets, ok := n.(interface{ Row(row int) int64 }); ok && c.Name == offsetColumn {
 			b.offsets = offsets
 		}
@@ -55,9 +55,31 @@ func newBlock(t *Table, sizes *sizes) *block {
 	return b
 }
 
+// addColumn adds a column of every row.
+func (b *block) addColumn(n native, in proto.InputColumn) {
+	switch n := n.(type) {
+	case *textColumn:
+		b.texts = append(b.texts, n)
+	case *dictColumn:
+		b.dicts = append(b.dicts, n)
+		if len(b.columns) == 0 {
+			in.Data = leading{n, b}
+		}
+	default:
+		b.others = append(b.others, n)
+	}
+	b.columns, b.input = append(b.columns, n), append(b.input, in)
+}
+
 // Append implements sink.Block.
 func (b *block) Append(row *sink.Row) {
-	for _, c := range b.columns {
+	for _, c := range b.texts {
+		c.appendRow(row)
+	}
+	for _, c := range b.dicts {
+		c.appendRow(row)
+	}
+	for _, c := range b.others {
 		c.appendRow(row)
 	}
 	if row.Event.Web != nil {
