@@ -67,7 +67,7 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 			r.erased++
 			r.share(b.event.Owner, rec.receivedAt, Share{Erased: 1})
 		default:
-			original, unread := b.reader.opened.Original(rec.offset)
+			original, unread := b.reader.original(rec)
 			if unread != nil {
 				return unread
 			}

@@ -53,15 +53,30 @@ func (r *reader) open(from batches, rec *held) error {
 	opened, err := p.Open(r.opened)
 	if err != nil {
 		*r = reader{}
-		return &stuck{StuckBatch, fmt.Errorf("%w: again, at offset %d: %w", ErrUnreadable, rec.offset, err)}
+		return unreadable(rec, err)
 	}
 	r.batch, r.opened = p, opened
 	return nil
 }
 
+// unreadable is why a partition stands still whose batch could be read when it came, and
+// cannot any more.
+func unreadable(rec *held, err error) error {
+	return &stuck{StuckBatch, fmt.Errorf("%w: again, at offset %d: %w", ErrUnreadable, rec.offset, err)}
+}
+
 // value returns the value of a record, whose batch is open, until another one is.
 func (r *reader) value(rec *held) []byte {
 	return r.opened.Records()[rec.value.at : rec.value.at+rec.value.size]
+}
+
+// original returns a copy of a record, whose batch is open.
+func (r *reader) original(rec *held) (Original, error) {
+	o, err := r.opened.Original(rec.offset)
+	if err != nil {
+		return Original{}, unreadable(rec, err)
+	}
+	return o, nil
 }
 
 // close lets go of the batch, but not of the memory that it was unpacked into.

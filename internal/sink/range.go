@@ -181,7 +181,7 @@ func (r *frozen) originals(offsets []int64) (all []Original, err error) {
 		if err := from.open(r.batches, &r.records[i]); err != nil {
 			return nil, err
 		}
-		o, err := from.opened.Original(offset)
+		o, err := from.original(&r.records[i])
 		if err != nil {
 			return nil, err
 		}
