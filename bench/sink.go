@@ -308,7 +308,8 @@ func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetr
 
 // watch looks until it is done, then stops the sink.
 func (r *runningSink) watch(ctx context.Context, done func() (bool, error)) error {
-	const look = 5 * time.Millisecond
+	// A look gathers all metrics, which takes 0.2 ms of what is measured.
+	const look = 25 * time.Millisecond
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	defer r.stop()
