@@ -128,7 +128,6 @@ func (b *block) CopyTo(dst sink.Block, from, to int) {
 
 // Reset implements sink.Block.
 func (b *block) Reset() {
-	b.sizes.note(b)
 	for _, c := range b.columns {
 		c.Reset()
 	}
@@ -142,6 +141,7 @@ func (b *block) Reset() {
 // already. The web's columns are left out where no row has any: the table has
 // their defaults then.
 func (b *block) insert(ctx context.Context, c *Client, into, token string, quorum int) (known bool, err error) {
+	b.sizes.note(b)
 	input := b.input[:len(b.columns)]
 	if b.webRows > 0 {
 		b.padWeb()

@@ -7,7 +7,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// sizes are how large the largest block of a table was that was done with. A new one has
+// sizes are how large the largest block of a table was that was inserted. A new one has
 // room for as much from the beginning: to grow there step by step copies it several times
 // over, into memory that the kernel has to make. It is safe for concurrent use.
 type sizes struct {
@@ -16,7 +16,7 @@ type sizes struct {
 	text []int // bytes of each column, those of the web last
 }
 
-// note is told of a block that is done with.
+// note is told of a block that is whole.
 func (s *sizes) note(b *block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,8 @@ func TestANewBlockHasRoomForWhatTheLargestOneHad(t *testing.T) {
 	if got := textRoom(newBlock(&Events, &s)); got != 0 {
 		t.Errorf("the first block has room for %d bytes", got)
 	}
-	filledWith(newBlock(&Events, &s), events).Reset()
-	filledWith(newBlock(&Events, &s), events[:10]).Reset() // a smaller one says nothing
+	s.note(filledWith(newBlock(&Events, &s), events))
+	s.note(filledWith(newBlock(&Events, &s), events[:10])) // a smaller one says nothing
 	b := newBlock(&Events, &s)
 	before := textRoom(b)
 	if after := textRoom(filledWith(b, events)); before == 0 || after != before {
