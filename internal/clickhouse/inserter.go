@@ -21,6 +21,7 @@ type Inserter struct {
 
 	into   string // the table that all rows go to; empty for their own
 	quorum int
+	sizes  map[string]*sizes // of blocks, by topic
 	known  atomic.Int64
 }
 
@@ -31,11 +32,15 @@ func (i *Inserter) Known() int64 { return i.known.Load() }
 // NewInserter returns an Inserter; it opens no connection. The rows go to the
 // table named into, which has the same columns; empty means their own.
 func NewInserter(cfg config.ClickHouse, into string) *Inserter {
-	return &Inserter{conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum}
+	i := &Inserter{conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{}}
+	for topic := range baseOf {
+		i.sizes[topic] = &sizes{}
+	}
+	return i
 }
 
 // NewBlock implements sink.Inserter. The topic is one that TableOf knows.
-func (i *Inserter) NewBlock(topic string) sink.Block { return newBlock(baseOf[topic]) }
+func (i *Inserter) NewBlock(topic string) sink.Block { return newBlock(baseOf[topic], i.sizes[topic]) }
 
 // target names the table that a block goes to.
 func (i *Inserter) target(b *block) string {
