@@ -94,6 +94,7 @@ func TestAPackedBatchGivesBackWhatWasDeliveredOfIt(t *testing.T) {
 		if _, err := o.Original(first + n); !errors.Is(err, errBatch) {
 			t.Errorf("%s: a record behind the last one: %v", name, err)
 		}
+		clear(o.Records())
 	}
 	// Only now: copies outlive the memory that they were made of.
 	if diff := cmp.Diff(all, copies); diff != "" {
