@@ -48,6 +48,9 @@ func replay(t *rapid.T, stream []Record, label string) (stored []storedRow, dead
 		n := rapid.IntRange(1, len(o.records)).Draw(t, label)
 		r := o.freeze(n, o.records[n-1].offset, m)
 		b.build(r, part, w, func() Block { return &memoryBlock{} })
+		if b.reader.batch != nil {
+			t.Fatal("a builder keeps a batch of a range that is built")
+		}
 		for _, m := range r.blocks {
 			for _, row := range m.block.(*memoryBlock).rows {
 				if row.month != m.month {
