@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -20,7 +21,7 @@ func filledWith(b *block, events []*record.Event) *block {
 
 // textRoom is how many bytes the texts of a block can take before they are moved.
 func textRoom(b *block) (bytes int) {
-	for _, c := range append(b.columns[:len(b.columns):len(b.columns)], b.web...) {
+	for _, c := range slices.Concat(b.columns, b.web) {
 		if c, ok := c.(*textColumn); ok {
 			bytes += cap(c.sent)
 		}
@@ -53,7 +54,7 @@ func TestABlockKnowsHowManyBytesAreSent(t *testing.T) {
 	}
 	b := filledWith(newBlock(&Events, &sizes{}), events)
 	var buf proto.Buffer
-	input := proto.Input(b.input[:len(b.columns)])
+	input := b.input[:len(b.columns)]
 	if err := (proto.Block{Columns: len(input), Rows: b.rows}).EncodeBlock(&buf, proto.Version, input); err != nil {
 		t.Fatal(err)
 	}

@@ -24,12 +24,12 @@ type Unpacked interface {
 // one are kept as they came, and unpacked again, one batch at a time, when they are needed.
 type batches []Packed
 
-// put returns the place of a batch, which is the last one or comes behind it.
-func (b *batches) put(p Packed) uint32 {
-	if n := len(*b); n == 0 || (*b)[n-1] != p {
-		*b = append(*b, p)
+// put adds a batch, which is the last one or comes behind it, and returns its place.
+func (b batches) put(p Packed) (batches, uint32) {
+	if n := len(b); n == 0 || b[n-1] != p {
+		b = append(b, p)
 	}
-	return uint32(len(*b) - 1)
+	return b, uint32(len(b) - 1)
 }
 
 // cut divides the batches in those up to the one at a place and those from it on: records

@@ -35,7 +35,8 @@ func (o *open) append(b *Batch, now time.Time, m *memory) (bytes int64) {
 			o.records = m.held.get()
 		}
 	}
-	batch := o.batches.put(b.Packed)
+	var batch uint32
+	o.batches, batch = o.batches.put(b.Packed)
 	for i := range records {
 		o.epochs.at(records[i].Offset, records[i].LeaderEpoch)
 		h := hold(&records[i], batch)
