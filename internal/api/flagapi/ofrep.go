@@ -36,14 +36,12 @@ func (h *Host) mountOFREP(app *fiber.App) {
 		pathOFREP: (*Host).ofrepBulk, pathOFREPFlag: (*Host).ofrepFlag,
 	} {
 		httpkit.Handle(app, fiber.MethodPost, path, func(c *fiber.Ctx) error { return h.ofrep(c, answer) })
-		httpkit.Handle(app, fiber.MethodOptions, path, preflight)
 	}
 }
 
 // ofrep answers a request of the protocol, in the order of httpkit.Checks. What it refuses
 // is told by Page.
 func (h *Host) ofrep(c *fiber.Ctx, answer func(*Host, *fiber.Ctx, *work, *question) error) (err error) {
-	allowElsewhere(c)
 	q := newQuestion(c)
 	w := works.Get().(*work) // the pool holds nothing else
 	defer func() {
