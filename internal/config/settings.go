@@ -307,8 +307,9 @@ type Lookup struct {
 
 // Flags configures the feature flags that a query host answers.
 type Flags struct {
-	Memory int           `koanf:"memory" range:"1048576..274877906944" help:"Bytes that organizations' flags may take in the memory of a query host; beyond it those that were not asked for lately are read from the metadata store when somebody asks."`
-	Stale  time.Duration `koanf:"stale" range:"1m..168h" help:"Age up to which flags and client ids that are held still answer while the metadata store is down."`
+	Memory     int           `koanf:"memory" range:"1048576..274877906944" help:"Bytes that organizations' flags may take in the memory of a query host; beyond it those that were not asked for lately are read from the metadata store when somebody asks."`
+	Stale      time.Duration `koanf:"stale" range:"1m..168h" help:"Age up to which flags and client ids that are held still answer while the metadata store is down."`
+	MaxStreams int           `koanf:"max_streams" range:"1..1000000" help:"Open streams of changes of flags; one more is answered 503. Their connections are beside those of query.max_connections, and each takes about 60 KB."`
 }
 
 // Session configures signing in.
