@@ -124,6 +124,12 @@ func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
 			body = append(body, ',')
 		}
 		body = w.appendEntry(body, f)
+		if w.outgrows(body) {
+			var err error
+			if body, err = w.claimAll(c, body); err != nil {
+				return err
+			}
+		}
 	}
 	body = append(body, `],"metadata":{}`...)
 	result := len(body) // what follows is no part of it
