@@ -17,7 +17,8 @@ import (
 func TestAHeldBodyIsHeldUntilItsClientHasItOrIsGone(t *testing.T) {
 	t.Parallel()
 	const size = 24 << 20 // more than a connection buffers
-	gate := admission.New(admission.Config{Host: "test", Memory: 64 << 20}, admission.Deps{Metrics: prometheus.NewRegistry()})
+	gate := admission.New(admission.Config{Host: "test", Memory: 64 << 20},
+		admission.Deps{Metrics: prometheus.NewRegistry()})
 	app := newApp(t, Config{Host: Query, Admission: gate})
 	Handle(app, http.MethodGet, "/held", func(c *fiber.Ctx) error {
 		claim := ClaimFor(c, "", "")
