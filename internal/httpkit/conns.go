@@ -135,7 +135,8 @@ func (k *kit) writeRefusal(c net.Conn, linger bool) {
 	id := appendUUID(nil)
 	f := resolve(&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errConnections})
 	body := errorBody(k.cfg.Host, f, id)
-	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nRetry-After: %s\r\n%sConnection: close\r\n\r\n",
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
+		"X-Request-Id: %s\r\nRetry-After: %s\r\n%sConnection: close\r\n\r\n",
 		f.status, http.StatusText(f.status), len(body), id, strconv.Itoa(f.retryAfterSeconds()), k.turnedCors())
 	if _, err := c.Write(append([]byte(head), body...)); err != nil {
 		return

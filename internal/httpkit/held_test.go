@@ -17,7 +17,8 @@ import (
 func TestAHeldBodyIsHeldUntilItsClientHasItOrIsGone(t *testing.T) {
 	t.Parallel()
 	const size = 24 << 20 // more than a connection buffers
-	gate := admission.New(admission.Config{Host: "test", Memory: 64 << 20}, admission.Deps{Metrics: prometheus.NewRegistry()})
+	gate := admission.New(admission.Config{Host: "test", Memory: 64 << 20},
+		admission.Deps{Metrics: prometheus.NewRegistry()})
 	app := newApp(t, Config{Host: Query, Admission: gate})
 	Handle(app, http.MethodGet, "/held", func(c *fiber.Ctx) error {
 		claim := ClaimFor(c, "", "")
@@ -52,7 +53,7 @@ func TestAHeldBodyIsHeldUntilItsClientHasItOrIsGone(t *testing.T) {
 }
 
 // get asks on a connection of its own, and returns once the header is there.
-func get(t *testing.T, url string) *http.Response {
+func get(t *testing.T, url string) streamed {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -63,5 +64,5 @@ func get(t *testing.T, url string) *http.Response {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	return streamed{resp}
 }

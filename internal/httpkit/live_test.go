@@ -19,14 +19,16 @@ import (
 func liveApp(most int) (app *fiber.App, end chan struct{}) {
 	end = make(chan struct{})
 	app = streaming(Config{Conns: Conns{Max: most}}, func() *Stream {
-		return &Stream{ContentType: "text/event-stream", Live: true, Deadline: time.Hour, Write: func(ctx context.Context, w io.Writer) error {
+		s := &Stream{ContentType: "text/event-stream", Live: true, Deadline: time.Hour}
+		s.Write = func(ctx context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "x")
 			select {
 			case <-ctx.Done():
 			case end <- struct{}{}:
 			}
 			return err
-		}}
+		}
+		return s
 	})
 	Handle(app, http.MethodGet, "/health", func(c *fiber.Ctx) error { return c.SendString("ok") })
 	return app, end

@@ -24,7 +24,9 @@ func TestExposuresAreCountedOnceHoweverManyHostsTellAndSinksAreKilled(t *testing
 	if thorough() {
 		kills = 6
 	}
-	tr := trial{fault: "F28 exposures", point: "2 query hosts, sinks killed", topic: record.TopicExposures, on: realToo(), few: 1, waits: true, body: func(_ *testing.T, s *stage) {
+	tr := trial{fault: "F28 exposures", point: "2 query hosts, sinks killed", topic: record.TopicExposures}
+	tr.on, tr.few, tr.waits = realToo(), 1, true
+	tr.body = func(_ *testing.T, s *stage) {
 		f := s.newFlagFront()
 		one := s.spawnSink(order{})
 		stream := f.stream()
@@ -40,7 +42,7 @@ func TestExposuresAreCountedOnceHoweverManyHostsTellAndSinksAreKilled(t *testing
 		s.drained()
 		one.stop()
 		f.judge()
-	}}
+	}
 	tr.run(t)
 }
 
@@ -67,7 +69,8 @@ func (f *flagFront) judge() {
 		s.t.Errorf("%s\n%s", strings.Join(wrong, "\n"), strings.Join(first(counted.notes, 30), "\n"))
 	}
 	if counted.Duplicates != records-counted.Acked || records < flagHosts*counted.Acked {
-		s.t.Errorf("%d duplicates of %d records of %d exposures: the hosts did not tell of the same", counted.Duplicates, records, counted.Acked)
+		s.t.Errorf("%d duplicates of %d records of %d exposures: the hosts did not tell of the same",
+			counted.Duplicates, records, counted.Acked)
 	}
 	s.verifyTold(records)
 }
@@ -91,10 +94,13 @@ func (f *flagFront) compare(to *verdict, told map[string]int) {
 			to.note("%s is missing", id)
 		}
 	}
-	for _, r := range s.query("SELECT name, variant, uniqExact(profile_id), uniqExact(profile_id, event_date), count() FROM flag_exposures GROUP BY name, variant") {
+	const perVariant = "SELECT name, variant, uniqExact(profile_id), uniqExact(profile_id, event_date), count() " +
+		"FROM flag_exposures GROUP BY name, variant"
+	for _, r := range s.query(perVariant) {
 		if what := r[0] + " " + r[1]; atoi(r[2]) != f.served[what] || r[3] != r[4] {
 			to.WrongRollups++
-			to.note("%s has %s visitors, %s on their days, and %s rows; %d were given it", what, r[2], r[3], r[4], f.served[what])
+			to.note("%s has %s visitors, %s on their days, and %s rows; %d were given it",
+				what, r[2], r[3], r[4], f.served[what])
 		}
 	}
 }
@@ -141,7 +147,8 @@ func (s *stage) verifyTold(records int) {
 	s.t.Helper()
 	offsets, books, lane := s.tools()
 	report, err := verify.Run(s.t.Context(), offsets, books, verify.Options{
-		Lanes: []repair.Lane{lane}, Known: []string{lane.Topic}, Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute), Examples: 5,
+		Lanes: []repair.Lane{lane}, Known: []string{lane.Topic}, Examples: 5,
+		Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute),
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -48,7 +48,8 @@ func (s *stage) newFlagFront() *flagFront {
 	for i := range f.settings {
 		e := &f.settings[i]
 		e.Query.Listen, e.ClickHouse = testkit.FreeAddr(s.t), s.clickhouse
-		f.hosts = append(f.hosts, s.spawn(order{Role: query.Component, Settings: *e, StoreURL: f.store, RedisURL: e.Redis.URL.Reveal()}))
+		o := order{Role: query.Component, Settings: *e, StoreURL: f.store, RedisURL: e.Redis.URL.Reveal()}
+		f.hosts = append(f.hosts, s.spawn(o))
 	}
 	for _, c := range f.hosts {
 		c.heard("ready")
@@ -129,7 +130,8 @@ func (f *flagFront) ask(at string) (map[string]string, error) {
 	var answer struct {
 		Flags map[string]struct{ Variant string }
 	}
-	if err := json.Unmarshal(a.Body, &answer); err != nil || a.Status != http.StatusOK || len(answer.Flags) != len(flagKeys) {
+	err = json.Unmarshal(a.Body, &answer)
+	if err != nil || a.Status != http.StatusOK || len(answer.Flags) != len(flagKeys) {
 		return nil, fmt.Errorf("answer %d %s, %w", a.Status, a.Body, err)
 	}
 	given := map[string]string{}

@@ -40,7 +40,8 @@ func flagged(t *testing.T, s *harness.System) {
 	}
 	// This one's answer may repeat what it was asked.
 	body := `{"key":"probed","websiteId":"` + s.WebsiteID + `","context":` + flagContext + `,"explain":true}`
-	if a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/flags/evaluate", s.Key, []byte(body)); err != nil || a.Status != http.StatusOK {
+	a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/flags/evaluate", s.Key, []byte(body))
+	if err != nil || a.Status != http.StatusOK {
 		t.Errorf("flags/evaluate: %d %s, %v", a.Status, a.Body, err)
 	}
 }
@@ -99,11 +100,13 @@ func flagTargets(s *harness.System) (targets []string) {
 	for _, route := range []string{"evaluate?key=probed", "bulk?keys=probed", "bulk?", "definitions?", "nothing?"} {
 		begin := "/public/v1/flags/" + route + "&clientId="
 		for _, end := range []string{
-			"", "&userId=" + long, "&environment=" + long, "&key=" + long, "&keys=" + long, "&properties=" + person, "&email=%" + person,
+			"", "&userId=" + long, "&environment=" + long, "&key=" + long, "&keys=" + long, "&properties=" + person,
+			"&email=%" + person,
 		} {
 			targets = append(targets, begin+s.ClientID+"&"+who.Encode()+end)
 		}
-		targets = append(targets, begin+person+"&"+who.Encode(), begin+"&"+who.Encode(), begin+s.ClientID+"&email="+personEmail)
+		targets = append(targets, begin+person+"&"+who.Encode(), begin+"&"+who.Encode())
+		targets = append(targets, begin+s.ClientID+"&email="+personEmail)
 	}
 	return targets
 }
@@ -112,8 +115,10 @@ func flagTargets(s *harness.System) (targets []string) {
 func flagBodies(s *harness.System) map[string][]string {
 	said := `"` + personEmail + `"`
 	contexts := []string{
-		`{"context":{"targetingKey":` + said + `,"email":` + said + `,"anonymousId":` + said + `,"environment":` + said + `,"` + person + `":[` + said + `]}}`,
-		`{"context":{"email":` + said + `}}`, `{"context":{"email":[` + said + `]}}`, `{"context":{"` + person + `":{` + said + `:1}}}`,
+		`{"context":{"targetingKey":` + said + `,"email":` + said + `,"anonymousId":` + said + `,"environment":` + said +
+			`,"` + person + `":[` + said + `]}}`,
+		`{"context":{"email":` + said + `}}`, `{"context":{"email":[` + said + `]}}`,
+		`{"context":{"` + person + `":{` + said + `:1}}}`,
 		`{"context":` + said + `}`, `{"context":{"email":` + said, person,
 	}
 	ofrep := "/public/v1/flags/" + s.ClientID + "/ofrep/v1/evaluate/flags"
@@ -123,7 +128,8 @@ func flagBodies(s *harness.System) map[string][]string {
 		"/public/v1/flags/exposures?clientId=" + s.ClientID: {
 			`[{"flag":"probed","variant":"on","userId":` + said + `}]`,
 			`[{"flag":"probed","variant":"off","anonymousId":` + said + `,"environment":` + said + `}]`,
-			`[{"flag":` + said + `,"variant":` + said + `,"userId":` + said + `}]`, `[{"userId":` + said + `}]`, `{"userId":` + said, person,
+			`[{"flag":` + said + `,"variant":` + said + `,"userId":` + said + `}]`,
+			`[{"userId":` + said + `}]`, `{"userId":` + said, person,
 		},
 	}
 }

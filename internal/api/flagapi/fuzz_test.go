@@ -98,7 +98,8 @@ func written(uri string) string {
 
 // marks are parts of contexts that were worth a thought once.
 var marks = []string{
-	"", "ann", "anon_7", "anonymous", "a@b.example", "é\u0301", "\xff\xfe", "\x00", "%", "%ff", "+", "1e999", "-0", "null",
+	"", "ann", "anon_7", "anonymous", "a@b.example", "é\u0301", "\xff\xfe", "\x00", "%", "%ff", "+", "1e999", "-0",
+	"null",
 	"2026-11-01T12:00:00Z", "1.2.3-rc.1+b", "::ffff:192.0.2.1", "9999999999999999999",
 }
 
@@ -107,7 +108,8 @@ func FuzzTheQueryOfARequest(f *testing.F) {
 		said := url.QueryEscape(mark)
 		f.Add("clientId=public-1&key=asks-matches&userId=" + said + "&email=" + said + "&teamId=" + said)
 		f.Add("clientId=public-1&keys=nav,,half," + said + "&anonymousId=" + said + "&environment=" + said)
-		f.Add("clientId=public-1&key=half&key=" + said + "&properties=" + url.QueryEscape(`{"x":["`+mark+`",1],"y":{"z":`+mark+`}}`))
+		properties := url.QueryEscape(`{"x":["` + mark + `",1],"y":{"z":` + mark + `}}`)
+		f.Add("clientId=public-1&key=half&key=" + said + "&properties=" + properties)
 		f.Add("clientId=" + said + "&" + said + "=" + mark)
 	}
 	play := fuzzed(f)

@@ -39,7 +39,8 @@ func listed(flags []*flag.Flag) string {
 // roomy is an app around flags whose large answers may take so much memory.
 func roomy(t *testing.T, flags []*flag.Flag, memory int64) (*fiber.App, *admission.Gate) {
 	t.Helper()
-	gate := admission.New(admission.Config{Host: "test", Memory: memory}, admission.Deps{Metrics: prometheus.NewRegistry()})
+	gate := admission.New(admission.Config{Host: "test", Memory: memory},
+		admission.Deps{Metrics: prometheus.NewRegistry()})
 	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Page: Page, Open: Elsewhere, Admission: gate},
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	Mount(app, tenants{set: testSet(t, flags)}.deps())
