@@ -48,7 +48,9 @@ func (j job) readBatches(ctx context.Context, to func(*kadm.Client) (kadm.Offset
 	s := config.Default()
 	s.Kafka, s.Sink.Group = kafkaSettings(j.Brokers), j.Database
 	t := telemetry.Discard()
-	consumer, err := kafka.NewConsumer(s.Kafka, s.Sink, []string{record.TopicEvents}, kafka.ConsumerDeps{Client: "bench", Log: t.Log, Metrics: t.Registry})
+	consumer, err := kafka.NewConsumer(s.Kafka, s.Sink, []string{record.TopicEvents}, kafka.ConsumerDeps{
+		Client: "bench", Log: t.Log, Metrics: t.Registry,
+	})
 	if err != nil {
 		return r, err
 	}
@@ -67,8 +69,8 @@ func (j job) readBatches(ctx context.Context, to func(*kadm.Client) (kadm.Offset
 	windows := make([]*sink.Window, 0, len(ends[record.TopicEvents])) // as the sink keeps them
 	for index, end := range ends[record.TopicEvents] {
 		w := sink.NewWindow(s.Sink.Window, s.Sink.WindowKeys)
-		stretch := sink.Stretch{To: end.At}
-		if err := consumer.Sightings(ctx, sink.Partition{Topic: record.TopicEvents, Index: index}, &stretch, w); err != nil {
+		p, stretch := sink.Partition{Topic: record.TopicEvents, Index: index}, sink.Stretch{To: end.At}
+		if err := consumer.Sightings(ctx, p, &stretch, w); err != nil {
 			return r, err
 		}
 		records += int(stretch.Records)

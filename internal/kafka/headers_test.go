@@ -48,7 +48,8 @@ func TestHeadersAreReadInAnyOrder(t *testing.T) {
 		} else {
 			got = record.Headers{}
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(record.Headers{}), cmpopts.EquateEmpty()); diff != "" || (err == nil) != (wantErr == nil) {
+		diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(record.Headers{}), cmpopts.EquateEmpty())
+		if diff != "" || (err == nil) != (wantErr == nil) {
 			t.Fatalf("%v: %v, want %v (-want +got):\n%s", list, err, wantErr, diff)
 		}
 		if f.bad || len(f.rest) > 0 {

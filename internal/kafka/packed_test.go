@@ -66,7 +66,8 @@ func TestAPackedBatchGivesBackWhatWasDeliveredOfIt(t *testing.T) {
 		p := packedOf(rawBatch(first, n, c.bytes, c.codec), 1)[0]
 		var delivered []sink.Record
 		share := p.share(n)
-		for w := (walk{batchHeader: headerOf(p.batch), rest: records, size: len(records), share: share, left: n, next: first}); w.left > 0; {
+		w := walk{batchHeader: headerOf(p.batch), rest: records, size: len(records), share: share, left: n, next: first}
+		for w.left > 0 {
 			var err error
 			if delivered, _, err = w.portion(delivered, 0); err != nil {
 				t.Fatal(err)
@@ -79,8 +80,11 @@ func TestAPackedBatchGivesBackWhatWasDeliveredOfIt(t *testing.T) {
 		memory = o
 		for i, r := range delivered {
 			want := originals[i]
-			if got := o.Records()[r.At : int(r.At)+len(r.Value)]; !bytes.Equal(got, want.Value) || r.Size != max(share, uint32(len(want.Value))) {
-				t.Fatalf("%s: the value at %d has %d bytes, want %d, and counts %d", name, r.Offset, len(got), len(want.Value), r.Size)
+			if got := o.Records()[r.At : int(r.At)+len(r.Value)]; !bytes.Equal(got, want.Value) {
+				t.Fatalf("%s: the value at %d has %d bytes, want %d", name, r.Offset, len(got), len(want.Value))
+			}
+			if counted := max(share, uint32(len(want.Value))); r.Size != counted {
+				t.Fatalf("%s: the record at %d counts %d bytes, want %d", name, r.Offset, r.Size, counted)
 			}
 			if i%7 > 0 {
 				continue

@@ -24,7 +24,9 @@ type open struct {
 // append takes records in offset order and returns what they count against the
 // budget. What is below next was taken before.
 func (o *open) append(b *Batch, now time.Time, m *memory) (bytes int64) {
-	skip, _ := slices.BinarySearchFunc(b.Records, o.next, func(r Record, next int64) int { return cmp.Compare(r.Offset, next) })
+	skip, _ := slices.BinarySearchFunc(b.Records, o.next, func(r Record, next int64) int {
+		return cmp.Compare(r.Offset, next)
+	})
 	records := b.Records[skip:]
 	if len(records) == 0 {
 		return 0
@@ -175,7 +177,9 @@ func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 func (r *frozen) originals(offsets []int64) (all []Original, err error) {
 	var from reader
 	for _, offset := range offsets {
-		i, ok := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
+		i, ok := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int {
+			return cmp.Compare(h.offset, offset)
+		})
 		if !ok {
 			return nil, fmt.Errorf("no record at %d is in hand", offset)
 		}
