@@ -26,7 +26,7 @@ var perCustomerError = &Source{Tables: []string{tableEvents, "aliases", "profile
         LEFT JOIN ` + strings.TrimLeft(indent(indent(aliasesOfVisitors)), " ") + ` AS a ON a.visitor = e.anonymous_id
     ) AS e
     LEFT JOIN (
-        SELECT ` + customerOf + ` AS customer, uniqExact(e.session_id) AS sessions
+        SELECT ` + customerOf + ` AS customer, uniqExact(` + hashOf("e.session_id") + `) AS sessions
         FROM (
             SELECT e.profile_id AS profile_id, e.anonymous_id AS anonymous_id, e.session_id AS session_id
             {all events}
