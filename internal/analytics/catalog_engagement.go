@@ -17,11 +17,12 @@ const (
 
 // perVisit makes a row of each page of each session. How far it was scrolled is the
 // farthest that anything told, NULL where nothing did; interactions are the most that
-// either kind of event told.
+// either kind of event told. Sessions and visitors are told apart by their hashes; a
+// visitor is there once for each event, since sets of so few take more than lists.
 var perVisit = &Source{SQL: `(
     SELECT
-        {each}e.session_id AS session, e.path AS path,
-        groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+        {each}` + hashOf("e.session_id") + ` AS session, e.path AS path,
+        groupArrayIf(` + hashOf("e.anonymous_id") + `, e.anonymous_id != '') AS visitors,
         countIf(` + pageView + `) AS views,
         max(coalesce(` + exitScroll + `, ` + told("maxScrollDepth") + `)) AS depth,
         sumOrNull(` + exitInteractions + `) AS exit_interactions,

@@ -26,7 +26,7 @@ var perCustomerError = &Source{Tables: []string{tableEvents, "aliases", "profile
         LEFT JOIN ` + strings.TrimLeft(indent(indent(aliasesOfVisitors)), " ") + ` AS a ON a.visitor = e.anonymous_id
     ) AS e
     LEFT JOIN (
-        SELECT ` + customerOf + ` AS customer, uniqExact(e.session_id) AS sessions
+        SELECT ` + customerOf + ` AS customer, uniqExact(` + hashOf("e.session_id") + `) AS sessions
         FROM (
             SELECT e.profile_id AS profile_id, e.anonymous_id AS anonymous_id, e.session_id AS session_id
             {all events}
@@ -48,7 +48,7 @@ var perRoute = &Source{Tables: []string{tableErrors}, SQL: `(
         v.path AS path, toUInt64(c.errors) AS errors,
         arrayExists(other -> other.1 != v.path AND other.2 > if(c.errors > 0, c.first, v.first), w.viewed) AS continued
     FROM (
-        SELECT e.session_id AS session, e.path AS path, min(e.event_time) AS first
+        SELECT ` + hashOf("e.session_id") + ` AS session, e.path AS path, min(e.event_time) AS first
         {events}
           AND e.path IN (
             SELECT e.path
@@ -59,7 +59,7 @@ var perRoute = &Source{Tables: []string{tableErrors}, SQL: `(
         GROUP BY session, path
     ) AS v
     LEFT JOIN (
-        SELECT e.session_id AS session, e.path AS path, min(e.event_time) AS first, count() AS errors
+        SELECT ` + hashOf("e.session_id") + ` AS session, e.path AS path, min(e.event_time) AS first, count() AS errors
         FROM errors AS e FINAL
         WHERE {range}
           AND ` + inSession + `
@@ -68,7 +68,7 @@ var perRoute = &Source{Tables: []string{tableErrors}, SQL: `(
     LEFT JOIN (
         SELECT p.session AS session, groupArray((p.path, p.last)) AS viewed
         FROM (
-            SELECT e.session_id AS session, e.path AS path, max(e.event_time) AS last
+            SELECT ` + hashOf("e.session_id") + ` AS session, e.path AS path, max(e.event_time) AS last
             {all events}
               AND ` + inSession + ` AND ` + pageView + `
             GROUP BY session, path

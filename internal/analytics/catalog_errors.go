@@ -14,7 +14,7 @@ var (
 )
 
 // errorRate compares the sessions with an error with all that events tell of.
-const errorRate = "least(100, ifNull(round(100 * " + sessions + " / nullIf((SELECT " + sessions + " {all events}), 0), 2), 0))"
+var errorRate = "least(100, ifNull(round(100 * " + sessions + " / nullIf((SELECT " + sessions + " {all events}), 0), 2), 0))"
 
 var errorTypes = []Type{
 	{

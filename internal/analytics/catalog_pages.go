@@ -1,7 +1,7 @@
 package analytics
 
 // perEntry and perExit make a row of each session: its first, or last, page view of
-// the range, of those that pass the filters.
+// the range, of those that pass the filters, with the hash of its visitor, 0 for none.
 var (
 	perEntry = oneView("argMin")
 	perExit  = oneView("argMax")
@@ -11,7 +11,7 @@ func oneView(pick string) *Source {
 	return &Source{SQL: `(
     SELECT {by}view.1 AS path, view.2 AS visitor
     FROM (
-        SELECT {each}e.session_id AS session, ` + pick + `((e.path, e.anonymous_id), (e.event_time, e.event_key)) AS view
+        SELECT {each}` + hashOf("e.session_id") + ` AS session, ` + pick + `((e.path, if(e.anonymous_id = '', 0, ` + hashOf("e.anonymous_id") + `)), (e.event_time, e.event_key)) AS view
         {events}
         GROUP BY {by}session
     )
@@ -27,7 +27,7 @@ func pagesLike(name, title, description string, from *Source) Type {
 		Columns: []Column{
 			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
 			{Name: "pageviews", Type: Number, Label: "Page views", Description: "These page views, one a session.", Example: "201", Expr: "count()"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "188", Expr: "uniqExactIf(e.visitor, e.visitor != '')"},
+			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "188", Expr: "uniqExactIf(e.visitor, e.visitor != 0)"},
 			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all such page views, those without a path included.", Example: "58.43", Expr: shareOfViews},
 		},
 		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,

@@ -7,10 +7,10 @@ var perTransition = &Source{SQL: `(
     SELECT {by}session, pair.1 AS from_path, pair.2 AS to_path
     FROM (
         SELECT
-            {each}e.session_id AS session,
+            {each}` + hashOf("e.session_id") + ` AS session,
             arrayCompact(arraySort(groupArray((e.event_time, e.path))).2) AS paths
         {events}
-        GROUP BY {by}e.session_id
+        GROUP BY {by}session
     )
     ARRAY JOIN arrayZip(arrayPopBack(paths), arrayPopFront(paths)) AS pair
 )`}

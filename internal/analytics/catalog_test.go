@@ -195,3 +195,17 @@ func TestSuggestionsAreClose(t *testing.T) {
 		}
 	}
 }
+
+// The server hashes a text once for each group it is counted in.
+func TestIdsAreCountedByHashes(t *testing.T) {
+	t.Parallel()
+	for i := range Catalog {
+		for _, c := range Catalog[i].Columns {
+			for _, id := range []string{"e.anonymous_id", "e.session_id"} {
+				if strings.Contains(c.Expr, "uniqExact("+id) || strings.Contains(c.Expr, "uniqExactIf("+id) {
+					t.Errorf("%s of %s counts texts: %s", c.Name, Catalog[i].Name, c.Expr)
+				}
+			}
+		}
+	}
+}

@@ -1,15 +1,29 @@
 package analytics
 
+// hashOf is a text as a number of 128 bits, by the hash that the server counts distinct
+// texts by, so that as many are told apart. To group by numbers, to keep and to count them
+// takes half of the time that it takes with texts, and less.
+func hashOf(text string) string { return "reinterpretAsUInt128(sipHash128(" + text + "))" }
+
+// countOf is how many texts a column has, exactly, without the empty one.
+func countOf(column string) string {
+	return "uniqExactIf(" + hashOf(column) + ", " + column + " != '')"
+}
+
+// The measures that several types share.
+var (
+	visitors = countOf("e.anonymous_id")
+	sessions = countOf("e.session_id")
+	pages    = countOf("e.path")
+	persons  = "uniqExactIf(" + hashOf(person) + ", e.anonymous_id != '' OR e.profile_id != '')"
+)
+
 // The SQL that several types share.
 const (
-	visitors     = "uniqExactIf(e.anonymous_id, e.anonymous_id != '')"
-	sessions     = "uniqExactIf(e.session_id, e.session_id != '')"
 	shareOfViews = "round(100 * count() / sum(count()) OVER (), 2)"
 	// person is the visitor id, or the profile id of an event without one, which
 	// servers send. Profile ids are marked, so that the two cannot be confused.
-	person  = "if(e.anonymous_id != '', e.anonymous_id, concat('\\0', e.profile_id))"
-	persons = "uniqExactIf(" + person + ", e.anonymous_id != '' OR e.profile_id != '')"
-	pages   = "uniqExactIf(e.path, e.path != '')"
+	person = "if(e.anonymous_id != '', e.anonymous_id, concat('\\0', e.profile_id))"
 )
 
 // perSession makes one row per session, plus one with an empty session for the

@@ -50,7 +50,7 @@ func (c *Client) until(ctx context.Context, f func() error) error {
 	defer context.AfterFunc(ctx, func() {
 		select {
 		case <-done:
-		case <-time.After(cancelTime):
+		case <-time.After(patience(ctx)):
 			if settled.CompareAndSwap(false, true) {
 				_ = c.Close() // nobody waits for what it says
 			}
@@ -61,6 +61,14 @@ func (c *Client) until(ctx context.Context, f func() error) error {
 		return err
 	}
 	return errors.Join(ctx.Err(), err)
+}
+
+// patience is how long a server has after the end of ctx; none where it hangs.
+func patience(ctx context.Context) time.Duration {
+	if errors.Is(context.Cause(ctx), errHangs) {
+		return 0
+	}
+	return cancelTime
 }
 
 // Dial connects to one of the servers of cfg: native protocol, LZ4, the database

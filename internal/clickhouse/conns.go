@@ -37,11 +37,19 @@ func newConns(cfg config.ClickHouse) *conns { return &conns{cfg: cfg} }
 // use runs f on a connection. After an error the connection is closed, whatever
 // the error is: what else would arrive on it is unknown.
 func (p *conns) use(ctx context.Context, f func(*Client) error) error {
+	return p.useAt(ctx, func(c *Client, _ string) error { return f(c) })
+}
+
+// errUnreached means that no address could be connected to, so that nothing was asked.
+var errUnreached = errors.New("no server could be connected to")
+
+// useAt is use that tells the connection's address.
+func (p *conns) useAt(ctx context.Context, f func(*Client, string) error) error {
 	c, addr, err := p.take(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errUnreached, err)
 	}
-	if err := f(c); err != nil {
+	if err := f(c, addr); err != nil {
 		c.Close()
 		return err
 	}

@@ -20,12 +20,14 @@ const (
 	dirtyFresh = 5 * time.Second // without asking again
 	dirtyStale = time.Minute     // while asking fails
 	dirtyWait  = 5 * time.Second // for an answer
+	// dirtySpare is how long a caller waits for it who can do with the list as it was.
+	dirtySpare = time.Second
 )
 
 // DirtyDays remembers the list of dirty days. It implements analytics.DirtyDays.
 //
 // What it says is up to five seconds old, and up to a minute while ClickHouse does
-// not answer; after that it returns errors. Whoever asks first after five seconds
+// not answer, or not within a second; after that it returns errors. Whoever asks first after five seconds
 // looks whether the list has changed, which costs one statement that reads no
 // rows, and reads it anew only then; whoever asks meanwhile waits for that. Nothing
 // runs while nobody asks.
@@ -90,10 +92,17 @@ func (d *DirtyDays) list(ctx context.Context) (*dirtyList, error) {
 		defer cancel()
 		return d.refresh(ask)
 	})
+	known := d.usable()
+	var spare <-chan time.Time
+	if known != nil {
+		spare = time.After(dirtySpare)
+	}
 	select {
 	case r := <-done:
 		list, _ := r.Val.(*dirtyList)
 		return list, r.Err
+	case <-spare:
+		return known, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting for the list of dirty days: %w", ctx.Err())
 	}
@@ -120,6 +129,14 @@ func (d *DirtyDays) orElse(now time.Time) (*dirtyList, error) {
 		return d.known, nil
 	}
 	return nil, d.err
+}
+
+// usable is the list as it was, where it may be used while asking takes long; nil for none.
+func (d *DirtyDays) usable() *dirtyList {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list, _ := d.orElse(d.now())
+	return list
 }
 
 // refresh looks whether the list has changed since, and reads it if so.

@@ -121,7 +121,7 @@ func (r *Runner) Run(ctx context.Context, s *analytics.Statement) (*analytics.Ta
 		t, err := r.once(ctx, s)
 		// A kept connection may have been closed by the server meanwhile. Reading
 		// again is harmless, and a new connection is tried only once.
-		if err != nil && silent(err) && ctx.Err() == nil {
+		if err != nil && silent(err) && ctx.Err() == nil && r.worthAgain(err) {
 			t, err = r.once(ctx, s)
 		}
 		return t, withCause(ctx, err)
@@ -140,12 +140,15 @@ func (r *Runner) once(ctx context.Context, s *analytics.Statement) (*analytics.T
 		return nil, errors.Join(errBusy, ctx.Err())
 	}
 	out := newCollector(s.Columns)
-	err := r.conns.use(ctx, func(c *Client) error {
-		var in proto.Results
-		return c.Do(ctx, ch.Query{
-			Body: s.SQL, Parameters: parameters(s.Params), Settings: r.settingsFor(ctx),
-			Result:   in.Auto(),
-			OnResult: func(context.Context, proto.Block) error { return out.add(in) },
+	err := r.conns.useAt(ctx, func(c *Client, addr string) error {
+		return r.attended(ctx, addr, func(ctx context.Context, heard func()) error {
+			var in proto.Results
+			return c.Do(ctx, ch.Query{
+				Body: s.SQL, Parameters: parameters(s.Params), Settings: r.settingsFor(ctx),
+				Result:     in.Auto(),
+				OnResult:   func(context.Context, proto.Block) error { return out.add(in) },
+				OnProgress: func(context.Context, proto.Progress) error { heard(); return nil },
+			})
 		})
 	})
 	if err != nil {

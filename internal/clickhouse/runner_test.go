@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -161,6 +162,8 @@ type proxy struct {
 	mu     sync.Mutex
 	server string
 	conns  []net.Conn
+	flows  chan struct{} // closed by thaw; nil while bytes are passed on
+	frozen int           // how many connections pass nothing on meanwhile, from the first
 }
 
 func newProxy(t *testing.T, server string) *proxy {
@@ -172,6 +175,7 @@ func newProxy(t *testing.T, server string) *proxy {
 	p := &proxy{Listener: ln, server: server}
 	t.Cleanup(func() {
 		ln.Close()
+		p.thaw()
 		p.cut()
 	})
 	go func() {
@@ -186,13 +190,64 @@ func newProxy(t *testing.T, server string) *proxy {
 				continue
 			}
 			p.mu.Lock()
+			number := p.made()
 			p.conns = append(p.conns, from, to)
 			p.mu.Unlock()
-			go io.Copy(to, from)
-			go io.Copy(from, to)
+			go io.Copy(to, gated{from, p, number})
+			go io.Copy(from, gated{to, p, number})
 		}
 	}()
 	return p
+}
+
+// made is how many connections were made since the last cut; the lock is held.
+func (p *proxy) made() int { return len(p.conns) / 2 }
+
+// gated is what is read of a connection, which a proxy that is frozen holds back.
+type gated struct {
+	io.Reader
+
+	p      *proxy
+	number int
+}
+
+func (g gated) Read(b []byte) (int, error) {
+	n, err := g.Reader.Read(b)
+	g.p.mu.Lock()
+	flows, frozen := g.p.flows, g.p.frozen
+	g.p.mu.Unlock()
+	if flows != nil && g.number < frozen {
+		<-flows
+	}
+	return n, err
+}
+
+// freeze has the proxy accept connections and pass nothing on, like a server whose
+// process is stopped, until thaw.
+func (p *proxy) freeze() { p.hold(math.MaxInt) }
+
+// silence is freeze of the connections that there are, like a server at work on what it
+// does not tell of.
+func (p *proxy) silence() {
+	p.mu.Lock()
+	frozen := p.made()
+	p.mu.Unlock()
+	p.hold(frozen)
+}
+
+func (p *proxy) hold(frozen int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flows, p.frozen = make(chan struct{}), frozen
+}
+
+func (p *proxy) thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.flows != nil {
+		close(p.flows)
+		p.flows = nil
+	}
 }
 
 func (p *proxy) target() string {

@@ -1,6 +1,6 @@
 SELECT
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS active_users,
-    uniqExactIf(e.session_id, e.session_id != '') AS active_sessions
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS active_users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS active_sessions
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

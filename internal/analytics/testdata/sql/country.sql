@@ -1,7 +1,7 @@
 SELECT
     e.country AS name,
     count() AS pageviews,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage,
     e.country AS country_code,
     e.country AS country_name

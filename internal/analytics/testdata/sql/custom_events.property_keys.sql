@@ -1,8 +1,8 @@
 SELECT
     e.name AS name,
     count() AS total_events,
-    uniqExactIf(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)), e.anonymous_id != '' OR e.profile_id != '') AS unique_users,
-    uniqExactIf(e.session_id, e.session_id != '') AS unique_sessions,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)))), e.anonymous_id != '' OR e.profile_id != '') AS unique_users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS unique_sessions,
     max(e.event_time) AS last_occurrence,
     min(e.event_time) AS first_occurrence,
     countIf(e.properties NOT IN ('', '{}')) AS events_with_properties,

@@ -7,7 +7,7 @@ SELECT
     different AS unique_values,
     toJSONString(arrayMap(item -> CAST((item.2, toUInt64(-item.1)), 'Tuple(value String, count UInt64)'), top)) AS top_values
 FROM (
-    SELECT e.name AS event, count() AS events, uniqExactIf(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)), e.anonymous_id != '' OR e.profile_id != '') AS users, uniqExactIf(e.session_id, e.session_id != '') AS visits
+    SELECT e.name AS event, count() AS events, uniqExactIf(reinterpretAsUInt128(sipHash128(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)))), e.anonymous_id != '' OR e.profile_id != '') AS users, uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS visits
     FROM events AS e FINAL
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}

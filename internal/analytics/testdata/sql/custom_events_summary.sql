@@ -1,9 +1,9 @@
 SELECT
     count() AS total_events,
     uniqExact(e.name) AS unique_event_types,
-    uniqExactIf(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)), e.anonymous_id != '' OR e.profile_id != '') AS unique_users,
-    uniqExactIf(e.session_id, e.session_id != '') AS unique_sessions,
-    uniqExactIf(e.path, e.path != '') AS unique_pages
+    uniqExactIf(reinterpretAsUInt128(sipHash128(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)))), e.anonymous_id != '' OR e.profile_id != '') AS unique_users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS unique_sessions,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.path)), e.path != '') AS unique_pages
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

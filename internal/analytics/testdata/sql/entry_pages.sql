@@ -1,12 +1,12 @@
 SELECT
     e.path AS name,
     count() AS pageviews,
-    uniqExactIf(e.visitor, e.visitor != '') AS visitors,
+    uniqExactIf(e.visitor, e.visitor != 0) AS visitors,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage
 FROM (
     SELECT view.1 AS path, view.2 AS visitor
     FROM (
-        SELECT e.session_id AS session, argMin((e.path, e.anonymous_id), (e.event_time, e.event_key)) AS view
+        SELECT reinterpretAsUInt128(sipHash128(e.session_id)) AS session, argMin((e.path, if(e.anonymous_id = '', 0, reinterpretAsUInt128(sipHash128(e.anonymous_id)))), (e.event_time, e.event_key)) AS view
         FROM events AS e FINAL
         WHERE e.owner_id = {owner:String}
           AND e.event_date BETWEEN {from:Date} AND {to:Date}

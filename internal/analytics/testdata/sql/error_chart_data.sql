@@ -7,7 +7,7 @@ LEFT JOIN (
     SELECT
         roundDown(toUnixTimestamp(e.event_time), {buckets:Array(UInt32)}) AS bucket,
         count() AS totalErrors,
-        uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS affectedUsers
+        uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS affectedUsers
     FROM errors AS e FINAL
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}

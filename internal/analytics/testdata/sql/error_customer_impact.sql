@@ -5,9 +5,9 @@ SELECT
     count() AS errors,
     uniqExact(e.name) AS error_types,
     uniqExactIf(e.path, e.path != '') AS pages,
-    uniqExactIf(e.session_id, e.session_id != '') AS affected_sessions,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS affected_sessions,
     max(e.visits) AS total_sessions,
-    least(100, ifNull(round(100 * uniqExactIf(e.session_id, e.session_id != '') / nullIf(max(e.visits), 0), 2), 0)) AS affected_rate,
+    least(100, ifNull(round(100 * uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') / nullIf(max(e.visits), 0), 2), 0)) AS affected_rate,
     max(tuple(e.event_time, e.message)).2 AS last_error,
     min(e.event_time) AS first_seen,
     max(e.event_time) AS last_seen
@@ -30,7 +30,7 @@ FROM (
         ) AS a ON a.visitor = e.anonymous_id
     ) AS e
     LEFT JOIN (
-        SELECT if(e.profile_id != '', e.profile_id, a.user) AS customer, uniqExact(e.session_id) AS sessions
+        SELECT if(e.profile_id != '', e.profile_id, a.user) AS customer, uniqExact(reinterpretAsUInt128(sipHash128(e.session_id))) AS sessions
         FROM (
             SELECT e.profile_id AS profile_id, e.anonymous_id AS anonymous_id, e.session_id AS session_id
             FROM events AS e FINAL

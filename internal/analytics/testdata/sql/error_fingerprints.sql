@@ -15,8 +15,8 @@ FROM (
         cutQueryStringAndFragment(e.filename) AS script,
         replaceRegexpAll(replaceRegexpAll(e.message, '"[^"]*"|\\B\'[^\']*\'|`[^`]*`', '"…"'), '[0-9a-fA-F]*[0-9][0-9a-fA-F]*', '#') AS pattern,
         count() AS errors,
-        uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS users,
-        uniqExactIf(e.session_id, e.session_id != '') AS sessions,
+        uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS users,
+        uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions,
         max(tuple(e.event_time, e.message, e.path, e.filename, e.line, e.stack)) AS latest
     FROM errors AS e FINAL
     WHERE e.owner_id = {owner:String}

@@ -13,7 +13,7 @@ FROM (
         v.path AS path, toUInt64(c.errors) AS errors,
         arrayExists(other -> other.1 != v.path AND other.2 > if(c.errors > 0, c.first, v.first), w.viewed) AS continued
     FROM (
-        SELECT e.session_id AS session, e.path AS path, min(e.event_time) AS first
+        SELECT reinterpretAsUInt128(sipHash128(e.session_id)) AS session, e.path AS path, min(e.event_time) AS first
         FROM events AS e FINAL
         WHERE e.owner_id = {owner:String}
           AND e.event_date BETWEEN {from:Date} AND {to:Date}
@@ -32,7 +32,7 @@ FROM (
         GROUP BY session, path
     ) AS v
     LEFT JOIN (
-        SELECT e.session_id AS session, e.path AS path, min(e.event_time) AS first, count() AS errors
+        SELECT reinterpretAsUInt128(sipHash128(e.session_id)) AS session, e.path AS path, min(e.event_time) AS first, count() AS errors
         FROM errors AS e FINAL
         WHERE e.owner_id = {owner:String}
           AND e.event_date BETWEEN {from:Date} AND {to:Date}
@@ -44,7 +44,7 @@ FROM (
     LEFT JOIN (
         SELECT p.session AS session, groupArray((p.path, p.last)) AS viewed
         FROM (
-            SELECT e.session_id AS session, e.path AS path, max(e.event_time) AS last
+            SELECT reinterpretAsUInt128(sipHash128(e.session_id)) AS session, e.path AS path, max(e.event_time) AS last
             FROM events AS e FINAL
             WHERE e.owner_id = {owner:String}
               AND e.event_date BETWEEN {from:Date} AND {to:Date}

@@ -1,9 +1,9 @@
 SELECT
     count() AS totalErrors,
     uniqExact(e.name) AS uniqueErrorTypes,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS affectedUsers,
-    uniqExactIf(e.session_id, e.session_id != '') AS affectedSessions,
-    least(100, ifNull(round(100 * uniqExactIf(e.session_id, e.session_id != '') / nullIf((SELECT uniqExactIf(e.session_id, e.session_id != '') FROM events AS e FINAL
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS affectedUsers,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS affectedSessions,
+    least(100, ifNull(round(100 * uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') / nullIf((SELECT uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') FROM events AS e FINAL
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}
       AND e.event_time >= {start:DateTime64(3, 'UTC')}

@@ -1,7 +1,7 @@
 SELECT
     e.message AS name,
     count() AS count,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS users,
     max(e.event_time) AS last_seen
 FROM errors AS e FINAL
 WHERE e.owner_id = {owner:String}

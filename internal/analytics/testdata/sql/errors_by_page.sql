@@ -1,7 +1,7 @@
 SELECT
     e.path AS name,
     count() AS errors,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS users
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS users
 FROM errors AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

@@ -1,8 +1,8 @@
 SELECT
     e.name AS name,
     count() AS count,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS users,
-    uniqExactIf(e.session_id, e.session_id != '') AS sessions
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions
 FROM errors AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

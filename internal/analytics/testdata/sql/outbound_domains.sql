@@ -1,7 +1,7 @@
 SELECT
     lower(domainWithoutWWW(e.href)) AS domain,
     count() AS total_clicks,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS unique_users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS unique_users,
     uniqExact(e.href) AS unique_links,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage
 FROM events AS e FINAL

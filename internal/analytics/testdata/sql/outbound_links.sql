@@ -2,8 +2,8 @@ SELECT
     e.href AS href,
     e.link_text AS text,
     count() AS total_clicks,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS unique_users,
-    uniqExactIf(e.session_id, e.session_id != '') AS unique_sessions,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS unique_users,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS unique_sessions,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage,
     max(e.event_time) AS last_clicked
 FROM events AS e FINAL

@@ -6,8 +6,8 @@ SELECT
     sum(e.views) AS pageviews
 FROM (
     SELECT
-        e.session_id AS session, e.path AS path,
-        groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+        reinterpretAsUInt128(sipHash128(e.session_id)) AS session, e.path AS path,
+        groupArrayIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
         countIf(e.name = 'screen_view') AS views,
         max(coalesce(if(e.name = 'page_exit' AND bitTest(e.measured, 4), toNullable(toFloat64(e.scroll_depth)), NULL), if(e.name = 'engagement', JSONExtract(e.properties, 'maxScrollDepth', 'Nullable(Float64)'), NULL))) AS depth,
         sumOrNull(if(e.name = 'page_exit' AND bitTest(e.measured, 5), toNullable(toFloat64(e.interactions)), NULL)) AS exit_interactions,

@@ -1,7 +1,7 @@
 SELECT
     e.path AS name,
-    uniqExactIf(e.session_id, e.session_id != '') AS sessions_with_time,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions_with_time,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     ifNotFinite(round(quantileExactInclusive(0.5)(assumeNotNull(if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL))), 2), 0) AS median_time_on_page,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage
 FROM events AS e FINAL

@@ -1,6 +1,6 @@
 SELECT
     if(if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String')) = 'direct', 'Direct', if(e.referrer_name = '', e.referrer_host, e.referrer_name)) AS referrer,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

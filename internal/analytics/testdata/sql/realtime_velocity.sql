@@ -8,7 +8,7 @@ LEFT JOIN (
         roundDown(toUnixTimestamp(e.event_time), {buckets:Array(UInt32)}) AS bucket,
         countIf(e.name = 'screen_view') AS pageviews,
         count() AS events,
-        uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors
+        uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors
     FROM events AS e FINAL
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}

@@ -8,7 +8,7 @@ FROM (
     SELECT session, pair.1 AS from_path, pair.2 AS to_path
     FROM (
         SELECT
-            e.session_id AS session,
+            reinterpretAsUInt128(sipHash128(e.session_id)) AS session,
             arrayCompact(arraySort(groupArray((e.event_time, e.path))).2) AS paths
         FROM events AS e FINAL
         WHERE e.owner_id = {owner:String}
@@ -16,7 +16,7 @@ FROM (
           AND e.event_time >= {start:DateTime64(3, 'UTC')}
           AND e.event_time < {end:DateTime64(3, 'UTC')}
           AND e.name = 'screen_view' AND e.session_id != '' AND e.path != ''
-        GROUP BY e.session_id
+        GROUP BY session
     )
     ARRAY JOIN arrayZip(arrayPopBack(paths), arrayPopFront(paths)) AS pair
 )

@@ -6,8 +6,8 @@ FROM (
 LEFT JOIN (
     SELECT
         roundDown(toUnixTimestamp(e.event_time), {buckets:Array(UInt32)}) AS bucket,
-        uniqExactIf(e.session_id, e.session_id != '') AS sessions,
-        uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors
+        uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions,
+        uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors
     FROM events AS e FINAL
     WHERE e.owner_id = {owner:String}
       AND e.event_date BETWEEN {from:Date} AND {to:Date}

@@ -1,7 +1,7 @@
 SELECT
     countIf(e.name = 'screen_view') AS pageviews,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
-    uniqExactIf(e.session_id, e.session_id != '') AS sessions
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

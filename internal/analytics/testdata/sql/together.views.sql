@@ -50,6 +50,7 @@ WHERE (e.dimension, e.value, e.detail) IN (
 )
 GROUP BY e.dimension, e.value, e.detail
 ORDER BY set, pageviews DESC, e.value, e.detail
+SETTINGS merge_tree_min_rows_for_concurrent_read = 1024, merge_tree_min_bytes_for_concurrent_read = 1
 
 -- owner String web_1
 -- from Date 2026-03-01

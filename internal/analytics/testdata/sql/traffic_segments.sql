@@ -2,7 +2,7 @@ SELECT
     multiIf(grouping(e.device) = 0, 'device_type', grouping(e.browser) = 0, 'browser_name', grouping(e.os) = 0, 'os_name', grouping(e.country) = 0, 'country', grouping(if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String'))) = 0, 'referrer_type', grouping(e.utm_source) = 0, 'utm_source', '') AS dimension,
     multiIf(grouping(e.device) = 0, CAST(e.device, 'String'), grouping(e.browser) = 0, CAST(e.browser, 'String'), grouping(e.os) = 0, CAST(e.os, 'String'), grouping(e.country) = 0, CAST(e.country, 'String'), grouping(if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String'))) = 0, CAST(if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String')), 'String'), grouping(e.utm_source) = 0, CAST(e.utm_source, 'String'), '') AS value,
     count() AS pageviews,
-    uniqExactIf(e.session_id, e.session_id != '') AS sessions
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}
   AND e.event_date BETWEEN {from:Date} AND {to:Date}

@@ -1,7 +1,7 @@
 SELECT
     if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String')) AS name,
     count() AS pageviews,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage,
     min(e.referrer) AS referrer,
     min(CAST(e.utm_source, 'String')) AS source,

@@ -1,7 +1,7 @@
 SELECT
     e.utm_content AS name,
     count() AS pageviews,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}

@@ -1,7 +1,7 @@
 SELECT
     e.viewport AS viewport_size,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
-    uniqExactIf(e.session_id, e.session_id != '') AS sessions,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.session_id)), e.session_id != '') AS sessions,
     round(100 * count() / sum(count()) OVER (), 2) AS percentage
 FROM events AS e FINAL
 WHERE e.owner_id = {owner:String}

@@ -1,6 +1,6 @@
 SELECT
     e.viewport AS viewport_size,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     count() AS pageviews,
     e.device AS device_type
 FROM events AS e FINAL

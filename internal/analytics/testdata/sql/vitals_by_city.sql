@@ -1,6 +1,6 @@
 SELECT
     e.city AS name,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     round(quantileExactInclusiveOrNullIf(0.50)(e.value, e.name = 'LCP'), 4) AS p50_lcp,
     round(quantileExactInclusiveOrNullIf(0.50)(e.value, e.name = 'FCP'), 4) AS p50_fcp,
     round(quantileExactInclusiveOrNullIf(0.50)(e.value, e.name = 'CLS'), 4) AS p50_cls,

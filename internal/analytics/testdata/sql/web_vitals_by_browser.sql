@@ -1,6 +1,6 @@
 SELECT
     e.browser AS name,
-    uniqExactIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
+    uniqExactIf(reinterpretAsUInt128(sipHash128(e.anonymous_id)), e.anonymous_id != '') AS visitors,
     round(avgOrNullIf(e.value, e.name = 'FCP'), 4) AS avg_fcp,
     round(quantileExactInclusiveOrNullIf(0.50)(e.value, e.name = 'FCP'), 4) AS p50_fcp,
     round(avgOrNullIf(e.value, e.name = 'LCP'), 4) AS avg_lcp,
