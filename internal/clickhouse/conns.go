@@ -17,7 +17,8 @@ const maxIdle = time.Minute
 // conns keeps connections between uses. One is made when it is needed, so there
 // are as many as there are uses at once.
 type conns struct {
-	cfg config.ClickHouse
+	cfg  config.ClickHouse
+	keep int64 // bytes of blocks that idle ones may keep memory for; 0 for any
 
 	mu     sync.Mutex
 	idle   []idleConn
@@ -94,10 +95,18 @@ func (p *conns) take(ctx context.Context) (*Client, string, error) {
 	return dialAny(ctx, p.cfg)
 }
 
+// kept is what idle connections keep memory for.
+func (p *conns) kept() (bytes int64) {
+	for _, i := range p.idle {
+		bytes += i.client.sent
+	}
+	return bytes
+}
+
 func (p *conns) give(c *Client, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || c.IsClosed() {
+	if p.closed || c.IsClosed() || p.keep > 0 && p.kept()+c.sent > p.keep {
 		c.Close()
 		return
 	}

@@ -24,8 +24,16 @@ type held struct {
 func (h *held) hasHash() bool { return !h.badHeaders && !h.control }
 
 // bytes is what a record in hand counts against the budget: its value, and what
-// is kept around it.
-func (h *held) bytes() int64 { return int64(h.value.size) + heldOverhead }
+// is kept around it. A large one takes whole pages.
+func (h *held) bytes() int64 {
+	if h.value.size < largeValue {
+		return int64(h.value.size) + heldOverhead
+	}
+	return (int64(h.value.size)+pageSize-1)/pageSize*pageSize + heldOverhead
+}
+
+// pageSize is what the sizes of large objects are multiples of.
+const pageSize = 8 << 10
 
 // heldOverhead is the held itself, with the room that a growing slice of them
 // has.
