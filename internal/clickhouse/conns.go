@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,11 +38,15 @@ func newConns(cfg config.ClickHouse) *conns { return &conns{cfg: cfg} }
 
 // use runs f on a connection. After an error the connection is closed, whatever
 // the error is: what else would arrive on it is unknown.
-func (p *conns) use(ctx context.Context, f func(*Client) error) error {
-	c, addr, err := p.take(ctx)
+func (p *conns) use(ctx context.Context, f func(*Client) error) error { return p.useFor(ctx, 0, f) }
+
+// useFor is use for a block of so many bytes.
+func (p *conns) useFor(ctx context.Context, bytes int64, f func(*Client) error) error {
+	c, addr, err := p.take(ctx, bytes)
 	if err != nil {
 		return err
 	}
+	c.sent = max(c.sent, bytes)
 	if err := f(c); err != nil {
 		c.Close()
 		return err
@@ -75,7 +80,7 @@ func (p *conns) Close() error {
 
 // take returns a connection that was used a moment ago, or a new one. One to another
 // address than the process uses now is closed.
-func (p *conns) take(ctx context.Context) (*Client, string, error) {
+func (p *conns) take(ctx context.Context, bytes int64) (*Client, string, error) {
 	order := reachable.order(p.cfg)
 	p.mu.Lock()
 	if p.closed {
@@ -83,8 +88,9 @@ func (p *conns) take(ctx context.Context) (*Client, string, error) {
 		return nil, "", errClosed
 	}
 	for len(p.idle) > 0 {
-		last := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
+		at := p.fitting(bytes)
+		last := p.idle[at]
+		p.idle = slices.Delete(p.idle, at, at+1)
 		if time.Since(last.since) < maxIdle && last.addr == order[0] {
 			p.mu.Unlock()
 			return last.client, last.addr, nil
@@ -93,6 +99,19 @@ func (p *conns) take(ctx context.Context) (*Client, string, error) {
 	}
 	p.mu.Unlock()
 	return dialAny(ctx, p.cfg)
+}
+
+// fitting returns the idle connection to take for a block: of those that have memory for it
+// the one with least, else the one with most, which then grows; of equal ones the one that
+// was used last. Otherwise small blocks would take the large one's, and each would grow.
+func (p *conns) fitting(bytes int64) (best int) {
+	for i := range p.idle {
+		have, most := p.idle[i].client.sent, p.idle[best].client.sent
+		if fits := have >= bytes; fits && (most < bytes || have <= most) || !fits && most < bytes && have >= most {
+			best = i
+		}
+	}
+	return best
 }
 
 // kept is what idle connections keep memory for.

@@ -112,10 +112,7 @@ func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) er
 		return err //nolint:wrapcheck // that of the context
 	}
 	defer i.sending.Release(n)
-	return i.use(ctx, func(c *Client) error {
-		c.sent = max(c.sent, n)
-		return f(c)
-	})
+	return i.useFor(ctx, n, f)
 }
 
 func ours(b sink.Block) (*block, error) {

@@ -66,7 +66,8 @@ func (h *hostile) page(took time.Duration, wrong []string) []byte {
 	fmt.Fprint(&b, "| Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | Gaps, overlaps | Fetched | Unpacked | Ratio |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %.1f MB | %.0f MB | %.0f |\n\n", v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
 		v.Gaps+v.Overlaps+v.Odd, packed/1e6, unpacked/1e6, unpacked/max(1, packed))
-	fmt.Fprintf(&b, "The sink occupied %d MiB at most, of its whole life (VmHWM). ", h.peak>>20)
+	fmt.Fprintf(&b, "The sink occupied %d MiB at most, of its whole life (VmHWM less what its program takes, %d MiB, which the\nsystem takes back before it ends a process). ",
+		(h.peak-h.program)>>20, h.program>>20)
 	fmt.Fprint(&b, "From half of the time on:\n\n")
 	h.samples.table(&b)
 	for _, w := range wrong {
