@@ -22,8 +22,9 @@ const (
 	// collector of it (goMemoryPercent).
 	hostileMemory = 512 << 20
 	hostileLimit  = hostileMemory / 10 * 9
-	// hostileWindow is what it may remember of event ids in that memory.
-	hostileWindow = 48 << 20
+	// hostileBudget is what it may have in hand in that memory, and hostileWindow what it
+	// may remember of event ids.
+	hostileBudget, hostileWindow = 128 << 20, 48 << 20
 	// hostileBatch is how many events a batch has: 30 MB of the largest ones, which is
 	// about what a sink unpacks at all.
 	hostileBatch = 900
@@ -40,7 +41,7 @@ var hostileCodecs = []kgo.CompressionCodec{
 var hostileProperties = []byte(`{"p":"` + strings.Repeat("x", 32_768-len(`{"p":""}`)) + `"}`)
 
 // hostile is a producer that means harm, and the sink that it is meant for: in a process
-// with the settings that it has by default, and 512 MB.
+// with 512 MB, and the settings that it has by default but for what that leaves it.
 type hostile struct {
 	*stage
 
@@ -65,7 +66,7 @@ func (s *stage) newHostile() *hostile {
 	s.exec("ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
 	group := s.settings.Sink.Group
 	s.settings.Sink = config.Default().Sink
-	s.settings.Sink.Group, s.settings.Sink.WindowMemory = group, hostileWindow
+	s.settings.Sink.Group, s.settings.Sink.MaxMemory, s.settings.Sink.WindowMemory = group, hostileBudget, hostileWindow
 	s.settings.Admin.Listen, s.settings.Log.Level = h.admin, "warn"
 	h.samples.watch("sink", h.admin)
 	h.sink = s.spawnSink(order{Alone: true, MemoryLimit: hostileLimit})
