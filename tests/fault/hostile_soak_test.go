@@ -61,7 +61,7 @@ func (h *hostile) page(took time.Duration, wrong []string) []byte {
 	} else {
 		fmt.Fprintf(&b, "**%d things were not as they should be**.\n\n", len(wrong))
 	}
-	fmt.Fprintf(&b, hostileIntro, hostileBatch, hostileMemory>>20, hostileLimit>>20, hostileBudget>>20, hostileWindow>>20)
+	fmt.Fprintf(&b, hostileIntro, hostileBatch, hostileMemory>>20, hostileLimit>>20, hostileBudget>>20, hostileRange>>20, hostileWindow>>20)
 	packed, unpacked := h.fetched()
 	fmt.Fprint(&b, "| Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | Gaps, overlaps | Fetched | Unpacked | Ratio |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %.1f MB | %.0f MB | %.0f |\n\n", v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
@@ -80,7 +80,7 @@ const hostileIntro = `One website sends the largest events that callers may send
 batches of %d events, about as large as a sink unpacks at all, compressed by zstd, gzip and lz4 in
 turn, each at its highest level; other websites send a few events besides. It never waits for
 more than the sink to be some batches behind. The sink is a process with all lanes and %d MiB: the
-collector is told %d MiB, as the chart does, ` + "`sink.max_memory` is %d MiB and `sink.window_memory`" + `
+collector is told %d MiB, as the chart does, ` + "`sink.max_memory` is %d MiB, `sink.max_bytes` %d MiB and `sink.window_memory`" + `
 %d MiB; all else is as by default. The brokers are kfake, in the process of the test.
 
 `

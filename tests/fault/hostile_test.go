@@ -22,9 +22,9 @@ const (
 	// collector of it (goMemoryPercent).
 	hostileMemory = 512 << 20
 	hostileLimit  = hostileMemory / 10 * 9
-	// hostileBudget is what it may have in hand in that memory, and hostileWindow what it
-	// may remember of event ids.
-	hostileBudget, hostileWindow = 128 << 20, 48 << 20
+	// hostileBudget is what it may have in hand in that memory, hostileRange how much of it
+	// it stores at once, and hostileWindow what it may remember of event ids.
+	hostileBudget, hostileRange, hostileWindow = 128 << 20, 16 << 20, 48 << 20
 	// hostileBatch is how many events a batch has: 30 MB of the largest ones, which is
 	// about what a sink unpacks at all.
 	hostileBatch = 900
@@ -66,7 +66,8 @@ func (s *stage) newHostile() *hostile {
 	s.exec("ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
 	group := s.settings.Sink.Group
 	s.settings.Sink = config.Default().Sink
-	s.settings.Sink.Group, s.settings.Sink.MaxMemory, s.settings.Sink.WindowMemory = group, hostileBudget, hostileWindow
+	k := &s.settings.Sink
+	k.Group, k.MaxMemory, k.MaxBytes, k.WindowMemory = group, hostileBudget, hostileRange, hostileWindow
 	s.settings.Admin.Listen, s.settings.Log.Level = h.admin, "warn"
 	h.samples.watch("sink", h.admin)
 	h.sink = s.spawnSink(order{Alone: true, MemoryLimit: hostileLimit})
