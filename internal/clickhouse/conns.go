@@ -114,18 +114,19 @@ func (p *conns) fitting(bytes int64) (best int) {
 	return best
 }
 
-// kept is what idle connections keep memory for.
-func (p *conns) kept() (bytes int64) {
+// keeps reports whether a connection may wait with its memory beside those that do.
+func (p *conns) keeps(c *Client) bool {
+	bytes := c.sent
 	for _, i := range p.idle {
 		bytes += i.client.sent
 	}
-	return bytes
+	return p.keep == 0 || bytes <= p.keep
 }
 
 func (p *conns) give(c *Client, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || c.IsClosed() || p.keep > 0 && p.kept()+c.sent > p.keep {
+	if p.closed || c.IsClosed() || !p.keeps(c) {
 		c.Close()
 		return
 	}
