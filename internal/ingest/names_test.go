@@ -120,7 +120,10 @@ func TestAnEventWithOneNameTooManySharesOne(t *testing.T) {
 	if count, err := track(t, a, request("global", "web_1", body)); err != nil || count != 10 {
 		t.Fatalf("%d events were taken: %v", count, err)
 	}
-	type stored struct{ Name, OriginalName string }
+	type stored struct {
+		Name         string `json:"name"`
+		OriginalName string `json:"originalName"`
+	}
 	var got []stored
 	for _, r := range w.published {
 		var s stored
@@ -130,8 +133,16 @@ func TestAnEventWithOneNameTooManySharesOne(t *testing.T) {
 		got = append(got, s)
 	}
 	want := []stored{
-		{"a", ""}, {"b", ""}, {"(other)", `c "d"`}, {"a", ""}, {"screen_view", ""}, {"page_exit", ""}, {"outgoing_link", ""},
-		{"link_out", ""}, {"engagement", ""}, {"(other)", "c"},
+		{"a", ""},
+		{"b", ""},
+		{"(other)", `c "d"`},
+		{"a", ""},
+		{"screen_view", ""},
+		{"page_exit", ""},
+		{"outgoing_link", ""},
+		{"link_out", ""},
+		{"engagement", ""},
+		{"(other)", "c"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
