@@ -24,7 +24,11 @@ const (
 )
 
 // Client is a connection, for one statement at a time.
-type Client struct{ *ch.Client }
+type Client struct {
+	*ch.Client
+
+	sent int64 // bytes of the largest block: what it keeps memory for
+}
 
 // cancelTime is how long a server has to note that it is no longer waited for.
 const cancelTime = 2 * time.Second
@@ -139,7 +143,7 @@ func dialOne(ctx context.Context, cfg config.ClickHouse, addr string, toTry int)
 	if err != nil {
 		return nil, notAdmitted(cfg, err)
 	}
-	return &Client{c}, nil
+	return &Client{Client: c}, nil
 }
 
 // dialer encrypts connections where the settings say so.

@@ -69,4 +69,6 @@ func (c *guarded) EncodeColumn(b *proto.Buffer) {
 }
 
 // WriteColumn implements proto.ColInput; Prepare comes before it.
-func (c *guarded) WriteColumn(w *proto.Writer) { w.ChainBuffer(c.EncodeColumn) }
+func (c *guarded) WriteColumn(w *proto.Writer) {
+	c.guard.try(c.name, func() { c.native.WriteColumn(w) })
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/sink"
@@ -19,11 +20,17 @@ import (
 type Inserter struct {
 	*conns
 
-	into   string // the table that all rows go to; empty for their own
-	quorum int
-	sizes  map[string]*sizes // of blocks, by topic
-	known  atomic.Int64
+	into    string // the table that all rows go to; empty for their own
+	quorum  int
+	sizes   map[string]*sizes // of blocks, by topic
+	known   atomic.Int64
+	sending *semaphore.Weighted // bytes of the blocks that are sent at the same time
 }
+
+// sendAtOnce bounds the blocks that are sent at the same time, in bytes, and those whose
+// memory connections keep for the next ones. A connection has each block twice more, encoded
+// and compressed: two blocks of ordinary events go at once, of the largest ones only one.
+const sendAtOnce = 48 << 20
 
 // Known returns how many inserts the server knew the token of, in the table or in
 // a rollup, and did not store again there.
@@ -32,7 +39,11 @@ func (i *Inserter) Known() int64 { return i.known.Load() }
 // NewInserter returns an Inserter; it opens no connection. The rows go to the
 // table named into, which has the same columns; empty means their own.
 func NewInserter(cfg config.ClickHouse, into string) *Inserter {
-	i := &Inserter{conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{}}
+	c := newConns(cfg)
+	c.keep = sendAtOnce
+	i := &Inserter{
+		conns: c, into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{}, sending: semaphore.NewWeighted(sendAtOnce),
+	}
 	for topic := range baseOf {
 		i.sizes[topic] = &sizes{}
 	}
@@ -59,7 +70,7 @@ func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error
 		return err
 	}
 	var known bool
-	if err := i.use(ctx, func(c *Client) (err error) {
+	if err := i.send(ctx, native, func(c *Client) (err error) {
 		known, err = native.insert(ctx, c, i.target(native), token, i.quorum)
 		return err
 	}); err != nil {
@@ -87,7 +98,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 	if err != nil || native.rows == 0 {
 		return err
 	}
-	if err := i.use(ctx, func(c *Client) error {
+	if err := i.send(ctx, native, func(c *Client) error {
 		if err := exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+quoteName(i.target(native))+" ENGINE = Null"); err != nil {
 			return fmt.Errorf("cloning %s: %w", i.target(native), err)
 		}
@@ -99,6 +110,16 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 		return classify(err)
 	}
 	return nil
+}
+
+// send runs f, which sends a block, on a connection, once there is memory for it.
+func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
+	n := min(b.bytes(), sendAtOnce)
+	if err := i.sending.Acquire(ctx, n); err != nil {
+		return err //nolint:wrapcheck // that of the context
+	}
+	defer i.sending.Release(n)
+	return i.useFor(ctx, n, f)
 }
 
 func ours(b sink.Block) (*block, error) {

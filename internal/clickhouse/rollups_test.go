@@ -51,7 +51,7 @@ func manyKeys(t *testing.T, cfg config.ClickHouse, i *Inserter) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.idle = append(i.idle, idleConn{&Client{c}, cfg.Addr[0], time.Now()})
+	i.idle = append(i.idle, idleConn{&Client{Client: c}, cfg.Addr[0], time.Now()})
 	return 1010
 }
 

@@ -140,7 +140,7 @@ func (r *Runner) once(ctx context.Context, s *analytics.Statement) (*analytics.T
 		return nil, errors.Join(errBusy, ctx.Err())
 	}
 	out := newCollector(s.Columns)
-	err := r.conns.useAt(ctx, func(c *Client, addr string) error {
+	err := r.conns.useAt(ctx, 0, func(c *Client, addr string) error {
 		return r.attended(ctx, addr, func(ctx context.Context, heard func()) error {
 			var in proto.Results
 			return c.Do(ctx, ch.Query{

@@ -58,7 +58,6 @@ const insertWait = 2 * time.Second
 // instance ids, as the chart runs them, and without, where each restart moves partitions
 // twice. What every process exports of its whole life tells, also of those that end.
 func TestNoInsertWaitsForAnotherMember(t *testing.T) {
-	t.Parallel()
 	sinks, partitions := wide()
 	for _, c := range []struct {
 		kind  string
@@ -66,7 +65,7 @@ func TestNoInsertWaitsForAnotherMember(t *testing.T) {
 	}{{"instance ids", true}, {"no instance ids", false}} {
 		t.Run(c.kind, func(t *testing.T) {
 			point := fmt.Sprintf("%d sinks, %d partitions, %s", sinks, partitions, c.kind)
-			tr := trial{fault: "F20 rolling restart", point: point, on: kafkaOnly, few: 1, once: true, waits: true, kafka: wideKafka, body: func(t *testing.T, s *stage) {
+			tr := trial{fault: "F20 rolling restart", point: point, on: kafkaOnly, few: 1, once: true, alone: true, kafka: wideKafka, body: func(t *testing.T, s *stage) {
 				f := s.newSinks(sinks, c.named)
 				end := s.everywhere()
 				defer end()

@@ -115,7 +115,8 @@ both rollups must be equal to it, run by run, and each owner and day of the
 rollups too, its visitors and sessions included. *Ledger* is gaps, overlaps and
 entries that do not add up. *Worst recovery* is the longest time from the restart
 to the first insert, until everything was stored after an outage (F7, F8), the
-longest refusal (F2), or the worst lag of the websites beside the hot one (F16). A
+longest refusal (F2), the worst lag of the websites beside the hot one (F16), or the bound
+below which every wait of an insert for the group was, where six sinks restart (F20). A
 dash stands where a fault is judged by something else: each case by its own table of
 outcomes (F14), the partition that stands still and its gap in the ledger (F23), the
 rows that one lock alone leaves (F26).

@@ -211,10 +211,14 @@ func (t *tally) others(statuses ...int) (n int) {
 // peakBytes is the most memory that a process has occupied, or what it occupies
 // now.
 func peakBytes(pid int, now bool) (int64, error) {
-	name := "VmHWM:"
 	if now {
-		name = "VmRSS:"
+		return memoryBytes(pid, "VmRSS:")
 	}
+	return memoryBytes(pid, "VmHWM:")
+}
+
+// memoryBytes reads a line of what the system tells of a process.
+func memoryBytes(pid int, name string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
