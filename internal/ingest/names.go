@@ -27,6 +27,7 @@ const (
 // is safe for concurrent use.
 type names struct {
 	limit  int // 0 for none
+	kept   int // of each generation of a shard
 	seed   maphash.Seed
 	shards [nameShards]nameShard
 }
@@ -42,7 +43,9 @@ type nameShard struct {
 // nameSet are the hashes of an owner's names.
 type nameSet map[uint64]struct{}
 
-func newNames(limit int) *names { return &names{limit: limit, seed: maphash.MakeSeed()} }
+func newNames(limit int) *names {
+	return &names{limit: limit, kept: max(keptNames, limit), seed: maphash.MakeSeed()}
+}
 
 // admit reports whether an event of an owner may keep its name: it is one of the first of
 // the day.
@@ -56,7 +59,7 @@ func (n *names) admit(kind event.Kind, owner string, name []byte, at time.Time) 
 	s := &n.shards[maphash.Bytes(n.seed, key)%nameShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn(at.Unix()/int64(24*time.Hour/time.Second), max(keptNames, n.limit))
+	s.turn(at.Unix()/int64(24*time.Hour/time.Second), n.kept)
 	set := s.of(key)
 	if _, known := set[hash]; known {
 		return true

@@ -58,13 +58,14 @@ func TestTheFirstNamesOfADayAreKept(t *testing.T) {
 func TestOwnersThatAreSilentAreForgottenForOthers(t *testing.T) {
 	t.Parallel()
 	n := newNames(2)
+	n.kept = 64
 	if got := admitted(n, event.Custom, "busy", noon, "a", "b", "c"); len(got) != 2 {
 		t.Fatalf("kept %v", got)
 	}
-	for i := range 3 * nameShards * keptNames / 2 {
+	for i := range 3 * nameShards * n.kept / 2 {
 		n.admit(event.Custom, fmt.Sprint("web_", i), []byte("x"), noon)
 		n.admit(event.Custom, fmt.Sprint("web_", i), []byte("y"), noon)
-		if i%(keptNames/4) == 0 && n.admit(event.Custom, "busy", []byte("c"), noon) {
+		if i%(n.kept/4) == 0 && n.admit(event.Custom, "busy", []byte("c"), noon) {
 			t.Fatalf("a busy website was forgotten after %d others", i)
 		}
 	}
@@ -76,7 +77,7 @@ func TestOwnersThatAreSilentAreForgottenForOthers(t *testing.T) {
 			}
 		}
 	}
-	if most := nameShards * (2*keptNames + 4); held > most {
+	if most := nameShards * (2*n.kept + 4); held > most {
 		t.Errorf("%d names are remembered, want at most %d", held, most)
 	}
 	if !n.admit(event.Custom, "web_0", []byte("z"), noon) {
