@@ -111,6 +111,7 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"sink":       loopSink,
 	"seen":       fillSeen,
 	"rebuild":    loopRebuild,
+	"raw":        loopRaw,
 	"live":       publishLive,
 	"load":       serveLoad,
 	"open":       loopOpen,

@@ -48,7 +48,7 @@ func flagHost(p parts, sets flagapi.Sets) (*fiber.App, error) {
 		return nil, err
 	}
 	somewhere := netip.MustParseAddr("81.2.69.142")
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query},
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Open: flagapi.Elsewhere},
 		httpkit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer})
 	flagapi.Mount(app, flagapi.Deps{
 		Log: p.tel.Log, Metrics: p.tel.Registry, Sets: sets, Websites: flagSites{p.access}, Keys: p.access,

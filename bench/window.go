@@ -12,7 +12,6 @@ import (
 	"github.com/millrace/millrace/internal/config"
 	"github.com/millrace/millrace/internal/kafka"
 	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
 	"github.com/millrace/millrace/internal/telemetry"
 )
 
@@ -89,53 +88,3 @@ func (j job) beginBehindSeen(ctx context.Context, s config.Settings) error {
 		return err
 	})
 }
-
-// loopRebuild measures how fast windows are read back, one partition after the
-// other, by the consumer that the sink has.
-func loopRebuild(ctx context.Context, j job, say func(result) error) error {
-	s := config.Default()
-	s.Kafka, s.Sink.Group = kafkaSettings(j.Brokers), j.Database
-	t := telemetry.Discard()
-	consumer, err := kafka.NewConsumer(s.Kafka, s.Sink, []string{record.TopicEvents}, kafka.ConsumerDeps{Client: "bench", Log: t.Log, Metrics: t.Registry})
-	if err != nil {
-		return err
-	}
-	if err := consumer.Open(ctx, &nobody{}); err != nil {
-		return err
-	}
-	defer consumer.Close()
-	var ends kadm.OffsetResponses
-	if err := admin(j.Brokers, func(adm *kadm.Client) (err error) {
-		ends, err = adm.FetchOffsets(ctx, seenGroup)
-		return err
-	}); err != nil {
-		return err
-	}
-	begin, cpu, records := time.Now(), cpuTime(), 0
-	windows := make([]*sink.Window, 0, len(ends.Offsets()[record.TopicEvents])) // as the sink keeps them
-	for index, end := range ends.Offsets()[record.TopicEvents] {
-		w := sink.NewWindow(s.Sink.Window, s.Sink.WindowKeys)
-		stretch := sink.Stretch{To: end.At}
-		if err := consumer.Sightings(ctx, sink.Partition{Topic: record.TopicEvents, Index: index}, &stretch, w); err != nil {
-			return err
-		}
-		records += int(stretch.Records)
-		windows = append(windows, w)
-	}
-	r := measured(records, begin, cpu)
-	for _, w := range windows {
-		r.Keys += float64(w.Len())
-	}
-	if int(r.Keys) != j.Seen {
-		return fmt.Errorf("the windows remember %.0f events of %d", r.Keys, j.Seen)
-	}
-	return say(r)
-}
-
-// nobody owns the partitions that the consumer gets, and does nothing with them.
-type nobody struct{}
-
-func (*nobody) Assigned(context.Context, []sink.Assignment) {}
-func (*nobody) Revoked(context.Context, []sink.Partition)   {}
-func (*nobody) Lost(context.Context, []sink.Partition)      {}
-func (*nobody) Gone(context.Context, sink.Partition, error) {}

@@ -22,7 +22,9 @@ func (t *taken) copy(c *Click) {
 	if cap(t.text) > keptText {
 		t.text = nil
 	}
-	t.click, t.link, t.text = *c, *c.Link, t.text[:0]
+	t.click, t.text = *c, t.text[:0]
+	// Of the link no more than a record tells of: it is large, and every visitor waits for this.
+	t.link.ID, t.link.OrganizationID, t.link.UTM = c.Link.ID, c.Link.OrganizationID, c.Link.UTM
 	own := &t.click
 	own.Link = &t.link
 	for _, text := range [...]*[]byte{&own.UserAgent, &own.Referrer, &own.Languages, &own.Query, &own.RequestID} {

@@ -16,7 +16,10 @@ const offsetColumn = "_offset"
 // block is one native block of a table. It keeps its memory between uses.
 type block struct {
 	table   *Table
-	columns []native // of every row
+	columns []native // of every row; and the same by kind, so that most are called directly
+	texts   []*textColumn
+	dicts   []*dictColumn
+	others  []native
 	// web are the columns of rows whose event has a Web, which few tables' rows
 	// have: they hold the first webRows rows, and the rows behind them have none.
 	web     []native
@@ -25,10 +28,13 @@ type block struct {
 	guard   guard       // of the insert under way
 	offsets interface{ Row(row int) int64 }
 	rows    int
+	sizes   *sizes
 }
 
-func newBlock(t *Table) *block {
-	b := &block{table: t}
+// newBlock returns an empty block with room for what other blocks of the table had; sizes
+// are theirs.
+func newBlock(t *Table, sizes *sizes) *block {
+	b := &block{table: t, sizes: sizes}
 	var web proto.Input
 	for _, c := range t.Columns {
 		if c.Alias != "" {
@@ -40,18 +46,41 @@ func newBlock(t *Table) *block {
 			b.web, web = append(b.web, n), append(web, in)
 			continue
 		}
-		b.columns, b.input = append(b.columns, n), append(b.input, in)
-		if offsets, ok := n.(proto.ColumnOf[int64]); ok && c.Name == offsetColumn {
+		b.addColumn(n, in)
+		if offsets, ok := n.(interface{ Row(row int) int64 }); ok && c.Name == offsetColumn {
 			b.offsets = offsets
 		}
 	}
 	b.input = append(b.input, web...)
+	sizes.reserve(b)
 	return b
+}
+
+// addColumn adds a column of every row.
+func (b *block) addColumn(n native, in proto.InputColumn) {
+	switch n := n.(type) {
+	case *textColumn:
+		b.texts = append(b.texts, n)
+	case *dictColumn:
+		b.dicts = append(b.dicts, n)
+		if len(b.columns) == 0 {
+			in.Data = &guarded{native: leading{n, b}, name: in.Name, guard: &b.guard}
+		}
+	default:
+		b.others = append(b.others, n)
+	}
+	b.columns, b.input = append(b.columns, n), append(b.input, in)
 }
 
 // Append implements sink.Block.
 func (b *block) Append(row *sink.Row) {
-	for _, c := range b.columns {
+	for _, c := range b.texts {
+		c.appendRow(row)
+	}
+	for _, c := range b.dicts {
+		c.appendRow(row)
+	}
+	for _, c := range b.others {
 		c.appendRow(row)
 	}
 	if row.Event.Web != nil {
@@ -77,18 +106,6 @@ func (b *block) padWeb() {
 
 // Rows implements sink.Block.
 func (b *block) Rows() int { return b.rows }
-
-// bytes is about what the block takes, and again encoded: its texts, and as much for each
-// other column as a number has.
-func (b *block) bytes() (n int64) {
-	for _, c := range slices.Concat(b.columns, b.web) {
-		n += 8 * int64(c.Rows())
-		if t, ok := c.(*textColumn); ok {
-			n += int64(len(t.Buf))
-		}
-	}
-	return n
-}
 
 // Offset returns the offset of the record that a row was made from.
 func (b *block) Offset(row int) int64 { return b.offsets.Row(row) }
@@ -125,6 +142,7 @@ func (b *block) Reset() {
 // already. The web's columns are left out where no row has any: the table has
 // their defaults then.
 func (b *block) insert(ctx context.Context, c *Client, into, token string, quorum int) (known bool, err error) {
+	b.sizes.note(b)
 	input := b.input[:len(b.columns)]
 	if b.webRows > 0 {
 		b.padWeb()

@@ -86,7 +86,7 @@ func TestACopiedBlockStoresTheSameRows(t *testing.T) {
 
 func TestABlockKnowsTheOffsetsOfItsRows(t *testing.T) {
 	t.Parallel()
-	b, part := newBlock(&Events), newBlock(&Events)
+	b, part := newBlock(&Events, &sizes{}), newBlock(&Events, &sizes{})
 	for _, offset := range []int64{7, 9, 1 << 40} {
 		b.Append(&sink.Row{Event: anEvent("a"), Topic: []byte("t"), Offset: offset})
 	}

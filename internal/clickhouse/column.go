@@ -1,8 +1,7 @@
 package clickhouse
 
 import (
-	"bytes"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -19,68 +18,72 @@ type native interface {
 	copyTo(dst native, from, to int)
 	// pad appends so many values of rows that have none.
 	pad(rows int)
+	// bytes is how much memory the texts of a column of texts take, else 0.
+	bytes() int
+	// reserve makes room for so many rows, whose texts take so many bytes.
+	reserve(rows, bytes int)
 }
 
-// text makes a String column.
-func text(get func(*sink.Row) []byte) func() native {
-	return func() native { return &textColumn{get: get} }
+// number makes a column of a numeric type, of which one value is given to name it.
+func number[T any, S ~[]T, P numbers[S]](_ S, get func(*sink.Row) T) func() native {
+	return func() native { return &numberColumn[T, S, P]{get: get} }
 }
 
-type textColumn struct {
-	proto.ColStr
-
-	get func(*sink.Row) []byte
+// numbers is a column of the library that is a slice.
+type numbers[S any] interface {
+	*S
+	proto.ColInput
+	proto.Resettable
 }
 
-func (c *textColumn) appendRow(row *sink.Row) { c.AppendBytes(c.get(row)) }
-
-func (c *textColumn) copyTo(dst native, from, to int) {
-	d := dst.(*textColumn)
-	for i := from; i < to; i++ {
-		d.AppendBytes(c.RowBytes(i))
-	}
-}
-
-func (c *textColumn) pad(rows int) {
-	for range rows {
-		c.AppendBytes(nil)
-	}
-}
-
-// number makes a column of a numeric type; col returns an empty one.
-func number[T any](col func() proto.ColumnOf[T], get func(*sink.Row) T) func() native {
-	return func() native { return &numberColumn[T]{ColumnOf: col(), get: get} }
-}
-
-type numberColumn[T any] struct {
-	proto.ColumnOf[T]
-
+// numberColumn appends to the slice itself: the library's own Append is a call through an
+// interface for each value.
+type numberColumn[T any, S ~[]T, P numbers[S]] struct {
+	all S
 	get func(*sink.Row) T
 }
 
-func (c *numberColumn[T]) appendRow(row *sink.Row) { c.Append(c.get(row)) }
+func (c *numberColumn[T, S, P]) appendRow(row *sink.Row) { c.all = append(c.all, c.get(row)) }
 
-func (c *numberColumn[T]) copyTo(dst native, from, to int) {
-	d := dst.(*numberColumn[T])
-	for i := from; i < to; i++ {
-		d.Append(c.Row(i))
-	}
+func (c *numberColumn[T, S, P]) copyTo(dst native, from, to int) {
+	d := dst.(*numberColumn[T, S, P])
+	d.all = append(d.all, c.all[from:to]...)
 }
 
-func (c *numberColumn[T]) pad(rows int) {
-	var none T
-	for range rows {
-		c.Append(none)
-	}
-}
+func (c *numberColumn[T, S, P]) pad(rows int) { c.all = append(c.all, make(S, rows)...) }
 
-func colFloat32() proto.ColumnOf[float32] { return &proto.ColFloat32{} }
-func colFloat64() proto.ColumnOf[float64] { return &proto.ColFloat64{} }
-func colUInt32() proto.ColumnOf[uint32]   { return &proto.ColUInt32{} }
-func colUInt8() proto.ColumnOf[uint8]     { return &proto.ColUInt8{} }
-func colUInt16() proto.ColumnOf[uint16]   { return &proto.ColUInt16{} }
-func colUInt64() proto.ColumnOf[uint64]   { return &proto.ColUInt64{} }
-func colInt64() proto.ColumnOf[int64]     { return &proto.ColInt64{} }
+func (c *numberColumn[T, S, P]) bytes() int { return 0 }
+
+func (c *numberColumn[T, S, P]) reserve(rows, _ int) { c.all = slices.Grow(c.all, rows) }
+
+// Row returns the value of a row.
+func (c *numberColumn[T, S, P]) Row(row int) T { return c.all[row] }
+
+// Type implements proto.ColInput.
+func (c *numberColumn[T, S, P]) Type() proto.ColumnType { return P(&c.all).Type() }
+
+// Rows implements proto.ColInput.
+func (c *numberColumn[T, S, P]) Rows() int { return len(c.all) }
+
+// Reset empties the column and keeps its memory.
+func (c *numberColumn[T, S, P]) Reset() { c.all = c.all[:0] }
+
+// EncodeColumn implements proto.ColInput.
+func (c *numberColumn[T, S, P]) EncodeColumn(b *proto.Buffer) { P(&c.all).EncodeColumn(b) }
+
+// WriteColumn implements proto.ColInput.
+func (c *numberColumn[T, S, P]) WriteColumn(w *proto.Writer) { P(&c.all).WriteColumn(w) }
+
+// The types of numbers, to be given to number.
+var (
+	colFloat32 proto.ColFloat32
+	colFloat64 proto.ColFloat64
+	colUInt32  proto.ColUInt32
+	colUInt8   proto.ColUInt8
+	colUInt16  proto.ColUInt16
+	colUInt64  proto.ColUInt64
+	colInt64   proto.ColInt64
+)
 
 // The first and last times of a DateTime64(3), in Unix milliseconds.
 var (
@@ -118,6 +121,10 @@ func (c *millisColumn) pad(rows int) {
 	c.Data = append(c.Data, make([]proto.DateTime64, rows)...)
 }
 
+func (c *millisColumn) bytes() int { return 0 }
+
+func (c *millisColumn) reserve(rows, _ int) { c.Data = slices.Grow(c.Data, rows) }
+
 // day makes a Date column from Unix milliseconds, which the sink keeps within
 // what a Date can hold.
 func day(get func(*sink.Row) int64) func() native {
@@ -145,95 +152,6 @@ func (c *dayColumn) pad(rows int) {
 	c.ColDate = append(c.ColDate, make([]proto.Date, rows)...)
 }
 
-// lowCardinality makes a LowCardinality(String) column.
-func lowCardinality(get func(*sink.Row) []byte) func() native {
-	return func() native { return &dictColumn{get: get, ids: map[string]uint32{}} }
-}
+func (c *dayColumn) bytes() int { return 0 }
 
-// dictColumn builds its dictionary while rows are appended: a value that was
-// seen costs a lookup, and nothing when it is the previous row's.
-type dictColumn struct {
-	get  func(*sink.Row) []byte
-	ids  map[string]uint32
-	dict proto.ColStr
-	rows []uint32 // index into dict
-	last []byte   // in dict, of the previous row
-	raw  proto.ColLowCardinalityRaw
-}
-
-func (c *dictColumn) appendRow(row *sink.Row) { c.append(c.get(row)) }
-
-func (c *dictColumn) copyTo(dst native, from, to int) {
-	d := dst.(*dictColumn)
-	for _, id := range c.rows[from:to] {
-		d.append(c.dict.RowBytes(int(id)))
-	}
-}
-
-func (c *dictColumn) pad(rows int) {
-	for range rows {
-		c.append(nil)
-	}
-}
-
-func (c *dictColumn) append(v []byte) {
-	if n := len(c.rows); n > 0 && bytes.Equal(v, c.last) {
-		c.rows = append(c.rows, c.rows[n-1])
-		return
-	}
-	id, ok := c.ids[string(v)]
-	if !ok {
-		id = uint32(c.dict.Rows())
-		c.ids[string(v)] = id
-		c.dict.AppendBytes(v)
-	}
-	c.rows = append(c.rows, id)
-	c.last = c.dict.RowBytes(int(id))
-}
-
-// Type implements proto.ColInput.
-func (c *dictColumn) Type() proto.ColumnType {
-	return proto.ColumnTypeLowCardinality.Sub(proto.ColumnTypeString)
-}
-
-// Rows implements proto.ColInput.
-func (c *dictColumn) Rows() int { return len(c.rows) }
-
-// Reset empties the column and keeps its memory.
-func (c *dictColumn) Reset() {
-	clear(c.ids)
-	c.dict.Reset()
-	c.rows, c.last = c.rows[:0], nil
-}
-
-// Prepare implements proto.Preparable: it chooses the smallest index type.
-func (c *dictColumn) Prepare() error {
-	r := &c.raw
-	r.Index = &c.dict
-	switch n := c.dict.Rows(); {
-	case n <= math.MaxUint8+1:
-		r.Key, r.Keys8 = proto.KeyUInt8, indexes(r.Keys8, c.rows)
-	case n <= math.MaxUint16+1:
-		r.Key, r.Keys16 = proto.KeyUInt16, indexes(r.Keys16, c.rows)
-	default:
-		r.Key, r.Keys32 = proto.KeyUInt32, indexes(r.Keys32, c.rows)
-	}
-	return nil
-}
-
-func indexes[S ~[]T, T uint8 | uint16 | uint32](dst S, rows []uint32) S {
-	dst = dst[:0]
-	for _, id := range rows {
-		dst = append(dst, T(id))
-	}
-	return dst
-}
-
-// EncodeState implements proto.StateEncoder.
-func (c *dictColumn) EncodeState(b *proto.Buffer) { c.raw.EncodeState(b) }
-
-// EncodeColumn implements proto.ColInput; Prepare comes before it.
-func (c *dictColumn) EncodeColumn(b *proto.Buffer) { c.raw.EncodeColumn(b) }
-
-// WriteColumn implements proto.ColInput; Prepare comes before it.
-func (c *dictColumn) WriteColumn(w *proto.Writer) { c.raw.WriteColumn(w) }
+func (c *dayColumn) reserve(rows, _ int) { c.ColDate = slices.Grow(c.ColDate, rows) }

@@ -41,7 +41,7 @@ func TestAPanicWhileABlockIsEncodedIsAnError(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	i := newInserter(t, cfg, "")
-	last := len(newBlock(&Events).columns) - 1
+	last := len(newBlock(&Events, &sizes{}).columns) - 1
 	for _, c := range []struct {
 		step   string
 		column int

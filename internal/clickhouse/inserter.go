@@ -22,6 +22,7 @@ type Inserter struct {
 
 	into    string // the table that all rows go to; empty for their own
 	quorum  int
+	sizes   map[string]*sizes // of blocks, by topic
 	known   atomic.Int64
 	sending *semaphore.Weighted // bytes of the blocks that are sent at the same time
 }
@@ -38,13 +39,19 @@ func (i *Inserter) Known() int64 { return i.known.Load() }
 // NewInserter returns an Inserter; it opens no connection. The rows go to the
 // table named into, which has the same columns; empty means their own.
 func NewInserter(cfg config.ClickHouse, into string) *Inserter {
-	c := newConns(cfg)
-	c.keep = sendAtOnce
-	return &Inserter{conns: c, into: into, quorum: cfg.InsertQuorum, sending: semaphore.NewWeighted(sendAtOnce)}
+	i := &Inserter{
+		conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{},
+		sending: semaphore.NewWeighted(sendAtOnce),
+	}
+	i.conns.keep = sendAtOnce
+	for topic := range baseOf {
+		i.sizes[topic] = &sizes{}
+	}
+	return i
 }
 
 // NewBlock implements sink.Inserter. The topic is one that TableOf knows.
-func (i *Inserter) NewBlock(topic string) sink.Block { return newBlock(baseOf[topic]) }
+func (i *Inserter) NewBlock(topic string) sink.Block { return newBlock(baseOf[topic], i.sizes[topic]) }
 
 // target names the table that a block goes to.
 func (i *Inserter) target(b *block) string {
@@ -107,7 +114,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 
 // send runs f, which sends a block, on a connection, once there is memory for it.
 func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
-	n := min(b.bytes(), sendAtOnce)
+	n := min(int64(b.sent()), sendAtOnce)
 	if err := i.sending.Acquire(ctx, n); err != nil {
 		return err //nolint:wrapcheck // that of the context
 	}

@@ -338,7 +338,7 @@ func TestEveryAnswerOfTheServerHasItsClass(t *testing.T) {
 }
 
 func TestAppendingARowAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
-	b := newBlock(&Events)
+	b := newBlock(&Events, &sizes{})
 	e := anEvent("a")
 	row := &sink.Row{Event: e, Topic: []byte(record.TopicEvents)}
 	const rows = 1000

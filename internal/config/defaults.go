@@ -50,7 +50,7 @@ func Default() Settings {
 		Session:  Session{SignUp: "invite", Idle: 14 * 24 * time.Hour, Absolute: 90 * 24 * time.Hour},
 		Mail:     Mail{SMTP: SMTP{TLS: "starttls"}},
 		Lookup:   Lookup{Fresh: 5 * time.Second, Trusted: 30 * time.Second, Stale: 10 * time.Minute},
-		Flags:    Flags{Memory: 256 << 20, Stale: 24 * time.Hour},
+		Flags:    Flags{Memory: 256 << 20, Stale: 24 * time.Hour, MaxStreams: 10_000},
 		Log:      Log{Level: "info", Format: "json"},
 		Trace:    Trace{Ratio: 0.01},
 		Shutdown: Shutdown{Grace: 30 * time.Second},

@@ -48,8 +48,8 @@ type Query struct {
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
 
 	MaxInFlight   int `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
-	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes that the bodies of requests in flight may take; beyond it they are answered 503 with Retry-After. One address may take a quarter."`
-	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. 0 is unlimited."`
+	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes that the bodies of requests in flight may take, and answers with flags of more than 64 KiB until their clients have them; beyond it they are answered 503 with Retry-After. Bodies of one address may take a quarter, answers of one website half."`
+	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. Each takes about 20 KB. Those of streams of flags are beside them (flags.max_streams). 0 is unlimited."`
 	MaxPerAddr    int `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
 
 	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, and connections to it."`
@@ -308,8 +308,9 @@ type Lookup struct {
 
 // Flags configures the feature flags that a query host answers.
 type Flags struct {
-	Memory int           `koanf:"memory" range:"1048576..274877906944" help:"Bytes that organizations' flags may take in the memory of a query host; beyond it those that were not asked for lately are read from the metadata store when somebody asks."`
-	Stale  time.Duration `koanf:"stale" range:"1m..168h" help:"Age up to which flags and client ids that are held still answer while the metadata store is down."`
+	Memory     int           `koanf:"memory" range:"1048576..274877906944" help:"Bytes that organizations' flags may take in the memory of a query host; beyond it those that were not asked for lately are read from the metadata store when somebody asks."`
+	Stale      time.Duration `koanf:"stale" range:"1m..168h" help:"Age up to which flags and client ids that are held still answer while the metadata store is down."`
+	MaxStreams int           `koanf:"max_streams" range:"1..1000000" help:"Open streams of changes of flags; one more is answered 503. Their connections are beside those of query.max_connections, and each takes about 40 KB and a file."`
 }
 
 // Session configures signing in.

@@ -37,6 +37,8 @@ type Config struct {
 	Proxies Proxies
 	// Site is how browsers reach the host.
 	Site Site
+	// Open are the routes of a query host that pages of any site may use.
+	Open Open
 	// LongHeader answers a request whose header is longer than the host reads, in place
 	// of a 431, and reports whether it did. All that is known of the request is how it
 	// begins: its first bytes, up to longHeaderBytes. May be nil.
@@ -77,6 +79,7 @@ type kit struct {
 	log      *slog.Logger
 	tracer   trace.Tracer // nil when nothing is traced
 	metrics  *metrics
+	exposed  []byte // of Config.Open
 	inFlight atomic.Int64
 	draining atomic.Bool
 	// connections counts those that are open.
@@ -113,6 +116,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	}
 	cfg.Conns = cfg.Conns.orDefaults()
 	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall, linger: lingerTime, roomPause: roomPause}
+	k.exposed = []byte(cfg.Open.Exposed)
 	k.metrics = newMetrics(deps.Metrics, k)
 
 	headerBytes := queryHeaderBytes
@@ -157,9 +161,9 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	case ambiguous(&rc.Request.Header): // whatever else it is: what follows it may be no request
 		k.fail(rc, fiber.ErrBadRequest)
 		r.hangUp(rc)
+	case k.cors(rc): // before a page is refused, so that it can read why
 	case full != nil:
 		k.fail(rc, full)
-	case k.cfg.Host == Ingestion && cors(rc), k.cfg.Host == Query && k.cfg.Site.cors(rc):
 	case !knownMethod(rc.Method()):
 		k.fail(rc, fault.New(fault.MethodNotAllowed))
 	default:

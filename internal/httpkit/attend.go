@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// lives says whether a live stream goes on. It may be called on nil.
+func (c *guardedConn) lives(live bool) {
+	if c != nil {
+		c.listener.lives(c, live)
+	}
+}
+
 // attend calls gone once when the client of a connection whose answer goes on for long has
 // left, until stop is called: a connection to which little is written would take its place
 // for another minute otherwise. No client sends anything meanwhile; one that does is as good

@@ -28,7 +28,7 @@ const (
 	lastCall = 10 * time.Second
 	// longHeaderBytes is how much of a request is known when its header is too long:
 	// fasthttp has given its buffer to somebody else by then.
-	longHeaderBytes = 16
+	longHeaderBytes = 32
 )
 
 var errFraming = errors.New("the framing of the body takes too much")
@@ -56,6 +56,7 @@ type guardedConn struct {
 	hurried  atomic.Bool  // read deadlines are what hurry set
 	severed  atomic.Bool  // nothing more is written
 	lingers  atomic.Bool
+	live     bool // a live stream goes on; the listener's lock guards it
 
 	// Of fasthttp's goroutine only:
 

@@ -17,7 +17,8 @@ import (
 
 // Conns bounds the connections of a host. The zero value has the defaults.
 type Conns struct {
-	// Max is how many there may be at the same time; 0 is unlimited.
+	// Max is how many there may be at the same time, beside those on which a live stream
+	// goes on: whoever serves such streams bounds how many there are. 0 is unlimited.
 	Max int
 	// MaxPerAddr is how many one address may have; 0 is unlimited. A /64 of IPv6
 	// is one address, and trusted proxies are not counted: they speak for many.
@@ -134,8 +135,9 @@ func (k *kit) writeRefusal(c net.Conn, linger bool) {
 	id := appendUUID(nil)
 	f := resolve(&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errConnections})
 	body := errorBody(k.cfg.Host, f, id)
-	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Request-Id: %s\r\nRetry-After: %s\r\nConnection: close\r\n\r\n",
-		f.status, http.StatusText(f.status), len(body), id, strconv.Itoa(f.retryAfterSeconds()))
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
+		"X-Request-Id: %s\r\nRetry-After: %s\r\n%sConnection: close\r\n\r\n",
+		f.status, http.StatusText(f.status), len(body), id, strconv.Itoa(f.retryAfterSeconds()), k.turnedCors())
 	if _, err := c.Write(append([]byte(head), body...)); err != nil {
 		return
 	}

@@ -50,6 +50,9 @@ func (k *kit) failUnread(rc *fasthttp.RequestCtx, err error) {
 	defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start), 0) }()
 	if errors.Is(err, fiber.ErrRequestHeaderFieldsTooLarge) {
 		k.metrics.refuse(longHeader)
+		if ok && k.cfg.Open.begun(conn.begins[:conn.begun]) {
+			k.allowAll(&rc.Response.Header)
+		}
 		if ok && k.cfg.LongHeader != nil && k.cfg.LongHeader(rc, conn.begins[:conn.begun]) {
 			rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
 			return

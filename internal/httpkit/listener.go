@@ -22,6 +22,7 @@ type listener struct {
 	mu       sync.Mutex
 	conns    map[*guardedConn]struct{}
 	sites    map[netip.Addr]int // connections of each address
+	live     int                // connections on which a live stream goes on
 	made     time.Time          // when makeRoom last looked
 	stopping bool
 }
@@ -68,7 +69,7 @@ func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if most.Max > 0 && len(l.conns) >= most.Max && !l.makeRoom(g.site) {
+	if most.Max > 0 && len(l.conns)-l.live >= most.Max && !l.makeRoom(g.site) {
 		return nil, tooMany
 	}
 	if g.site.IsValid() {
@@ -135,6 +136,22 @@ func (l *listener) longest(site netip.Addr, since func(*guardedConn) int64) (lon
 	return longest
 }
 
+// lives says whether a live stream goes on on a connection, which is none of those that
+// Conns.Max bounds for as long. There may be more than it bounds for a while where many
+// streams end at once, and no new ones until they are fewer.
+func (l *listener) lives(c *guardedConn, live bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.conns[c]; !known || c.live == live {
+		return
+	}
+	if c.live = live; live {
+		l.live++
+	} else {
+		l.live--
+	}
+}
+
 // remove forgets a connection, once.
 func (l *listener) remove(c *guardedConn) {
 	l.mu.Lock()
@@ -149,6 +166,9 @@ func (l *listener) forget(c *guardedConn) {
 	}
 	delete(l.conns, c)
 	l.kit.connections.Add(-1)
+	if c.live {
+		l.live--
+	}
 	if !c.site.IsValid() {
 		return
 	}

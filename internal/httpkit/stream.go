@@ -25,7 +25,8 @@ type Stream struct {
 	// Live is for an answer that goes on for hours, a few bytes at a time: what is written
 	// is sent at once, without a buffer, and Write's context ends as soon as the client has
 	// left, or a stop begins. Where Write returns nil then, the client gets the body's end, and the
-	// connection is closed. Such an answer is not compressed.
+	// connection is closed. Such an answer is not compressed, and its connection is beside
+	// those that Conns.Max bounds.
 	Live bool
 	// Deadline cuts the answer off; 0 means the host's.
 	Deadline time.Duration
@@ -102,6 +103,7 @@ func SendStream(c *fiber.Ctx, s *Stream) error {
 	rc.Response.ImmediateHeaderFlush = true
 	b.conn.streams(true)
 	if s.Live {
+		b.conn.lives(true)
 		b.stop = b.conn.attend(func() { b.cancel(errGone) })
 	}
 	// A client that reads nothing holds the connection's write until that write's
@@ -242,6 +244,7 @@ func (b *streamBody) Close() error {
 	b.out.Close() //nolint:errcheck // never fails
 	<-b.ended
 	b.conn.streams(false)
+	b.conn.lives(false)
 	if b.stop != nil {
 		b.stop()
 	}

@@ -1,17 +1,14 @@
 package kafka
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
 )
 
 // The layout of a record batch, version 2 of the message format
@@ -99,9 +96,7 @@ func (s *scan) look(answer []byte) error {
 			s.control = s.control || h.last >= s.next && h.first < s.to
 			continue
 		}
-		if err := s.lookInto(batch, &h); err != nil && s.wanted != nil {
-			return fmt.Errorf("reading the batch at %d: %w", h.first, err)
-		}
+		_ = s.lookInto(batch, &h)
 	}
 	return nil
 }
@@ -138,48 +133,22 @@ func (s *scan) lookAtRecord(b []byte, first int64) error {
 	f.skip(1)
 	f.varint()
 	offset := first + f.varint()
-	key, value := f.bytes(), f.bytes()
+	f.bytes() // key
+	f.bytes() // value
 	if offset < s.next || offset >= s.to {
 		return f.check()
 	}
-	if s.wanted != nil {
-		return s.pick(&f, offset, key, value)
-	}
 	var h record.Headers
-	bad := false
-	for range f.varint() {
-		key, value := f.bytes(), f.bytes()
-		if f.bad {
-			return errBatch
-		}
-		if err := h.Set(string(key), value); err != nil { // compared, not kept: no copy is made
-			bad = true
-		}
+	err := f.headers(&h)
+	if f.bad {
+		return errBatch
 	}
 	s.records++
 	s.next = offset + 1
-	if !bad && h.Check() == nil {
+	if err == nil {
 		s.witness.Sight(h.Hash, h.ReceivedAt)
 	}
-	return f.check()
-}
-
-// pick copies a record, whose headers are left to be read, if it is wanted.
-func (s *scan) pick(f *fields, offset int64, key, value []byte) error {
-	s.next = offset + 1
-	if _, wanted := slices.BinarySearch(s.wanted, offset); !wanted {
-		return f.check()
-	}
-	o := sink.Original{Offset: offset, Key: bytes.Clone(key), Value: bytes.Clone(value)}
-	for range f.varint() {
-		key, value := f.bytes(), f.bytes()
-		if f.bad {
-			return errBatch
-		}
-		o.Headers = append(o.Headers, record.Header{Key: string(key), Value: bytes.Clone(value)})
-	}
-	s.found = append(s.found, o)
-	return f.check()
+	return nil
 }
 
 // fields reads the parts of a record.

@@ -81,7 +81,7 @@ func (c *Consumer) deliverBatch(
 	if t.from <= h.first { // else it was told of before
 		c.fetcher.tell(t, &h, len(records))
 	}
-	w := walk{batchHeader: h, rest: records, left: h.records, next: h.first}
+	w := walk{batchHeader: h, rest: records, size: len(records), share: t.share(h.records), left: h.records, next: h.first}
 	for bytes < maxBytes {
 		n, err := c.deliverPortion(t, &w, session, deliver)
 		if err != nil {
@@ -105,7 +105,7 @@ func (c *Consumer) deliverPortion(
 	if err != nil || len(c.records) == 0 || c.isRewinding(t.stream.partition) {
 		return bytes, err
 	}
-	deliver(sink.Batch{Partition: t.stream.partition, Session: session, End: t.end, Records: c.records})
+	deliver(sink.Batch{Partition: t.stream.partition, Session: session, End: t.end, Packed: t.packed, Records: c.records})
 	clear(c.records)
 	return bytes, nil
 }

@@ -25,20 +25,6 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 	return starts[name][p.Index].Offset, nil
 }
 
-// Fetch implements sink.Reader. It reads once from the first offset to the last
-// one, so it is as dear as looking at what lies between them.
-func (c *Consumer) Fetch(ctx context.Context, p sink.Partition, offsets []int64) ([]sink.Original, error) {
-	if len(offsets) == 0 {
-		return nil, nil
-	}
-	<-c.opened
-	s := scan{topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets[0], to: offsets[len(offsets)-1] + 1, wanted: offsets}
-	if err := c.scan(ctx, &s); err != nil {
-		return nil, fmt.Errorf("reading records of %s/%d at %d: %w", p.Topic, p.Index, s.next, err)
-	}
-	return s.found, nil
-}
-
 // Holds implements sink.Reader.
 func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets sink.Span) (bool, error) {
 	<-c.opened

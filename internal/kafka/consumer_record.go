@@ -13,7 +13,7 @@ const (
 	// more than was asked for is handed over in several polls.
 	portionRecords = 4096
 	portionBytes   = 1 << 20
-	// inHand is what the sink keeps of a record beside its value.
+	// inHand is what the sink keeps of a record beside its value and its batch.
 	inHand = 64
 )
 
@@ -21,9 +21,11 @@ const (
 type walk struct {
 	batchHeader
 
-	rest []byte // the records that are left
-	left int    // how many they are
-	next int64  // the first one's offset, at least
+	rest  []byte // the records that are left
+	size  int    // of all records
+	share uint32 // what the packed batch takes for each record
+	left  int    // how many are left
+	next  int64  // the first one's offset, at least
 }
 
 // portion appends the next records from an offset on, up to a portion. bytes is what
@@ -43,7 +45,7 @@ func (w *walk) portion(to []sink.Record, from int64) (_ []sink.Record, bytes int
 		w.next = r.Offset + 1
 		if r.Offset >= from {
 			to = append(to, r)
-			bytes += int64(len(r.Value)) + inHand
+			bytes += int64(r.Size) + inHand
 			n++
 		}
 	}
@@ -58,24 +60,14 @@ func (w *walk) record(f *fields) sink.Record {
 	f.bytes() // key
 	value := f.bytes()
 	if w.isControl() {
-		return sink.Record{Offset: offset, LeaderEpoch: w.epoch, Control: true}
+		return sink.Record{Offset: offset, LeaderEpoch: w.epoch, Control: true, Size: w.share}
 	}
+	end := w.size - len(w.rest) - len(f.rest) // of the value
 	var h record.Headers
-	var err error
-	for range f.varint() {
-		key, value := f.bytes(), f.bytes()
-		if f.bad {
-			break
-		}
-		if e := h.Set(string(key), value); e != nil { // compared, not kept: no copy is made
-			err = e
-		}
-	}
-	if err == nil {
-		err = h.Check()
-	}
+	err := f.headers(&h)
 	return sink.Record{
 		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash,
-		BadHeaders: err != nil, Replay: h.Replay, Value: value, Traceparent: h.Traceparent,
+		BadHeaders: err != nil, Replay: h.Replay, Traceparent: h.Traceparent,
+		Value: value, At: uint32(end - len(value)), Size: max(uint32(len(value)), w.share),
 	}
 }

@@ -110,6 +110,7 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 	if err == nil {
 		batches, next, whole = wholeBatches(got.RecordBatches, a.from.offset)
 	}
+	kept := packedOf(batches, broker)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.streams[s.partition] != s || s.next.offset != a.from.offset || s.failed {
@@ -119,7 +120,7 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 	case err != nil:
 		f.refused(s, err, time.Now())
 		return
-	case !whole && len(batches) == 0:
+	case !whole && len(kept) == 0:
 		f.refused(s, fmt.Errorf("%w: at %d", errSum, a.from.offset), time.Now())
 		return
 	}
@@ -132,8 +133,7 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 	}
 	f.answers++
 	s.served = f.answers
-	f.held += int64(len(batches))
-	s.add(chunk{rest: batches, size: int64(len(batches)), broker: broker}, next)
+	f.held += s.add(kept, next)
 	signal(f.ready)
 }
 

@@ -8,11 +8,11 @@ import (
 
 // taken is a batch to be delivered.
 type taken struct {
+	*packed
+
 	stream *stream
-	batch  []byte
 	from   int64 // the first offset of it that was not delivered
 	end    int64
-	broker int32
 }
 
 // take returns the next batch, of one partition after the other. It stays until it is
@@ -24,8 +24,7 @@ func (f *fetcher) take() (taken, bool) {
 		f.turn = (f.turn + 1) % len(f.order)
 		if s := f.order[f.turn]; s.deliverable() {
 			s.taken = true
-			batch, _ := nextBatch(s.chunks[0].rest)
-			return taken{s, batch, s.from.offset, s.end, s.chunks[0].broker}, true
+			return taken{s.batches[0], s, s.from.offset, s.end}, true
 		}
 	}
 	return taken{}, false

@@ -74,22 +74,17 @@ const (
 	// scanBytes is how much is fetched at a time, compressed. Two of them are in
 	// memory, and the batch being looked at.
 	scanBytes = 4 << 20
-	// pickBytes is the same for single records, which end anywhere in it.
-	pickBytes = scanBytes / 4
 	// scanWait is how long a broker may wait for more before it answers.
 	scanWait = 500 // milliseconds
 )
 
-// scan reads a partition's records [next, to): their headers, for a witness, or
-// some of them whole.
+// scan reads the headers of a partition's records [next, to), for a witness.
 type scan struct {
 	client    *kgo.Client
 	topic     string
 	partition int32
 	next, to  int64
 	witness   sink.Witness
-	wanted    []int64 // offsets of records to be found, ascending; nil for a witness
-	found     []sink.Original
 	unpack    unpacker
 	records   int64
 	control   bool // there were control records
@@ -168,15 +163,11 @@ func (s *scan) leader(ctx context.Context) (*kgo.Broker, [16]byte, error) {
 // its start was removed meanwhile, it goes on there.
 func (s *scan) fetch(ctx context.Context, leader *kgo.Broker, id [16]byte, offset int64) fetched {
 	req := kmsg.NewPtrFetchRequest()
-	most := int32(scanBytes)
-	if s.wanted != nil {
-		most = pickBytes
-	}
-	req.ReplicaID, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionEpoch = -1, scanWait, 1, most, -1
+	req.ReplicaID, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionEpoch = -1, scanWait, 1, scanBytes, -1
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID = s.topic, id
 	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset, p.PartitionMaxBytes = s.partition, -1, offset, most
+	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset, p.PartitionMaxBytes = s.partition, -1, offset, scanBytes
 	t.Partitions = append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
 	answer, err := leader.RetriableRequest(ctx, req)

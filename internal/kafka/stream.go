@@ -14,12 +14,12 @@ type stream struct {
 	topic     string // its name on the broker
 	id        [16]byte
 
-	from   mark    // what was not delivered begins here
-	next   mark    // what was not fetched
-	end    int64   // the offset after the last record, as of the latest answer
-	chunks []chunk // of the batches from from to next, in order
-	bytes  int64   // of the chunks
-	taken  bool    // the first batch is being delivered
+	from    mark      // what was not delivered begins here
+	next    mark      // what was not fetched
+	end     int64     // the offset after the last record, as of the latest answer
+	batches []*packed // from from to next, in order
+	bytes   int64     // of the batches
+	taken   bool      // the first batch is being delivered
 
 	paused bool
 	failed bool      // nothing more comes: the log does not have it, or it cannot be read
@@ -36,21 +36,19 @@ type mark struct {
 	epoch  int32
 }
 
-// chunk is what one answer brought of a partition: whole batches.
-type chunk struct {
-	rest   []byte
-	size   int64 // of all batches, also those that are delivered
-	broker int32
-}
-
 // deliverable reports whether a batch waits to be delivered.
-func (s *stream) deliverable() bool { return !s.paused && !s.failed && !s.taken && len(s.chunks) > 0 }
+func (s *stream) deliverable() bool { return !s.paused && !s.failed && !s.taken && len(s.batches) > 0 }
 
-// add keeps the batches of an answer.
-func (s *stream) add(c chunk, next int64) {
-	s.chunks = append(s.chunks, c)
-	s.bytes += c.size
-	s.next = mark{next, lastEpoch(c.rest)}
+// add keeps the batches of an answer, and returns their bytes.
+func (s *stream) add(batches []*packed, next int64) (bytes int64) {
+	s.next = mark{next, -1}
+	for _, p := range batches {
+		bytes += int64(len(p.batch))
+		s.next.epoch = epochOf(p.batch)
+	}
+	s.batches = append(s.batches, batches...)
+	s.bytes += bytes
+	return bytes
 }
 
 // delivered notes how far a batch was delivered.
@@ -58,15 +56,6 @@ func (s *stream) delivered(batch []byte, next int64) {
 	if next > s.from.offset {
 		s.from = mark{next, epochOf(batch)}
 	}
-}
-
-// lastEpoch is that of the last of some batches.
-func lastEpoch(batches []byte) (epoch int32) {
-	epoch = -1
-	for batch, rest := nextBatch(batches); batch != nil; batch, rest = nextBatch(rest) {
-		epoch = epochOf(batch)
-	}
-	return epoch
 }
 
 // epochOf is that of the leader that appended a batch. One of an older version has none.
@@ -77,30 +66,24 @@ func epochOf(batch []byte) int32 {
 	return -1
 }
 
-// pop lets the first batch go, and returns the bytes that are free with the last one of
-// its chunk.
+// pop lets the first batch go, and returns its bytes.
 func (s *stream) pop() (freed int64) {
-	c := &s.chunks[0]
-	_, c.rest = nextBatch(c.rest)
-	if len(c.rest) > 0 {
-		return 0
-	}
-	freed = c.size
+	freed = int64(len(s.batches[0].batch))
 	s.bytes -= freed
-	s.chunks[0] = chunk{}
-	s.chunks = s.chunks[1:]
+	s.batches[0] = nil
+	s.batches = s.batches[1:]
 	return freed
 }
 
 // forget drops what waits, to be fetched again from where delivery stands.
 func (s *stream) forget() (freed int64) {
 	freed = s.bytes
-	s.chunks, s.bytes, s.next = nil, 0, s.from
+	s.batches, s.bytes, s.next = nil, 0, s.from
 	return freed
 }
 
 // wholeBatches returns the batches of an answer that are whole and follow an offset, in
-// memory of their own, and the offset after them. Batches may begin before the offset; the
+// the answer's memory, and the offset after them. Batches may begin before the offset; the
 // last one of an answer may be cut off. ok is false where one is not as it was written;
 // those before it are returned.
 func wholeBatches(answer []byte, offset int64) (batches []byte, next int64, ok bool) {
@@ -109,7 +92,7 @@ func wholeBatches(answer []byte, offset int64) (batches []byte, next int64, ok b
 	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
 		h := headerOf(batch)
 		if h.magic == currentMagic && !h.isWhole(batch) {
-			return append([]byte(nil), answer[from:to]...), next, false
+			return answer[from:to], next, false
 		}
 		to += len(batch)
 		if h.last >= next || h.magic != currentMagic { // that one says so when it is delivered
@@ -118,5 +101,5 @@ func wholeBatches(answer []byte, offset int64) (batches []byte, next int64, ok b
 			from = to
 		}
 	}
-	return append([]byte(nil), answer[from:to]...), next, true
+	return answer[from:to], next, true
 }

@@ -14,51 +14,53 @@ import (
 )
 
 // codecs are what producers make of bytes, by the name of how.
-var codecs = map[string]func(tb testing.TB, src []byte) packed{
-	"none":   func(_ testing.TB, src []byte) packed { return packed{src, kgo.CodecNone} },
-	"xerial": func(_ testing.TB, src []byte) packed { return packed{xerial(src), kgo.CodecSnappy} },
-	"snappy": func(_ testing.TB, src []byte) packed { return packed{s2.EncodeSnappy(nil, src), kgo.CodecSnappy} },
-	"zstd":   byZstd,
-	"gzip": func(tb testing.TB, src []byte) packed {
+var codecs = map[string]func(tb testing.TB, src []byte) compressed{
+	"none":   func(_ testing.TB, src []byte) compressed { return compressed{src, kgo.CodecNone} },
+	"xerial": func(_ testing.TB, src []byte) compressed { return compressed{xerial(src), kgo.CodecSnappy} },
+	"snappy": func(_ testing.TB, src []byte) compressed {
+		return compressed{s2.EncodeSnappy(nil, src), kgo.CodecSnappy}
+	},
+	"zstd": byZstd,
+	"gzip": func(tb testing.TB, src []byte) compressed {
 		tb.Helper()
 		var b bytes.Buffer
-		return packed{written(tb, gzip.NewWriter(&b), src, &b), kgo.CodecGzip}
+		return compressed{written(tb, gzip.NewWriter(&b), src, &b), kgo.CodecGzip}
 	},
-	"lz4 of the edge": func(_ testing.TB, src []byte) packed {
+	"lz4 of the edge": func(_ testing.TB, src []byte) compressed {
 		var dst bytes.Buffer
 		frame, codec := newLz4Compressor().Compress(&dst, src)
-		return packed{frame, codec}
+		return compressed{frame, codec}
 	},
-	"lz4 of the client": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src) },
-	"lz4 with sums": func(tb testing.TB, src []byte) packed {
+	"lz4 of the client": func(tb testing.TB, src []byte) compressed { tb.Helper(); return byLz4(tb, src) },
+	"lz4 with sums": func(tb testing.TB, src []byte) compressed {
 		tb.Helper()
 		return byLz4(tb, src, lz4.BlockChecksumOption(true), lz4.ChecksumOption(true),
 			lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb))
 	},
-	"lz4 of old": func(tb testing.TB, src []byte) packed { tb.Helper(); return byLz4(tb, src, lz4.LegacyOption(true)) },
+	"lz4 of old": func(tb testing.TB, src []byte) compressed { tb.Helper(); return byLz4(tb, src, lz4.LegacyOption(true)) },
 }
 
-func byLz4(tb testing.TB, src []byte, options ...lz4.Option) packed {
+func byLz4(tb testing.TB, src []byte, options ...lz4.Option) compressed {
 	tb.Helper()
 	var b bytes.Buffer
 	w := lz4.NewWriter(&b)
 	if err := w.Apply(options...); err != nil {
 		tb.Fatal(err)
 	}
-	return packed{written(tb, w, src, &b), kgo.CodecLz4}
+	return compressed{written(tb, w, src, &b), kgo.CodecLz4}
 }
 
-func byZstd(tb testing.TB, src []byte) packed {
+func byZstd(tb testing.TB, src []byte) compressed {
 	tb.Helper()
 	var b bytes.Buffer
 	w, err := zstd.NewWriter(&b)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return packed{written(tb, w, src, &b), kgo.CodecZstd}
+	return compressed{written(tb, w, src, &b), kgo.CodecZstd}
 }
 
-type packed struct {
+type compressed struct {
 	bytes []byte
 	codec kgo.CompressionCodecType
 }

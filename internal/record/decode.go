@@ -18,6 +18,9 @@ type Decoder struct {
 	// click and exposure are kept like web.
 	click    Click
 	exposure Exposure
+	// behind says which field stood behind another one in a value before: writers keep to
+	// theirs, whatever they leave out.
+	behind [endOfFields]field
 }
 
 // DecodeError says why a value is no event.
@@ -51,14 +54,19 @@ func (d *Decoder) DecodeEvent(value []byte, e *Event) error {
 		return &DecodeError{Reason: "the value is no JSON object"}
 	}
 	var seen fieldSet
-	last, lastWeb := unknownField, firstText-1
+	last, lastWeb, previous := unknownField, firstText-1, unknownField
 	i, more := s.First(i, '}')
 	for more {
 		var key []byte
 		if key, i = s.Key(i); i < 0 {
 			return d.malformed("")
 		}
-		f := fieldOf(key, last, lastWeb)
+		f := d.behind[previous]
+		if f == unknownField || string(key) != fieldNames[f] {
+			f = fieldOf(key, last, lastWeb)
+			d.behind[previous] = f
+		}
+		previous = f
 		var reason string
 		if f == unknownField {
 			i = s.Skip(i, 1)

@@ -51,8 +51,26 @@ func ParseHash(b []byte) (Hash, error) {
 	if len(b) != hashHexLen {
 		return Hash{}, errHash
 	}
-	if _, err := hex.Decode(h[:], b); err != nil {
+	bad := byte(0)
+	for i := range h {
+		high, low := nibbles[b[2*i]], nibbles[b[2*i+1]]
+		h[i] = high<<4 | low
+		bad |= high | low
+	}
+	if bad > 0xf {
 		return Hash{}, errHash
 	}
 	return h, nil
 }
+
+// nibbles are the values of hexadecimal digits, 0xff for all other bytes: every record has
+// 32 of them, and a branch for each costs as much as the rest of its headers.
+var nibbles = func() (table [256]byte) {
+	for i := range table {
+		table[i] = 0xff
+	}
+	for i := range byte(16) {
+		table["0123456789abcdef"[i]], table["0123456789ABCDEF"[i]] = i, i
+	}
+	return table
+}()

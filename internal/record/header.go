@@ -74,6 +74,13 @@ const (
 // maxHops is the largest number of hops that is read; replays end long before.
 const maxHops = 1_000_000
 
+// Expected returns the place in HeaderTable of the header that probably comes next: in the
+// order of writing, the one behind the last one.
+func (h *Headers) Expected() int { return int(h.next) }
+
+// SetAt is Set for a key by its place in HeaderTable.
+func (h *Headers) SetAt(place int, value []byte) error { return h.set(place, value) }
+
 // Set reads one header. Keys that it does not know are passed over, as new ones
 // may be added; of a key that occurs twice the last one counts.
 func (h *Headers) Set(key string, value []byte) error {

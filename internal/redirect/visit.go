@@ -99,12 +99,12 @@ func (h *Host) Visit() *Visit { return h.visits.Get().(*Visit) } // the pool hol
 
 // Release takes a visit back. Neither it nor what it holds may be used after that.
 func (h *Host) Release(v *Visit) {
-	room, query := v.room[:0], v.facts.Query
+	room, slug, key, query := v.room[:0], v.slugText[:0], v.key[:0], v.facts.Query
 	if cap(room) > MaxLocation {
 		room = make([]byte, 0, usualLocation)
 	}
-	*v = Visit{room: room, slugText: v.slugText[:0], key: v.key[:0]}
-	v.facts.Query = query
+	*v = Visit{} // in place: a visit is large
+	v.room, v.slugText, v.key, v.facts.Query = room, slug, key, query
 	h.visits.Put(v)
 }
 

@@ -28,6 +28,7 @@ var (
 // builder turns a frozen range into blocks. There are as many as inserts may run
 // at once, so that their memory is bounded too.
 type builder struct {
+	reader  reader
 	decoder record.Decoder
 	event   record.Event
 	touched touched
@@ -46,11 +47,15 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 			err = &stuck{StuckPanic, fmt.Errorf("building a block, at offset %d: %v\n%s", at, cause, debug.Stack())}
 		}
 	}()
+	defer b.reader.close()
 	b.touched.reset()
 	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
 	for i := range r.records {
 		rec := &r.records[i]
 		at = rec.offset
+		if err := b.reader.open(r.batches, rec); err != nil {
+			return err
+		}
 		reason, err := b.judge(p.Topic, rec, r, w)
 		if reason == ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
 			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
@@ -62,7 +67,11 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 			r.erased++
 			r.share(b.event.Owner, rec.receivedAt, Share{Erased: 1})
 		default:
-			r.letters = append(r.letters, letter{rec.offset, reason, err})
+			original, unread := b.reader.original(rec)
+			if unread != nil {
+				return unread
+			}
+			r.letters = append(r.letters, letter{original, reason, err})
 		}
 		if rec.stored {
 			row.Hash, row.Offset = rec.hash, rec.offset
@@ -87,10 +96,10 @@ func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (Reason, 
 		return ReasonHeaders, errHeaders
 	case b.duplicate(rec, w):
 		r.dups++
-		r.share(b.decoder.Owner(r.values.at(rec.value)), rec.receivedAt, Share{Duplicates: 1})
+		r.share(b.decoder.Owner(b.reader.value(rec)), rec.receivedAt, Share{Duplicates: 1})
 		return "", nil
 	}
-	if err := b.decoder.DecodeEvent(r.values.at(rec.value), &b.event); err != nil {
+	if err := b.decoder.DecodeEvent(b.reader.value(rec), &b.event); err != nil {
 		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
 	}
 	if r.tombstones.Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {

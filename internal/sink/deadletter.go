@@ -16,9 +16,9 @@ const (
 
 // letter is a record in hand that cannot be stored.
 type letter struct {
-	offset int64
-	reason Reason
-	err    error
+	original Original
+	reason   Reason
+	err      error
 }
 
 // DeadLetter is a record that cannot be stored.

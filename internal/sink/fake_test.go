@@ -145,18 +145,6 @@ func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Wi
 	return nil
 }
 
-func (w *world) Fetch(_ context.Context, p Partition, offsets []int64) ([]Original, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var records []Original
-	for _, o := range offsets {
-		if o >= w.logStart[p] {
-			records = append(records, Original{Offset: o, Key: []byte("web_1"), Value: w.log[p][o].Value})
-		}
-	}
-	return records, nil
-}
-
 func (w *world) Holds(_ context.Context, p Partition, offsets Span) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,10 +209,11 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 				from = to
 			}
 		}
-		b := Batch{Partition: p, Session: Session{Member: "m", Generation: 1}, End: int64(len(w.log[p])), Records: w.lend(p, from, to)}
+		b := batchOf(w.lend(p, from, to))
+		b.Partition, b.Session, b.End = p, Session{Member: "m", Generation: 1}, int64(len(w.log[p]))
 		w.mu.Unlock()
 		if len(b.Records) > 0 {
-			deliver(b)
+			deliver(*b)
 		}
 		for _, r := range b.Records { // as a client does that uses its memory again
 			clear(r.Value)
@@ -237,6 +226,53 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// packed is a batch in memory.
+type packed struct{ records []Record }
+
+// batchOf makes a batch of records.
+func batchOf(records []Record) *Batch {
+	p, at := &packed{slices.Clone(records)}, 0
+	for i := range records {
+		r := &records[i]
+		p.records[i].Value = slices.Clone(r.Value)
+		r.At, r.Size = uint32(at), uint32(len(r.Value))
+		at += len(r.Value)
+	}
+	return &Batch{Packed: p, Records: records}
+}
+
+// unpacked is memory that is used again for each batch.
+type unpacked struct {
+	records []Record
+	values  []byte
+}
+
+func (p *packed) Open(memory Unpacked) (Unpacked, error) {
+	u, ok := memory.(*unpacked)
+	if !ok {
+		u = &unpacked{}
+	}
+	clear(u.values)
+	u.records, u.values = p.records, u.values[:0]
+	for i := range p.records {
+		u.values = append(u.values, p.records[i].Value...)
+	}
+	return u, nil
+}
+
+func (u *unpacked) Records() []byte { return u.values }
+
+func (u *unpacked) Original(offset int64) (Original, error) {
+	for len(u.records) > 0 && u.records[0].Offset <= offset {
+		r := u.records[0]
+		u.records = u.records[1:]
+		if r.Offset == offset {
+			return Original{Offset: offset, Key: []byte("web_1"), Value: slices.Clone(r.Value)}, nil
+		}
+	}
+	return Original{}, fmt.Errorf("no record at %d", offset)
 }
 
 // lend returns records whose memory is good for one delivery.

@@ -21,10 +21,16 @@ const (
 // floor count as absent; their slots are reclaimed when the table is made anew.
 // The zero value is an empty set.
 type hashset struct {
-	keys    []record.Hash // the zero hash is an empty slot
-	buckets []int32
-	used    int // slots that are not empty, whatever their bucket
-	floor   int32
+	slots []slot
+	used  int // slots that are not empty, whatever their bucket
+	floor int32
+}
+
+// slot is a key with its bucket beside it: to look one up is one place in memory that is
+// not in the cache. The zero hash is an empty slot.
+type slot struct {
+	hash   record.Hash
+	bucket int32
 }
 
 // find returns the bucket of a hash. It allocates nothing.
@@ -32,41 +38,41 @@ func (s *hashset) find(h record.Hash) (bucket int32, ok bool) {
 	if s.used == 0 {
 		return 0, false
 	}
-	i := s.slot(h)
-	if s.keys[i] != h || s.buckets[i] < s.floor {
+	at := s.slot(h)
+	if at.hash != h || at.bucket < s.floor {
 		return 0, false
 	}
-	return s.buckets[i], true
+	return at.bucket, true
 }
 
 // raise sets the bucket of a hash, unless it has a later one, and returns the one
 // it had, if it had one.
 func (s *hashset) raise(h record.Hash, bucket int32) (old int32, had bool) {
-	if s.used*fullDen >= len(s.keys)*fullNum {
+	if s.used*fullDen >= len(s.slots)*fullNum {
 		s.rebuild()
 	}
-	i := s.slot(h)
-	if s.keys[i] != h {
-		s.keys[i], s.buckets[i] = h, bucket
+	at := s.slot(h)
+	if at.hash != h {
+		*at = slot{h, bucket}
 		s.used++
 		return 0, false
 	}
-	if b := s.buckets[i]; b >= s.floor {
-		old, had = b, true
+	if at.bucket >= s.floor {
+		old, had = at.bucket, true
 	}
 	if !had || old < bucket {
-		s.buckets[i] = bucket
+		at.bucket = bucket
 	}
 	return old, had
 }
 
 // slot returns where h stands, or the empty slot where it would.
-func (s *hashset) slot(h record.Hash) int {
-	n := uint64(len(s.keys))
+func (s *hashset) slot(h record.Hash) *slot {
+	n := uint64(len(s.slots))
 	hi, _ := bits.Mul64(binary.LittleEndian.Uint64(h[:8]), n)
 	for i := hi; ; {
-		if k := &s.keys[i]; *k == h || *k == (record.Hash{}) {
-			return int(i)
+		if at := &s.slots[i]; at.hash == h || at.hash == (record.Hash{}) {
+			return at
 		}
 		if i++; i == n {
 			i = 0
@@ -76,7 +82,7 @@ func (s *hashset) slot(h record.Hash) int {
 
 // grow makes room for so many keys more, as much as a table made anew has.
 func (s *hashset) grow(keys int) {
-	if slots := (s.used + keys + 1) * freshDen / freshNum; slots > len(s.keys) {
+	if slots := (s.used + keys + 1) * freshDen / freshNum; slots > len(s.slots) {
 		s.remake(slots)
 	}
 }
@@ -85,8 +91,8 @@ func (s *hashset) grow(keys int) {
 // floor.
 func (s *hashset) rebuild() {
 	live := 0
-	for i, k := range s.keys {
-		if k != (record.Hash{}) && s.buckets[i] >= s.floor {
+	for i := range s.slots {
+		if s.lives(&s.slots[i]) {
 			live++
 		}
 	}
@@ -96,18 +102,20 @@ func (s *hashset) rebuild() {
 // remake gives the table so many slots.
 func (s *hashset) remake(slots int) {
 	slots = max(minSlots, slots)
-	keys, buckets := s.keys, s.buckets
-	s.keys, s.buckets, s.used = make([]record.Hash, slots), make([]int32, slots), 0
-	for i, k := range keys {
-		if k != (record.Hash{}) && buckets[i] >= s.floor {
-			j := s.slot(k)
-			s.keys[j], s.buckets[j] = k, buckets[i]
+	old := s.slots
+	s.slots, s.used = make([]slot, slots), 0
+	for i := range old {
+		if s.lives(&old[i]) {
+			*s.slot(old[i].hash) = old[i]
 			s.used++
 		}
 	}
 }
 
+// lives reports whether a slot has a key that is not below the floor.
+func (s *hashset) lives(at *slot) bool { return at.hash != (record.Hash{}) && at.bucket >= s.floor }
+
 // slotBytes is the memory of one slot.
 const slotBytes = 16 + 4
 
-func (s *hashset) bytes() int { return len(s.keys) * slotBytes }
+func (s *hashset) bytes() int { return len(s.slots) * slotBytes }

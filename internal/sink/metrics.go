@@ -23,7 +23,6 @@ type metrics struct {
 	retries       *prometheus.CounterVec
 	fenced        prometheus.Counter
 	missed        prometheus.Counter
-	lettersLost   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
@@ -70,10 +69,6 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Name: "millrace_sink_retries_total",
 			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
-		lettersLost: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_sink_dead_letters_lost_total",
-			Help: "Dead letters that retention removed from the topic before they were sent: they are nowhere any more.",
-		}),
 		missed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_missed_total",
 			Help: "Partitions read again because the log had records that were not delivered; none of them was skipped.",
@@ -120,14 +115,14 @@ func (m *metrics) settled(r *frozen) {
 	m.ranges.WithLabelValues(outcome).Inc()
 	m.records.WithLabelValues("stored").Add(float64(r.stored))
 	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
-	m.records.WithLabelValues("dead_letter").Add(float64(r.dead - r.lost.count("")))
+	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
 	m.records.WithLabelValues("erased").Add(float64(r.erased))
 	by := map[Reason]int{ReasonRefused: r.dead - len(r.letters)}
 	for i := range r.letters {
 		by[r.letters[i].reason]++
 	}
 	for reason, n := range by {
-		m.deadLetters.WithLabelValues(string(reason)).Add(float64(max(0, n-r.lost.count(reason))))
+		m.deadLetters.WithLabelValues(string(reason)).Add(float64(n))
 	}
 }
 

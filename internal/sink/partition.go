@@ -107,7 +107,7 @@ func (w *worker) deliver(b Batch) {
 	if w.stuck != "" {
 		return
 	}
-	w.sink.budget.take(w.open.append(b.Records, time.Now(), w.sink.memory))
+	w.sink.budget.take(w.open.append(&b, time.Now(), w.sink.memory))
 	w.regulate()
 	w.signal()
 }

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // open collects the records of a partition that are not frozen yet.
 type open struct {
 	records []held
-	values  arena
+	batches batches  // of the records
 	traced  []traced // sampled requests of the records, the first few
 	bytes   int64
 	since   time.Time // when the first one came
@@ -20,11 +21,11 @@ type open struct {
 	epochs  epochs
 }
 
-// append copies records in offset order and returns what they count against the
+// append takes records in offset order and returns what they count against the
 // budget. What is below next was taken before.
-func (o *open) append(records []Record, now time.Time, m *memory) (bytes int64) {
-	skip, _ := slices.BinarySearchFunc(records, o.next, func(r Record, next int64) int { return cmp.Compare(r.Offset, next) })
-	records = records[skip:]
+func (o *open) append(b *Batch, now time.Time, m *memory) (bytes int64) {
+	skip, _ := slices.BinarySearchFunc(b.Records, o.next, func(r Record, next int64) int { return cmp.Compare(r.Offset, next) })
+	records := b.Records[skip:]
 	if len(records) == 0 {
 		return 0
 	}
@@ -34,9 +35,11 @@ func (o *open) append(records []Record, now time.Time, m *memory) (bytes int64) 
 			o.records = m.held.get()
 		}
 	}
+	var batch uint32
+	o.batches, batch = o.batches.put(b.Packed)
 	for i := range records {
 		o.epochs.at(records[i].Offset, records[i].LeaderEpoch)
-		h := hold(&records[i], &o.values, m.fresh)
+		h := hold(&records[i], batch)
 		o.records = append(o.records, h)
 		o.trace(&records[i])
 		bytes += h.bytes()
@@ -58,8 +61,8 @@ func (o *open) trace(r *Record) {
 
 // freeze cuts off the next range: the first n records, up to the offset last.
 // Offsets before and between them that have no record belong to it, so that
-// ranges follow each other without a gap. What is left is copied, which is seldom
-// more than one delivery.
+// ranges follow each other without a gap. Of what is left, which is seldom more than one
+// delivery, the records are copied.
 func (o *open) freeze(n int, last int64, m *memory) *frozen {
 	r := &frozen{Span: Span{o.first, last}, epochBefore: o.epochs.before}
 	r.epochOfLast = o.epochs.upTo(last)
@@ -67,7 +70,7 @@ func (o *open) freeze(n int, last int64, m *memory) *frozen {
 	if n == 0 {
 		return r
 	}
-	r.records, r.values = o.records[:n], o.values
+	r.records, r.batches = o.records[:n], o.batches
 	for i := range r.records {
 		r.bytes += r.records[i].bytes()
 	}
@@ -75,21 +78,22 @@ func (o *open) freeze(n int, last int64, m *memory) *frozen {
 		r.traced, o.traced = append(r.traced, o.traced[0]), o.traced[1:]
 	}
 	rest := o.records[n:]
-	o.records, o.values, o.bytes = nil, arena{}, o.bytes-r.bytes
+	o.records, o.batches, o.bytes = nil, nil, o.bytes-r.bytes
 	if len(rest) == 0 {
 		return r
 	}
+	begin := rest[0].value.batch
+	_, o.batches = r.batches.cut(begin)
+	r.batches, _ = r.batches.cut(r.records[n-1].value.batch)
 	o.records = append(m.held.get(), rest...)
 	for i := range o.records {
-		h := &o.records[i]
-		h.value = o.values.put(r.values.at(h.value), m.fresh)
+		o.records[i].value.batch -= begin
 	}
 	return r
 }
 
 // drop lets go of what is in hand; the range begins and goes on where it did.
 func (o *open) drop(m *memory) {
-	o.values.release(m.back)
 	m.held.put(o.records)
 	*o = open{first: o.first, next: o.next, epochs: o.epochs.forgotten()}
 }
@@ -118,7 +122,7 @@ type frozen struct {
 	tombstones *tombstone.Set
 
 	records []held
-	values  arena // of the records, until the blocks are built
+	batches batches // of the records
 	traced  []traced
 	bytes   int64
 	blocks  []monthBlock
@@ -130,7 +134,6 @@ type frozen struct {
 	control int // records that only the broker needs
 	touched []Touched
 	shares  shares
-	lost    lostLetters // of the dead letters
 }
 
 // gaps returns the offsets of the range that no record was delivered for.
@@ -149,13 +152,11 @@ func (r *frozen) gaps() (gaps []Span) {
 }
 
 // entry is what the ledger keeps of the range.
-// Dead letters that are lost count with the offsets that have no record, for the log has none.
 func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
-	lost := int64(r.lost.count(""))
 	e := &Entry{
 		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: EntryRange,
-		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead) - lost, Erased: int64(r.erased),
-		Skipped: r.Len() - int64(len(r.records)-r.control) + lost, Touched: r.touched, Shares: r.shares.list(),
+		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead), Erased: int64(r.erased),
+		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched, Shares: r.shares.list(),
 	}
 	for i := range r.records {
 		at := r.records[i].receivedAt
@@ -170,10 +171,25 @@ func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 	return e
 }
 
-// letGo gives the values back, once the blocks are built: what is stored of a
-// value takes its place, and no more room than it, so it goes on counting against
-// the budget.
-func (r *frozen) letGo(m *memory) { r.values.release(m.back) }
+// originals returns the records at offsets of the range, in order, as the log has them.
+func (r *frozen) originals(offsets []int64) (all []Original, err error) {
+	var from reader
+	for _, offset := range offsets {
+		i, ok := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
+		if !ok {
+			return nil, fmt.Errorf("no record at %d is in hand", offset)
+		}
+		if err := from.open(r.batches, &r.records[i]); err != nil {
+			return nil, err
+		}
+		o, err := from.original(&r.records[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
 
 // monthBlock is what a range brings for one month.
 type monthBlock struct {

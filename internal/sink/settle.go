@@ -38,7 +38,6 @@ func (a *attempt) settle(ctx context.Context, r *frozen) (err error) {
 		return err
 	}
 	s.owners.add(&a.builder.touched)
-	r.letGo(s.memory)
 	if err := a.store(ctx, r); err != nil {
 		return err
 	}
@@ -165,8 +164,8 @@ func (a *attempt) commitTo(ctx context.Context, step string, to Progress) error 
 }
 
 // store has the range's dead letters acknowledged and its blocks inserted, both at
-// the same time: the letters are read again from the log and wait for brokers, and
-// a builder that waited with them would be missed. Neither is of any use alone. If
+// the same time: the letters wait for brokers, and a builder that waited with them
+// would be missed. Neither is of any use alone. If
 // one fails the other is cut off, and both are done again from the plan.
 func (a *attempt) store(ctx context.Context, r *frozen) error {
 	if err := a.count(r, r.letters, len(r.records)); err != nil {

@@ -339,17 +339,16 @@ func (s *Sink) owned() []*worker {
 // recycle gives a range's memory back.
 func (s *Sink) recycle(r *frozen, blocks *pool[Block]) {
 	s.recycleBlocks(r, blocks)
-	r.letGo(s.memory)
 	s.memory.held.put(r.records)
 	r.records = nil
 }
 
 // recycleBlocks gives the blocks back, which are what counts of a range that is
-// built.
+// built, and the batches that they were made of.
 func (s *Sink) recycleBlocks(r *frozen, blocks *pool[Block]) {
 	s.budget.give(r.bytes)
 	for _, m := range r.blocks {
 		blocks.put(m.block)
 	}
-	r.blocks, r.bytes = nil, 0
+	r.blocks, r.batches, r.bytes = nil, nil, 0
 }

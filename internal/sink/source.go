@@ -52,13 +52,18 @@ type Assignment struct {
 }
 
 // Record is one record as it is delivered. What it points to is only valid during
-// the call that delivers it.
+// the call that delivers it, and is read again from its batch.
 type Record struct {
 	Offset      int64
 	LeaderEpoch int32       // of the leader that appended it; -1 when it is not known
 	ReceivedAt  int64       // Unix milliseconds of receipt, from the record's headers
 	Hash        record.Hash // identity of the event, from the record's headers
 	Value       []byte
+	// At says where Value begins in the unpacked records of its batch.
+	At uint32
+	// Size is how many bytes of memory the record counts: those of Value, or of its part of
+	// the packed batch where that is more.
+	Size uint32
 	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
 	// missing or malformed.
 	BadHeaders bool
@@ -79,13 +84,17 @@ type Original struct {
 }
 
 // Batch is a run of records of one partition in offset order. The slice, and all
-// that its records point to, is only valid during the call it is given to.
+// that its records point to, is only valid during the call it is given to; what they
+// were unpacked from stays as long as somebody has it.
 type Batch struct {
 	Partition Partition
 	Session   Session
 	// End is the offset after the partition's last record, at the time of the
 	// fetch.
-	End     int64
+	End int64
+	// Packed is the batch of the log that the records are of. Runs of one batch, of which
+	// there may be several, have the same.
+	Packed  Packed
 	Records []Record
 }
 
@@ -166,9 +175,6 @@ type Reader interface {
 	// sees to the witness. It notes in the stretch how far it came, also when it fails:
 	// what was seen before that needs not be read again.
 	Sightings(ctx context.Context, p Partition, s *Stretch, w Witness) error
-	// Fetch reads single records, by ascending offset. Those that the log does not
-	// hold are left out.
-	Fetch(ctx context.Context, p Partition, offsets []int64) ([]Original, error)
 	// Holds reports whether the log has records at any of the offsets.
 	Holds(ctx context.Context, p Partition, offsets Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.

@@ -70,7 +70,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 }
 
 // newStageOf takes the brokers that apache names, or kfake without it, and a topic,
-// events.v1 or clicks.v1, whose lane alone has sinks.
+// events.v1, clicks.v1 or exposures.v1, whose lane alone has sinks.
 func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka, topic string) *stage {
 	t.Helper()
 	s := &stage{
@@ -113,8 +113,11 @@ func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka,
 	k.Session, k.Rebalance, k.InsertTimeout = session, 25*time.Second, 10*time.Second
 	k.DrainBudget = 10 * time.Second
 	s.lane, k.Lanes = repair.Lane{Topic: topic, Group: k.Group}, []string{"live"}
-	if topic == record.TopicClicks {
+	switch topic {
+	case record.TopicClicks:
 		s.lane.Group, k.Lanes = kafka.ClickGroup(k.Group), []string{"clicks"}
+	case record.TopicExposures:
+		s.lane.Group, k.Lanes = kafka.ExposureGroup(k.Group), []string{"exposures"}
 	}
 
 	opts, err := kafka.ClientOptions(s.settings.Kafka, "fault", s.log.Logger(), nil)
@@ -134,7 +137,7 @@ func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka,
 // server has started again.
 func (s *stage) keepRows() {
 	s.t.Helper()
-	for _, table := range []string{"events", "clicks"} {
+	for _, table := range []string{"events", "clicks", "flag_exposures"} {
 		testkit.Eventually(s.t, patience, func() error {
 			return execute(s.t.Context(), s.clickhouse, "ALTER TABLE "+table+
 				" MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1")

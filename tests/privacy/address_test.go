@@ -47,7 +47,7 @@ const (
 	peer      = "127.77.31.7" // of the loopback, from where no proxy is trusted
 )
 
-var secrets = []string{probe, addressV4, addressV6, "2001:0db8:0077", "dead:beef", peer}
+var secrets = []string{probe, addressV4, addressV6, "2001:0db8:0077", "dead:beef", peer, person}
 
 // directly makes connections of the peer.
 var directly = &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(peer)}, Timeout: time.Minute}
@@ -173,6 +173,8 @@ func discreet(t *testing.T, what, answer string) {
 	}
 }
 
+// Nor gets what is said of a person, for whom flags are evaluated, any further than the query
+// host, but for a hash of the e-mail address where the flag counts exposures.
 func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	t.Parallel()
 	s, traces, redisURL := system(t)
@@ -180,13 +182,16 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	fromPeer(t, s)
 	malformed(t, s)
 	counts := inRedis(t, redisURL) // before they expire
+	flagged(t, s)
+	counts += inRedis(t, redisURL)
+	exposed(t, s)
 	stored(t, s, "browser-b")
 	joined(t, s)
 	letters(t, s)
 
 	testkit.Eventually(t, time.Minute, func() error {
-		if traces.text() == "" {
-			return errors.New("no trace was sent yet")
+		if !strings.Contains(traces.text(), "/public/v1/flags/stream") { // which was asked for last
+			return errors.New("not all traces were sent yet")
 		}
 		return nil
 	})
@@ -204,14 +209,17 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	}
 	log := s.Process(harness.Edge).Log()
 	look("the log", log, "/track")
+	look("the log", log, "/public/v1/flags/:clientId/ofrep")
 	if !strings.Contains(log, "connection trouble") {
 		t.Error("the log does not show what could not be read")
 	}
 	look("a trace", traces.text(), "/track")
+	look("a trace", traces.text(), "/public/v1/flags/evaluate")
 	look("Redis", counts, "client:"+s.WebsiteID)
 	for _, info := range kafka.Topics {
 		shows := ""
-		if slices.Contains(written(), strings.TrimSuffix(info.Name, kafka.DeadLetterSuffix)) {
+		of := strings.TrimSuffix(info.Name, kafka.DeadLetterSuffix)
+		if info.Name == record.TopicExposures || slices.Contains(written(), of) {
 			shows = s.WebsiteID
 		}
 		look("topic "+info.Name, topic(t, s, info.Name), shows)

@@ -52,6 +52,15 @@ var query = board{
 			}},
 			{title: "Lag of exposures", about: "Age of the oldest one that is not stored.", unit: seconds, warn: 60, page: 300, queries: []q{{`max(millrace_sink_lag_seconds{lane="exposures"})`, "exposures"}}},
 		}},
+		{"Flags that are served", []panel{
+			{title: "Evaluations", about: "Of flags for callers of the public routes, by outcome.", unit: perSecond, queries: []q{{rate("millrace_flag_evaluations_total", ofQuery, "outcome"), "{{outcome}}"}}},
+			{title: "Evaluations that failed", about: "Requests that were answered 500. Any is a fault of the program.", unit: perSecond, queries: []q{{rate("millrace_flag_evaluation_errors_total", ofQuery, "instance"), "{{instance}}"}}},
+			{title: "Streams", about: "Share of flags.max_streams that are open; at 100 % one more is refused.", unit: share, warn: 0.9, queries: []q{
+				{"millrace_flag_streams{" + ofQuery + "} / millrace_flag_streams_limit{" + ofQuery + "}", "{{instance}}"},
+			}},
+			{title: "Streams refused", about: "Because the host has as many as it may (process), or a website's from one address has (address).", unit: perSecond, queries: []q{{rate("millrace_flag_streams_refused_total", ofQuery, "reason"), "{{reason}}"}}},
+			{title: "Events of streams", about: "That have clients ask again: somebody changed what they see (change), or a schedule or ramp did (time).", unit: perSecond, queries: []q{{rate("millrace_flag_stream_events_total", ofQuery, "reason"), "{{reason}}"}}},
+		}},
 		{"Work under leases", []panel{
 			{title: "Who does it", about: "1 on the process that publishes changes, counts usage, or probes; one of all does.", unit: yesNo, queries: []q{
 				{"millrace_control_relay_active{" + ofQuery + "}", "{{instance}} publishes"}, {"millrace_quota_active{" + ofQuery + "}", "{{instance}} counts"}, {"millrace_probe_active{" + ofQuery + "}", "{{instance}} probes"},

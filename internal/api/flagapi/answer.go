@@ -8,6 +8,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/millrace/millrace/internal/httpkit"
 )
 
 // Headers in the form in which fasthttp needs no work for them.
@@ -56,6 +58,11 @@ func (w *work) answer(c *fiber.Ctx, body, result []byte) {
 		rc.SetStatusCode(fasthttp.StatusNotModified)
 		body = body[:0]
 	}
+	if w.claim != nil && len(body) > 0 {
+		httpkit.SendHeld(c, body, w.claim)
+		w.claim = nil
+		return
+	}
 	if cap(body) > keptBytes {
 		rc.Response.SetBodyRaw(body)
 		return
@@ -63,5 +70,6 @@ func (w *work) answer(c *fiber.Ctx, body, result []byte) {
 	rc.Response.SwapBody(body)
 }
 
-// keptBytes is the largest memory of a body that is kept for the next one.
+// keptBytes is the largest memory of a body that is kept for the next one, and of one that is
+// no claim on the host's memory.
 const keptBytes = 64 << 10

@@ -45,7 +45,7 @@ func TestTheSameResultIsAnswered304(t *testing.T) {
 func TestPagesOfEverySiteMayAsk(t *testing.T) {
 	t.Parallel()
 	site := httpkit.Site{PublicURL: "https://api.example", Origins: []string{"https://app.example"}}
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site},
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site, Open: Elsewhere},
 		httpkit.Deps{Log: tenants{}.deps().Log, Metrics: tenants{}.deps().Metrics})
 	Mount(app, tenants{set: testSet(t, testFlags())}.deps())
 	for _, r := range Routes {
@@ -80,6 +80,26 @@ func TestPagesOfEverySiteMayAsk(t *testing.T) {
 					t.Errorf("%s from %q does not take %s", r.Path, tc.origin, method)
 				}
 			}
+		}
+	}
+}
+
+func TestPagesOfEverySiteMayReadWhatNoRouteAnswers(t *testing.T) {
+	t.Parallel()
+	app := mounted(t, testFlags())
+	for _, tc := range []struct {
+		method, target string
+		want           int
+	}{
+		{http.MethodGet, prefix + "/nothing", http.StatusNotFound},
+		{http.MethodDelete, evaluatePath, http.StatusMethodNotAllowed},
+		{http.MethodGet, ofrepPath, http.StatusMethodNotAllowed},
+		{http.MethodOptions, prefix + "/nothing", http.StatusNoContent},
+	} {
+		got := send(t, app, tc.method, tc.target, "Origin", "https://elsewhere.example")
+		if got.Status != tc.want || got.Header.Get("Access-Control-Allow-Origin") != "*" ||
+			!strings.Contains(got.Header.Get("Access-Control-Expose-Headers"), "Retry-After") {
+			t.Errorf("%s %s: %d %v, want %d", tc.method, tc.target, got.Status, got.Header, tc.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/auth"
 	"github.com/millrace/millrace/internal/fault"
 	"github.com/millrace/millrace/internal/httpkit"
@@ -18,15 +19,22 @@ import (
 // organization, which has no flags.
 var errUnknown = &fault.Error{Code: fault.NotFound, Message: "Website not found", Err: website.ErrNotFound}
 
-// caller is who asks, and about which website's flags. Its place is given back with release.
+// caller is who asks, and about which website's flags. Its place, and memory that was claimed
+// for its answer, are given back with release.
 type caller struct {
 	subject // its set is read by load
 
 	principal auth.Principal // of a key; the zero value for whoever knows a client id
 	lease     ratelimit.Lease
+	claim     *admission.Claim // for a large answer that is not sent yet; nil for none
 }
 
-func (who *caller) release(c *fiber.Ctx) { who.lease.Release(c.UserContext()) }
+func (who *caller) release(c *fiber.Ctx) {
+	who.lease.Release(c.UserContext())
+	if who.claim != nil {
+		who.claim.Release(false)
+	}
+}
 
 // enter finds out who asks about the website that ref names, and counts the request: by the
 // website and the address, or by the key. Whoever has no key names a website by its client id

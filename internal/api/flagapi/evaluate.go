@@ -40,13 +40,12 @@ func (h *Host) bulk(c *fiber.Ctx, w *work) error {
 	}
 	b := listing{body: append(c.Context().Response.SwapBody(nil)[:0], `{"flags":{`...)}
 	if list != "" {
-		h.named(w, &b)
+		err = h.named(c, w, &b)
 	} else {
-		for f := range w.set.All(w.website.ID) {
-			if w.sees(f) {
-				b.add(w, f)
-			}
-		}
+		err = b.all(c, w)
+	}
+	if err != nil {
+		return err
 	}
 	body := strconv.AppendInt(append(b.body, `},"count":`...), int64(b.n), 10)
 	result := len(body) // what follows is no part of it
@@ -59,19 +58,41 @@ func (h *Host) bulk(c *fiber.Ctx, w *work) error {
 const timestamp = "2006-01-02T15:04:05.000Z"
 
 // named lists the flags of the keys that the caller names.
-func (h *Host) named(w *work, b *listing) {
+func (h *Host) named(c *fiber.Ctx, w *work, b *listing) (err error) {
 	for _, key := range w.keys {
 		f := w.find(key)
 		if r, ok := b.add(w, f); ok {
 			h.expose(w, f, r)
 		}
+		if w.outgrows(b.body) {
+			if b.body, err = w.claimNamed(c, b.body); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
 }
 
 // listing is the flags of a bulk, as JSON.
 type listing struct {
 	body []byte
 	n    int
+}
+
+// all lists the flags that the caller sees.
+func (b *listing) all(c *fiber.Ctx, w *work) (err error) {
+	for f := range w.set.All(w.website.ID) {
+		if !w.sees(f) {
+			continue
+		}
+		b.add(w, f)
+		if w.outgrows(b.body) {
+			if b.body, err = w.claimAll(c, b.body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // add appends what the person gets of a flag, unless that is as good as none.

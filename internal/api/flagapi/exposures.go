@@ -78,12 +78,10 @@ func exposuresOf(body []byte) (all []shown, err error) {
 // mountExposures adds the route to an app.
 func (h *Host) mountExposures(app *fiber.App) {
 	httpkit.Handle(app, fiber.MethodPost, pathExposures, h.exposures)
-	httpkit.Handle(app, fiber.MethodOptions, pathExposures, preflight)
 }
 
 // exposures serves POST /public/v1/flags/exposures.
 func (h *Host) exposures(c *fiber.Ctx) error {
-	allowElsewhere(c)
 	who, err := h.enter(c, c.Query(paramRows[paramClient].name))
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func (t tenants) deps() Deps {
 
 // newKit is an app without routes.
 func newKit() *fiber.App {
-	return httpkit.New(httpkit.Config{Host: httpkit.Query, Page: Page},
+	return httpkit.New(httpkit.Config{Host: httpkit.Query, Page: Page, Open: Elsewhere},
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 

@@ -36,6 +36,9 @@ type Deps struct {
 	// Watch tells of changes of an organization's flags until it is closed; nil for never:
 	// streams look by themselves with each heartbeat.
 	Watch func(organizationID string) Watch
+	// MaxStreams is how many streams may be open at the same time; 0 means the constant of
+	// this name.
+	MaxStreams int
 	// PublicURL is how callers reach the host, such as https://api.example.com; empty for the
 	// same way as they came.
 	PublicURL string
@@ -69,5 +72,5 @@ func New(deps Deps) *Host {
 	if deps.Watch == nil {
 		deps.Watch = func(string) Watch { return silence{} }
 	}
-	return &Host{deps: deps, metrics: newMetrics(deps.Metrics), streams: newStreams(deps.Metrics)}
+	return &Host{deps: deps, metrics: newMetrics(deps.Metrics), streams: newStreams(deps.MaxStreams, deps.Metrics)}
 }

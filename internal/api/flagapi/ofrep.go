@@ -36,14 +36,12 @@ func (h *Host) mountOFREP(app *fiber.App) {
 		pathOFREP: (*Host).ofrepBulk, pathOFREPFlag: (*Host).ofrepFlag,
 	} {
 		httpkit.Handle(app, fiber.MethodPost, path, func(c *fiber.Ctx) error { return h.ofrep(c, answer) })
-		httpkit.Handle(app, fiber.MethodOptions, path, preflight)
 	}
 }
 
 // ofrep answers a request of the protocol, in the order of httpkit.Checks. What it refuses
 // is told by Page.
 func (h *Host) ofrep(c *fiber.Ctx, answer func(*Host, *fiber.Ctx, *work, *question) error) (err error) {
-	allowElsewhere(c)
 	q := newQuestion(c)
 	w := works.Get().(*work) // the pool holds nothing else
 	defer func() {
@@ -126,6 +124,12 @@ func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
 			body = append(body, ',')
 		}
 		body = w.appendEntry(body, f)
+		if w.outgrows(body) {
+			var err error
+			if body, err = w.claimAll(c, body); err != nil {
+				return err
+			}
+		}
 	}
 	body = append(body, `],"metadata":{}`...)
 	result := len(body) // what follows is no part of it

@@ -58,7 +58,7 @@ func watched(t *testing.T, changes ...func(*Deps)) (*fiber.App, *seen) {
 	for _, change := range changes {
 		change(&deps)
 	}
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query, AccessLog: true, Page: Page},
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, AccessLog: true, Page: Page, Open: Elsewhere},
 		httpkit.Deps{Log: log, Metrics: s.registry, Tracer: s.traces.Tracer})
 	Mount(app, deps)
 	return app, s

@@ -69,17 +69,14 @@ func Mount(app *fiber.App, deps Deps) {
 	for i := range Routes {
 		r := &Routes[i]
 		httpkit.Handle(app, fiber.MethodGet, r.Path, func(c *fiber.Ctx) error { return h.serve(r, c) })
-		httpkit.Handle(app, fiber.MethodOptions, r.Path, preflight)
 	}
 	httpkit.Handle(app, fiber.MethodGet, pathStream, h.stream)
-	httpkit.Handle(app, fiber.MethodOptions, pathStream, preflight)
 	h.mountOFREP(app)
 	h.mountExposures(app)
 }
 
 // serve checks a request in the order of httpkit.Checks, and answers it.
 func (h *Host) serve(r *Route, c *fiber.Ctx) (err error) {
-	allowElsewhere(c)
 	if r.Scope != "" && httpkit.Credential(c) == nil {
 		from := auth.From{Addr: httpkit.ClientAddr(c), Limits: h.deps.Limits, Family: ratelimit.Flags}
 		return from.Failed(c.UserContext(), fault.New(fault.AuthRequired))

@@ -107,9 +107,12 @@ func (c *changing) watched() int {
 }
 
 // host is a host around the organization.
-func (c *changing) host() *Host {
+func (c *changing) host(changes ...func(*Deps)) *Host {
 	deps := c.deps()
 	deps.Sets, deps.Watch, deps.Now = c, c.watch, time.Now
+	for _, change := range changes {
+		change(&deps)
+	}
 	return New(deps)
 }
 

@@ -1,6 +1,7 @@
 package flagapi
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"sync"
@@ -14,7 +15,7 @@ import (
 
 // Limits of streams.
 const (
-	MaxStreams        = 10_000 // of a process
+	MaxStreams        = 10_000 // of a process, unless it is told otherwise
 	MaxStreamsPerAddr = 50     // of a website and an address
 )
 
@@ -29,6 +30,8 @@ var errStreams = errors.New("too many streams are open")
 
 // streams counts those that are open. It is safe for concurrent use.
 type streams struct {
+	most int // of the process
+
 	mu   sync.Mutex
 	all  int
 	from map[viewing]int
@@ -43,12 +46,16 @@ type viewing struct {
 	addr      netip.Addr
 }
 
-func newStreams(reg prometheus.Registerer) *streams {
-	s := &streams{from: make(map[viewing]int)}
+// newStreams returns a count of at most so many; 0 means MaxStreams.
+func newStreams(most int, reg prometheus.Registerer) *streams {
+	s := &streams{most: cmp.Or(most, MaxStreams), from: make(map[viewing]int)}
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_streams", Help: "Open streams of changes of feature flags.",
 	}, func() float64 { return float64(s.open()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_flag_streams_limit", Help: "Limit of millrace_flag_streams; one more is refused.",
+	}, func() float64 { return float64(s.most) })
 	refused := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_streams_refused_total",
 		Help: "Streams of changes of feature flags that were refused: as there are too many (process), " +
@@ -83,7 +90,7 @@ func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err er
 			Message: "Too many streams of this website from this address",
 		}
 	}
-	if s.all >= MaxStreams {
+	if s.all >= s.most {
 		s.refusedAll.Inc()
 		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: streamsWait, Err: errStreams}
 	}

@@ -2,6 +2,7 @@ package flagapi
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"testing"
 
@@ -9,11 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 func TestAWebsiteAndAnAddressHaveSoManyStreams(t *testing.T) {
 	t.Parallel()
-	s := newStreams(prometheus.NewRegistry())
+	s := newStreams(0, prometheus.NewRegistry())
 	here, there := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8:0:1::1")
 	var leave func()
 	for range MaxStreamsPerAddr {
@@ -43,9 +45,10 @@ func TestAWebsiteAndAnAddressHaveSoManyStreams(t *testing.T) {
 
 func TestAProcessHasSoManyStreams(t *testing.T) {
 	t.Parallel()
-	s := newStreams(prometheus.NewRegistry())
+	const most = 3
+	s := newStreams(most, prometheus.NewRegistry())
 	var leave []func()
-	for i := range MaxStreams {
+	for i := range most {
 		left, err := s.enter(fmt.Sprint("web_", i), netip.MustParseAddr("192.0.2.1"))
 		if err != nil {
 			t.Fatal(err)
@@ -62,4 +65,30 @@ func TestAProcessHasSoManyStreams(t *testing.T) {
 	if s.open() != 0 || len(s.from) != 0 || testutil.ToFloat64(s.refusedAll) != 1 {
 		t.Errorf("%d open of %d", s.open(), len(s.from))
 	}
+}
+
+func TestAHostHasAsManyStreamsAsItIsTold(t *testing.T) {
+	t.Parallel()
+	const most = 2
+	h := newChanging(t, boolean("nav")).host(func(d *Deps) { d.MaxStreams = most })
+	url, _ := serving(t, h)
+	var open []*following
+	for range most {
+		open = append(open, follow(t, url, ""))
+		if open[len(open)-1].block() == nil {
+			t.Fatal("a stream within the bound is refused")
+		}
+	}
+	got := follow(t, url, "").resp
+	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "10" ||
+		got.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("one more: %d %v", got.StatusCode, got.Header)
+	}
+	open[0].resp.Body.Close()
+	testkit.Eventually(t, within, func() error {
+		if got := follow(t, url, "").resp; got.StatusCode != http.StatusOK {
+			return fmt.Errorf("after one has left: %d", got.StatusCode)
+		}
+		return nil
+	})
 }

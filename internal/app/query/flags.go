@@ -39,9 +39,10 @@ func newFlags(
 	)
 	f := &flags{memory: memory, served: flagapi.Deps{
 		Log: t.Log, Metrics: t.Registry, Sets: memory, Websites: access, Keys: access, Limits: limiter,
-		Country:   func(addr netip.Addr) string { return geo.Of(addr).Country },
-		Watch:     func(organizationID string) flagapi.Watch { return memory.Watch(organizationID) },
-		PublicURL: s.Query.PublicURL, // without one, clients find where they ask by themselves
+		Country:    func(addr netip.Addr) string { return geo.Of(addr).Country },
+		Watch:      func(organizationID string) flagapi.Watch { return memory.Watch(organizationID) },
+		MaxStreams: s.Flags.MaxStreams,
+		PublicURL:  s.Query.PublicURL, // without one, clients find where they ask by themselves
 	}}
 	var exposures []lifecycle.Part
 	if f.served.Exposures, exposures, err = newExposures(s, t, db); err != nil {

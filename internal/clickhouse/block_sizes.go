@@ -1,0 +1,79 @@
+package clickhouse
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// sizes are how large the largest block of a table was that was inserted. A new one has
+// room for as much from the beginning: to grow there step by step copies it several times
+// over, into memory that the kernel has to make. It is safe for concurrent use.
+type sizes struct {
+	mu   sync.Mutex
+	rows int
+	text []int // bytes of each column, those of the web last
+}
+
+// note is told of a block that is whole.
+func (s *sizes) note(b *block) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.rows <= s.rows {
+		return
+	}
+	s.rows, s.text = b.rows, s.text[:0]
+	for _, c := range b.columns {
+		s.text = append(s.text, c.bytes())
+	}
+	for _, c := range b.web {
+		s.text = append(s.text, c.bytes())
+	}
+}
+
+// reserve makes room in a block that is new. Columns of the web grow when a row has any.
+func (s *sizes) reserve(b *block) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rows == 0 {
+		return
+	}
+	for i, c := range b.columns {
+		c.reserve(s.rows, s.text[i])
+	}
+	for i, c := range b.web {
+		if text := s.text[len(b.columns)+i]; text > 0 {
+			c.reserve(0, text)
+		}
+	}
+}
+
+// leading is the first column of a block. The connection's buffer, which all columns are
+// appended to, grows once before it and not step by step.
+type leading struct {
+	*dictColumn
+
+	block *block
+}
+
+// EncodeColumn implements proto.ColInput.
+func (c leading) EncodeColumn(b *proto.Buffer) {
+	b.Buf = slices.Grow(b.Buf, c.block.sent())
+	c.dictColumn.EncodeColumn(b)
+}
+
+// sent is how many bytes the columns are sent as, at most, but for dictionaries, which are
+// small, and names.
+func (b *block) sent() (bytes int) {
+	const number = 8
+	for _, c := range b.columns {
+		bytes += max(c.bytes(), number*b.rows)
+	}
+	if b.webRows > 0 {
+		for _, c := range b.web {
+			bytes += max(c.bytes(), number*b.rows)
+		}
+	}
+	return bytes
+}

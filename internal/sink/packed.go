@@ -1,0 +1,83 @@
+package sink
+
+import "fmt"
+
+// Packed is a record batch as the log has it, compressed. It never changes, and several
+// goroutines may open it.
+type Packed interface {
+	// Open unpacks the batch into the memory of one that was opened before, which is of
+	// no use any more; nil is none. Its error is that of a batch that is malformed, which
+	// one that records were delivered of never is.
+	Open(memory Unpacked) (Unpacked, error)
+}
+
+// Unpacked are the records of a batch, for one goroutine.
+type Unpacked interface {
+	// Records returns the memory in which the values of the batch lie.
+	Records() []byte
+	// Original returns a copy of the record at an offset. Those of one batch are asked for
+	// by ascending offsets.
+	Original(offset int64) (Original, error)
+}
+
+// batches are those that records in hand were read from, in their order. Records that have
+// one are kept as they came, and unpacked again, one batch at a time, when they are needed.
+type batches []Packed
+
+// put adds a batch, which is the last one or comes behind it, and returns its place.
+func (b batches) put(p Packed) (batches, uint32) {
+	if n := len(b); n == 0 || b[n-1] != p {
+		b = append(b, p)
+	}
+	return b, uint32(len(b) - 1)
+}
+
+// cut divides the batches in those up to the one at a place and those from it on: records
+// of one batch may belong to two ranges.
+func (b batches) cut(at uint32) (head, rest batches) {
+	return b[: at+1 : at+1], append(batches(nil), b[at:]...)
+}
+
+// reader reads records of a range, batch after batch. The zero value is ready.
+type reader struct {
+	batch  Packed // that is open
+	opened Unpacked
+}
+
+// open has the batch of a record open.
+func (r *reader) open(from batches, rec *held) error {
+	p := from[rec.value.batch]
+	if p == r.batch {
+		return nil
+	}
+	opened, err := p.Open(r.opened)
+	if err != nil {
+		*r = reader{}
+		return unreadable(rec, err)
+	}
+	r.batch, r.opened = p, opened
+	return nil
+}
+
+// unreadable is why a partition stands still whose batch could be read when it came, and
+// cannot any more.
+func unreadable(rec *held, err error) error {
+	return &stuck{StuckBatch, fmt.Errorf("%w: again, at offset %d: %w", ErrUnreadable, rec.offset, err)}
+}
+
+// value returns the value of a record, whose batch is open, until another one is.
+func (r *reader) value(rec *held) []byte {
+	return r.opened.Records()[rec.value.at : rec.value.at+rec.value.size]
+}
+
+// original returns a copy of a record, whose batch is open.
+func (r *reader) original(rec *held) (Original, error) {
+	o, err := r.opened.Original(rec.offset)
+	if err != nil {
+		return Original{}, unreadable(rec, err)
+	}
+	return o, nil
+}
+
+// close lets go of the batch, but not of the memory that it was unpacked into.
+func (r *reader) close() { r.batch = nil }
