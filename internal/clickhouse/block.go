@@ -64,7 +64,7 @@ func (b *block) addColumn(n native, in proto.InputColumn) {
 	case *dictColumn:
 		b.dicts = append(b.dicts, n)
 		if len(b.columns) == 0 {
-			in.Data = leading{n, b}
+			in.Data = &guarded{native: leading{n, b}, name: in.Name, guard: &b.guard}
 		}
 	default:
 		b.others = append(b.others, n)
@@ -106,18 +106,6 @@ func (b *block) padWeb() {
 
 // Rows implements sink.Block.
 func (b *block) Rows() int { return b.rows }
-
-// bytes is about what the block takes, and again encoded: its texts, and as much for each
-// other column as a number has.
-func (b *block) bytes() (n int64) {
-	for _, c := range slices.Concat(b.columns, b.web) {
-		n += 8 * int64(c.Rows())
-		if t, ok := c.(*textColumn); ok {
-			n += int64(t.bytes())
-		}
-	}
-	return n
-}
 
 // Offset returns the offset of the record that a row was made from.
 func (b *block) Offset(row int) int64 { return b.offsets.Row(row) }

@@ -39,11 +39,11 @@ func (i *Inserter) Known() int64 { return i.known.Load() }
 // NewInserter returns an Inserter; it opens no connection. The rows go to the
 // table named into, which has the same columns; empty means their own.
 func NewInserter(cfg config.ClickHouse, into string) *Inserter {
-	c := newConns(cfg)
-	c.keep = sendAtOnce
 	i := &Inserter{
-		conns: c, into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{}, sending: semaphore.NewWeighted(sendAtOnce),
+		conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{},
+		sending: semaphore.NewWeighted(sendAtOnce),
 	}
+	i.conns.keep = sendAtOnce
 	for topic := range baseOf {
 		i.sizes[topic] = &sizes{}
 	}
@@ -114,7 +114,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 
 // send runs f, which sends a block, on a connection, once there is memory for it.
 func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
-	n := min(b.bytes(), sendAtOnce)
+	n := min(int64(b.sent()), sendAtOnce)
 	if err := i.sending.Acquire(ctx, n); err != nil {
 		return err //nolint:wrapcheck // that of the context
 	}
