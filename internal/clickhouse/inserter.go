@@ -43,7 +43,7 @@ func NewInserter(cfg config.ClickHouse, into string) *Inserter {
 		conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{},
 		sending: semaphore.NewWeighted(sendAtOnce),
 	}
-	i.conns.keep = sendAtOnce
+	i.keep = sendAtOnce
 	for topic := range baseOf {
 		i.sizes[topic] = &sizes{}
 	}

@@ -105,8 +105,9 @@ func flagTargets(s *harness.System) (targets []string) {
 		} {
 			targets = append(targets, begin+s.ClientID+"&"+who.Encode()+end)
 		}
-		targets = append(targets, begin+person+"&"+who.Encode(), begin+"&"+who.Encode())
-		targets = append(targets, begin+s.ClientID+"&email="+personEmail)
+		targets = append(
+			targets, begin+person+"&"+who.Encode(), begin+"&"+who.Encode(), begin+s.ClientID+"&email="+personEmail,
+		)
 	}
 	return targets
 }
