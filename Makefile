@@ -41,7 +41,7 @@ export GOFLAGS := $(strip $(OUR_FLAGS) $(filter-out $(OUR_FLAGS),$(shell go env 
 # How what Kubernetes' API server and tests/chart share is compiled once
 # (testkit.Unoptimized).
 UNOPTIMIZED := GOFLAGS='-trimpath -buildvcs=false "-gcflags=all=-N -l -dwarf=false"'
-BUILD_FLAGS := $(if $(VERSION),-ldflags '-X github.com/millrace/millrace/internal/buildinfo.version=$(VERSION)')
+BUILD_FLAGS := $(if $(VERSION),-ldflags '-X github.com/millrace/millrace/internal/platform/buildinfo.version=$(VERSION)')
 
 .PHONY: help
 help: ## Show this list
@@ -167,7 +167,7 @@ generate: ## Write the reference pages, the chart's README and schema, the Async
 .PHONY: refresh
 refresh: ## Fetch the latest lists of crawlers and countries from npm (docs/guides/enrichment.md)
 	@go run ./tools/enrichdata -refresh -latest
-	@go test ./internal/enrich -run TestWhichOfTheListsExamplesAreBots -update
+	@go test ./internal/pipeline/enrich -run TestWhichOfTheListsExamplesAreBots -update
 
 .PHONY: generate-check
 generate-check: generate-check-rest ## Fail if something generated is out of date

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/bootstrap"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // capacitySet is the set that tells what events cost; it has a page of its own.

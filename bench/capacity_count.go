@@ -9,9 +9,9 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
 )
 
 // usage is the processor time that each process has used so far, in seconds.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/millrace/millrace/internal/adapter/load"
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/edge"
 	appsink "github.com/millrace/millrace/internal/app/sink"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/load"
-	"github.com/millrace/millrace/internal/traffic"
+	"github.com/millrace/millrace/internal/pipeline/traffic"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // serveEdge and serveSinks run the daemons, as their programs do.

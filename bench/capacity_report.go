@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/millrace/millrace/internal/buildinfo"
-	"github.com/millrace/millrace/internal/load"
+	"github.com/millrace/millrace/internal/adapter/load"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 )
 
 // costs is what a run of known length took.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // manyFlags is how many flags a set has, all of which a bulk answers with.

@@ -14,15 +14,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/api/flagapi"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/enrich"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/internal/website"
 )
 
 // benchSet is a set of flags after a number of changes, each of which changes the answers and

@@ -11,16 +11,16 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/linkhost"
 	"github.com/millrace/millrace/internal/app/edge"
-	"github.com/millrace/millrace/internal/click"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/linkcache"
-	"github.com/millrace/millrace/internal/redirect"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/click"
+	"github.com/millrace/millrace/internal/resource/link/linkcache"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
 // serveBare302 is the limit of L1 and L2: fiber, and an answer with the headers of ours.

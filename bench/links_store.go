@@ -12,9 +12,9 @@ import (
 
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 // linkDigits is how many digits the id of a link ends with.

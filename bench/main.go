@@ -26,7 +26,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/embedded/chserver"
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 )
 
 // settings are the flags.

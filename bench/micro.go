@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/contract/event"
 )
 
 func TestEveryEventHasTheSizeThatTheFiguresSpeakOf(t *testing.T) {

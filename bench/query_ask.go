@@ -14,7 +14,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
 )
 
 // asker asks the query host about one website, or about a link where it has one.

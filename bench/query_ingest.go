@@ -13,9 +13,9 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/load"
-	"github.com/millrace/millrace/internal/traffic"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/load"
+	"github.com/millrace/millrace/internal/pipeline/traffic"
 )
 
 // How events are sent under E1 and E2.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/buildinfo"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 )
 
 // slowestShown is how many types are shown with their SQL.

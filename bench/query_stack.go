@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/millrace/millrace/internal/app/standalone"
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // serveStack runs the whole product in one process on the folder of a data set, with

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/buildinfo"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 )
 
 // figures are the results of all rounds.

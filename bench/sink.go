@@ -15,15 +15,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
+	"github.com/millrace/millrace/internal/adapter/kafka"
 	appsink "github.com/millrace/millrace/internal/app/sink"
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/chserver"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // websites that the sink's records belong to: enough to use every partition.

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/bootstrap"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // host is where the pages of a website are.

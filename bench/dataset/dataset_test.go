@@ -12,9 +12,9 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/chserver"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 func TestMain(m *testing.M) {

@@ -15,10 +15,10 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/chserver"
-	"github.com/millrace/millrace/internal/traffic"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
+	"github.com/millrace/millrace/internal/pipeline/traffic"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // Options say what to fill a folder with.

@@ -1,10 +1,10 @@
 package dataset
 
 import (
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
-	"github.com/millrace/millrace/internal/traffic"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/traffic"
 )
 
 // topics are those that are filled.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 func TestTheAuditListsWhatWasChanged(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 )

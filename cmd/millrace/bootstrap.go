@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/adapter/kubernetes"
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/bootstrap"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/kubernetes"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 func newBootstrap() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/store"
 )
 
 // emptyStore returns the --store.url flag of a migrated store without records.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/contract/record"
 	teststage "github.com/millrace/millrace/tests/stage"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // listedLetters is how many letters are listed unless --limit says otherwise.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/millrace/millrace/internal/app/doctor"
 	"github.com/millrace/millrace/internal/app/standalone"
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // doctorFlags are the flags of `millrace doctor`.

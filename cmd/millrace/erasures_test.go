@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/erasure"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/tombstone"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/privacy/erasure"
+	"github.com/millrace/millrace/internal/privacy/tombstone"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // erased has the metadata store of a --store.url flag know that a website was erased.

@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/bulk"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/enrich"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/salt"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/pipeline/bulk"
+	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/privacy/salt"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // What stands behind a file's name for what an import makes beside it.

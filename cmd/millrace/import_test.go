@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/bulk"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/kafka/kafkatest"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/pipeline/bulk"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // port is a deployment to import into.

@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/management"
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 const allScopes = "all"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // shownKey is what --json prints of a key.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/standalone"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 func newLinks() *cobra.Command {

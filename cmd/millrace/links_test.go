@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 func TestShortLinksAndHostsAreBlockedUntilTheyAreNot(t *testing.T) {

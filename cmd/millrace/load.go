@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace/millrace/internal/adapter/load"
 	"github.com/millrace/millrace/internal/app/standalone"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/load"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 func newLoad() *cobra.Command {

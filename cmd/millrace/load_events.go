@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/load"
-	"github.com/millrace/millrace/internal/traffic"
+	"github.com/millrace/millrace/internal/adapter/load"
+	"github.com/millrace/millrace/internal/pipeline/traffic"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // maxLoadBatch is as many events as fit into a body.

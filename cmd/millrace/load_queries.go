@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/load"
+	"github.com/millrace/millrace/internal/adapter/load"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // loadQueriesFlags are the flags of `millrace load queries`.

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/millrace/millrace/internal/load"
+	"github.com/millrace/millrace/internal/adapter/load"
 )
 
 func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {

@@ -3,7 +3,7 @@ package main
 import (
 	"os/user"
 
-	"github.com/millrace/millrace/internal/audit"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // operator is how the audit remembers who runs a command: by the name of the

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 func newOrgs() *cobra.Command {

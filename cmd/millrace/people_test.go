@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/token"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/token"
 )
 
 // printed runs a command with --json and reads the one object that it prints.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/repair"
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/sink"
 	teststage "github.com/millrace/millrace/tests/stage"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	teststage "github.com/millrace/millrace/tests/stage"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/contract/wire"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // tapFlags are the flags of `millrace tap`.

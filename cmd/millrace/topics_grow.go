@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/repair"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // windowSlack is how much longer than sink.window an event id may be remembered.

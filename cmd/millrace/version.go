@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/buildinfo"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 )
 
 func newVersion() *cobra.Command {

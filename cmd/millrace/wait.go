@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
 )
 
 // waitFlag lets a command wait for servers as daemons do at their start.

@@ -3,7 +3,7 @@ package analytics
 import (
 	"time"
 
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // Asked is a range as requests name one beside queries: two dates or instants, or

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/millrace/millrace/internal/fair"
+	"github.com/millrace/millrace/internal/platform/fair"
 )
 
 // Runner executes a statement. It honours the context's deadline, refuses

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace/millrace/internal/fair"
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/platform/fair"
 )
 
 // Freshness says what a caller wants of answers that are kept.

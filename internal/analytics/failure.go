@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // What a Runner's errors wrap, where more is known than that it failed.

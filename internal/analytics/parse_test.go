@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // The work is that of the depth at which it ends, not that of the depth squared, which

@@ -3,7 +3,7 @@ package analytics
 import (
 	"fmt"
 
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // Bounds of a request. A body holds one request or an array of them.

@@ -1,6 +1,6 @@
 package analytics
 
-import "github.com/millrace/millrace/internal/suggest"
+import "github.com/millrace/millrace/internal/platform/suggest"
 
 // didYouMean words a suggestion; empty when no candidate is like name.
 func didYouMean(name string, candidates []string) string {

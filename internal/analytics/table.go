@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fastjson"
 
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // Table is the result of a statement, column by column, in the statement's

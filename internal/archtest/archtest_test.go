@@ -105,42 +105,42 @@ func own(path string) string { return Module + "/" + path }
 
 func TestEachRuleRefusesWhatBreaksIt(t *testing.T) {
 	t.Parallel()
-	undocumented, long, tested := pkg("internal/event"), pkg("cmd/sink"), pkg("internal/sink")
+	undocumented, long, tested := pkg("internal/contract/event"), pkg("cmd/sink"), pkg("internal/pipeline/sink")
 	undocumented.Documented = false
 	long.MainLines = mainLines + 1
 	tested.TestImports = []string{"github.com/stretchr/testify/assert", "github.com/gofiber/fiber/v2", own("internal/testkit"), own("sdk/go")}
-	util := pkg("internal/event/util")
+	util := pkg("internal/contract/event/util")
 	for name, tc := range map[string]struct {
 		packages []Package
 		want     []string // the beginning of each violation
 	}{
-		"no package comment":              {[]Package{undocumented}, []string{"internal/event has no package comment"}},
-		"a name that says nothing":        {[]Package{util}, []string{"internal/event/util is named util"}},
+		"no package comment":              {[]Package{undocumented}, []string{"internal/contract/event has no package comment"}},
+		"a name that says nothing":        {[]Package{util}, []string{"internal/contract/event/util is named util"}},
 		"a room without a rank":           {[]Package{pkg("internal/annex")}, []string{"internal/annex has no rank"}},
 		"a long main":                     {[]Package{long}, []string{"cmd/sink/main.go has 61 lines"}},
-		"a higher rank":                   {[]Package{pkg("internal/event", own("internal/record"))}, []string{"internal/event imports internal/record: rank 0 may not import rank 1"}},
-		"the same rank without an edge":   {[]Package{pkg("internal/sink", own("internal/ingest"))}, []string{"internal/sink imports internal/ingest: packages of one rank"}},
-		"an edge the wrong way round":     {[]Package{pkg("internal/website", own("internal/auth"))}, []string{"internal/website imports internal/auth: packages of one rank"}},
-		"a surface that knows an adapter": {[]Package{pkg("internal/api/queryapi", own("internal/store"))}, []string{"internal/api/queryapi imports internal/store: a surface never knows an adapter"}},
+		"a higher rank":                   {[]Package{pkg("internal/contract/event", own("internal/contract/record"))}, []string{"internal/contract/event imports internal/contract/record: rank 0 may not import rank 1"}},
+		"the same rank without an edge":   {[]Package{pkg("internal/pipeline/sink", own("internal/pipeline/ingest"))}, []string{"internal/pipeline/sink imports internal/pipeline/ingest: packages of one rank"}},
+		"an edge the wrong way round":     {[]Package{pkg("internal/tenant/website", own("internal/tenant/auth"))}, []string{"internal/tenant/website imports internal/tenant/auth: packages of one rank"}},
+		"a surface that knows an adapter": {[]Package{pkg("internal/api/queryapi", own("internal/adapter/store"))}, []string{"internal/api/queryapi imports internal/adapter/store: a surface never knows an adapter"}},
 		"one surface that knows another":  {[]Package{pkg("internal/api/queryapi", own("internal/api/ingestapi"))}, []string{"internal/api/queryapi imports internal/api/ingestapi: packages of one rank"}},
-		"somebody below app":              {[]Package{pkg("internal/store", own("internal/app/edge"))}, []string{"internal/store imports internal/app/edge: rank 3 may not import rank 5"}},
+		"somebody below app":              {[]Package{pkg("internal/adapter/store", own("internal/app/edge"))}, []string{"internal/adapter/store imports internal/app/edge: rank 3 may not import rank 5"}},
 		"one daemon that knows another":   {[]Package{pkg("internal/app/edge", own("internal/app/sink"))}, []string{"internal/app/edge imports internal/app/sink: packages of one rank"}},
-		"code that needs test helpers":    {[]Package{pkg("internal/store", own("internal/testkit")), pkg("internal/kafka", own("internal/kafka/kafkatest"))}, []string{"internal/store imports internal/testkit: only tests may", "internal/kafka imports internal/kafka/kafkatest: only tests may"}},
-		"files that import code":          {[]Package{pkg("schemas", own("internal/event"))}, []string{"schemas imports internal/event: a folder of files imports nothing of ours"}},
+		"code that needs test helpers":    {[]Package{pkg("internal/adapter/store", own("internal/testkit")), pkg("internal/adapter/kafka", own("internal/adapter/kafka/kafkatest"))}, []string{"internal/adapter/store imports internal/testkit: only tests may", "internal/adapter/kafka imports internal/adapter/kafka/kafkatest: only tests may"}},
+		"files that import code":          {[]Package{pkg("schemas", own("internal/contract/event"))}, []string{"schemas imports internal/contract/event: a folder of files imports nothing of ours"}},
 		"the client":                      {[]Package{pkg("cmd/millrace", own("sdk/go")), pkg("tests/e2e", own("sdk/go"))}, []string{"cmd/millrace imports sdk/go: the service never imports its client", "tests/e2e imports sdk/go: the service never imports its client"}},
-		"fiber in the domain":             {[]Package{pkg("internal/ingest", "github.com/gofiber/fiber/v2")}, []string{"internal/ingest imports github.com/gofiber/fiber/v2: only internal/httpkit"}},
-		"kgo in an app":                   {[]Package{pkg("internal/app/edge", "github.com/twmb/franz-go/pkg/kgo")}, []string{"internal/app/edge imports github.com/twmb/franz-go/pkg/kgo: only internal/kafka"}},
-		"ch-go in the domain":             {[]Package{pkg("internal/sink", "github.com/ClickHouse/ch-go/proto")}, []string{"internal/sink imports github.com/ClickHouse/ch-go/proto: only internal/clickhouse"}},
-		"SQL outside of the store":        {[]Package{pkg("internal/auth", "database/sql")}, []string{"internal/auth imports database/sql: only internal/store"}},
-		"the standard logger":             {[]Package{pkg("internal/auth", "log", "log/slog"), pkg("tests/harness", "log")}, []string{"internal/auth imports log: nobody does", "tests/harness imports log: nobody does"}},
-		"libraries in tests":              {[]Package{tested}, []string{"internal/sink imports github.com/stretchr/testify/assert: nobody does", "internal/sink imports github.com/gofiber/fiber/v2", "internal/sink imports " + own("sdk/go")}},
+		"fiber in the domain":             {[]Package{pkg("internal/pipeline/ingest", "github.com/gofiber/fiber/v2")}, []string{"internal/pipeline/ingest imports github.com/gofiber/fiber/v2: only internal/api/httpkit"}},
+		"kgo in an app":                   {[]Package{pkg("internal/app/edge", "github.com/twmb/franz-go/pkg/kgo")}, []string{"internal/app/edge imports github.com/twmb/franz-go/pkg/kgo: only internal/adapter/kafka"}},
+		"ch-go in the domain":             {[]Package{pkg("internal/pipeline/sink", "github.com/ClickHouse/ch-go/proto")}, []string{"internal/pipeline/sink imports github.com/ClickHouse/ch-go/proto: only internal/adapter/clickhouse"}},
+		"SQL outside of the store":        {[]Package{pkg("internal/tenant/auth", "database/sql")}, []string{"internal/tenant/auth imports database/sql: only internal/adapter/store"}},
+		"the standard logger":             {[]Package{pkg("internal/tenant/auth", "log", "log/slog"), pkg("tests/harness", "log")}, []string{"internal/tenant/auth imports log: nobody does", "tests/harness imports log: nobody does"}},
+		"libraries in tests":              {[]Package{tested}, []string{"internal/pipeline/sink imports github.com/stretchr/testify/assert: nobody does", "internal/pipeline/sink imports github.com/gofiber/fiber/v2", "internal/pipeline/sink imports " + own("sdk/go")}},
 		"the writers of exports, indirectly": {
-			[]Package{pkg("cmd/sink", own("internal/clickhouse")), pkg("internal/clickhouse", own("internal/export/download")), pkg("internal/export/download")},
-			[]string{"the writers of exports are reachable by cmd/sink → internal/clickhouse → internal/export/download", "the writers of exports are reachable by internal/clickhouse →"},
+			[]Package{pkg("cmd/sink", own("internal/adapter/clickhouse")), pkg("internal/adapter/clickhouse", own("internal/analytics/export/download")), pkg("internal/analytics/export/download")},
+			[]string{"the writers of exports are reachable by cmd/sink → internal/adapter/clickhouse → internal/analytics/export/download", "the writers of exports are reachable by internal/adapter/clickhouse →"},
 		},
 		"the embedded servers, indirectly": {
-			[]Package{pkg("internal/app/edge", own("internal/app/daemon")), pkg("internal/app/daemon", own("internal/embedded/broker")), pkg("internal/embedded/broker")},
-			[]string{"the embedded servers are reachable by internal/app/daemon →", "the embedded servers are reachable by internal/app/edge → internal/app/daemon → internal/embedded/broker"},
+			[]Package{pkg("internal/app/edge", own("internal/app/daemon")), pkg("internal/app/daemon", own("internal/adapter/embedded/broker")), pkg("internal/adapter/embedded/broker")},
+			[]string{"the embedded servers are reachable by internal/app/daemon →", "the embedded servers are reachable by internal/app/edge → internal/app/daemon → internal/adapter/embedded/broker"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,20 +162,20 @@ func TestTheRulesAllowWhatTheyShould(t *testing.T) {
 	t.Parallel()
 	main := pkg("cmd/millrace", own("internal/app/standalone"), "github.com/spf13/cobra")
 	main.MainLines = mainLines
-	tested := pkg("internal/app/edge", own("internal/app/daemon"), own("internal/store"), own("internal/api/ingestapi"))
-	tested.TestImports = []string{own("internal/embedded/broker"), own("internal/testkit")}
+	tested := pkg("internal/app/edge", own("internal/app/daemon"), own("internal/adapter/store"), own("internal/api/ingestapi"))
+	tested.TestImports = []string{own("internal/adapter/embedded/broker"), own("internal/testkit")}
 	for _, violation := range Check([]Package{
 		main,
 		tested,
-		pkg("internal/app/standalone", own("internal/app/edge"), own("internal/embedded/broker")),
-		pkg("internal/app/daemon", own("internal/telemetry")),
-		pkg("internal/embedded/broker", own("internal/embedded/filelock"), "github.com/twmb/franz-go/pkg/kfake"),
-		pkg("internal/embedded/filelock"),
-		pkg("internal/store", own("schemas/sql"), "database/sql", own("internal/auth")),
-		pkg("internal/auth", own("internal/apikey"), own("internal/fault"), "log/slog"),
-		pkg("internal/kafka/kafkatest", own("internal/testkit"), own("internal/kafka")),
+		pkg("internal/app/standalone", own("internal/app/edge"), own("internal/adapter/embedded/broker")),
+		pkg("internal/app/daemon", own("internal/platform/telemetry")),
+		pkg("internal/adapter/embedded/broker", own("internal/adapter/embedded/filelock"), "github.com/twmb/franz-go/pkg/kfake"),
+		pkg("internal/adapter/embedded/filelock"),
+		pkg("internal/adapter/store", own("schemas/sql"), "database/sql", own("internal/tenant/auth")),
+		pkg("internal/tenant/auth", own("internal/tenant/apikey"), own("internal/contract/fault"), "log/slog"),
+		pkg("internal/adapter/kafka/kafkatest", own("internal/testkit"), own("internal/adapter/kafka")),
 		pkg("schemas/sql", "embed"),
-		pkg("tests/e2e", own("internal/embedded/chserver"), "github.com/twmb/franz-go/pkg/kgo"),
+		pkg("tests/e2e", own("internal/adapter/embedded/chserver"), "github.com/twmb/franz-go/pkg/kgo"),
 		pkg("tools/docgen", own("internal/analytics")),
 	}) {
 		t.Error(violation)

@@ -17,7 +17,7 @@ import (
 
 // Package is what the rules know of one package.
 type Package struct {
-	// Path is the folder relative to the module, such as "internal/event".
+	// Path is the folder relative to the module, such as "internal/contract/event".
 	Path string
 	// Name is the package clause's.
 	Name string

@@ -3,7 +3,7 @@ package testkit
 import (
 	"time"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // WideLimits returns limits that no test reaches unless it means to, so that what

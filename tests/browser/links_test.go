@@ -14,11 +14,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/linkhost"
-	"github.com/millrace/millrace/internal/enrich"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/redirect"
+	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

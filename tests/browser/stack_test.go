@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/internal/website"
 	"github.com/millrace/millrace/tests/harness"
 )
 

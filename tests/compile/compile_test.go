@@ -18,16 +18,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/queryapi"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 func TestMain(m *testing.M) { clickhousetest.Main(m) }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/redis"
+	"github.com/millrace/millrace/internal/adapter/redis"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit/services"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/event"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 	"github.com/millrace/millrace/tests/harness"
 )

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/queryapi"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 )
 

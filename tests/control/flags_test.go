@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/tests/harness"
 )
 

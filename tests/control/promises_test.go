@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/quota"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/quota"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

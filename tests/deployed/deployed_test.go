@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 	"github.com/millrace/millrace/tests/harness"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/testkit/certs"
 	"github.com/millrace/millrace/internal/testkit/services"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

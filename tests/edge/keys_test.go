@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 func TestAKeyIsAcceptedFromItsAddressesAndItsUseIsNoted(t *testing.T) {

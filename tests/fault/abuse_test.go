@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/contract/event"
 )
 
 // attack is something that a caller may try against an edge.

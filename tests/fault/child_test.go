@@ -18,11 +18,11 @@ import (
 	"github.com/millrace/millrace/internal/app/edge"
 	"github.com/millrace/millrace/internal/app/query"
 	appsink "github.com/millrace/millrace/internal/app/sink"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // childArgument makes this test binary run one daemon instead of the tests.

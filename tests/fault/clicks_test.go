@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/repair"
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/internal/verify"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/contract/record"
 )
 
 // happening is an event as the edge would have accepted it.

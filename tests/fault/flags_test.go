@@ -9,12 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/query"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -19,10 +19,10 @@ import (
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/edge"
 	appsink "github.com/millrace/millrace/internal/app/sink"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/sink"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // child is a daemon in a process of its own.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/tests/harness"
 )
 

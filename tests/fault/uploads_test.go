@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/app/query"
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

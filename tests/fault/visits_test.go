@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
 )
 
 // Client is what tests send requests with. Its timeout is longer than any

@@ -8,20 +8,20 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/queryapi"
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/apitest"
-	"github.com/millrace/millrace/internal/website"
 )
 
 // faultyQueries serves the query hosts that something is wrong with, by the names of

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/chserver"
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/record/recordtest"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/contract/record/recordtest"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 func TestEveryRecordKeepsThePublishedContract(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/tests/harness"
 )
 

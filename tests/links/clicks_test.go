@@ -7,8 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 // clicks reads so many clicks from the topic.

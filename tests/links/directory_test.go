@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/control"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/store/storetest"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/adapter/store/storetest"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/control"
+	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/domaincheck"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/adapter/domaincheck"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/nameserver"
 )

@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/redirect"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 )

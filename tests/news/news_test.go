@@ -13,10 +13,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/millrace/millrace/internal/control"
-	"github.com/millrace/millrace/internal/kafka/kafkatest"
-	"github.com/millrace/millrace/internal/record/recordtest"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/contract/record/recordtest"
+	"github.com/millrace/millrace/internal/platform/control"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/testkit"
 	clickhouseschema "github.com/millrace/millrace/schemas/clickhouse"
 	sqlschema "github.com/millrace/millrace/schemas/sql"

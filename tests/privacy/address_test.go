@@ -28,10 +28,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 	"github.com/millrace/millrace/tests/harness"

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/retention"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/privacy/retention"
+	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/internal/website"
 	"github.com/millrace/millrace/tests/stage"
 )
 

@@ -11,15 +11,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/exposure"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/exposure"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/website"
 	scene "github.com/millrace/millrace/tests/stage"
 )
 

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/app/sink"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 	"github.com/millrace/millrace/internal/testkit"
 	scene "github.com/millrace/millrace/tests/stage"
 )

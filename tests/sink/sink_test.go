@@ -21,14 +21,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/deadletter"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/kafka/kafkatest"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 func TestMain(m *testing.M) { clickhousetest.Main(m) }

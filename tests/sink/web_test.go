@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/deadletter"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/ledger"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/repair"
-	"github.com/millrace/millrace/internal/verify"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/verify"
+	"github.com/millrace/millrace/internal/platform/config"
 	scene "github.com/millrace/millrace/tests/stage"
 )
 

@@ -18,15 +18,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/clickhouse/clickhousetest"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/kafka/kafkatest"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/privacy/tombstone"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/internal/tombstone"
 	"github.com/millrace/millrace/tests/harness"
 )
 

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/load"
+	"github.com/millrace/millrace/internal/adapter/load"
+	"github.com/millrace/millrace/internal/pipeline/traffic"
 	"github.com/millrace/millrace/internal/testkit"
-	"github.com/millrace/millrace/internal/traffic"
 	"github.com/millrace/millrace/tests/harness"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )

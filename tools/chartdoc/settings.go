@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // ownPlaces are settings that are no part of config: the chart decides about
@@ -74,7 +74,7 @@ func settingSchema(f *config.Field) map[string]any {
 }
 
 func number(text string) float64 {
-	n, _ := strconv.ParseFloat(text, 64) // a test of internal/config reads every bound
+	n, _ := strconv.ParseFloat(text, 64) // a test of internal/platform/config reads every bound
 	return n
 }
 

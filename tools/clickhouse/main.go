@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/millrace/millrace/internal/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/adapter/embedded/chlibrary"
 )
 
 func main() {

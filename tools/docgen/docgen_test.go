@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 const root = "../.."

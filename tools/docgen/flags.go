@@ -3,13 +3,13 @@ package main
 import (
 	"strconv"
 
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // flagsPage lists the operators of conditions and the limits of feature flags.
 func flagsPage(string) (string, error) {
-	d := newDocument("Feature flags", "`internal/flageval/operator.go` and `internal/flag/limits.go`")
+	d := newDocument("Feature flags", "`internal/resource/flag/flageval/operator.go` and `internal/resource/flag/limits.go`")
 	d.paragraph("How flags are made and changed is told in [the guide](../guides/feature-flags.md), the operations in [operations.md](operations.md).")
 	d.heading("Operators of conditions")
 	d.paragraph("An attribute that is missing, null or of another type than the operator asks for meets nothing, also with `negate`, but for `exists`. " +

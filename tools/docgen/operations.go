@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // operationsPage lists the management operations with who may call them, what

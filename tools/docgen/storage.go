@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
 )
 
 func tablesPage(string) (string, error) {
-	d := newDocument("ClickHouse tables", "`internal/clickhouse/tables.go`")
+	d := newDocument("ClickHouse tables", "`internal/adapter/clickhouse/tables.go`")
 	d.paragraph("All of them stand in the database that `clickhouse.database` names. Migrations,\n" +
 		"the sink's blocks and the check at the start of a daemon read the same lists.")
 	for i := range clickhouse.Tables {
@@ -43,7 +43,7 @@ func tablesPage(string) (string, error) {
 }
 
 func topicsPage(string) (string, error) {
-	d := newDocument("Topics", "`internal/kafka/topics.go`")
+	d := newDocument("Topics", "`internal/adapter/kafka/topics.go`")
 	d.paragraph("`millrace topics create` makes them and `millrace topics check` compares them. The\n" +
 		"names stand behind `kafka.topic_prefix`, where one is set; `kafka.partitions` and\n" +
 		"`kafka.replication` say how they are spread; `control.v1` always has one partition.")

@@ -4,16 +4,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/event"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 func configPage(string) (string, error) {
-	d := newDocument("Settings", "`internal/config/settings.go`")
+	d := newDocument("Settings", "`internal/platform/config/settings.go`")
 	d.paragraph("Every daemon takes every setting and reads those that it needs, so that one file\n" +
 		"serves a whole deployment. A setting has one name in three spellings: `kafka.brokers`\n" +
 		"in a YAML file, `MILLRACE_KAFKA_BROKERS` in the environment, `--kafka.brokers` as a\n" +
@@ -50,7 +50,7 @@ func configPage(string) (string, error) {
 }
 
 func errorsPage(string) (string, error) {
-	d := newDocument("Errors", "`internal/httpkit/codes.go` and `internal/httpkit/checks.go`")
+	d := newDocument("Errors", "`internal/api/httpkit/codes.go` and `internal/api/httpkit/checks.go`")
 	d.paragraph("Each answer other than 2xx carries one of these codes. Tell them apart by `code`;\n" +
 		"messages are for people and may be worded anew. An error that may pass if the same\n" +
 		"request is sent again is marked as retryable; wait for what `Retry-After` says where\n" +
@@ -79,7 +79,7 @@ func errorsPage(string) (string, error) {
 func checksTable(d *document) {
 	d.heading("The order of checks")
 	d.paragraph("Of a request with which several things are wrong, the first is told, in this order,\n" +
-		"which is that of `internal/httpkit/checks.go`. A request that is under way when a right ends,\n" +
+		"which is that of `internal/api/httpkit/checks.go`. A request that is under way when a right ends,\n" +
 		"such as one that is half sent, is judged by what holds once it has arrived; a change, by what\n" +
 		"holds when it is made.")
 	surfaces := []httpkit.Surface{httpkit.Management, httpkit.Queries, httpkit.Flags, httpkit.Intake}
@@ -109,7 +109,7 @@ func checksTable(d *document) {
 }
 
 func limitsPage(string) (string, error) {
-	d := newDocument("Limits", "`internal/event/limits.go` and `internal/event/forms.go`")
+	d := newDocument("Limits", "`internal/contract/event/limits.go` and `internal/contract/event/forms.go`")
 	d.paragraph("What one request to the ingestion host may hold. Lengths are counted in Unicode code\n" +
 		"points, sizes in bytes; both bounds are allowed values. Texts that a page or a script\n" +
 		"chooses, and not who sends them, are cut instead of refused.")
@@ -151,7 +151,7 @@ func takers(f *event.Form) []string {
 var shapes = map[event.Shape]string{event.One: "one object", event.Many: "an array of objects", event.OneOrMany: "an object, or an array of them"}
 
 func ingestionPage(string) (string, error) {
-	d := newDocument("The ingestion host", "`internal/api/ingestapi/routes.go` and `internal/event/forms.go`")
+	d := newDocument("The ingestion host", "`internal/api/ingestapi/routes.go` and `internal/contract/event/forms.go`")
 	d.paragraph("The routes of the ingestion host and the fields of what they take. How to use them is\n" +
 		"told in [Sending events](../guides/sending-events.md), what is refused in\n" +
 		"[Errors](errors.md), how much there may be in [Limits](limits.md). The host describes\n" +
@@ -224,7 +224,7 @@ func rateTable(d *document) {
 	d.paragraph("How many requests are admitted within any " + byKey["limits.window"].Default + " (" + code("limits.window") + ");\n" +
 		"one more is answered 429. Each API key, each signed-in user and each address without a\n" +
 		"credential is counted by itself, on the ingestion host each address for each website.\n" +
-		"The figures are settings, made from `internal/ratelimit/family.go`; what they mean is\n" +
+		"The figures are settings, made from `internal/tenant/ratelimit/family.go`; what they mean is\n" +
 		"told in [Limits](../guides/limits.md).")
 	var rows [][]string
 	for _, f := range &ratelimit.Families {
@@ -262,7 +262,7 @@ func bound(n int64) string {
 }
 
 func scopesPage(string) (string, error) {
-	d := newDocument("Scopes", "`internal/auth/scope.go`")
+	d := newDocument("Scopes", "`internal/tenant/auth/scope.go`")
 	d.paragraph("What an API key may be allowed to do. A key holds any number of them, for one\n" +
 		"website or for the whole organization.")
 	var rows [][]string

@@ -47,7 +47,7 @@ const maxFile = 64 << 20
 func main() {
 	refresh := flag.Bool("refresh", false, "write files that are there, too")
 	latest := flag.Bool("latest", false, "take the latest version of each package instead of the one named here")
-	dir := flag.String("dir", "internal/enrich", "folder of package enrich")
+	dir := flag.String("dir", "internal/pipeline/enrich", "folder of package enrich")
 	flag.Parse()
 	if err := run(context.Background(), *dir, *refresh, *latest); err != nil {
 		fmt.Fprintln(os.Stderr, "enrichdata:", err)

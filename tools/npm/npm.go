@@ -16,7 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // pins are the files that say what is installed.

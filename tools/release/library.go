@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/millrace/millrace/internal/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/adapter/embedded/chlibrary"
 	"github.com/millrace/millrace/tools/npm"
 )
 
@@ -23,7 +23,7 @@ func (r *release) library(ctx context.Context, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	pins := os.DirFS(filepath.Join(r.root, "internal", "embedded", "chlibrary", "npm"))
+	pins := os.DirFS(filepath.Join(r.root, "internal", "adapter", "embedded", "chlibrary", "npm"))
 	dir, err := npm.Install(ctx, "clickhouse-linux-"+arch, pins, "--os=linux", "--libc=glibc", "--cpu="+npmCPU[arch])
 	if err != nil {
 		return "", err

@@ -65,7 +65,7 @@ func (r *release) compile(ctx context.Context, platform, dir, tags string) error
 	if err := os.MkdirAll(abs, 0o755); err != nil {
 		return err
 	}
-	version := archtest.Module + "/internal/buildinfo.version=" + r.tag()
+	version := archtest.Module + "/internal/platform/buildinfo.version=" + r.tag()
 	args := slices.Concat([]string{"build", "-buildvcs=false", "-tags", tags}, r.buildFlags,
 		[]string{"-ldflags", "-s -w -X " + version, "-o", abs + string(filepath.Separator), "./cmd/..."})
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"text/template"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/certs"
 	"github.com/millrace/millrace/internal/testkit/runfolder"

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/millrace/millrace/internal/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/adapter/embedded/chlibrary"
 )
 
 // other is a part that is no module: a file that programs embed, or a library
@@ -32,7 +32,7 @@ var others = []other{
 		in: []string{"ingest-edge", "millrace"}, url: "pkg:npm/web-vitals", lock: "web/tracker/package-lock.json",
 	},
 	{
-		name: "crawler-user-agents", licences: []string{"MIT"}, text: "internal/enrich/data/crawlers.LICENSE",
+		name: "crawler-user-agents", licences: []string{"MIT"}, text: "internal/pipeline/enrich/data/crawlers.LICENSE",
 		in: []string{"ingest-edge", "millrace"}, url: "pkg:npm/crawler-user-agents",
 	},
 	{

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/schemas/topics"
 )
 
@@ -177,7 +177,7 @@ func member(object *yaml.Node, key string) *yaml.Node {
 }
 
 func readGolden(root string) ([]golden, error) {
-	files, err := filepath.Glob(filepath.Join(root, "internal", "record", "testdata", "golden", "*", "*.json"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "contract", "record", "testdata", "golden", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("finding the golden records: %d files, %w", len(files), err)
 	}

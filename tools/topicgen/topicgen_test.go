@@ -16,9 +16,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/millrace/millrace/internal/deadletter"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record/recordtest"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record/recordtest"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
 )
 
 const root = "../.."

@@ -3,7 +3,7 @@ package flagapi
 import (
 	"testing"
 
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // An answer's size costs nothing but its bytes: no flag of it is allocated for.

@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit"
 )
 
 // Headers in the form in which fasthttp needs no work for them.

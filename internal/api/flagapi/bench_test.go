@@ -8,8 +8,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // benchFlags are flags of 10 rules of 3 conditions each, of which the last serves.

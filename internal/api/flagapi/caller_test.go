@@ -9,9 +9,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 // asking is a host whose only route tells who asks.

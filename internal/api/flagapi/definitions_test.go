@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/resource/flag"
 )
 
 const definitionsPath = "/public/v1/flags/definitions"

@@ -1,6 +1,6 @@
 package flagapi
 
-import "github.com/millrace/millrace/internal/httpkit"
+import "github.com/millrace/millrace/internal/api/httpkit"
 
 // Elsewhere is what pages of every site may send and read, for httpkit.Config: flags are for
 // browsers anywhere. Cookies are neither asked for nor looked at.

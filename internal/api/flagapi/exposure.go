@@ -1,6 +1,6 @@
 package flagapi
 
-import "github.com/millrace/millrace/internal/exposure"
+import "github.com/millrace/millrace/internal/resource/flag/exposure"
 
 // Exposures takes note of what people were served; *exposure.Collector does.
 type Exposures interface {

@@ -9,12 +9,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
 // MaxExposureBytes is how large the body of a request that tells of exposures may be, before

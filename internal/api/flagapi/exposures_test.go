@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/resource/flag"
 )
 
 // saw is what a client tells of a user, and list a body of such.

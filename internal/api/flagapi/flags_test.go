@@ -7,10 +7,10 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // boolean is an active flag of all websites that is on, or whatever changes make of it.

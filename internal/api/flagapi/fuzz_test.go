@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/exposure"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/exposure"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // askingEach is a flag for each operator, which asks about the attribute x.

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // metrics lists everything this package exports. No flag is named: their number is the

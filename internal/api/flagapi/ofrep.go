@@ -6,9 +6,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
 // MaxOFREPBytes is how large the body of a request of the protocol may be, before and after

@@ -7,10 +7,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
 // Codes of what went wrong, as the protocol has them.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/flag"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag"
 )
 
 // ofrepNames are the members of a context that mean something of their own. All others are

@@ -8,11 +8,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/httpkit/checktest"
-	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit/checktest"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 // spoilt is a request to one of the routes, and whether the caller has used up its limit and

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"net/netip"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // anonymous is the user id of whom nothing is known.

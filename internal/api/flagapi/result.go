@@ -3,8 +3,8 @@ package flagapi
 import (
 	"strconv"
 
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/flagset"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
 // outcome is what became of an evaluation. Those below notFound are flageval's reasons.

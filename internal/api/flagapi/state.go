@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/flagset"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
 // state is what somebody has seen of a website's flags.

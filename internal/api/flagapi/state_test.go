@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/flagset"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
 func TestAStateIsReadAsItWasWritten(t *testing.T) {

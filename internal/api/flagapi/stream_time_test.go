@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // sent notes what is written, and so long after its making in seconds.

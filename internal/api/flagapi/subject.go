@@ -3,9 +3,9 @@ package flagapi
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Sets are the flags of organizations; *flagset.Memory is them.

@@ -14,12 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/salt"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/privacy/salt"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 const sampleEvent = `{"name":"purchase_completed","eventId":"3f2b8c1e-7a64-4d5e-9b1a-0c2d3e4f5a6b",` +

@@ -10,12 +10,12 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/buildinfo"
-	"github.com/millrace/millrace/internal/event"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ingest"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // object is a part of the document.

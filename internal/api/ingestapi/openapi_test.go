@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/event"
+	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 )
 

@@ -13,18 +13,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/admission"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/event"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/httpkit/checktest"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/record"
-	"github.com/millrace/millrace/internal/salt"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit/checktest"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/privacy/salt"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // spoilt is a request to POST /track, and what is around the host that it is sent to.

@@ -7,11 +7,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/event"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
 )
 
 // gif is a transparent image of one pixel.

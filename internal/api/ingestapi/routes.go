@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace/millrace/internal/admission"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/web/tracker"
 )
 

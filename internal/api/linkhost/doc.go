@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/redirect"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
 // Config holds the settings of the host.

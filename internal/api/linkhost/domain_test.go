@@ -9,9 +9,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/redirect"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
 // onDomain is a domain of an organization's own.

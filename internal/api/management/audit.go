@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Audit is the operation that reads who changed what.

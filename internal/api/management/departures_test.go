@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 type departure struct {

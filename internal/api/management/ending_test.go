@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/session"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/token"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/session"
+	"github.com/millrace/millrace/internal/tenant/token"
 )
 
 // ending is something that ends what a credential is good for, and the code with which

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/analytics/export"
+	"github.com/millrace/millrace/internal/analytics/export/download"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/export"
-	"github.com/millrace/millrace/internal/export/download"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Events are the operations on what is stored, row by row.

@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/analytics/export"
+	"github.com/millrace/millrace/internal/analytics/export/download"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/export"
-	"github.com/millrace/millrace/internal/export/download"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // threeRows is a source of three rows, which waits before the last one where it is

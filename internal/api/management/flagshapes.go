@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/flageval"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // Of what stands in a definition and holds no time, the JSON of package flageval is that

@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // TestARecordOfAnotherOrganizationIsNotThere calls every operation that takes the

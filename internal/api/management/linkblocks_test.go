@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // block has the operator block something.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/wire"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 // LinkSettings are the fields of a link that are told alike when it is made and when it is

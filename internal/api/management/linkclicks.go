@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 // ClickCounter counts the clicks of links; those of which there are none are left out.

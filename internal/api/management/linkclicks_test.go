@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 // LinkClicks implements management.ClickCounter.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/wire"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Domains returns the rows of the domains of short links.

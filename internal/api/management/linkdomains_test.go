@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 // resolver is DNS in which the records of all domains are right, but for those with a

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/wire"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // Folders returns the rows of the folders of short links.

@@ -5,9 +5,9 @@ import (
 	"encoding/base64"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/link/qrcode"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/qrcode"
 )
 
 type qrInput struct {

@@ -2,7 +2,7 @@ package management
 
 import (
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/link"
+	"github.com/millrace/millrace/internal/resource/link"
 )
 
 type ruleFields struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 func (s *Websites) moving() rpc.Operation {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/apikey"
 )
 
 func TestWhoOwnsTwoOrganizationsMovesAWebsiteBetweenThem(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/quota"
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/wire"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
 // Organizations are the operations of an organization, its members and its

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 type place struct{ ID, Name, Role string }

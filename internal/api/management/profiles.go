@@ -5,11 +5,11 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/erasure"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/privacy/erasure"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Profiles are the operations on what is known of visitors, and Erasures those that

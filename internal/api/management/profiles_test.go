@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // request is an erasure as the wire has it.

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/flageval"
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/wire"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Segments returns the rows of segments.

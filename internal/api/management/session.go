@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/session"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/session"
 )
 
 // Sessions are the operations of signing in and out.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/quota"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
 func (o *Organizations) usage() []rpc.Operation {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/quota"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
 // Cells implements quota.Books: in March 102 websites and the organization itself

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/id"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/id"
 	"github.com/millrace/millrace/web/tracker"
 )
 

@@ -10,10 +10,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // require refuses a caller who holds the scope nowhere.

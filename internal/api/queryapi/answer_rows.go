@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // check refuses what the format cannot hold: CSV has one header, so it is for one

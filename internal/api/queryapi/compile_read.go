@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/suggest"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/platform/suggest"
 )
 
 // Bounds of a compiled query.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/flagapi"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/buildinfo"
-	"github.com/millrace/millrace/internal/event"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Describe returns the OpenAPI document of both hosts, with a table of management

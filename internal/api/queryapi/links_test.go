@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/managed"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // links are those of these tests. A link of a deleted organization is found by nobody.

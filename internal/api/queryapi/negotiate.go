@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/buildinfo"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 )
 
 // format is how an answer is written.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Of a public website everybody may ask the public types, and learns of the others

@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit"
 )
 
 // environment is what a caller's requests are read against. Where it cannot be told

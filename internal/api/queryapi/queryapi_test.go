@@ -21,10 +21,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // callers are the keys of these tests by their secret.

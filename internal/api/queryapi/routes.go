@@ -9,16 +9,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace/millrace/internal/admission"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/flagapi"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/idempotency"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/idempotency"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Config holds the settings of the host.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // people are the sessions of these tests by their token: the organizations of

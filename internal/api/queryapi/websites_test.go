@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // tenants lists the websites of these tests, and in org_many more of them than

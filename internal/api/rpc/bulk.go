@@ -3,9 +3,9 @@ package rpc
 import (
 	"errors"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 // Item is what became of one of the records that a call names: data where it went well,

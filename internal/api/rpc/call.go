@@ -4,9 +4,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 // Call is one call of an operation, from a caller whom its class admits.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // decode reads a body as a JSON object; an empty one is an empty object. Numbers

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 )
 

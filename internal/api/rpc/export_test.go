@@ -3,7 +3,7 @@ package rpc
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Stub replaces the handlers of a table by one that does nothing but say that it

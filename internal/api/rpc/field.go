@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/millrace/millrace/internal/wire"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // Time is an instant on the wire, written by wire.TimeLayout; other offsets and precisions

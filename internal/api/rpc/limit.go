@@ -3,9 +3,9 @@ package rpc
 import (
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ratelimit"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 // Admit counts a request of the query host against the limits of its caller: a

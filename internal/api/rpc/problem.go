@@ -15,8 +15,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/suggest"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/platform/suggest"
 )
 
 // problems tells what a validator found, in the order of the fields. A message

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // A body that is wrong in every place costs what it takes to look at it, and not a sentence

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/auth"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Section is a resource as the reference tells of it.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/idempotency"
+	"github.com/millrace/millrace/internal/tenant/idempotency"
 )
 
 // memory keeps rows as the store does, which has a suite of its own.

@@ -11,12 +11,12 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humafiber"
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/fault"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/idempotency"
-	"github.com/millrace/millrace/internal/org"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/idempotency"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 // Deps are what serving needs.

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // First says what the first records are called.

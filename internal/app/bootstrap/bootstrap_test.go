@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/store/storetest"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/adapter/store/storetest"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/millrace/millrace/internal/buildinfo"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // Parts builds the parts of a daemon, in the order in which they start. It opens

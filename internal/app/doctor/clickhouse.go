@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace/millrace/internal/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
 )
 
 // crowded is a number of parts that merges which keep up stay far below; the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/erasure"
+	"github.com/millrace/millrace/internal/privacy/erasure"
 )
 
 // How far two clocks may be apart. Windows are moved by what edges write as time of

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // Level says how bad a finding is.

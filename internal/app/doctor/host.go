@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // lookAtFiles finds out whether the files that settings name can be used.

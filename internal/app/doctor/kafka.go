@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/control"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/record"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/platform/control"
 )
 
 // lookAtKafka finds out whether brokers answer, where they say they are, and what

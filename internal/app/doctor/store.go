@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace/millrace/internal/redis"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/redis"
+	"github.com/millrace/millrace/internal/adapter/store"
 )
 
 const storeAway = "edges serve what they remember for lookup.stale and then answer 503; nobody signs in and no key is made"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace/millrace/internal/kafka"
+	"github.com/millrace/millrace/internal/adapter/kafka"
 )
 
 // topicSettings tells what daemons refuse, or warn of, in the settings of topics, by the

@@ -3,8 +3,8 @@ package edge
 import (
 	"net/http"
 
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/redirect"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
 // allowed answers a proxy that asks whether it may get a certificate for a host, which it

@@ -5,10 +5,10 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/redirect"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
 // known is a directory that may be unknown.

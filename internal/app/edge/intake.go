@@ -1,15 +1,15 @@
 package edge
 
 import (
-	"github.com/millrace/millrace/internal/admission"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/ingestapi"
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/tally"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/pipeline/tally"
+	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // newIntake is the host that takes events.

@@ -3,14 +3,14 @@ package edge
 import (
 	"net"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/linkhost"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/httpkit"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/linkcache"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/redirect"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/resource/link/linkcache"
+	"github.com/millrace/millrace/internal/resource/link/redirect"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 // sharedHost is the name of the host that all organizations share; empty where it has none

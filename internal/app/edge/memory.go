@@ -5,9 +5,9 @@ import (
 	"math"
 	"runtime/debug"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // besides is what an edge uses besides the requests that it lets in: connections,

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/billing"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/control"
-	"github.com/millrace/millrace/internal/credential"
-	"github.com/millrace/millrace/internal/ingest"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/quota"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/adapter/billing"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/control"
+	"github.com/millrace/millrace/internal/platform/credential"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
 // allowance says who may send no more events.

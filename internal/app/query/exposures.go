@@ -1,12 +1,12 @@
 package query
 
 import (
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/exposure"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/salt"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/privacy/salt"
+	"github.com/millrace/millrace/internal/resource/flag/exposure"
 )
 
 // exposuresClient names what publishes exposures to brokers and in metrics.

@@ -5,15 +5,15 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/flagapi"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/enrich"
-	"github.com/millrace/millrace/internal/flagset"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 // geoInterval is how often the operator's geo files are looked at.

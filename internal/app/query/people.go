@@ -1,15 +1,15 @@
 package query
 
 import (
+	"github.com/millrace/millrace/internal/adapter/mail"
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/management"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/credential"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/mail"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/session"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/credential"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/session"
 )
 
 // people are the services of those who sign in.

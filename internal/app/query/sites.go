@@ -3,20 +3,20 @@ package query
 import (
 	"context"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/domaincheck"
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/management"
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/domaincheck"
-	"github.com/millrace/millrace/internal/erasure"
-	"github.com/millrace/millrace/internal/flag"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/link"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/telemetry"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/privacy/erasure"
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // withSites adds what the operations on websites, API keys, short links and feature flags need.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/ledger"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // settleMargin is added to twice the deadline of an insert: what the server still

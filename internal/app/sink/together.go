@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
 )
 
 // runner is what runs until its context ends, and then finishes what it has in hand.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/broker"
-	"github.com/millrace/millrace/internal/embedded/chlibrary"
-	"github.com/millrace/millrace/internal/embedded/chserver"
-	"github.com/millrace/millrace/internal/lifecycle"
+	"github.com/millrace/millrace/internal/adapter/embedded/broker"
+	"github.com/millrace/millrace/internal/adapter/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
 )
 
 // Topics of a laptop, where the settings do not say. Each partition is inserted by

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/millrace/millrace/internal/buildinfo"
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // console is what a person at the terminal reads.

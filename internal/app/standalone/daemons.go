@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/app/daemon"
+	"github.com/millrace/millrace/internal/app/daemon/limits"
 	"github.com/millrace/millrace/internal/app/edge"
-	"github.com/millrace/millrace/internal/app/limits"
 	"github.com/millrace/millrace/internal/app/query"
 	"github.com/millrace/millrace/internal/app/sink"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/ratelimit"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 // daemons lists what runs, in the order of the start. The stop is the reverse:

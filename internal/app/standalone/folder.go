@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/millrace/millrace/internal/embedded/filelock"
+	"github.com/millrace/millrace/internal/adapter/embedded/filelock"
 )
 
 // The names in the data folder.

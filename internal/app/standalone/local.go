@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 
-	"github.com/millrace/millrace/internal/config"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // Local fills the backends that the settings do not name with those of a

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/apikey"
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/bootstrap"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/website"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // first is what the first start creates.

@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/apikey"
-	"github.com/millrace/millrace/internal/audit"
-	"github.com/millrace/millrace/internal/auth"
-	"github.com/millrace/millrace/internal/managed"
-	"github.com/millrace/millrace/internal/org"
-	"github.com/millrace/millrace/internal/store"
-	"github.com/millrace/millrace/internal/store/storetest"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/adapter/store/storetest"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/org"
 )
 
 func openStore(t *testing.T, url string) *store.Store {

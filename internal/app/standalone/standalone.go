@@ -20,11 +20,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/app/daemon"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/chserver"
-	"github.com/millrace/millrace/internal/lifecycle"
-	"github.com/millrace/millrace/internal/telemetry"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
 // Component is the process's name in logs and metrics.

@@ -21,8 +21,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/adapter/embedded/chlibrary"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/repair"
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Kafka is how brokers, topics and the groups that read them are.

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/kafka"
-	"github.com/millrace/millrace/internal/ledger"
-	"github.com/millrace/millrace/internal/repair"
-	"github.com/millrace/millrace/internal/sink"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Ledger is what the books say about what was committed, from where the

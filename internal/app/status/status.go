@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace/millrace/internal/buildinfo"
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/repair"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // State is the sum of it all.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace/millrace/internal/clickhouse"
-	"github.com/millrace/millrace/internal/store"
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/store"
 )
 
 type tableState = clickhouse.TableState

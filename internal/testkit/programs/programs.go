@@ -16,8 +16,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/millrace/millrace/internal/config"
-	"github.com/millrace/millrace/internal/embedded/filelock"
+	"github.com/millrace/millrace/internal/adapter/embedded/filelock"
+	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
 

@@ -16,7 +16,7 @@ type goldenRecord struct {
 
 func goldenRecords(t *testing.T, topic string) map[string]goldenRecord {
 	t.Helper()
-	files, err := filepath.Glob("../../../internal/record/testdata/golden/" + topic + "/*.json")
+	files, err := filepath.Glob("../../../internal/contract/record/testdata/golden/" + topic + "/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %d golden records, %v", len(files), err)
 	}

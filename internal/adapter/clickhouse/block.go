@@ -1,0 +1,166 @@
+package clickhouse
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/millrace/millrace/internal/pipeline/sink"
+)
+
+// offsetColumn is the column that Offset reads.
+const offsetColumn = "_offset"
+
+// block is one native block of a table. It keeps its memory between uses.
+type block struct {
+	table   *Table
+	columns []native // of every row; and the same by kind, so that most are called directly
+	texts   []*textColumn
+	dicts   []*dictColumn
+	others  []native
+	// web are the columns of rows whose event has a Web, which few tables' rows
+	// have: they hold the first webRows rows, and the rows behind them have none.
+	web     []native
+	webRows int
+	input   proto.Input // columns, and then web; guarded
+	guard   guard       // of the insert under way
+	offsets interface{ Row(row int) int64 }
+	rows    int
+	sizes   *sizes
+}
+
+// newBlock returns an empty block with room for what other blocks of the table had; sizes
+// are theirs.
+func newBlock(t *Table, sizes *sizes) *block {
+	b := &block{table: t, sizes: sizes}
+	var web proto.Input
+	for _, c := range t.Columns {
+		if c.Alias != "" {
+			continue
+		}
+		n := c.native()
+		in := proto.InputColumn{Name: c.Name, Data: &guarded{native: n, name: c.Name, guard: &b.guard}}
+		if c.web {
+			b.web, web = append(b.web, n), append(web, in)
+			continue
+		}
+		b.addColumn(n, in)
+		if offsets, ok := n.(interface{ Row(row int) int64 }); ok && c.Name == offsetColumn {
+			b.offsets = offsets
+		}
+	}
+	b.input = append(b.input, web...)
+	sizes.reserve(b)
+	return b
+}
+
+// addColumn adds a column of every row.
+func (b *block) addColumn(n native, in proto.InputColumn) {
+	switch n := n.(type) {
+	case *textColumn:
+		b.texts = append(b.texts, n)
+	case *dictColumn:
+		b.dicts = append(b.dicts, n)
+		if len(b.columns) == 0 {
+			in.Data = &guarded{native: leading{n, b}, name: in.Name, guard: &b.guard}
+		}
+	default:
+		b.others = append(b.others, n)
+	}
+	b.columns, b.input = append(b.columns, n), append(b.input, in)
+}
+
+// Append implements sink.Block.
+func (b *block) Append(row *sink.Row) {
+	for _, c := range b.texts {
+		c.appendRow(row)
+	}
+	for _, c := range b.dicts {
+		c.appendRow(row)
+	}
+	for _, c := range b.others {
+		c.appendRow(row)
+	}
+	if row.Event.Web != nil {
+		b.padWeb()
+		for _, c := range b.web {
+			c.appendRow(row)
+		}
+		b.webRows++
+	}
+	b.rows++
+}
+
+// padWeb makes the web's columns as long as the others.
+func (b *block) padWeb() {
+	if b.webRows == b.rows {
+		return
+	}
+	for _, c := range b.web {
+		c.pad(b.rows - b.webRows)
+	}
+	b.webRows = b.rows
+}
+
+// Rows implements sink.Block.
+func (b *block) Rows() int { return b.rows }
+
+// Offset returns the offset of the record that a row was made from.
+func (b *block) Offset(row int) int64 { return b.offsets.Row(row) }
+
+// CopyTo appends the rows from to to-1 to dst, a block of the same table. It
+// leaves b as it is.
+func (b *block) CopyTo(dst sink.Block, from, to int) {
+	d := dst.(*block)
+	for i, c := range b.columns {
+		c.copyTo(d.columns[i], from, to)
+	}
+	if webTo := min(to, b.webRows); from < webTo {
+		d.padWeb()
+		for i, c := range b.web {
+			c.copyTo(d.web[i], from, webTo)
+		}
+		d.webRows += webTo - from
+	}
+	d.rows += to - from
+}
+
+// Reset implements sink.Block.
+func (b *block) Reset() {
+	for _, c := range b.columns {
+		c.Reset()
+	}
+	for _, c := range b.web {
+		c.Reset()
+	}
+	b.rows, b.webRows = 0, 0
+}
+
+// insert sends the block into a table; known says that the server had its token
+// already. The web's columns are left out where no row has any: the table has
+// their defaults then.
+func (b *block) insert(ctx context.Context, c *Client, into, token string, quorum int) (known bool, err error) {
+	b.sizes.note(b)
+	input := b.input[:len(b.columns)]
+	if b.webRows > 0 {
+		b.padWeb()
+		input = b.input
+	}
+	b.guard = guard{abort: c.Close}
+	err = c.Do(ctx, ch.Query{
+		Body: input.Into(into), Input: input, Settings: insertSettings(ctx, b.rows, token, quorum),
+		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
+			known = known || slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
+			return nil
+		},
+	})
+	if b.guard.err != nil { // of which the client has seen a connection that ended
+		return false, b.guard.err
+	}
+	return known, err
+}
+
+// duplicatedBlocks is what the server counts when it knows a token.
+const duplicatedBlocks = "DuplicatedInsertedBlocks"

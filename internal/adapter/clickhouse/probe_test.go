@@ -1,0 +1,106 @@
+package clickhouse
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+)
+
+func classIs(err error, want sink.Class) bool {
+	if want == "" {
+		return err == nil
+	}
+	e, ok := errors.AsType[*sink.InsertError](err)
+	return ok && e.Class == want
+}
+
+func TestAProbeRefusesWhatTheTableRefusesAndKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name         string
+		alter        string
+		probe, store sink.Class // of a block with the name "bad" in it; empty means taken
+	}{
+		{"an unchanged table", "", "", ""},
+		{"a constraint", "ALTER TABLE events ADD CONSTRAINT c CHECK name != 'bad'", sink.ClassRefused, sink.ClassRefused},
+		{
+			"a default that cannot be computed", "ALTER TABLE events ADD COLUMN n UInt8 DEFAULT toUInt8(if(name = 'bad', 'x', '1'))",
+			sink.ClassRefused, sink.ClassRefused,
+		},
+		{
+			"a materialized column that cannot be computed", "ALTER TABLE events ADD COLUMN n UInt8 MATERIALIZED toUInt8(if(name = 'bad', 'x', '1'))",
+			sink.ClassRefused, sink.ClassRefused,
+		},
+		{
+			"a view that fails", "CREATE MATERIALIZED VIEW v ENGINE = Memory AS SELECT toUInt8(if(name = 'bad', 'x', '1')) AS n FROM events",
+			"", sink.ClassRefused,
+		},
+		{"a skip index", "ALTER TABLE events ADD INDEX i session_id TYPE bloom_filter", "", ""},
+		{
+			"a projection", "ALTER TABLE events MODIFY SETTING deduplicate_merge_projection_mode = 'drop';\n" +
+				"ALTER TABLE events ADD PROJECTION p (SELECT name, count() GROUP BY name)", "", "",
+		},
+		{"a column TTL", "ALTER TABLE events MODIFY COLUMN path String TTL event_date + INTERVAL 90 DAY", "", ""},
+		{"a table TTL", "ALTER TABLE events MODIFY TTL event_date + INTERVAL 900 DAY", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := migrated(t)
+			i := newInserter(t, cfg, "")
+			good := blockOf(i, anEvent("a"), anEvent("b"))
+			bad := blockOf(i, anEvent("a"), anEvent("b", func(e *record.Event) { e.Name = []byte("bad") }))
+			if err := i.Probe(t.Context(), bad); err != nil {
+				t.Fatalf("Probe() before the change = %v", err)
+			}
+			for _, s := range statements(tc.alter) {
+				run(t, cfg, s)
+			}
+			if err := i.Probe(t.Context(), good); err != nil {
+				t.Errorf("Probe() of a good block = %v", err)
+			}
+			if err := i.Probe(t.Context(), bad); !classIs(err, tc.probe) {
+				t.Errorf("Probe() = %v, want class %q", err, tc.probe)
+			}
+			if got := column(t, cfg, "event_id", "events"); len(got) != 0 {
+				t.Errorf("probing stored %d rows", len(got))
+			}
+			if err := i.Insert(t.Context(), bad, "1"); !classIs(err, tc.store) {
+				t.Errorf("Insert() = %v, want class %q", err, tc.store)
+			}
+		})
+	}
+}
+
+func TestProbesRunAtTheSameTimeAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	i := newInserter(t, cfg, "")
+	before := column(t, cfg, "name", "system.tables WHERE database = currentDatabase()")
+	var g errgroup.Group
+	for range 8 {
+		g.Go(func() error {
+			b := blockOf(i, anEvent("a"))
+			return errors.Join(i.Probe(t.Context(), b), i.Probe(t.Context(), b))
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if after := column(t, cfg, "name", "system.tables WHERE database = currentDatabase() OR is_temporary"); len(after) != len(before) {
+		t.Errorf("tables %v became %v", before, after)
+	}
+}
+
+func TestAProbeOfATableThatIsGoneIsNotTheRowsFault(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	i := newInserter(t, cfg, "")
+	run(t, cfg, "RENAME TABLE events TO away")
+	if err := i.Probe(t.Context(), blockOf(i, anEvent("a"))); !classIs(err, sink.ClassSchema) {
+		t.Errorf("Probe() = %v, want class %s", err, sink.ClassSchema)
+	}
+}

@@ -1,0 +1,79 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/sink"
+)
+
+// TokenMemory returns what the servers remember of inserts: the least of the tables that an
+// insert of records writes to, in count and in time. A table that several views fill from
+// one insert remembers a token of each, and so fewer inserts.
+func (i *Inserter) TokenMemory(ctx context.Context) (least sink.TokenMemory, err error) {
+	err = i.use(ctx, func(c *Client) error {
+		tables, err := readStored(ctx, c)
+		if err != nil {
+			return err
+		}
+		first, per := true, tokensPerInsert(tables)
+		return fed(tables, func(name, _ string) error {
+			has := tables[name].tokenMemory()
+			has.Inserts /= max(1, per[name])
+			switch {
+			case tables[name].engine == "Null":
+			case first:
+				least, first = has, false
+			default:
+				least = lessOf(least, has)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return sink.TokenMemory{}, fmt.Errorf("reading how many tokens are remembered: %w", err)
+	}
+	return least, nil
+}
+
+// tokensPerInsert returns how many tokens one insert of records, or of the ledger, leaves in
+// each table at most: one for each way that views lead to it.
+func tokensPerInsert(tables map[string]stored) map[string]int {
+	most := map[string]int{}
+	for _, t := range append(slices.Clone(bases), &IngestLedger) {
+		ways := map[string]int{}
+		var visit func(name string)
+		visit = func(name string) {
+			ways[name]++
+			for _, v := range tables[name].views {
+				visit(tables[v].target)
+			}
+		}
+		visit(t.Name)
+		for name, n := range ways {
+			most[name] = max(most[name], n)
+		}
+	}
+	return most
+}
+
+// tokenMemory is what a table keeps. A replicated one forgets by time too.
+func (t stored) tokenMemory() sink.TokenMemory {
+	if !t.replicated() {
+		return sink.TokenMemory{Inserts: t.number(window)}
+	}
+	return sink.TokenMemory{
+		Inserts: t.number(replicatedWindow), For: time.Duration(t.number(replicatedWindow+"_seconds")) * time.Second,
+	}
+}
+
+// lessOf returns the smaller of each, of two tables.
+func lessOf(a, b sink.TokenMemory) sink.TokenMemory {
+	least := sink.TokenMemory{Inserts: min(a.Inserts, b.Inserts), For: a.For}
+	if a.For == 0 || b.For > 0 && b.For < a.For {
+		least.For = b.For
+	}
+	return least
+}

@@ -1,0 +1,229 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/platform/config"
+)
+
+// Operation is something that brokers permit, in their own words.
+type Operation string
+
+// The operations that the daemons need.
+const (
+	Read  Operation = "READ"
+	Write Operation = "WRITE"
+)
+
+// operationBits are the places of operations in what brokers answer.
+var operationBits = map[Operation]kmsg.ACLOperation{Read: kmsg.ACLOperationRead, Write: kmsg.ACLOperationWrite}
+
+// Permissions are what an own user may do with a resource; a broker that does not
+// tell is taken to permit everything.
+type Permissions int32
+
+const untold = math.MinInt32 // what Kafka calls "not asked for"
+
+// Permit reports whether an operation is permitted.
+func (p Permissions) Permit(o Operation) bool {
+	return p == untold || p&(1<<operationBits[o]) != 0
+}
+
+// Cluster is what brokers tell of themselves and of millrace's topics.
+type Cluster struct {
+	// Brokers are the addresses that brokers advertise.
+	Brokers []string
+	// Version is the oldest release that can be of the broker which answered.
+	Version string
+	// Topics are by name without prefix; what is missing is not in it.
+	Topics map[string]FoundTopic
+	// Groups are the permissions on the consumer groups that were asked about, as far
+	// as brokers tell.
+	Groups map[string]Permissions
+}
+
+// FoundTopic is a topic as it is.
+type FoundTopic struct {
+	Partitions, Replicas int // the fewest of a partition
+	Leaderless, Behind   int // partitions without a leader; with fewer replicas in sync than they have
+	Settings             map[string]string
+	Permissions          Permissions
+	// Denied says that the own user may not even see the topic.
+	Denied bool
+}
+
+// Inspect asks the brokers of cfg what they are, what topics they have, and what
+// the user of cfg may do with them and with groups. It changes nothing.
+func Inspect(ctx context.Context, cfg config.Kafka, groups ...string) (Cluster, error) {
+	c := Cluster{Topics: map[string]FoundTopic{}, Groups: map[string]Permissions{}}
+	err := withAdminClient(ctx, cfg, func(ctx context.Context, client *kgo.Client) error {
+		adm := kadm.NewClient(client)
+		if versions, err := adm.ApiVersions(ctx); err == nil {
+			for _, v := range versions {
+				c.Version = v.VersionGuess()
+				break
+			}
+		}
+		if err := c.readTopics(ctx, cfg, client); err != nil {
+			return fmt.Errorf("asking for topics at %s: %w", strings.Join(cfg.Brokers, ", "), err)
+		}
+		if err := c.readSettings(ctx, cfg, client); err != nil {
+			return err
+		}
+		return c.readGroups(ctx, client, groups)
+	})
+	return c, err
+}
+
+// readTopics asks for every topic by name: one that the user may not see is then
+// told apart from one that is missing.
+func (c *Cluster) readTopics(ctx context.Context, cfg config.Kafka, client *kgo.Client) error {
+	req := kmsg.NewPtrMetadataRequest()
+	req.IncludeTopicAuthorizedOperations = true
+	for i := range Topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = new(TopicName(cfg, Topics[i].Name))
+		req.Topics = append(req.Topics, t)
+	}
+	answer, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return err
+	}
+	for i := range answer.Brokers {
+		c.Brokers = append(c.Brokers, net.JoinHostPort(answer.Brokers[i].Host, strconv.Itoa(int(answer.Brokers[i].Port))))
+	}
+	for i := range answer.Topics {
+		t := &answer.Topics[i]
+		if t.Topic == nil {
+			continue
+		}
+		name := strings.TrimPrefix(*t.Topic, cfg.TopicPrefix)
+		switch err := kerr.ErrorForCode(t.ErrorCode); {
+		case errors.Is(err, kerr.UnknownTopicOrPartition):
+		case errors.Is(err, kerr.TopicAuthorizationFailed):
+			c.Topics[name] = FoundTopic{Denied: true}
+		case err != nil:
+			return fmt.Errorf("topic %s: %w", *t.Topic, err)
+		default:
+			c.Topics[name] = foundTopic(t)
+		}
+	}
+	return nil
+}
+
+func foundTopic(t *kmsg.MetadataResponseTopic) FoundTopic {
+	f := FoundTopic{Partitions: len(t.Partitions), Permissions: Permissions(t.AuthorizedOperations), Settings: map[string]string{}}
+	for i := range t.Partitions {
+		p := &t.Partitions[i]
+		if f.Replicas == 0 || len(p.Replicas) < f.Replicas {
+			f.Replicas = len(p.Replicas)
+		}
+		if p.Leader < 0 {
+			f.Leaderless++
+		}
+		if len(p.ISR) < len(p.Replicas) {
+			f.Behind++
+		}
+	}
+	return f
+}
+
+// readSettings leaves out what the user may not see. It asks by itself: kadm gives up all
+// topics for one that is denied.
+func (c *Cluster) readSettings(ctx context.Context, cfg config.Kafka, client *kgo.Client) error {
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	for name := range c.Topics {
+		if !c.Topics[name].Denied {
+			r := kmsg.NewDescribeConfigsRequestResource()
+			r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, TopicName(cfg, name)
+			req.Resources = append(req.Resources, r)
+		}
+	}
+	if len(req.Resources) == 0 {
+		return nil
+	}
+	answer, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return fmt.Errorf("asking for the settings of topics: %w", err)
+	}
+	for i := range answer.Resources {
+		resource := &answer.Resources[i]
+		settings := c.Topics[strings.TrimPrefix(resource.ResourceName, cfg.TopicPrefix)].Settings
+		for _, s := range resource.Configs {
+			if s.Value != nil && settings != nil {
+				settings[s.Name] = *s.Value
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []string) error {
+	for _, g := range groups {
+		req := kmsg.NewPtrDescribeGroupsRequest()
+		req.Groups, req.IncludeAuthorizedOperations = []string{g}, true
+		answer, err := req.RequestWith(ctx, client)
+		switch {
+		case errors.Is(err, kerr.CoordinatorNotAvailable):
+			continue // no group ever committed here: the brokers are yet to make what they keep groups in
+		case errors.Is(err, kerr.GroupAuthorizationFailed):
+			c.Groups[g] = 0 // not even where the group is kept
+			continue
+		case err != nil:
+			return fmt.Errorf("asking for group %s: %w", g, err)
+		}
+		for i := range answer.Groups {
+			switch err := kerr.ErrorForCode(answer.Groups[i].ErrorCode); {
+			case errors.Is(err, kerr.GroupAuthorizationFailed):
+				c.Groups[g] = 0
+			case errors.Is(err, kerr.GroupIDNotFound):
+				c.Groups[g] = untold
+			case err != nil:
+				return fmt.Errorf("asking for group %s: %w", g, err)
+			default:
+				c.Groups[g] = Permissions(answer.Groups[i].AuthorizedOperations)
+			}
+		}
+	}
+	return nil
+}
+
+// Want is the topic as millrace would create it with the settings.
+func (t Topic) Want(cfg config.Kafka) FoundTopic {
+	replication := replicationOf(cfg)
+	f := FoundTopic{Partitions: int(partitionsOf(cfg, &t)), Replicas: int(replication), Permissions: untold, Settings: map[string]string{}}
+	for key, value := range t.settings(replication) {
+		f.Settings[key] = *value
+	}
+	return f
+}
+
+// Newest returns the time of the newest record of a topic, as its producer wrote
+// it; zero where there is none.
+func Newest(ctx context.Context, cfg config.Kafka, topic string) (newest time.Time, err error) {
+	err = withAdmin(ctx, cfg, func(ctx context.Context, adm *kadm.Client) error {
+		listed, err := adm.ListMaxTimestampOffsets(ctx, TopicName(cfg, topic))
+		if err != nil {
+			return fmt.Errorf("asking for the newest record of %s: %w", topic, err)
+		}
+		listed.Each(func(o kadm.ListedOffset) {
+			if at := time.UnixMilli(o.Timestamp); o.Err == nil && o.Timestamp > 0 && at.After(newest) {
+				newest = at
+			}
+		})
+		return nil
+	})
+	return newest, err
+}

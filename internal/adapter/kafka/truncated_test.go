@@ -1,0 +1,158 @@
+package kafka
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// cutLog answers so many fetches as a broker does whose log parts from the one that was
+// read at an offset, and notes what each fetch of the test names as the epoch before it.
+type cutLog struct {
+	mu    sync.Mutex
+	times int
+	at    int64
+	asked []mark // each once, in order
+}
+
+func (l *cutLog) control(cluster *kfake.Cluster) {
+	cluster.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		fetch, ok := req.(*kmsg.FetchRequest)
+		if !ok {
+			return nil, nil, false
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		p := &fetch.Topics[0].Partitions[0]
+		if m := (mark{p.FetchOffset, p.LastFetchedEpoch}); len(l.asked) == 0 || l.asked[len(l.asked)-1] != m {
+			l.asked = append(l.asked, m)
+		}
+		if l.times == 0 {
+			return nil, nil, false
+		}
+		l.times--
+		resp := refusal(fetch, 0, 0)
+		resp.Topics[0].Partitions[0].DivergingEpoch = kmsg.FetchResponseTopicPartitionDivergingEpoch{Epoch: 0, EndOffset: l.at}
+		return resp, nil, true
+	})
+}
+
+// cut has the next fetches answered so.
+func (l *cutLog) cut(times int, at int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times, l.at = times, at
+}
+
+func (l *cutLog) seen() []mark {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]mark(nil), l.asked...)
+}
+
+// Each fetch names the epoch of the leader that appended the record before: of what was
+// committed at first, then of what was fetched.
+func TestAFetchNamesTheLeaderOfTheRecordBeforeIt(t *testing.T) {
+	t.Parallel()
+	r, cluster := newReaderOf(t, 1, 1)
+	var log cutLog
+	log.control(cluster)
+	first := epochOfPartition(cluster)
+	r.produce(t, 0, 1)
+	r.inOrder(t, 0, 0, 1)
+	if err := cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil { // to the same broker, which is another term
+		t.Fatal(err)
+	}
+	second := epochOfPartition(cluster)
+	r.produce(t, 1, 2)
+	r.inOrder(t, 0, 1, 2)
+	want := []mark{{0, -1}, {1, first}, {2, second}}
+	if first == second {
+		t.Fatal("a new leader has the epoch of the one before")
+	}
+	log.hasSeen(t, want)
+	// What is read again begins with what stands beside the committed offset.
+	progress := sink.Progress{Next: 1, LeaderEpoch: first, Metadata: "m"}
+	if err := r.Commit(t.Context(), only, r.currentSession(), progress); err != nil {
+		t.Fatal(err)
+	}
+	r.Rewind(only)
+	r.inOrder(t, 0, 1, 2)
+	log.hasSeen(t, append(want, mark{1, first}, mark{2, second}))
+}
+
+// hasSeen waits until fetches have asked for these, in this order.
+func (l *cutLog) hasSeen(t *testing.T, want []mark) {
+	t.Helper()
+	testkit.Eventually(t, time.Minute, func() error {
+		if diff := cmp.Diff(want, l.seen(), cmp.AllowUnexported(mark{})); diff != "" {
+			return errors.New("asked for (-want +got):\n" + diff)
+		}
+		return nil
+	})
+}
+
+func epochOfPartition(cluster *kfake.Cluster) int32 {
+	return cluster.PartitionInfo(record.TopicEvents, 0).Epoch
+}
+
+// A broker that has just become the leader may lack records for a moment; one that says so
+// again and again has lost them, and others stand at their offsets. To read on would skip
+// what came between.
+func TestALogThatWasCutStopsThePartition(t *testing.T) {
+	t.Parallel()
+	r, cluster := newReaderOf(t, 1, 1)
+	var log cutLog
+	log.control(cluster)
+	r.produce(t, 0, 5)
+	r.inOrder(t, 0, 0, 5)
+	log.cut(rangeFails-1, 3)
+	r.produce(t, 5, 10)
+	r.inOrder(t, 0, 5, 10)
+	if diff := cmp.Diff([]string{"assigned"}, r.noted()); diff != "" {
+		t.Fatalf("after a moment, calls (-want +got):\n%s", diff)
+	}
+	log.cut(rangeFails, 7)
+	r.produce(t, 10, 15)
+	testkit.Eventually(t, time.Minute, func() error {
+		if err := r.Poll(t.Context(), 1<<20, func(b sink.Batch) { t.Errorf("%d records of another log", len(b.Records)) }); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"assigned", "truncated"}, r.noted()); diff != "" {
+			return errors.New("calls (-want +got):\n" + diff)
+		}
+		return nil
+	})
+}
+
+func TestWhyAPartitionGotNothing(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		code int16
+		end  int64
+		want error
+	}{
+		{0, -1, nil},
+		{0, 0, sink.ErrTruncated}, // to the beginning
+		{0, 7, sink.ErrTruncated},
+		{kerr.OffsetOutOfRange.Code, -1, kerr.OffsetOutOfRange},
+		{kerr.FencedLeaderEpoch.Code, 7, kerr.FencedLeaderEpoch},
+	} {
+		got := kmsg.NewFetchResponseTopicPartition()
+		got.ErrorCode, got.DivergingEpoch.EndOffset = tc.code, tc.end
+		if err := refusalOf(&got); !errors.Is(err, tc.want) {
+			t.Errorf("code %d, end %d: %v, want %v", tc.code, tc.end, err, tc.want)
+		}
+	}
+}

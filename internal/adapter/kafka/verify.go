@@ -1,0 +1,64 @@
+package kafka
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/verify"
+)
+
+// Records implements verify.Topic.
+func (o *Offsets) Records(ctx context.Context, topic string, partition int32, from, to int64, do func(*verify.Record) error) error {
+	var r verify.Record
+	return o.Read(ctx, topic, partition, from, to, func(t *Tapped) error {
+		r = verify.Record{Offset: t.Position.Offset, Key: t.Key, Value: t.Value, Time: t.Time.UnixMilli(), Hash: hashOf(t.Headers), Replayed: replayed(t.Headers)}
+		return do(&r)
+	})
+}
+
+// Letters implements verify.Topic.
+func (o *Offsets) Letters(ctx context.Context, topic string, since int64, do func(partition int32, offset int64, hash record.Hash)) error {
+	dlq := topic + deadletter.Suffix
+	_, bounds, err := o.Describe(ctx, dlq)
+	if err != nil {
+		return err
+	}
+	from, err := o.After(ctx, dlq, since)
+	if err != nil {
+		return err
+	}
+	for p, b := range bounds {
+		if err := o.Read(ctx, dlq, p, from[p], b.End, func(t *Tapped) error {
+			letter, err := deadletter.Parse(&t.Record, t.Position)
+			if err == nil && letter.Source.Topic == topic {
+				do(letter.Source.Partition, letter.Source.Offset, hashOf(t.Headers))
+			}
+			return nil // what is no letter explains nothing
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayed reports whether a record is a dead letter that was sent again.
+func replayed(headers []record.Header) bool {
+	return slices.ContainsFunc(headers, func(h record.Header) bool { return h.Key == record.HeaderReplay })
+}
+
+// hashOf returns the hash of the event, zero where the header is missing or
+// malformed.
+func hashOf(headers []record.Header) record.Hash {
+	for _, h := range headers {
+		if h.Key == record.HeaderEventHash {
+			hash, err := record.ParseHash(h.Value)
+			if err != nil {
+				return record.Hash{}
+			}
+			return hash
+		}
+	}
+	return record.Hash{}
+}

@@ -1,0 +1,128 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/credential"
+)
+
+// tlsKey begins the keys of the settings of encryption.
+const tlsKey = "redis.tls"
+
+// bufferSize is the memory of each of a connection's two buffers: calls and answers
+// are short.
+const bufferSize = 4 << 10
+
+// options returns how to connect. What stands in files is read once here, so that a
+// wrong one is told at the start, and again for each new connection.
+func options(cfg config.Redis) (*redis.Options, error) {
+	text, err := credential.Secret("redis.url", cfg.URL, cfg.URLFile)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := redis.ParseURL(text)
+	if err != nil {
+		return nil, errors.New("redis.url: is no URL such as redis://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	if opts.TLSConfig != nil {
+		if opts.TLSConfig.InsecureSkipVerify {
+			return nil, credential.Refuse("redis.url", nil, "skip_verify is not offered; name the server's authority in redis.tls.ca_file")
+		}
+		cfg.TLS.Enabled = true
+	}
+	if _, err := credential.Client(tlsKey, cfg.TLS, ""); err != nil {
+		return nil, err
+	}
+	if _, _, err := account(cfg); err != nil {
+		return nil, err
+	}
+	opts.CredentialsProviderContext = func(context.Context) (user, password string, err error) { return account(cfg) }
+	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := credential.Dial(ctx, tlsKey, cfg.TLS, cfg.Timeout, network, addr)
+		if err != nil || !cfg.TLS.Enabled { // the library looks into a plain one
+			return conn, err
+		}
+		return &wrapped{conn}, nil
+	}
+	opts.ClientName = "millrace"
+	opts.MaxRetries = -1 // a request that was perhaps counted is not counted again
+	opts.DialerRetries = 1
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = cfg.Timeout, cfg.Timeout, cfg.Timeout, cfg.Timeout
+	opts.ContextTimeoutEnabled = true
+	opts.PoolSize, opts.ConnMaxIdleTime = cfg.PoolSize, cfg.IdleTime
+	opts.ReadBufferSize, opts.WriteBufferSize = bufferSize, bufferSize
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return opts, nil
+}
+
+// wrapped is a connection whose refusals survive the library: of an error that it gets
+// while it signs in, it returns the cause alone.
+type wrapped struct{ net.Conn }
+
+// Read wraps refusals.
+func (w *wrapped) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	return n, wrap(err)
+}
+
+// Write wraps refusals.
+func (w *wrapped) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	return n, wrap(err)
+}
+
+func wrap(err error) error {
+	if credential.Refused(err) {
+		return fmt.Errorf("%w", err)
+	}
+	return err
+}
+
+// account returns who signs in, from what the settings and their files say now.
+func account(cfg config.Redis) (user, password string, err error) {
+	text, err := credential.Secret("redis.url", cfg.URL, cfg.URLFile)
+	if err != nil {
+		return "", "", err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", "", errors.New("redis.url: is no URL")
+	}
+	user = u.User.Username()
+	password, inURL := u.User.Password()
+	if cfg.Password == "" && cfg.PasswordFile == "" {
+		return user, password, nil
+	}
+	if inURL {
+		return "", "", credential.Refuse("redis.password", nil, "redis.url has a password too; keep one of them")
+	}
+	password, err = credential.Secret("redis.password", cfg.Password, cfg.PasswordFile)
+	return user, password, err
+}
+
+// explain makes a Refusal of an error by which the server says that it does not know
+// us, and returns any other error as it is.
+func explain(err error) error {
+	answer, ok := errors.AsType[redis.Error](err)
+	if !ok || credential.Refused(err) {
+		return err
+	}
+	switch word, _, _ := strings.Cut(answer.Error(), " "); word {
+	case "WRONGPASS":
+		return credential.Refuse("redis.password", err, "the server does not let the user of redis.url in with it")
+	case "NOAUTH":
+		return credential.Refuse("redis.password", err, "is empty, and the server asks for one")
+	case "NOPERM":
+		return credential.Refuse("redis.url", err, "its user may not do what limits need: scripts, lists, sorted sets and TIME, on keys that begin with millrace:")
+	}
+	return fmt.Errorf("the server says: %w", err)
+}

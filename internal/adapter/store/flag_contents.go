@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flagset"
+)
+
+// What of an organization's flags is evaluated, in one statement: it sees all of them as they
+// were at one time. The first part is of the set itself, and of an organization that lives.
+const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, " +
+	"h.epoch AS epoch, " +
+	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS created_by " +
+	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
+	"WHERE o.id = ? AND " + organizationLives +
+	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, " +
+	"f.definition, f.created_at, f.updated_at, f.created_by " +
+	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
+	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', sg.definition, " +
+	"sg.created_at, sg.updated_at, sg.created_by " +
+	"FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
+
+// contentRow is a row of selectContents; state is the description of a segment.
+type contentRow struct {
+	kind, id, websiteID                 string
+	version, epoch                      int64
+	key, name, state, about, definition string
+	createdAt, updatedAt                instant
+	createdBy                           string
+}
+
+// FlagSet returns the flags of an organization that are not archived, and its segments, but for
+// those of deleted websites, with how new they are; flagset.ErrGone for an organization that
+// does not exist, or was deleted.
+func (s *Store) FlagSet(ctx context.Context, organizationID string) (*flagset.Contents, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	rows, err := s.read.QueryContext(ctx, selectContents,
+		organizationID, organizationID, string(flag.Archived), bun.Ident("f"), organizationID, bun.Ident("sg"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var c flagset.Contents
+	for rows.Next() {
+		var r contentRow
+		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition,
+			&r.createdAt, &r.updatedAt, &r.createdBy)
+		if err == nil {
+			err = r.addTo(&c, organizationID)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
+	}
+	if c.Mark.Epoch == 0 {
+		return nil, flagset.ErrGone
+	}
+	return &c, nil
+}
+
+// addTo adds what a row says.
+func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
+	switch r.kind {
+	case "set":
+		c.Mark = flagset.Mark{Epoch: r.epoch, Version: r.version}
+	case "flag":
+		f, err := (&flagRow{
+			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
+			Key: r.key, Name: r.name, State: r.state, About: r.about, Definition: r.definition,
+			CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
+		}).flag()
+		if err != nil {
+			return err
+		}
+		c.Flags = append(c.Flags, f)
+	case "segment":
+		g, err := (&segmentRow{
+			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
+			Key: r.key, Name: r.name, Description: r.state, Definition: r.definition,
+			CreatedAt: r.createdAt, UpdatedAt: r.updatedAt, CreatedBy: r.createdBy,
+		}).segment()
+		if err != nil {
+			return err
+		}
+		c.Segments = append(c.Segments, g)
+	}
+	return nil
+}
+
+// FlagSetMarks returns how new the sets of some organizations' flags are. The version of one
+// that never had a flag, or that is gone, is 0.
+func (s *Store) FlagSetMarks(ctx context.Context, organizationIDs []string) (map[string]flagset.Mark, error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	if len(organizationIDs) == 0 {
+		return map[string]flagset.Mark{}, nil
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT h.epoch, COALESCE(fs.organization_id, ''), COALESCE(fs.version, 0) "+
+		"FROM control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id IN (?) AND "+ownerLives,
+		bun.List(organizationIDs), bun.Ident("fs"))
+	if err != nil {
+		return nil, fmt.Errorf("reading how new %d sets of flags are: %w", len(organizationIDs), err)
+	}
+	defer func() { _ = rows.Close() }()
+	marks := make(map[string]flagset.Mark, len(organizationIDs))
+	var of string
+	var mark flagset.Mark
+	for rows.Next() {
+		if err := rows.Scan(&mark.Epoch, &of, &mark.Version); err != nil {
+			return nil, fmt.Errorf("reading how new a set of flags is: %w", err)
+		}
+		marks[of] = mark
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading how new %d sets of flags are: %w", len(organizationIDs), err)
+	}
+	delete(marks, "") // there is none of them
+	for _, id := range organizationIDs {
+		if _, has := marks[id]; !has {
+			marks[id] = flagset.Mark{Epoch: mark.Epoch}
+		}
+	}
+	return marks, nil
+}

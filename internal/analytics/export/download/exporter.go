@@ -1,0 +1,163 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/analytics/export"
+	"github.com/millrace/millrace/internal/contract/fault"
+)
+
+// Config bounds exports. A zero field means the default.
+type Config struct {
+	// Max is how many run at the same time. 8.
+	Max int
+	// MaxPerOrganization is how many of them are one organization's. 2.
+	MaxPerOrganization int
+	// Deadline cuts one off. 30 minutes.
+	Deadline time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.Max <= 0 {
+		c.Max = 8
+	}
+	if c.MaxPerOrganization <= 0 {
+		c.MaxPerOrganization = 2
+	}
+	if c.Deadline <= 0 {
+		c.Deadline = 30 * time.Minute
+	}
+	return c
+}
+
+// fullWait is what a caller is told to wait when too many exports run; none says
+// when it ends.
+const fullWait = 30 * time.Second
+
+// Exporter runs exports.
+type Exporter struct {
+	cfg     Config
+	source  export.Source
+	metrics *metrics
+
+	mu      sync.Mutex
+	running map[string]int // by organization
+	all     int
+}
+
+// NewExporter returns an Exporter that reads from source.
+func NewExporter(cfg Config, source export.Source, reg prometheus.Registerer) *Exporter {
+	e := &Exporter{cfg: cfg.withDefaults(), source: source, running: map[string]int{}}
+	e.metrics = newMetrics(reg, e)
+	return e
+}
+
+// Deadline is how long an export may take.
+func (e *Exporter) Deadline() time.Duration { return e.cfg.Deadline }
+
+// Begin takes a place for an export of an organization; End gives it back. It
+// returns a RateLimited fault when no place is free.
+func (e *Exporter) Begin(organizationID string, q *export.Query) (*Export, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.running[organizationID] >= e.cfg.MaxPerOrganization:
+		e.metrics.refused.WithLabelValues(reasonOrganization).Inc()
+		return nil, full("Too many exports of this organization are running", e.cfg.MaxPerOrganization)
+	case e.all >= e.cfg.Max:
+		e.metrics.refused.WithLabelValues(reasonProcess).Inc()
+		return nil, full("Too many exports are running", e.cfg.Max)
+	}
+	e.running[organizationID]++
+	e.all++
+	return &Export{exporter: e, organizationID: organizationID, query: q}, nil
+}
+
+func full(message string, limit int) error {
+	return &fault.Error{
+		Code: fault.RateLimited, Message: message, RetryAfter: fullWait,
+		Rate: &fault.Rate{Limit: limit, Reset: time.Now().Add(fullWait)},
+	}
+}
+
+func (e *Exporter) end(organizationID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all--
+	if e.running[organizationID]--; e.running[organizationID] == 0 {
+		delete(e.running, organizationID)
+	}
+}
+
+func (e *Exporter) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.all
+}
+
+// Export is one export that has a place. Its methods are for one goroutine after
+// the other.
+type Export struct {
+	exporter       *Exporter
+	organizationID string
+	query          *export.Query
+	rows           int
+	last           *export.Position
+}
+
+// Write writes the export to w, and nothing before the first rows are there. The
+// source is no longer read once w fails.
+func (x *Export) Write(ctx context.Context, w io.Writer) error {
+	q := x.query
+	enc, err := newEncoder(w, q)
+	if err != nil {
+		return err
+	}
+	var failed error // of w
+	err = x.exporter.source.Read(ctx, q, func(b *export.Block) error {
+		if b.Rows == 0 {
+			return nil
+		}
+		if err := enc.block(b); err != nil {
+			failed = err
+			return err
+		}
+		x.rows += b.Rows
+		x.last = b.Position(b.Rows - 1)
+		x.exporter.metrics.rows.WithLabelValues(q.Kind.Name, q.Format.Name).Add(float64(b.Rows))
+		return nil
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(fault.DeadlineExceeded, err)
+	case errors.Is(err, export.ErrUnavailable):
+		return fault.Wrap(fault.ServiceUnavailable, err)
+	case err != nil:
+		return fmt.Errorf("exporting %s: %w", q.Kind.Name, err)
+	}
+	return enc.end(x.NextCursor())
+}
+
+// Rows is how many rows were written by now.
+func (x *Export) Rows() int { return x.rows }
+
+// NextCursor goes on after the last row of a page that is as long as its limit;
+// it is empty for an export that has reached the end of its range.
+func (x *Export) NextCursor() string {
+	if x.last == nil || x.query.Limit == 0 || x.rows < x.query.Limit {
+		return ""
+	}
+	return x.query.CursorAfter(x.last)
+}
+
+// End gives the place back.
+func (x *Export) End() { x.exporter.end(x.organizationID) }

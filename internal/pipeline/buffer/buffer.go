@@ -1,0 +1,255 @@
+// Package buffer holds what a process tells Kafka of while others wait for answers: clicks
+// of short links, exposures to feature flags.
+//
+// It promises that adding never waits, neither for brokers nor for whoever publishes: what
+// does not fit into the memory that is allowed is dropped, and what becomes of each item is
+// told once. A stop publishes what was added before it.
+//
+// It does not promise that an item arrives: who needs that waits for the acknowledgement.
+package buffer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/record"
+)
+
+// Fate is what becomes of an item.
+type Fate uint8
+
+// The fates. All but the first are losses.
+const (
+	Published Fate = iota // acknowledged
+	Full                  // there was no room
+	Refused               // by brokers, for good
+	Stopped               // not acknowledged when the process ended
+	Fates     = iota
+)
+
+// Publisher sends records to Kafka.
+type Publisher interface {
+	// Send takes a record and returns at once, also while brokers are away. done is
+	// called once, with nil when the record is acknowledged, or with an error when it
+	// never will be.
+	Send(r *record.Record, done func(error))
+}
+
+// Config bounds a Buffer.
+type Config struct {
+	// MaxBytes bounds the memory of what Kafka has not acknowledged.
+	MaxBytes int64
+	// Gather is how long the first item of several waits for the others, so that they are
+	// handed over together.
+	Gather time.Duration
+}
+
+// Deps are the parts of a Buffer of items T that become records R; all are required.
+type Deps[T, R any] struct {
+	Publisher Publisher
+	// Write makes a record of an item. It is called by one goroutine at a time, and the
+	// record may not alias the item: that is used again.
+	Write  func(from *T, to *R)
+	Record func(*R) *record.Record
+	Told   func(Fate) // is called at any time, and several times at once
+	Log    *slog.Logger
+	What   string // what items are called, such as "clicks"
+}
+
+// Buffer publishes items. It is safe for concurrent use.
+type Buffer[T, R any] struct {
+	cfg     Config
+	deps    Deps[T, R]
+	items   sync.Pool // of *Item[T]
+	waiting sync.Pool // of *waiting[T, R]
+
+	size   atomic.Int64 // bytes that are not acknowledged
+	number atomic.Int64 // items that are not
+	logged atomic.Int64 // the second of the last line in the log
+	wake   chan struct{}
+
+	mu     sync.Mutex
+	added  []*Item[T] // to be handed to the publisher
+	spare  []*Item[T] // the memory of added, for the next ones
+	closed bool
+	empty  chan struct{} // receives when the last item is acknowledged
+}
+
+// Item is the memory of one item, which is used again: it may hold what the last one was.
+type Item[T any] struct {
+	Is   T
+	size int64
+}
+
+// New returns an empty Buffer. Run publishes what is added.
+func New[T, R any](cfg Config, deps Deps[T, R]) *Buffer[T, R] {
+	b := &Buffer[T, R]{cfg: cfg, deps: deps, wake: make(chan struct{}, 1), empty: make(chan struct{}, 1)}
+	b.items.New = func() any { return new(Item[T]) }
+	b.waiting.New = func() any { return newWaiting(b) }
+	return b
+}
+
+// Len is how many items are not acknowledged, and Bytes what they take.
+func (b *Buffer[T, R]) Len() int64 { return b.number.Load() }
+
+// Bytes is what the items take that are not acknowledged.
+func (b *Buffer[T, R]) Bytes() int64 { return b.size.Load() }
+
+// Reserve returns memory for an item that takes so many bytes until it is acknowledged, to be
+// filled and added; nil where there is no room, which is told.
+func (b *Buffer[T, R]) Reserve(size int64) *Item[T] {
+	if b.size.Add(size) > b.cfg.MaxBytes {
+		b.size.Add(-size)
+		b.deps.Told(Full)
+		return nil
+	}
+	b.number.Add(1)
+	t := b.items.Get().(*Item[T]) // the pool holds nothing else
+	t.size = size
+	return t
+}
+
+// Add has an item be published that was reserved. It does not belong to the caller any more.
+func (b *Buffer[T, R]) Add(t *Item[T]) {
+	if !b.put(t) {
+		b.settled(t.size, errStopped)
+	}
+}
+
+// put reports whether the item is taken, which it is not after the stop.
+func (b *Buffer[T, R]) put(t *Item[T]) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.added = append(b.added, t)
+	if len(b.added) == 1 {
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// Run hands items to the publisher until ctx ends.
+func (b *Buffer[T, R]) Run(ctx context.Context) error {
+	pause := time.NewTimer(b.cfg.Gather)
+	pause.Stop()
+	for {
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		pause.Reset(b.cfg.Gather)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil // Stop hands over what is there
+		}
+		b.handOver()
+	}
+}
+
+// handOver gives the publisher what was added since. One goroutine calls it at a time.
+func (b *Buffer[T, R]) handOver() {
+	b.mu.Lock()
+	some := b.added
+	b.added, b.spare = b.spare, nil
+	b.mu.Unlock()
+	for _, t := range some {
+		w := b.waiting.Get().(*waiting[T, R]) // the pool holds nothing else
+		w.size = t.size
+		b.deps.Write(&t.Is, &w.record)
+		b.items.Put(t)
+		b.deps.Publisher.Send(b.deps.Record(&w.record), w.done)
+	}
+	clear(some)
+	if cap(some) > maxSpare {
+		return
+	}
+	b.mu.Lock()
+	b.spare = some[:0]
+	b.mu.Unlock()
+}
+
+// maxSpare is how many items the memory of a list may be for that is kept.
+const maxSpare = 4 << 10
+
+var errStopped = errors.New("nothing is taken any more")
+
+// Stop takes no more items, and returns when all are published that were added, or when ctx
+// ends. It is called once, after Run.
+func (b *Buffer[T, R]) Stop(ctx context.Context) error {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.handOver()
+	for b.number.Load() > 0 {
+		select {
+		case <-b.empty:
+		case <-ctx.Done():
+			return fmt.Errorf("publishing %s: %d are not acknowledged: %w", b.deps.What, b.number.Load(), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// settled tells what became of an item.
+func (b *Buffer[T, R]) settled(size int64, err error) {
+	if err == nil {
+		b.deps.Told(Published)
+	} else {
+		b.lost(err)
+	}
+	b.size.Add(-size)
+	if b.number.Add(-1) == 0 {
+		select {
+		case b.empty <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// lost tells of an item that will not be published.
+func (b *Buffer[T, R]) lost(err error) {
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
+	if closed {
+		b.deps.Told(Stopped)
+		return
+	}
+	b.deps.Told(Refused)
+	if now := time.Now().Unix(); b.logged.Swap(now) != now { // once a second is enough
+		b.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka refuses them",
+			slog.String("of", b.deps.What), slog.Any("error", err))
+	}
+}
+
+// waiting is an item until it is acknowledged, and is used again for another one.
+type waiting[T, R any] struct {
+	b      *Buffer[T, R]
+	size   int64
+	record R
+	done   func(error) // w.finished, made once
+}
+
+func newWaiting[T, R any](b *Buffer[T, R]) *waiting[T, R] {
+	w := &waiting[T, R]{b: b}
+	w.done = w.finished
+	return w
+}
+
+func (w *waiting[T, R]) finished(err error) {
+	b, size := w.b, w.size
+	b.waiting.Put(w)
+	b.settled(size, err)
+}

@@ -1,0 +1,63 @@
+package ingest
+
+import (
+	"slices"
+
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/fault"
+)
+
+// Item is what became of one event.
+type Item struct {
+	// Type is as the caller wrote it, or track.
+	Type string
+	// EventID is as the caller wrote it; empty without one.
+	EventID string
+	// Outcome says whether it was taken.
+	Outcome Outcome
+	// Problems say which rules it breaks.
+	Problems []fault.Detail
+}
+
+// Outcome is what became of an event.
+type Outcome uint8
+
+// The outcomes. An event that was excluded is none of the caller's business: it is
+// answered like one that was taken.
+const (
+	Taken Outcome = iota
+	Invalid
+	UnknownType
+)
+
+// result says what became of the request.
+func (r *run) result() Result {
+	res := Result{Count: r.taken, Silent: r.silent || r.taken == 0 && r.client() && !slices.Contains(r.fates, fateRefused)}
+	if r.req.Route.Each && !res.Silent {
+		res.Items = r.items()
+	}
+	if r.req.Route.Form.OfPages() && len(r.events) > 0 {
+		res.Type = string(r.events[0].Type())
+	}
+	return res
+}
+
+// items tells of the events one by one, in memory of its own.
+func (r *run) items() []Item {
+	items := make([]Item, len(r.events))
+	for i := range r.events {
+		e := &r.events[i]
+		items[i] = Item{Type: string(e.Type()), EventID: string(e.EventID)}
+		if e.Refused {
+			items[i].Outcome = Invalid
+		}
+	}
+	for _, p := range r.problems {
+		it := &items[p.Index]
+		if p.Message == event.UnknownType {
+			it.Outcome = UnknownType
+		}
+		it.Problems = append(it.Problems, fault.Detail{Index: fault.NoIndex, Field: p.Field, Rule: string(p.Rule), Message: p.Message})
+	}
+	return items
+}

@@ -1,0 +1,74 @@
+package ingest
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/tenant/auth"
+)
+
+// What a request takes besides its body, in bytes. The figures are measured, see
+// TestWhatARequestClaimsCoversWhatItTakes.
+const (
+	// requestBytes is what every request takes.
+	requestBytes = 16 << 10
+	// bodyFactor is how often a byte of the body is copied: into the decoder's text,
+	// the records and the producer's batch.
+	bodyFactor = 3
+	// eventBytes is a decoded event, and pageBytes what a browser tells besides; both
+	// stand in slices that have grown by a quarter too much.
+	eventBytes = int64(unsafe.Sizeof(event.Event{})) * 5 / 4
+	pageBytes  = int64(unsafe.Sizeof(event.Page{})) * 5 / 4
+	// recordBytes is a record with its headers, what the envelope adds to the
+	// event, and what the producer keeps about it.
+	recordBytes = 1536
+)
+
+// window is the most records that are made and published at a time, so that a body
+// of very many small events does not take a hundred times its size. Requests of
+// usual sizes are one window.
+const window = 8192
+
+// need is what a body with so many events of a route takes.
+func need(route *Route, body, events int) int64 {
+	each := eventBytes
+	if route.Form != event.Track {
+		each += pageBytes
+	}
+	return requestBytes + bodyFactor*int64(body) + each*int64(events) + recordBytes*int64(min(events, window))
+}
+
+// admit is step 2. How many events there are is not known yet, only how many at most.
+func (r *run) admit(ctx context.Context) error {
+	if r.deps.Gate == nil {
+		return nil
+	}
+	site, organization := r.clientID, ""
+	if r.principal.Kind == auth.KindKey {
+		site, organization = r.req.WebsiteID, r.principal.OrganizationID
+	} else if w := r.deps.Access.Remembered(view(site)); w != nil { // not read: there may be no room for it
+		organization = w.OrganizationID
+	}
+	owner := view(site)
+	if owner == "" {
+		owner = r.principal.WebsiteID
+	}
+	if owner == "" {
+		owner = organization
+	}
+	r.claim = r.deps.Gate.Open(admission.Work, owner, organization)
+	return r.claim.Await(ctx, need(r.req.Route, len(r.req.Body), event.AtMost(r.req.Body)))
+}
+
+// keepRoom is what of the claim may stay beyond the need: giving it back is not
+// worth it.
+const keepRoom = 16 << 10
+
+// settle gives back what the events turn out not to need.
+func (r *run) settle() {
+	if n := need(r.req.Route, len(r.req.Body), len(r.events)); r.claim.Bytes() > n+keepRoom {
+		r.claim.Keep(n)
+	}
+}

@@ -1,0 +1,168 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/record"
+)
+
+// reasonErased stands for no dead letter: the record is left out.
+const reasonErased Reason = "erased"
+
+var (
+	errHeaders = errors.New("a required header is missing or malformed")
+	errTime    = errors.New("event time is before 2000 or after 2148")
+	errRefused = errors.New("ClickHouse refuses the row")
+)
+
+// The times that event_date can hold and the edge accepts, in Unix milliseconds.
+var (
+	minTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	maxTime = time.Date(2149, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+)
+
+// builder turns a frozen range into blocks. There are as many as inserts may run
+// at once, so that their memory is bounded too.
+type builder struct {
+	reader  reader
+	decoder record.Decoder
+	event   record.Event
+	touched touched
+	months  monthCache
+}
+
+// build decides what of the range is stored, and fills its blocks. newBlock
+// returns an empty one. The window, nil for none, has seen the range afterwards:
+// it is of no use any more if the range is not settled. A panic is returned as the
+// reason to stand still, with the offset of the record and without its content.
+func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) (err error) {
+	at := r.First
+	defer func() {
+		if cause := recover(); cause != nil {
+			*b = builder{}
+			err = &stuck{StuckPanic, fmt.Errorf("building a block, at offset %d: %v\n%s", at, cause, debug.Stack())}
+		}
+	}()
+	defer b.reader.close()
+	b.touched.reset()
+	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
+	for i := range r.records {
+		rec := &r.records[i]
+		at = rec.offset
+		if err := b.reader.open(r.batches, rec); err != nil {
+			return err
+		}
+		reason, err := b.judge(p.Topic, rec, r, w)
+		if reason == ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
+			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
+			m.refused = append(m.refused, rec.offset)
+		}
+		switch reason {
+		case "":
+		case reasonErased:
+			r.erased++
+			r.share(b.event.Owner, rec.receivedAt, Share{Erased: 1})
+		default:
+			original, unread := b.reader.original(rec)
+			if unread != nil {
+				return unread
+			}
+			r.letters = append(r.letters, letter{original, reason, err})
+		}
+		if rec.stored {
+			row.Hash, row.Offset = rec.hash, rec.offset
+			r.month(b.months.of(b.event.TimeMillis), newBlock).block.Append(&row)
+			r.stored++
+			b.touched.add(b.event.Owner, b.event.TimeMillis)
+		}
+	}
+	r.touched = b.touched.all()
+	return nil
+}
+
+// judge decides about one record: to be stored, a duplicate, a control record,
+// erased, or the reason why it is a dead letter. What was erased is never one: it
+// would be kept there.
+func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (Reason, error) {
+	switch {
+	case rec.control:
+		r.control++
+		return "", nil
+	case rec.badHeaders:
+		return ReasonHeaders, errHeaders
+	case b.duplicate(rec, w):
+		r.dups++
+		r.share(b.decoder.Owner(b.reader.value(rec)), rec.receivedAt, Share{Duplicates: 1})
+		return "", nil
+	}
+	if err := b.decoder.DecodeEvent(b.reader.value(rec), &b.event); err != nil {
+		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
+	}
+	if r.tombstones.Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
+		return reasonErased, nil
+	}
+	if err := record.Fits(topic, &b.event); err != nil {
+		return ReasonValue, err
+	}
+	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
+		return ReasonTime, errTime
+	}
+	if r.refuses(rec.offset) {
+		return ReasonRefused, errRefused
+	}
+	rec.stored = true
+	return "", nil
+}
+
+// refuses reports whether the server refuses the record at an offset. The blocks
+// are cut there, and their tokens named by it, whatever has become of the record.
+func (r *frozen) refuses(offset int64) bool {
+	_, refused := slices.BinarySearch(r.refused, offset)
+	return refused
+}
+
+// duplicate judges a record by what the window has seen before it, and notes the
+// sighting: range and window are one, so where ranges are cut never changes what
+// is a duplicate. A dead letter that is sent again is none, for its first sighting
+// was not stored.
+func (b *builder) duplicate(rec *held, w *Window) bool {
+	if w == nil {
+		return false
+	}
+	before, known := w.Sight(rec.hash, rec.receivedAt)
+	return known && w.within(before, bucketOf(rec.receivedAt)) && !rec.replay
+}
+
+// month returns what the range brings for a month; there is nearly always one
+// only.
+func (r *frozen) month(month int, newBlock func() Block) *monthBlock {
+	for i := range r.blocks {
+		if r.blocks[i].month == month {
+			return &r.blocks[i]
+		}
+	}
+	r.blocks = append(r.blocks, monthBlock{month: month, block: newBlock()})
+	return &r.blocks[len(r.blocks)-1]
+}
+
+// monthCache knows the last month asked for: the calendar is not consulted for
+// every row.
+type monthCache struct {
+	from, to int64 // Unix milliseconds
+	month    int
+}
+
+// of returns the month of a time in UTC as YYYYMM.
+func (c *monthCache) of(millis int64) int {
+	if millis < c.from || millis >= c.to {
+		y, m, _ := time.UnixMilli(millis).UTC().Date()
+		c.from = time.Date(y, m, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+		c.to = time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+		c.month = y*100 + int(m)
+	}
+	return c.month
+}

@@ -1,0 +1,348 @@
+package sink
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/record"
+)
+
+const (
+	bucketMillis = 5 * 60 * 1000
+	// slackBuckets are kept beyond the horizon: a record that was received a
+	// little earlier than its predecessors, on another edge's clock, is judged
+	// the same whether it is read the first time or again.
+	slackBuckets = 2
+	windowShards = 64
+	// The window follows the lowest tenth of what a range has seen, so that edges whose
+	// clocks are ahead do not move it as long as they are not all.
+	followed = 10
+)
+
+// Window remembers, for one partition, which events were seen and when they were
+// received. All times are record time, from the headers, never the clock.
+//
+// Every sighting counts, also one that was a duplicate itself or could not be
+// stored. Whether a record is a duplicate therefore depends only on the records
+// of the horizon before it: the window is a function of the log and of its floor,
+// the oldest bucket it still knows. Whoever reads the log again from there decides
+// the same.
+//
+// It holds the horizon, rounded up to buckets of 5 minutes, and at most the given
+// number of keys, 27 to 40 bytes each; beyond that the oldest bucket goes early, and
+// so it does where all windows take more than there is memory, from those that take
+// more than an equal part. The newest bucket always stays. It is used by one goroutine.
+type Window struct {
+	horizon  int32 // buckets
+	maxKeys  int
+	share    *windowShare
+	shards   [windowShards]hashset // so that making one anew takes a moment only
+	counts   map[int32]*int        // keys per bucket
+	latest   int32                 // the bucket of the latest key, and
+	count    *int                  // its count
+	keys     int
+	told     int64 // bytes that the share knows of, and
+	toldKeys int   // keys
+	seen     seen  // since the window was moved on
+	newest   int32 // the bucket that the window has followed to
+	floor    int32 // buckets below are forgotten
+	clamped  int64 // times that it did not follow the newest record, which says that it is from the future
+	early    int64 // buckets that had to go before the horizon was over
+	closed   bool
+}
+
+// NewWindow returns an empty window.
+func NewWindow(horizon time.Duration, maxKeys int) *Window {
+	buckets := (horizon.Milliseconds() + bucketMillis - 1) / bucketMillis
+	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: newWindowShare(math.MaxInt64), counts: map[int32]*int{}, seen: seen{counts: map[int32]*int{}}}
+}
+
+// bucketOf returns the bucket of a time in Unix milliseconds; it fits until the
+// year 22,000.
+func bucketOf(millis int64) int32 { return int32(millis / bucketMillis) }
+
+// within reports whether an event received in one bucket duplicates one that was
+// seen in another.
+func (w *Window) within(seen, now int32) bool { return now-seen <= w.horizon }
+
+// Sight notes that an event was seen in a record received at the time, and returns
+// the bucket of its latest sighting before, if the window knows of one. It forgets
+// nothing: MoveOn does.
+func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
+	b := bucketOf(receivedAt)
+	shard := &w.shards[h[15]%windowShards]
+	if h == (record.Hash{}) {
+		return 0, false
+	}
+	if b < w.floor {
+		return shard.find(h)
+	}
+	w.seen.add(b)
+	before, known = shard.raise(h, b)
+	if known && before >= b {
+		return before, true
+	}
+	if known {
+		*w.counts[before]--
+	} else {
+		w.keys++
+	}
+	if w.count == nil || w.latest != b {
+		w.latest, w.count = b, w.counts[b]
+		if w.count == nil {
+			w.count = new(int)
+			w.counts[b] = w.count
+		}
+	}
+	*w.count++
+	return before, known
+}
+
+// Expect makes room for so many sightings at once, as far as the window may hold
+// them.
+func (w *Window) Expect(sightings int64) {
+	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.share.room()/keyBytes)))
+	for i := range w.shards {
+		w.shards[i].grow(n / windowShards)
+	}
+	w.tell()
+}
+
+// MoveOn lets the window follow what was seen: what falls out of the horizon is
+// forgotten, and the oldest where it holds too much. Times of receipt that are ahead of
+// now, or of most others, from edges whose clocks are wrong, make nothing be forgotten.
+func (w *Window) MoveOn(now time.Time) {
+	to := w.seen.low()
+	latest := bucketOf(now.UnixMilli()) + slackBuckets
+	if w.seen.newest > latest || w.seen.turned && w.seen.newest > to+slackBuckets {
+		w.clamped++
+	}
+	w.seen.reset()
+	if to = min(to, latest); to > w.newest {
+		w.newest = to
+		w.SetFloor(w.newest - w.horizon - slackBuckets)
+	}
+	w.KeepWithin()
+}
+
+// KeepWithin forgets what is too much: more keys than the window may hold, or more
+// memory than all windows may take, as far as this one takes more than its part. Others
+// may have grown since it was last asked.
+func (w *Window) KeepWithin() { w.keepWithin(int64(w.maxKeys) * keyBytes) }
+
+// keepWithin forgets what is beyond a number of bytes, or all windows' memory.
+func (w *Window) keepWithin(most int64) {
+	w.tell()
+	if excess := -w.share.room(); excess > 0 {
+		most = min(most, max(w.share.part(), w.told-excess))
+	}
+	for int64(w.keys)*keyBytes > most && w.forgetOldest() {
+	}
+	needed := max(int64(w.keys)*keyBytes, windowShards*minSlots*slotBytes)
+	if w.told > most && w.told > needed || w.told > sparse*needed {
+		w.shrink()
+	}
+}
+
+// sparse is how many times the memory of its keys a window takes at most before its
+// tables are made anew.
+const sparse = 4
+
+// shrink gives back the memory of keys that were forgotten.
+func (w *Window) shrink() {
+	for i := range w.shards {
+		w.shards[i].rebuild()
+	}
+	w.tell()
+}
+
+// restoring is a window that is shown again what the log holds. All windows are kept
+// within their memory meanwhile; its own keys are as many as they were.
+type restoring struct {
+	*Window
+
+	latest int32 // the newest bucket that it may follow to
+	since  int   // sightings since its memory was looked at
+}
+
+// lookEvery is how many sightings pass between two looks at the memory.
+const lookEvery = 1 << 14
+
+// restore returns a witness that makes the window whole from its floor on.
+func (w *Window) restore() *restoring {
+	return &restoring{Window: w, latest: w.floor + w.horizon + slackBuckets}
+}
+
+// Sight is Window.Sight.
+func (r *restoring) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
+	if r.since++; r.since >= lookEvery {
+		r.follow()
+	}
+	return r.Window.Sight(h, receivedAt)
+}
+
+// follow makes the window follow what it was shown since the last time.
+func (r *restoring) follow() {
+	r.newest = max(r.newest, min(r.seen.newest, r.latest))
+	r.seen.reset()
+	r.since = 0
+	r.keepWithin(math.MaxInt64)
+}
+
+// seen counts records by the bucket of their receipt.
+type seen struct {
+	counts map[int32]*int
+	last   int32 // the bucket of the last record, and
+	count  *int  // its count
+	total  int
+	newest int32
+	turned bool // a record was received well before one that was read earlier
+}
+
+func (s *seen) add(b int32) {
+	if s.count == nil || b != s.last {
+		s.last, s.count = b, s.counts[b]
+		if s.count == nil {
+			s.count = new(int)
+			s.counts[b] = s.count
+		}
+		s.newest = max(s.newest, b)
+		s.turned = s.turned || b+slackBuckets < s.newest
+	}
+	*s.count++
+	s.total++
+}
+
+// low returns the bucket up to which a tenth of the records were received; 0 of none.
+func (s *seen) low() int32 {
+	below := 0
+	for _, b := range slices.Sorted(maps.Keys(s.counts)) {
+		if below += *s.counts[b]; below > s.total/followed {
+			return b
+		}
+	}
+	return 0
+}
+
+func (s *seen) reset() {
+	clear(s.counts)
+	*s = seen{counts: s.counts}
+}
+
+// tell says to those that share the memory how much of it the window takes, for how many
+// keys.
+func (w *Window) tell() {
+	now := int64(w.Bytes())
+	w.share.bytes.Add(now - w.told)
+	w.share.keys.Add(int64(w.keys - w.toldKeys))
+	w.told, w.toldKeys = now, w.keys
+}
+
+// Floor returns the oldest bucket that the window knows all sightings of.
+func (w *Window) Floor() int32 { return w.floor }
+
+// FloorFor returns the floor of a window whose next records were received at the times,
+// as far as they are not ahead of now.
+func (w *Window) FloorFor(receivedAt []int64, now time.Time) int32 {
+	next := seen{counts: map[int32]*int{}}
+	for _, at := range receivedAt {
+		next.add(bucketOf(at))
+	}
+	latest := bucketOf(now.UnixMilli())
+	if next.total == 0 {
+		return max(0, latest-w.horizon-slackBuckets)
+	}
+	return max(0, min(next.low(), latest)-w.horizon-slackBuckets)
+}
+
+// FloorMillis returns when a bucket begins, in Unix milliseconds.
+func FloorMillis(bucket int32) int64 { return int64(bucket) * bucketMillis }
+
+// Close gives the window's memory back to those that share it.
+func (w *Window) Close() {
+	w.keys, w.shards = 0, [windowShards]hashset{}
+	w.tell()
+	if !w.closed {
+		w.closed = true
+		w.share.windows.Add(-1)
+	}
+}
+
+// windowShare bounds the memory of all windows of a process together.
+type windowShare struct {
+	limit   int64 // in bytes
+	bytes   atomic.Int64
+	keys    atomic.Int64
+	windows atomic.Int64
+}
+
+func newWindowShare(limit int64) *windowShare { return &windowShare{limit: limit} }
+
+// room is how many bytes more there may be; below 0, how many there are too many.
+func (s *windowShare) room() int64 { return s.limit - s.bytes.Load() }
+
+// part is what a window may take when all take as much as they may.
+func (s *windowShare) part() int64 { return s.limit / max(1, s.windows.Load()) }
+
+// Len returns the number of events remembered.
+func (w *Window) Len() int { return w.keys }
+
+// Bytes returns the memory of the table.
+func (w *Window) Bytes() int {
+	n := 0
+	for i := range w.shards {
+		n += w.shards[i].bytes()
+	}
+	return n
+}
+
+// Coverage returns how far back from the newest event the window is whole: the
+// horizon, or less when keys had to go early.
+func (w *Window) Coverage() time.Duration {
+	newest := w.newest
+	if newest == 0 { // nothing was followed: there is nothing that it lacks
+		newest = w.floor + w.horizon
+	}
+	buckets := min(w.horizon, newest-w.floor)
+	return time.Duration(buckets) * bucketMillis * time.Millisecond
+}
+
+// forgetOldest makes room; it reports whether there was anything to forget.
+func (w *Window) forgetOldest() bool {
+	if w.floor >= w.newest {
+		return false // the newest bucket alone is too many
+	}
+	oldest := w.newest
+	for b, n := range w.counts {
+		if *n > 0 {
+			oldest = min(oldest, b)
+		}
+	}
+	if oldest >= w.newest {
+		return false
+	}
+	w.SetFloor(oldest + 1)
+	w.early++
+	return true
+}
+
+// SetFloor forgets the buckets below floor.
+func (w *Window) SetFloor(floor int32) {
+	if floor <= w.floor {
+		return
+	}
+	w.floor = floor
+	for b, n := range w.counts {
+		if b < floor {
+			w.keys -= *n
+			delete(w.counts, b)
+		}
+	}
+	w.count = nil
+	for i := range w.shards {
+		w.shards[i].floor = floor
+	}
+}

@@ -1,0 +1,149 @@
+package verify
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/privacy/tombstone"
+)
+
+// log is a topic of one partition.
+type log struct {
+	records   []Record
+	letters   []int // records that have one
+	committed map[int32]repair.Committed
+}
+
+func (l *log) Describe(context.Context, string) ([16]byte, map[int32]repair.Bounds, error) {
+	return [16]byte{1}, map[int32]repair.Bounds{0: {End: int64(len(l.records))}}, nil
+}
+
+func (l *log) After(_ context.Context, _ string, millis int64) (map[int32]int64, error) {
+	for i := range l.records {
+		if l.records[i].Time >= millis {
+			return map[int32]int64{0: int64(i)}, nil
+		}
+	}
+	return map[int32]int64{0: int64(len(l.records))}, nil
+}
+
+func (l *log) Values(context.Context, string, int32, int64, int64, func([]byte) error) error {
+	return nil
+}
+
+func (l *log) Members(context.Context, string) ([]string, error) { return nil, nil }
+
+func (l *log) Committed(context.Context, string, string) (map[int32]repair.Committed, error) {
+	return l.committed, nil
+}
+
+func (l *log) Records(_ context.Context, _ string, _ int32, from, to int64, do func(*Record) error) error {
+	for i := from; i < to; i++ {
+		if err := do(&l.records[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *log) Letters(_ context.Context, _ string, _ int64, do func(int32, int64, record.Hash)) error {
+	for _, i := range l.letters {
+		do(0, int64(i), l.records[i].Hash)
+	}
+	return nil
+}
+
+// empty is a base without a row.
+type empty struct{}
+
+func (empty) Table(string) string                                        { return "events" }
+func (empty) Rows(context.Context, Range, []int32, func(*Row)) error     { return nil }
+func (empty) Known(context.Context, string, []Key) ([]Key, error)        { return nil, nil }
+func (empty) Strays(context.Context, *StrayQuery, func(*Row)) error      { return nil }
+func (empty) Exclusions(context.Context) ([]Exclusion, error)            { return nil, nil }
+func (empty) Erased(context.Context) (*tombstone.Set, error)             { return nil, nil } //nolint:nilnil // nothing is erased
+func (empty) DifferingOn(context.Context, int32) ([]sink.Touched, error) { return nil, nil }
+func (empty) Differing(context.Context, []sink.Touched) ([]sink.Touched, error) {
+	return nil, nil
+}
+
+func (empty) Visible(_ context.Context, _ string, r []Row) ([]bool, error) {
+	return make([]bool, len(r)), nil
+}
+
+func (empty) Count(_ context.Context, _ string, p []sink.Touched) ([]ledger.Counts, error) {
+	return make([]ledger.Counts, len(p)), nil
+}
+
+// noon is when all records were received.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// recordsOf returns a record for each event id.
+func recordsOf(ids ...string) []Record {
+	var all []Record
+	for i, id := range ids {
+		e := record.Event{
+			Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte("web_1"), Owner: []byte("web_1"),
+			Type: []byte(record.TypeCustom), Name: []byte("n"), TimeMillis: noon.UnixMilli(), ReceivedAt: noon.UnixMilli(),
+		}
+		all = append(all, Record{Offset: int64(i), Key: e.Owner, Value: record.AppendEvent(nil, &e), Time: noon.UnixMilli(), Hash: record.HashOf(e.Owner, e.ID)})
+	}
+	return all
+}
+
+func committed(offset int64) map[int32]repair.Committed {
+	return map[int32]repair.Committed{0: {Offset: offset}}
+}
+
+func TestNothingIsStored(t *testing.T) {
+	t.Parallel()
+	replayed := recordsOf("a", "a")
+	replayed[1].Replayed = true
+	for name, tt := range map[string]struct {
+		topic       log
+		want        Day
+		uncommitted int64
+	}{
+		"no offset is committed":         {log{records: recordsOf("a", "b")}, Day{}, 2},
+		"nor are there records":          {log{}, Day{}, 0},
+		"what is committed is missing":   {log{records: recordsOf("a", "b"), committed: committed(1)}, Day{InTopic: 1, Distinct: 1, Missing: 1}, 0},
+		"two copies are missing once":    {log{records: recordsOf("a", "a"), committed: committed(2)}, Day{InTopic: 2, Distinct: 1, Missing: 1}, 0},
+		"a dead letter and its copy":     {log{records: recordsOf("a", "a"), letters: []int{0}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, DeadLettered: 2}, 0},
+		"a letter that was replayed":     {log{records: replayed, letters: []int{0}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1}, 0},
+		"and is a letter again":          {log{records: replayed, letters: []int{0, 1}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, DeadLettered: 2}, 0},
+		"letters of other records alone": {log{records: recordsOf("a", "b", "c"), letters: []int{2}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, Missing: 2}, 0},
+	} {
+		for _, atOnce := range []int64{0, 1} { // a slice of everything, and of one record
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r, err := Run(t.Context(), &tt.topic, empty{}, Options{
+					Lanes: []repair.Lane{{Topic: record.TopicEvents, Group: "g"}}, Known: []string{record.TopicEvents},
+					Since: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Examples: 10, SliceRecords: atOnce,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, r.Total, cmpopts.IgnoreFields(Day{}, "Date")); diff != "" {
+					t.Errorf("total (-want +got):\n%s", diff)
+				}
+				if r.Uncommitted != tt.uncommitted {
+					t.Errorf("%d records without an offset, want %d", r.Uncommitted, tt.uncommitted)
+				}
+				if same := tt.want.Missing+tt.uncommitted == 0; r.Same() != same {
+					t.Errorf("Same() = %v", r.Same())
+				}
+				if len(r.Examples) == 0 != r.Same() {
+					t.Errorf("examples %+v", r.Examples)
+				}
+			})
+		}
+	}
+}

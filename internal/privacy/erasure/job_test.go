@@ -1,0 +1,312 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/platform/lease"
+	"github.com/millrace/millrace/internal/privacy/tombstone"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/website"
+)
+
+// world is a store and tables in memory: enough to see what a Job does when.
+type world struct {
+	mu       sync.Mutex
+	begin    time.Time
+	erasures map[string]*Erasure
+	rows     map[tombstone.Tombstone]int64
+	links    [][]byte
+	fail     string // the call that fails
+	stubborn int    // deletions that leave the rows
+	gone     []*website.Website
+	orgs     []string // deleted ones
+	calls    []string
+}
+
+func newWorld() *world {
+	return &world{begin: time.Now(), erasures: map[string]*Erasure{}, rows: map[tombstone.Tombstone]int64{}}
+}
+
+var errAway = errors.New("connection refused")
+
+// call notes a call and when it came, to the second.
+func (w *world) call(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail == name {
+		return errAway
+	}
+	w.calls = append(w.calls, time.Since(w.begin).Truncate(time.Second).String()+" "+name)
+	return nil
+}
+
+func (*world) Lease(context.Context, string) (lease.State, error) { return lease.State{}, nil }
+func (*world) TakeLease(context.Context, string, string, lease.State) (bool, error) {
+	return true, nil
+}
+func (*world) PruneSalts(context.Context, time.Time) error { return nil }
+
+func (w *world) OpenErasures(context.Context, int) (open []*Erasure, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(w.erasures)) {
+		if e := w.erasures[id]; e.State != Done {
+			open = append(open, clone(e))
+		}
+	}
+	return open, nil
+}
+
+func clone(e *Erasure) *Erasure {
+	is := *e
+	is.Stones, is.Deleted = slices.Clone(e.Stones), maps.Clone(e.Deleted)
+	return &is
+}
+
+func (w *world) SaveErasure(_ context.Context, e *Erasure, _ time.Time) error {
+	if w.fail == "save "+string(e.State) {
+		return errAway
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.erasures[e.ID] = clone(e)
+	return nil
+}
+
+func (w *world) CreateErasure(_ context.Context, _ audit.By, e *Erasure) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.erasures[e.ID] = clone(e)
+	w.gone = nil
+	return nil
+}
+
+func (w *world) DeletedOrganizations(context.Context, time.Time, int) (ids []string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ids, w.orgs = w.orgs, nil
+	return ids, nil
+}
+
+func (w *world) DeletedWebsites(_ context.Context, by time.Time, _ int) (all []*website.Website, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.gone {
+		if !s.DeletedAt.After(by) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+func (w *world) Bury(context.Context, string, []tombstone.Tombstone) error { return w.call("bury") }
+
+func (w *world) Links(context.Context, string, tombstone.ID) ([][]byte, int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.links, 1, nil
+}
+
+func (w *world) Count(_ context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := map[string]int64{}
+	for _, s := range stones {
+		if w.rows[s] > 0 {
+			n["events"] += w.rows[s]
+		}
+	}
+	return n, nil
+}
+
+func (w *world) Left(ctx context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
+	return w.Count(ctx, stones)
+}
+
+func (w *world) Delete(_ context.Context, stones []tombstone.Tombstone) error {
+	if err := w.call("delete"); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stubborn--; w.stubborn >= 0 {
+		return nil
+	}
+	for _, s := range stones {
+		delete(w.rows, s)
+	}
+	return nil
+}
+
+// anna adds an erasure with rows of the profile and of a visitor id.
+func (w *world) anna() *Erasure {
+	e := newErasure(tombstone.Profile, "org_1", "web_1", w.begin, w.begin, audit.Actor{})
+	e.add(tombstone.Profile, []byte("anna"))
+	w.erasures[e.ID] = e
+	for _, s := range e.Tombstones() {
+		w.rows[s] = 3
+	}
+	linked := clone(e)
+	linked.add(tombstone.Visitor, []byte("v1"))
+	w.rows[linked.Tombstones()[1]] = 2
+	w.links = [][]byte{[]byte("v1")}
+	return e
+}
+
+func (w *world) job() *Job {
+	return NewJob(Config{Settle: 30 * time.Second, RestoreFor: time.Hour}, Deps{
+		Store: w, Tables: w, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+}
+
+// runFor runs a Job of its own, as a process that starts does.
+func (w *world) runFor(t *testing.T, long time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	if err := w.job().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) is(t *testing.T, id string, state State, deleted int64, calls ...string) {
+	t.Helper()
+	e := w.erasures[id]
+	if e.State != state || e.Deleted["events"] != deleted {
+		t.Errorf("the erasure is %s with %v deleted; want %s with %d", e.State, e.Deleted, state, deleted)
+	}
+	if diff := cmp.Diff(calls, w.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestRowsAreDeletedOnceEveryInsertBeforeHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		e := w.anna()
+		w.runFor(t, 2*time.Minute)
+		w.is(t, e.ID, Done, 5, "0s bury", "30s delete")
+		if w.erasures[e.ID].Shared != 1 || len(w.rows) != 0 {
+			t.Errorf("%d ids are shared, %d rows are left", w.erasures[e.ID].Shared, len(w.rows))
+		}
+	})
+}
+
+// Between two processes, nobody knows how long a tombstone has been there.
+func TestAProcessThatTakesOverWaitsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		e := w.anna()
+		w.runFor(t, 20*time.Second)
+		w.is(t, e.ID, Tombstoned, 0, "0s bury")
+		w.runFor(t, 2*time.Minute)
+		w.is(t, e.ID, Done, 5, "0s bury", "50s delete")
+	})
+}
+
+func TestWhatIsLinkedMeanwhileIsBuriedBeforeItIsDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		e := w.anna()
+		links := w.links
+		w.links = nil
+		time.AfterFunc(10*time.Second, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.links = links
+		})
+		w.runFor(t, 2*time.Minute)
+		w.is(t, e.ID, Done, 5, "0s bury", "30s bury", "1m0s delete")
+	})
+}
+
+func TestAnErasureIsNotDoneWhileARowIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		e := w.anna()
+		w.stubborn = 2
+		w.runFor(t, 31*time.Second)
+		w.is(t, e.ID, Deleting, 5, "0s bury", "30s delete")
+		w.runFor(t, 10*time.Minute)
+		if got := w.erasures[e.ID]; got.State != Done || got.Failures != 0 || len(w.rows) != 0 {
+			t.Errorf("in the end it is %+v, and %d rows are left", got, len(w.rows))
+		}
+	})
+}
+
+func TestWhateverFailsIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []string{"bury", "delete", "save tombstoned", "save deleting", "save done"} {
+		t.Run(fails, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				e := w.anna()
+				w.fail = fails
+				w.runFor(t, 2*time.Minute)
+				if got := w.erasures[e.ID]; got.State == Done {
+					t.Error("it is done although something failed")
+				}
+				w.fail = ""
+				w.runFor(t, 5*time.Minute)
+				if got := w.erasures[e.ID]; got.State != Done || len(w.rows) != 0 {
+					t.Errorf("in the end it is %+v, and %d rows are left", got, len(w.rows))
+				}
+			})
+		})
+	}
+}
+
+func TestAWebsiteIsErasedAfterItsRestorePeriod(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.gone = []*website.Website{{Record: managed.Record{ID: "web_1", OrganizationID: "org_1", DeletedAt: w.begin}}}
+		w.runFor(t, time.Hour)
+		if len(w.erasures) != 0 {
+			t.Fatal("it is erased within its restore period")
+		}
+		w.runFor(t, time.Hour)
+		for _, e := range w.erasures {
+			if e.Kind != tombstone.Website || e.OwnerID != "web_1" || e.State != Done || e.By != audit.BySystem().Actor || !e.Before.Equal(tombstone.Forever) {
+				t.Errorf("the erasure is %+v", e)
+			}
+		}
+		if len(w.erasures) != 1 {
+			t.Errorf("%d erasures", len(w.erasures))
+		}
+	})
+}
+
+func TestAnOrganizationIsErasedAfterItsWebsites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.orgs = []string{"org_1"}
+		w.runFor(t, time.Hour)
+		if len(w.erasures) != 1 {
+			t.Errorf("%d erasures, want one", len(w.erasures))
+		}
+		for _, e := range w.erasures {
+			if e.Kind != tombstone.Website || e.OwnerID != "org_1" || e.OrganizationID != "org_1" || e.State != Done {
+				t.Errorf("the erasure is %+v", e)
+			}
+		}
+	})
+}

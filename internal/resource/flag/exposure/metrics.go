@@ -1,0 +1,60 @@
+package exposure
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/buffer"
+)
+
+// fate is what becomes of an exposure that a flag asks for.
+type fate uint8
+
+const (
+	published fate = iota
+	repeated
+	sampledOut
+	noVisitor
+	noSalt
+	noRoom
+	refused
+	stopped
+
+	numFates
+)
+
+// fates are their names in metrics.
+var fates = [numFates]string{
+	published: "published", repeated: "repeated", sampledOut: "sampled_out", noVisitor: "no_visitor", noSalt: "no_salt",
+	noRoom: "buffer_full", refused: "refused", stopped: "stopped",
+}
+
+// buffered are the fates of what was put into the buffer.
+var buffered = [buffer.Fates]fate{buffer.Published: published, buffer.Full: noRoom, buffer.Refused: refused, buffer.Stopped: stopped}
+
+// metrics lists what this package exports.
+type metrics [numFates]prometheus.Counter
+
+func newMetrics(reg prometheus.Registerer, held *buffer.Buffer[taken, record.ExposureRecord], limit int) (m metrics) {
+	f := promauto.With(reg)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_exposures_buffered_bytes",
+		Help: "Memory that exposures to feature flags take that Kafka has not acknowledged yet.",
+	}, func() float64 { return float64(held.Bytes()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_exposures_buffer_limit_bytes",
+		Help: "Limit of millrace_exposures_buffered_bytes; beyond it new exposures are dropped.",
+	}, func() float64 { return float64(limit) })
+	all := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "millrace_exposures_total",
+		Help: "Exposures to feature flags; fate is published (acknowledged by exposures.v1), " +
+			"repeated (told that day already), sampled_out, no_visitor (there is nobody to count), or lost: " +
+			"no_salt (an anonymous id that could not be hashed), buffer_full, refused (by brokers, for good) or " +
+			"stopped (not acknowledged when the process ended). The flag was answered all the same.",
+	}, []string{"fate"})
+	for i, name := range fates {
+		m[i] = all.WithLabelValues(name)
+	}
+	return m
+}

@@ -1,0 +1,178 @@
+package flag
+
+import (
+	"encoding/json"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
+	"github.com/millrace/millrace/internal/tenant/label"
+)
+
+// Spec names a new flag, or segment. None of it changes later.
+type Spec struct {
+	OrganizationID string
+	WebsiteID      string // empty: of all websites
+	Key            string
+	Type           Type // of a flag
+}
+
+// Fields are what a caller chooses about a flag. Those that are nil have their default in a
+// new flag, and stay as they are in one that there is; lists are replaced whole.
+type Fields struct {
+	Name           *string // empty for the key
+	Description    *string
+	Visibility     *Visibility
+	Tags           *[]string
+	Owner          *string
+	StaleAfterDays *int // 0 for never
+	Exposures      *Exposures
+	Variants       *[]flageval.Variant
+	DefaultVariant *string // empty: that of a boolean flag follows its rules and targets
+	OffVariant     *string // empty: off, of a boolean flag
+	Schedule       *flageval.Schedule
+	Prerequisites  *[]flageval.Prerequisite
+	Targets        *[]flageval.Target
+	Rules          *[]flageval.Rule // those without an id get one
+	Environments   *map[string]flageval.Override
+}
+
+// apply changes a flag by the fields. All that is wrong with them is in the Validation
+// fault that is returned; a flag that needs itself is a Conflict fault.
+func (f *Fields) apply(to *Flag) error {
+	var bad fault.Refusal
+	to.Name = named(&bad, f.Name, to.Name, to.Key())
+	f.about(&bad, &to.About)
+	d := &to.Definition
+	set(f.Variants, func(v []flageval.Variant) { d.Variants = v })
+	set(f.DefaultVariant, func(v string) { d.DefaultVariant, to.About.Chosen = v, v != "" })
+	set(f.OffVariant, func(v string) { d.OffVariant = v })
+	set(f.Schedule, func(v flageval.Schedule) { d.Schedule = v })
+	set(f.Prerequisites, func(v []flageval.Prerequisite) { d.Prerequisites = v })
+	set(f.Targets, func(v []flageval.Target) { d.Targets = v })
+	set(f.Rules, func(v []flageval.Rule) { d.Rules = v })
+	set(f.Environments, func(v map[string]flageval.Override) { d.Environments = v })
+	return to.judge(&bad)
+}
+
+// judge brings a definition into the form in which it is kept, and says what is wrong.
+func (f *Flag) judge(bad *fault.Refusal) error {
+	f.settle()
+	problems := f.Definition.Check()
+	for _, p := range problems {
+		if p.Rule == "cycle" {
+			return conflict(ErrCycle, "Flag %s cannot be a prerequisite of itself", f.Key())
+		}
+	}
+	f.values(bad)
+	f.ruleIDs(bad)
+	tell(bad, problems)
+	fits(bad, f.Definition)
+	return bad.Err()
+}
+
+func (f *Fields) about(bad *fault.Refusal, a *About) {
+	set(f.Description, func(v string) { a.Description = text(bad, "description", v, MaxDescriptionLen) })
+	set(f.Visibility, func(v Visibility) { a.Visibility = v })
+	set(f.Tags, func(v []string) { a.Tags = label.Tags(bad, v, MaxTags, MaxTagLen) })
+	set(f.Owner, func(v string) { a.Owner = text(bad, "owner", v, MaxOwnerLen) })
+	set(f.StaleAfterDays, func(v int) { a.StaleAfterDays = v })
+	set(f.Exposures, func(v Exposures) { a.Exposures = v })
+	if a.Visibility != Public && a.Visibility != Server {
+		bad.Add("visibility", "enum", "visibility must be public or server")
+	}
+	if a.StaleAfterDays < 0 || a.StaleAfterDays > MaxStaleDays {
+		bad.Add("staleAfterDays", "range", "staleAfterDays must be 1 to %d, or null for never", MaxStaleDays)
+	}
+	if !slices.Contains(exposureModes, a.Exposures.Mode) {
+		bad.Add("exposures.mode", "enum", "exposures.mode must be split, all or off")
+	}
+	if p := a.Exposures.SamplePercent; p < 1 || p > 100 {
+		bad.Add("exposures.samplePercent", "range", "exposures.samplePercent must be 1 to 100")
+	}
+}
+
+var exposureModes = []ExposureMode{ExposeSplit, ExposeAll, ExposeOff}
+
+func set[T any](v *T, to func(T)) {
+	if v != nil {
+		to(*v)
+	}
+}
+
+// named returns the name that was sent, else the one before; the key for an empty one.
+func named(bad *fault.Refusal, sent *string, was, key string) string {
+	switch {
+	case sent == nil && was != "":
+		return was
+	case sent == nil || *sent == "":
+		return key
+	}
+	name, err := label.Clean("name", *sent, MaxNameLen)
+	bad.Merge(err)
+	return name
+}
+
+// text notes what is wrong with a text of several lines; it may be empty.
+func text(bad *fault.Refusal, field, text string, most int) string {
+	if n := utf8.RuneCountInString(text); n > most {
+		bad.Add(field, "too_long", "%s must have at most %d characters and has %d", field, most, n)
+		return text
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
+			bad.Add(field, "invalid_text", "%s must not hold control characters", field)
+			return text
+		}
+	}
+	return text
+}
+
+// values notes variants whose value is not of the flag's type.
+func (f *Flag) values(bad *fault.Refusal) {
+	if f.About.Type == Boolean {
+		f.onAndOff(bad)
+		return
+	}
+	is, known := kinds[f.About.Type]
+	if !known {
+		bad.Add("type", "enum", "type must be boolean, string, number or json")
+		return
+	}
+	for i, v := range f.Definition.Variants {
+		if len(v.Value) == 0 || !is(v.Value[0]) {
+			at := place("variants", i) + ".value"
+			bad.Add(at, "type", "%s must be a value of the type %s", at, f.About.Type)
+		}
+	}
+}
+
+// kinds tell by its first byte whether JSON is a value of a type.
+var kinds = map[Type]func(first byte) bool{
+	String: func(b byte) bool { return b == '"' },
+	Number: func(b byte) bool { return b == '-' || b >= '0' && b <= '9' },
+	JSON:   func(byte) bool { return true },
+}
+
+// onAndOff notes variants that are not those of a boolean flag.
+func (f *Flag) onAndOff(bad *fault.Refusal) {
+	all := f.Definition.Variants
+	for i, v := range all {
+		if value := booleans[v.Key]; value == "" || string(v.Value) != value {
+			at := place("variants", i)
+			bad.Add(at, "boolean", "%s: the variants of a boolean flag are on, with true, and off, with false", at)
+		}
+	}
+	if len(all) != len(booleans) {
+		bad.Add("variants", "boolean", "A boolean flag has the variants on and off")
+	}
+}
+
+var booleans = map[string]string{"on": "true", "off": "false"}
+
+// onOff are the variants of a boolean flag that says nothing of them.
+func onOff() []flageval.Variant {
+	return []flageval.Variant{{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")}}
+}

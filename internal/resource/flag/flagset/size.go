@@ -1,0 +1,127 @@
+package flagset
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/millrace/millrace/internal/resource/flag"
+)
+
+// sizer adds up what values take of memory, from field to field. What several of them point to
+// counts once. Texts count where texts is set only, so that those which definitions share with
+// what is compiled from them do not count twice.
+type sizer struct {
+	bytes int64
+	seen  map[uintptr]bool
+	texts bool
+}
+
+// bytesOf is about what a set takes: its flags and segments, and what is made of them.
+func bytesOf(s *Set, flags []*flag.Flag) int64 {
+	z := sizer{seen: make(map[uintptr]bool), texts: true}
+	for _, f := range flags {
+		z.add(reflect.ValueOf(f))
+		// Both are inside of the flag.
+		z.seen[reflect.ValueOf(&f.Definition).Pointer()] = true
+		z.seen[reflect.ValueOf(&f.About).Pointer()] = true
+	}
+	z.add(reflect.ValueOf(s.Segments))
+	z.texts = false
+	z.add(reflect.ValueOf(s))
+	return z.bytes
+}
+
+var timeZone = reflect.TypeFor[*time.Location]() // of all times together
+
+// add counts what a value leads to; the value itself counts where it stands.
+func (z *sizer) add(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if z.texts {
+			z.take(v.Len())
+		}
+	case reflect.Pointer:
+		if v.Type() != timeZone && z.first(v) {
+			z.take(int(v.Type().Elem().Size()))
+			z.add(v.Elem())
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			z.take(int(v.Elem().Type().Size()))
+			z.add(v.Elem())
+		}
+	case reflect.Slice:
+		if z.first(v) {
+			z.take(v.Cap() * int(v.Type().Elem().Size()))
+			z.each(v)
+		}
+	case reflect.Array:
+		z.each(v)
+	case reflect.Map:
+		if z.first(v) {
+			z.addMap(v)
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			z.add(field)
+		}
+	default: // numbers, and functions, which are the program's
+	}
+}
+
+func (z *sizer) each(v reflect.Value) {
+	if !leads(v.Type().Elem()) {
+		return
+	}
+	for i := range v.Len() {
+		z.add(v.Index(i))
+	}
+}
+
+// addMap counts a map: a header and, once there is something in it, groups of eight places with
+// eight bytes of their own, of which seven may be taken.
+func (z *sizer) addMap(v reflect.Value) {
+	const header, group = 48, 8
+	pair := int(v.Type().Key().Size() + v.Type().Elem().Size())
+	places := group
+	for places < v.Len() || places > group && places*7/8 < v.Len() {
+		places *= 2
+	}
+	z.take(header)
+	if v.Len() == 0 {
+		return
+	}
+	z.take(places*pair + places)
+	for it := v.MapRange(); it.Next(); {
+		z.add(it.Key())
+		z.add(it.Value())
+	}
+}
+
+// first reports whether something that is pointed to was not counted before.
+func (z *sizer) first(v reflect.Value) bool {
+	at := v.Pointer()
+	if at == 0 || z.seen[at] {
+		return false
+	}
+	z.seen[at] = true
+	return true
+}
+
+// take counts an allocation.
+func (z *sizer) take(n int) {
+	const least = 8
+	if n > 0 {
+		z.bytes += int64((n + least - 1) &^ (least - 1))
+	}
+}
+
+// leads reports whether values of a type may lead to others.
+func leads(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct, reflect.Array:
+		return true
+	default:
+		return false
+	}
+}

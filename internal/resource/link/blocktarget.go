@@ -1,0 +1,96 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+)
+
+// domainPrefix is what ids of domains begin with.
+const domainPrefix = "dom_"
+
+// named says what a target names: a short link by its address, or by its name where its
+// domain is no more; else a host.
+func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
+	if strings.HasPrefix(target, domainPrefix) && strings.Contains(target, "/") {
+		return Block{Kind: BlockLink, Name: target}, nil
+	}
+	if addr, err := netip.ParseAddr(target); err == nil && addr.Is6() {
+		target = "[" + target + "]"
+	}
+	if !strings.Contains(target, "://") {
+		target = "https://" + target
+	}
+	host := HostOf(target)
+	u, err := url.Parse(target)
+	if err != nil || host == "" || u.User != nil {
+		return Block{}, b.refuse("neither the address of a short link nor a host")
+	}
+	slug := strings.TrimPrefix(u.Path, "/")
+	if host == HostOf(b.publicURL) {
+		return b.ofLink(&ServedDomain{}, slug)
+	}
+	switch domain, err := b.store.ServingDomain(ctx, host); {
+	case err == nil:
+		return b.ofLink(domain, slug)
+	case !errors.Is(err, ErrNotFound):
+		return Block{}, err
+	case slug != "":
+		return Block{}, b.refuse("not on a host of short links; to block all that leads to a host, give it alone: " + host)
+	}
+	return b.ofHost(host)
+}
+
+// ofLink names a short link.
+func (b *Blocks) ofLink(domain *ServedDomain, slug string) (Block, error) {
+	if slug == "" {
+		return Block{}, b.refuse("a host of short links; give the address of one of them")
+	}
+	if domain.ID != "" {
+		slug = norm.NFC.String(slug)
+	}
+	return Block{Kind: BlockLink, Name: KeyOn(domain.ID, domain.CaseSensitive, slug), Hostname: domain.Hostname}, nil
+}
+
+// ofHost names a host. One without a dot is mostly a slug that somebody gave instead of an
+// address, and blocking it would do nothing.
+func (b *Blocks) ofHost(host string) (Block, error) {
+	switch _, err := netip.ParseAddr(host); {
+	case err == nil:
+	case !strings.Contains(host, "."):
+		return Block{}, b.refuse("neither the address of a short link nor a host")
+	case strings.Count(host, ".") >= MaxBlockLabels:
+		return Block{}, b.refuse("a host of too many labels; give one above it")
+	}
+	return Block{Kind: BlockHost, Name: host}, nil
+}
+
+// refuse returns the fault of a target that is something else, and says what to give.
+func (b *Blocks) refuse(is string) error {
+	short := "where link.public_url names their host"
+	if b.publicURL != "" {
+		short = "such as " + b.publicURL + "/sale-26"
+	}
+	return fault.Invalid("target", "invalid_target",
+		"the target is "+is+" (the address of a short link, "+short+", or a host that links lead to, such as evil.example)")
+}
+
+// Address is where a short link that is blocked stands, as far as that is known; else the
+// block's name.
+func (b *Blocks) Address(block *Block) string {
+	domain, slug, own := strings.Cut(block.Name, "/")
+	switch {
+	case block.Kind != BlockLink:
+	case !own && b.publicURL != "":
+		return b.publicURL + "/" + domain
+	case own && block.Hostname != "":
+		return "https://" + block.Hostname + "/" + slug
+	}
+	return block.Name
+}

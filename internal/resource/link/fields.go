@@ -1,0 +1,157 @@
+package link
+
+import (
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/label"
+)
+
+// Fields are what a caller chooses about a link. Those that are nil have their default in
+// a new link, and stay as they are in one that there is.
+type Fields struct {
+	URL            *string // required in a new link
+	Domain         *string // a hostname of the organization's own; empty for the shared host
+	Slug           *string // empty, or nil in a new link, for one that is made up
+	Name           *string
+	FolderID       *string // empty for none
+	Tags           *[]string
+	ExternalID     *string // empty for none
+	Enabled        *bool
+	StartsAt       *time.Time // zero for from the beginning
+	ExpiresAt      *time.Time // zero for never
+	ExpiredURL     *string    // empty for none
+	MaxClicks      *int64     // 0 for no bound
+	Password       *string    // empty for none
+	RedirectStatus *int
+	ForwardQuery   *bool
+	UTM            *UTM
+	Rules          *[]Rule    // empty for none; those without an id get one
+	Variants       *[]Variant // likewise
+	Preview        *Preview   // zero for none
+}
+
+// apply changes a link by the fields, but for its domain, which has to be looked for, the
+// password, which has to be hashed, and a slug that is made up. Of what is wrong with them,
+// all is in the Validation fault that is returned.
+func (f *Fields) apply(l *Link, rules *Rules) error {
+	var bad fault.Refusal
+	set(f.URL, func(v string) { rules.checkURL(&bad, "url", v); l.URL = v })
+	l.setSlug(&bad, f)
+	set(f.Name, func(v string) { l.setName(&bad, v) })
+	set(f.FolderID, func(v string) { l.FolderID = v })
+	set(f.Tags, func(v []string) { l.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
+	set(f.ExternalID, func(v string) { l.setExternalID(&bad, v) })
+	set(f.Enabled, func(v bool) { l.Enabled = v })
+	set(f.StartsAt, func(v time.Time) { l.StartsAt = v.UTC().Truncate(time.Millisecond) })
+	set(f.ExpiresAt, func(v time.Time) { l.ExpiresAt = v.UTC().Truncate(time.Millisecond) })
+	if !l.StartsAt.IsZero() && !l.ExpiresAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
+		bad.Add("expiresAt", "order", "expiresAt must be later than startsAt")
+	}
+	set(f.ExpiredURL, func(v string) {
+		if v != "" {
+			rules.checkURL(&bad, "expiredUrl", v)
+		}
+		l.ExpiredURL = v
+	})
+	set(f.MaxClicks, func(v int64) { l.setMaxClicks(&bad, v) })
+	set(f.Password, func(v string) { checkPassword(&bad, v) })
+	set(f.RedirectStatus, func(v int) { l.setRedirectStatus(&bad, v) })
+	set(f.ForwardQuery, func(v bool) { l.ForwardQuery = v })
+	set(f.UTM, func(v UTM) { l.setUTM(&bad, v) })
+	set(f.Rules, func(v []Rule) { l.setRules(&bad, v, rules) })
+	set(f.Variants, func(v []Variant) { l.setVariants(&bad, v, rules) })
+	set(f.Preview, func(v Preview) { l.setPreview(&bad, v, rules) })
+	return bad.Err()
+}
+
+func set[T any](v *T, to func(T)) {
+	if v != nil {
+		to(*v)
+	}
+}
+
+// setSlug keeps a slug that was sent, and has a link's own fit the host that it is moved to.
+func (l *Link) setSlug(bad *fault.Refusal, f *Fields) {
+	sent := f.Slug != nil && *f.Slug != ""
+	if sent {
+		l.Slug = *f.Slug
+	}
+	switch {
+	case l.Slug == "" || !sent && f.Domain == nil:
+	case l.DomainID == "":
+		bad.Merge(CheckSlug(l.Slug))
+	default:
+		l.Slug = NormSlug(l.Slug)
+		bad.Merge(CheckOwnSlug(l.Slug))
+	}
+}
+
+func (l *Link) setName(bad *fault.Refusal, name string) {
+	if l.Name = ""; name == "" {
+		return
+	}
+	var err error
+	l.Name, err = label.Clean("name", name, MaxNameLen)
+	bad.Merge(err)
+}
+
+func (l *Link) setExternalID(bad *fault.Refusal, text string) {
+	checkText(bad, "externalId", text, MaxExternalIDLen)
+	l.ExternalID = text
+}
+
+func (l *Link) setMaxClicks(bad *fault.Refusal, n int64) {
+	if n < 0 || n > MaxClicks {
+		bad.Add("maxClicks", "range", "maxClicks must be 1 to %d, or null for no bound", MaxClicks)
+	}
+	l.MaxClicks = n
+}
+
+func (l *Link) setRedirectStatus(bad *fault.Refusal, status int) {
+	if !slices.Contains(redirectStatuses, status) {
+		bad.Add("redirectStatus", "enum", "redirectStatus must be 301, 302, 307 or 308")
+	}
+	l.RedirectStatus = status
+}
+
+var redirectStatuses = []int{301, 302, 307, 308}
+
+func (l *Link) setUTM(bad *fault.Refusal, utm UTM) {
+	for _, f := range []struct{ field, value string }{
+		{"utm.source", utm.Source},
+		{"utm.medium", utm.Medium},
+		{"utm.campaign", utm.Campaign},
+		{"utm.term", utm.Term},
+		{"utm.content", utm.Content},
+	} {
+		checkText(bad, f.field, f.value, MaxUTMLen)
+	}
+	l.UTM = utm
+}
+
+// checkText adds what is wrong with a text that is the caller's own; it may be empty.
+func checkText(bad *fault.Refusal, field, text string, maxLen int) {
+	if n := utf8.RuneCountInString(text); n > maxLen {
+		bad.Add(field, "too_long", "%s must have at most %d characters and has %d", field, maxLen, n)
+		return
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			bad.Add(field, "invalid_text", "%s must not hold control characters", field)
+			return
+		}
+	}
+}
+
+func checkPassword(bad *fault.Refusal, text string) {
+	if text == "" {
+		return
+	}
+	if n := utf8.RuneCountInString(text); n < MinPasswordLen || n > MaxPasswordLen || !utf8.ValidString(text) {
+		bad.Add("password", "invalid_password", "password must have %d to %d characters", MinPasswordLen, MaxPasswordLen)
+	}
+}

@@ -1,0 +1,196 @@
+package apikey
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/platform/cidr"
+	"github.com/millrace/millrace/internal/platform/suggest"
+	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/managed"
+)
+
+// Limits of a key's settings.
+const (
+	MaxNameLen        = 100            // code points
+	MaxGrace          = 24 * time.Hour // of the old secret after a rotation
+	MaxRateLimit      = 100_000        // requests in a window
+	MaxRateWindow     = time.Hour
+	MaxIPAllow        = 100 // addresses and ranges
+	MaxIdleExpiryDays = 3650
+	MaxTags           = 20
+	MaxTagLen         = 50 // code points
+	MaxLifetimeYears  = 100
+)
+
+// A rate limit that is enabled without figures has these (specification 2.1).
+const (
+	DefaultRateLimit  = 300
+	DefaultRateWindow = time.Minute
+)
+
+// Spec is what a caller chooses about a key.
+type Spec struct {
+	OrganizationID string
+	WebsiteID      string // empty for a global key
+	Name           string
+	Scopes         []string  // at least one
+	ExpiresAt      time.Time // zero for a key that does not expire
+	// RateLimit is the key's own limit; figures that are zero are the default.
+	RateLimit      RateLimit
+	IPAllow        []string // addresses and CIDR ranges; empty for everywhere
+	IdleExpiryDays int      // 0 for never
+	Tags           []string
+	CreatedBy      string
+}
+
+// New makes a key and its secret. The secret is to be shown once and is kept
+// nowhere. Of what is wrong with spec, all is in the Validation fault that is
+// returned. The caller has checked the scopes' names.
+func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err error) {
+	k := &Key{Record: managed.New("key", spec.OrganizationID, spec.CreatedBy, now), WebsiteID: spec.WebsiteID}
+	var bad fault.Refusal
+	if spec.OrganizationID == "" {
+		bad.Add("organizationId", "required", "a key needs an organization")
+	}
+	k.setName(&bad, spec.Name)
+	k.setScopes(&bad, spec.Scopes)
+	k.setExpiry(&bad, spec.ExpiresAt, now)
+	k.setRateLimit(&bad, spec.RateLimit)
+	k.setIPAllow(&bad, spec.IPAllow)
+	k.setIdleExpiry(&bad, spec.IdleExpiryDays)
+	k.Tags = label.Tags(&bad, spec.Tags, MaxTags, MaxTagLen)
+	if err := bad.Err(); err != nil {
+		return nil, "", err
+	}
+	if secret, err = Generate(prefix); err != nil {
+		return nil, "", err
+	}
+	k.Start, k.Hash = Start(secret), HashOf([]byte(secret))
+	return k, secret, nil
+}
+
+// Patch is a change of a key's settings; nil fields stay as they are.
+type Patch struct {
+	Name           *string
+	Scopes         *[]string
+	ExpiresAt      *time.Time // zero for never
+	RateLimit      *RateLimit // figures that are zero stay, or are the default
+	IPAllow        *[]string
+	IdleExpiryDays *int
+	Tags           *[]string
+}
+
+// with returns the key as the patch makes it.
+func (k *Key) with(p Patch, now time.Time) (*Key, error) {
+	is := k.next(now)
+	var bad fault.Refusal
+	apply(p.Name, func(v string) { is.setName(&bad, v) })
+	apply(p.Scopes, func(v []string) { is.setScopes(&bad, v) })
+	apply(p.ExpiresAt, func(v time.Time) { is.setExpiry(&bad, v, now) })
+	apply(p.RateLimit, func(v RateLimit) {
+		v.Limit, v.Window = cmp.Or(v.Limit, k.RateLimit.Limit), cmp.Or(v.Window, k.RateLimit.Window)
+		is.setRateLimit(&bad, v)
+	})
+	apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
+	apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
+	apply(p.Tags, func(v []string) { is.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
+	return is, bad.Err()
+}
+
+func apply[T any](v *T, set func(T)) {
+	if v != nil {
+		set(*v)
+	}
+}
+
+// next returns a copy of the key, one version later.
+func (k *Key) next(now time.Time) *Key {
+	is := *k
+	is.Step(now)
+	return &is
+}
+
+func (k *Key) setName(bad *fault.Refusal, name string) {
+	var err error
+	k.Name, err = label.Clean("name", name, MaxNameLen)
+	bad.Merge(err)
+}
+
+func (k *Key) setScopes(bad *fault.Refusal, scopes []string) {
+	k.Scopes = nil
+	for _, s := range scopes {
+		if !slices.Contains(k.Scopes, s) {
+			k.Scopes = append(k.Scopes, s)
+		}
+	}
+	if len(scopes) == 0 {
+		bad.Add("scopes", "required", "a key needs at least one scope")
+	}
+}
+
+func (k *Key) setExpiry(bad *fault.Refusal, at, now time.Time) {
+	k.ExpiresAt = at.Truncate(time.Millisecond)
+	switch {
+	case at.IsZero():
+	case !at.After(now):
+		bad.Add("expiresAt", "past", "expiresAt must lie in the future")
+	case at.After(now.AddDate(MaxLifetimeYears, 0, 0)):
+		bad.Add("expiresAt", "too_late", "expiresAt must lie within %d years; leave it out for a key that does not expire", MaxLifetimeYears)
+	}
+}
+
+func (k *Key) setRateLimit(bad *fault.Refusal, r RateLimit) {
+	if r.Enabled || r.Limit != 0 || r.Window != 0 {
+		r.Limit, r.Window = cmp.Or(r.Limit, DefaultRateLimit), cmp.Or(r.Window, DefaultRateWindow)
+		if r.Limit < 1 || r.Limit > MaxRateLimit {
+			bad.Add("rateLimit.limit", "range", "rateLimit.limit must be 1 to %d requests", MaxRateLimit)
+		}
+		if r.Window < time.Second || r.Window > MaxRateWindow || r.Window%time.Second != 0 {
+			bad.Add("rateLimit.windowSeconds", "range", "rateLimit.windowSeconds must be 1 to %d whole seconds", MaxRateWindow/time.Second)
+		}
+	}
+	k.RateLimit = r
+}
+
+func (k *Key) setIPAllow(bad *fault.Refusal, list []string) {
+	if len(list) > MaxIPAllow {
+		bad.Add("ipAllow", "too_many", "ipAllow must have at most %d entries", MaxIPAllow)
+		return
+	}
+	prefixes, at, err := cidr.ParseList(list)
+	if err != nil {
+		bad.Add(fmt.Sprintf("ipAllow[%d]", at), "address", "ipAllow[%d] must be an address such as 203.0.113.7 or a range such as 203.0.113.0/24", at)
+	}
+	k.IPAllow = prefixes
+}
+
+func (k *Key) setIdleExpiry(bad *fault.Refusal, days int) {
+	k.IdleExpiryDays = days
+	if days < 0 || days > MaxIdleExpiryDays {
+		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be 1 to %d days, or null for never", MaxIdleExpiryDays)
+	}
+}
+
+// CheckScopes returns the problems of scope names: one for each that is none of
+// known.
+func CheckScopes(names, known []string) []fault.Detail {
+	var problems []fault.Detail
+	for i, n := range names {
+		if slices.Contains(known, n) {
+			continue
+		}
+		d := fault.Detail{
+			Index: fault.NoIndex, Field: fmt.Sprintf("scopes[%d]", i), Rule: "unknown",
+			Message: fmt.Sprintf("Unknown scope: %.64s", n),
+		}
+		if s := suggest.Closest(n, known); s != "" {
+			d.Suggestion = fmt.Sprintf("Did you mean '%s'?", s)
+		}
+		problems = append(problems, d)
+	}
+	return problems
+}

@@ -1,0 +1,78 @@
+// Package attempt counts how often somebody tries what others pay for: passwords that
+// may be guessed, mails that people get.
+//
+// It promises that attempts are counted in the metadata store, so that neither several
+// processes nor a restart give more of them, and that neither accounts nor addresses
+// stand there as text. What is counted, for whom and how often stands in the tables of
+// the packages that charge.
+package attempt
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/netip"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+)
+
+// Allowance is how often something may be tried: Burst times at once, and once
+// more after every Interval.
+type Allowance struct {
+	Burst    int
+	Interval time.Duration
+}
+
+// Charge is one attempt of somebody.
+type Charge struct {
+	Allowance
+
+	Key [sha256.Size]byte // stands for what is tried and by whom
+	// Message is what a caller is told when the allowance is used up; empty for the
+	// standard message.
+	Message string
+}
+
+// Of returns the charge for what is tried by whom.
+func Of(a Allowance, what, who string) Charge {
+	return Charge{Key: sha256.Sum256([]byte(what + "\x00" + who)), Allowance: a}
+}
+
+// Network names the network of a client: its address of IPv4, and the first 64 bits of
+// IPv6, which is what one subscriber has.
+func Network(client netip.Addr) string {
+	if client.Is6() {
+		p, _ := client.Prefix(64) // 64 bits are within it
+		return p.String()
+	}
+	return client.String()
+}
+
+// Store keeps what was charged. It is exact among any number of processes.
+type Store interface {
+	// Charge counts one attempt for every charge, or none of them: then it returns
+	// the refusal of the first that is used up. Charges of many people stand before
+	// those of few, in one order everywhere.
+	Charge(ctx context.Context, now time.Time, charges ...Charge) (*Refusal, error)
+	// Refund takes charges back.
+	Refund(ctx context.Context, charges ...Charge) error
+}
+
+// Refusal says why an attempt was not counted.
+type Refusal struct {
+	Charge Charge        // the one that is used up
+	Wait   time.Duration // until it takes one attempt more
+}
+
+// Take counts one attempt for every charge, or none of them and returns a RateLimited
+// fault for who has to wait.
+func Take(ctx context.Context, s Store, now time.Time, charges ...Charge) error {
+	refusal, err := s.Charge(ctx, now, charges...)
+	if err != nil || refusal == nil {
+		return err
+	}
+	return &fault.Error{
+		Code: fault.RateLimited, Message: refusal.Charge.Message, RetryAfter: refusal.Wait,
+		Rate: &fault.Rate{Limit: refusal.Charge.Burst, Reset: now.Add(refusal.Wait)},
+	}
+}

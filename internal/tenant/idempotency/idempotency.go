@@ -1,0 +1,204 @@
+// Package idempotency lets a caller send a call again without having it made
+// twice: the second call with an Idempotency-Key gets the first one's answer.
+//
+// It promises that of all calls of one caller with one key, within 24 hours and
+// from any number of processes, at most one is made, also when a process dies in
+// the middle: what is left of such a call is refused, for nobody knows whether it
+// was made. A call that was refused leaves nothing, and may be sent again; one that ended
+// in an error which does not tell is taken for made. Answers are
+// sealed with the credential that the call came with, so that the store holds no
+// secret that it does not hold anyway; whoever comes with another credential
+// learns only that the call was made.
+package idempotency
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+)
+
+// Limits of calls.
+const (
+	MaxKeyLen = 255            // bytes of a key
+	Keep      = 24 * time.Hour // how long a key is remembered
+	// patience is how long a call may run before it is taken for lost.
+	patience = time.Minute
+	// tidyEvery is how often one process removes what is forgotten.
+	tidyEvery = time.Hour
+)
+
+// HashLen is the length of a hash in bytes.
+const HashLen = sha256.Size
+
+// Row is what the store keeps of a call.
+type Row struct {
+	Caller string // as in Call
+	// Key is the hash of the caller's key, Request that of the call.
+	Key, Request [HashLen]byte
+	Sealed       []byte // the answer; empty while the call runs
+	StartedAt    time.Time
+}
+
+// Store keeps rows.
+type Store interface {
+	// ClaimCall adds a row, in place of an old one of the same caller and key that
+	// was started before since. It returns the row that is there already otherwise,
+	// and nil when it added its own.
+	ClaimCall(ctx context.Context, row *Row, since time.Time) (*Row, error)
+	// FinishCall keeps the answer of a claimed call.
+	FinishCall(ctx context.Context, row *Row) error
+	// AbandonCall removes a claimed call.
+	AbandonCall(ctx context.Context, row *Row) error
+	// ForgetCalls removes the rows that were started before a time.
+	ForgetCalls(ctx context.Context, before time.Time) error
+}
+
+// Call is a call that may come again.
+type Call struct {
+	Caller    string // who calls, such as "user:usr_1"
+	Key       string // the Idempotency-Key
+	Operation string // the path
+	Body      []byte // in one form for all that mean the same
+	// Credential is the secret that the call came with.
+	Credential string
+}
+
+// Keeper remembers calls. It is safe for concurrent use.
+type Keeper struct {
+	store Store
+	now   func() time.Time
+	tidy  atomic.Int64 // when to remove next, in Unix nanoseconds
+}
+
+// New returns a Keeper; now may be nil for time.Now.
+func New(store Store, now func() time.Time) *Keeper {
+	if now == nil {
+		now = time.Now
+	}
+	return &Keeper{store: store, now: now}
+}
+
+// Claim is the right to make a call.
+type Claim struct {
+	keeper *Keeper
+	row    *Row
+	seal   [HashLen]byte
+}
+
+// Begin returns the right to make a call, or the answer of the same call made
+// before; never both. It is a Validation fault for a key that is none, a
+// KeyReused fault for one that stands for another call, and a Conflict fault
+// while the call runs, when it was lost, and for another credential.
+func (k *Keeper) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
+	if !plausible(call.Key) {
+		return nil, nil, fault.Invalid("Idempotency-Key", "invalid", "Idempotency-Key must have 1 to 255 characters of printable ASCII")
+	}
+	now := k.now()
+	if err := k.forget(ctx, now); err != nil {
+		return nil, nil, err
+	}
+	row := &Row{
+		Caller: call.Caller, StartedAt: now,
+		Key:     sha256.Sum256([]byte(call.Key)),
+		Request: hashOf([]byte(call.Operation), call.Body),
+	}
+	claim := &Claim{keeper: k, row: row, seal: hashOf([]byte("idempotency answer"), []byte(call.Credential), []byte(call.Key))}
+	before, err := k.store.ClaimCall(ctx, row, now.Add(-Keep))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case before == nil:
+		return claim, nil, nil
+	case subtle.ConstantTimeCompare(before.Request[:], row.Request[:]) == 0:
+		return nil, nil, fault.New(fault.KeyReused)
+	case len(before.Sealed) == 0 && now.Sub(before.StartedAt) < patience:
+		return nil, nil, &fault.Error{Code: fault.Conflict, Message: "The first call with this Idempotency-Key still runs", RetryAfter: time.Second}
+	case len(before.Sealed) == 0:
+		return nil, nil, &fault.Error{Code: fault.Conflict, Message: "The first call with this Idempotency-Key was cut off; look whether it was made, and use a fresh key to repeat it"}
+	}
+	answer, err := claim.open(before.Sealed)
+	if err != nil {
+		return nil, nil, &fault.Error{Code: fault.Conflict, Message: "The call was made, and its answer went to another credential of yours", Err: err}
+	}
+	return nil, answer, nil
+}
+
+// Finish keeps the answer of the call.
+func (c *Claim) Finish(ctx context.Context, answer []byte) error {
+	gcm, err := c.cipher()
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, gcm.NonceSize())
+	rand.Read(nonce) // never fails
+	c.row.Sealed = gcm.Seal(nonce, nonce, answer, c.row.Request[:])
+	return c.keeper.store.FinishCall(ctx, c.row)
+}
+
+// Abandon gives the right back: the call failed and may be sent again.
+func (c *Claim) Abandon(ctx context.Context) error { return c.keeper.store.AbandonCall(ctx, c.row) }
+
+var errSealed = errors.New("the answer is sealed with another credential")
+
+func (c *Claim) open(sealed []byte) ([]byte, error) {
+	gcm, err := c.cipher()
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < gcm.NonceSize() {
+		return nil, errSealed
+	}
+	answer, err := gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], c.row.Request[:])
+	if err != nil {
+		return nil, errSealed
+	}
+	return answer, nil
+}
+
+func (c *Claim) cipher() (cipher.AEAD, error) {
+	block, err := aes.NewCipher(c.seal[:])
+	if err != nil {
+		return nil, fmt.Errorf("sealing an answer: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+// forget removes old rows, now and then.
+func (k *Keeper) forget(ctx context.Context, now time.Time) error {
+	due := k.tidy.Load()
+	if now.UnixNano() < due || !k.tidy.CompareAndSwap(due, now.Add(tidyEvery).UnixNano()) {
+		return nil
+	}
+	return k.store.ForgetCalls(ctx, now.Add(-Keep))
+}
+
+func plausible(key string) bool {
+	for _, c := range []byte(key) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(key) >= 1 && len(key) <= MaxKeyLen
+}
+
+// hashOf hashes parts, each with its length in front, so that no two lists of
+// parts are the same text.
+func hashOf(parts ...[]byte) (sum [HashLen]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
+		h.Write(p)
+	}
+	h.Sum(sum[:0])
+	return sum
+}

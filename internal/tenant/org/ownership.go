@@ -1,0 +1,79 @@
+package org
+
+import (
+	"context"
+	"time"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/audit"
+)
+
+// Ownership keeps who owns which organization.
+type Ownership interface {
+	// ListPlaces returns the places of a user, oldest first.
+	ListPlaces(ctx context.Context, userID string) ([]Place, error)
+	// CreateOwned adds an organization with its first owner, where check, which is
+	// told the owner's other places, agrees.
+	CreateOwned(ctx context.Context, by audit.By, o *Organization, userID string, check func([]Place) error) error
+	// TransferOwnership makes one member an owner, and then gives another one, who is
+	// an owner, a role.
+	TransferOwnership(ctx context.Context, by audit.By, t Transfer, now time.Time) (owner, former *Person, err error)
+}
+
+// Transfer hands what an owner is over to another member.
+type Transfer struct {
+	OrganizationID string
+	From, To       string // user ids
+	Role           Role   // that From has afterwards
+}
+
+// Places returns the organizations of a user, oldest place first.
+func (s *Service) Places(ctx context.Context, userID string) ([]Place, error) {
+	return s.deps.Ownership.ListPlaces(ctx, userID)
+}
+
+// Create makes an organization that the user owns. Where not everybody may sign up,
+// only who owns one already may make another; anybody else is told so by a Forbidden
+// fault. It returns ErrTooManyPlaces, ErrSlugTaken or a Validation fault.
+func (s *Service) Create(ctx context.Context, by audit.By, userID, name string, settings Settings) (*Organization, error) {
+	o, err := New(name, s.deps.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	if err := settings.Apply(o); err != nil {
+		return nil, err
+	}
+	o.CreatedBy = userID
+	if err := s.deps.Ownership.CreateOwned(ctx, by, o, userID, s.mayCreate); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// mayCreate says whether somebody with these places may make an organization.
+func (s *Service) mayCreate(places []Place) error {
+	if s.deps.AnyoneCreates {
+		return nil
+	}
+	for _, p := range places {
+		if p.Role == RoleOwner {
+			return nil
+		}
+	}
+	return &fault.Error{
+		Code: fault.Forbidden, Message: "Only who owns an organization may make another one here; ask the operator",
+	}
+}
+
+// Transfer hands an ownership over. It returns ErrMemberNotFound for somebody who is
+// no member, and a Validation fault for somebody who hands it to themselves or wants
+// to stay an owner.
+func (s *Service) Transfer(ctx context.Context, by audit.By, t Transfer) (owner, former *Person, err error) {
+	switch {
+	case t.From == t.To:
+		return nil, nil, fault.Invalid("userId", "invalid_value", "userId must be another member's")
+	case t.Role == RoleOwner:
+		return nil, nil, fault.Invalid("role", "invalid_value", "role must be admin, editor or viewer")
+	}
+	return s.deps.Ownership.TransferOwnership(ctx, by, t, s.deps.Now().UTC())
+}
