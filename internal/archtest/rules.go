@@ -35,11 +35,12 @@ func checkShape(p Package) []string {
 	if slices.Contains(bannedNames, p.Name) && !slices.Contains(namedAnyway, p.Path) {
 		out = append(out, fmt.Sprintf("%s is named %s, which says nothing: name what it holds", p.Path, p.Name))
 	}
-	if _, ok := rankOf(p.Path); !ok && !isTest(p.Path) && !isFiles(p.Path) {
-		out = append(out, p.Path+" has no rank: add its room to the table in internal/archtest")
+	if roomOf(p.Path) == nowhere && !isTest(p.Path) && !isFiles(p.Path) {
+		out = append(out, p.Path+" is in no room: move it into one of the table in internal/archtest")
 	}
 	if within(p.Path, "cmd") && p.Path != "cmd" && strings.Count(p.Path, "/") == 1 && p.MainLines > mainLines {
-		out = append(out, fmt.Sprintf("%s/main.go has %d lines, more than %d: wiring belongs into internal/app", p.Path, p.MainLines, mainLines))
+		out = append(out, fmt.Sprintf("%s/main.go has %d lines, more than %d: wiring belongs into internal/app",
+			p.Path, p.MainLines, mainLines))
 	}
 	return out
 }
@@ -63,17 +64,8 @@ func checkImport(from, imp string) []string {
 	if isTest(to) {
 		return refuse("only tests may")
 	}
-	fromRank, _ := rankOf(from)
-	toRank, known := rankOf(to)
-	switch {
-	case !known || allowed(from, to) || sameRoom(from, to):
-		return nil
-	case fromRank == surface && toRank == adapter:
-		return refuse("a surface never knows an adapter; declare the interface that it needs")
-	case toRank > fromRank:
-		return refuse(fmt.Sprintf("rank %d may not import rank %d", fromRank, toRank))
-	case toRank == fromRank:
-		return refuse("packages of one rank import each other only along the edges of the table")
+	if why := forbidden(from, to); why != "" {
+		return refuse(why)
 	}
 	return nil
 }
@@ -146,36 +138,6 @@ func ours(imp string) string {
 func within(path, room string) bool {
 	rest, ok := strings.CutPrefix(path, room)
 	return ok && (rest == "" || rest[0] == '/')
-}
-
-// roomOf returns the longest room of the table that holds path.
-func roomOf(path string) (room string, ok bool) {
-	for r := range ranks {
-		if within(path, r) && len(r) > len(room) {
-			room, ok = r, true
-		}
-	}
-	return room, ok
-}
-
-func rankOf(path string) (int, bool) {
-	room, ok := roomOf(path)
-	return ranks[room], ok
-}
-
-func sameRoom(a, b string) bool {
-	roomA, _ := roomOf(a)
-	roomB, _ := roomOf(b)
-	return roomA == roomB && !slices.Contains(apart, roomA)
-}
-
-func allowed(from, to string) bool {
-	for source, targets := range edges {
-		if within(from, source) && slices.ContainsFunc(targets, func(t string) bool { return within(to, t) }) {
-			return true
-		}
-	}
-	return false
 }
 
 func isFiles(path string) bool {

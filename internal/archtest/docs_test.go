@@ -1,0 +1,75 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheDocumentsNameThingsThatExist(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := Documents(root)
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("%d documents, error %v", len(docs), err)
+	}
+	for name, text := range docs {
+		violations := slices.Concat(CheckGoals(string(makefile), name, text), CheckLinks(root, name, text),
+			CheckPaths(root, name, text), CheckNames(root, name, text))
+		if strings.HasPrefix(name, "docs/runbooks/") || strings.HasPrefix(name, "docs/architecture/") {
+			violations = append(violations, CheckMetrics(docs["docs/reference/metrics.md"], name, text)...)
+		}
+		for _, violation := range violations {
+			t.Error(violation)
+		}
+	}
+}
+
+func TestTheGuideNamesEveryFolderOfTests(t *testing.T) {
+	t.Parallel()
+	const guide = "docs/guides/running-the-tests.md"
+	text, err := os.ReadFile(filepath.Join(root, guide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing, err := CheckFolders(root, guide, string(text))
+	if err != nil || len(missing) > 0 {
+		t.Errorf("%q, %v", missing, err)
+	}
+	if missing, err := CheckFolders(root, guide, "`tests/e2e`"); err != nil || len(missing) < 10 {
+		t.Errorf("a guide that names one folder lacks %q, %v", missing, err)
+	}
+}
+
+func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
+	t.Parallel()
+	const doc = "Call `make run`, then `make dance`. We make sense.\n\n    make test-short\n\n```\n$ make sing\n```\n"
+	got := CheckGoals("run: build ## Run\ntest-short:\n", "README.md", doc)
+	if diff := cmp.Diff([]string{"README.md says make dance, which is no goal", "README.md says make sing, which is no goal"}, got); diff != "" {
+		t.Errorf("goals (-want +got):\n%s", diff)
+	}
+	const links = "# Where: it_is, now\n[a](docs/adr/README.md#decisions) [b](docs/none.md) [c](https://example.com/x#y) [d](#where-it_is-now)\n" +
+		"[e](docs/adr/README.md#none) [f](#here)"
+	if diff := cmp.Diff([]string{
+		"README.md links to docs/none.md, which does not exist",
+		"README.md links to docs/adr/README.md#none, which is no heading",
+		"README.md links to #here, which is no heading",
+	}, CheckLinks(root, "README.md", links)); diff != "" {
+		t.Errorf("links (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsThatDoNotExistAreFound(t *testing.T) {
+	t.Parallel()
+	got := CheckMetrics("| `millrace_sink_lag_seconds` | Age |\n", "a.md", "`max(millrace_sink_lag_seconds)`, `millrace_sink_lag`, `millrace_sink_lag`")
+	if diff := cmp.Diff([]string{"a.md names millrace_sink_lag, which is no metric"}, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,36 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const page = "ARCHITECTURE.md"
+
+func TestThePictureShowsTheRooms(t *testing.T) {
+	t.Parallel()
+	packages, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range CheckRooms(page, string(text), packages) {
+		t.Error(violation)
+	}
+	for name, change := range map[string]struct{ old, is, want string }{
+		"no picture":                   {"\n## Rooms\n", "\n## Halls\n", "ARCHITECTURE.md draws the rooms []"},
+		"two rooms change places":      {"\ntenant ", "\nprivate ", `ARCHITECTURE.md draws the rooms ["internal/contract"`},
+		"a package is not there":       {" ledger ", " ", "ARCHITECTURE.md does not draw internal/pipeline/ledger in its room"},
+		"a line is not that of layers": {"flagapi management", "flagapi  management", `ARCHITECTURE.md does not draw ["flagapi"`},
+	} {
+		got := CheckRooms(page, strings.Replace(string(text), change.old, change.is, 1), packages)
+		if len(got) != 1 || !strings.HasPrefix(got[0], change.want) {
+			t.Errorf("%s: %q, want one that begins with %q", name, got, change.want)
+		}
+	}
+}
