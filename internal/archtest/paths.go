@@ -72,7 +72,10 @@ func receiver(f *ast.FuncDecl) string {
 	if pointer, ok := t.(*ast.StarExpr); ok {
 		t = pointer.X
 	}
-	if generic, ok := t.(*ast.IndexExpr); ok {
+	switch generic := t.(type) {
+	case *ast.IndexExpr:
+		t = generic.X
+	case *ast.IndexListExpr:
 		t = generic.X
 	}
 	if name, ok := t.(*ast.Ident); ok {
