@@ -41,7 +41,8 @@ export GOFLAGS := $(strip $(OUR_FLAGS) $(filter-out $(OUR_FLAGS),$(shell go env 
 # How what Kubernetes' API server and tests/chart share is compiled once
 # (testkit.Unoptimized).
 UNOPTIMIZED := GOFLAGS='-trimpath -buildvcs=false "-gcflags=all=-N -l -dwarf=false"'
-BUILD_FLAGS := $(if $(VERSION),-ldflags '-X github.com/millrace/millrace/internal/platform/buildinfo.version=$(VERSION)')
+BUILDINFO := github.com/millrace/millrace/internal/platform/buildinfo
+BUILD_FLAGS := $(if $(VERSION),-ldflags '-X $(BUILDINFO).version=$(VERSION)')
 
 .PHONY: help
 help: ## Show this list

@@ -177,7 +177,8 @@ func member(object *yaml.Node, key string) *yaml.Node {
 }
 
 func readGolden(root string) ([]golden, error) {
-	files, err := filepath.Glob(filepath.Join(root, "internal", "contract", "record", "testdata", "golden", "*", "*.json"))
+	folder := filepath.Join(root, "internal", "contract", "record", "testdata", "golden")
+	files, err := filepath.Glob(filepath.Join(folder, "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("finding the golden records: %d files, %w", len(files), err)
 	}
