@@ -42,7 +42,7 @@ func TestTheTableNamesOnlyRoomsThatExist(t *testing.T) {
 			exists(room + "/" + folder)
 		}
 	}
-	for _, s := range strangers {
+	for _, s := range separated {
 		exists(s.one)
 		exists(s.other)
 	}

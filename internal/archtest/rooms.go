@@ -8,7 +8,7 @@ import (
 
 // forbidden says why one package of ours may not import another; "" if it may.
 func forbidden(from, to string) string {
-	for _, s := range strangers {
+	for _, s := range separated {
 		if within(from, s.one) && within(to, s.other) || within(from, s.other) && within(to, s.one) {
 			return s.why
 		}

@@ -31,8 +31,9 @@ var layers = map[string][][]string{
 	"cmd":               nil,
 }
 
-// strangers do not know each other, although the order would let one know the other.
-var strangers = []struct{ one, other, why string }{
+// separated are pairs that do not know each other, although the order would let one know
+// the other.
+var separated = []struct{ one, other, why string }{
 	{"internal/api", "internal/adapter", "a host declares the interface that it needs"},
 	{"internal/analytics", "internal/pipeline", "questions are about tables, whoever filled them"},
 	{"internal/pipeline/ingest", "internal/pipeline/sink", "there is Kafka between them"},
