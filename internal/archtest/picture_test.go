@@ -9,6 +9,18 @@ import (
 
 const page = "ARCHITECTURE.md"
 
+func TestTheFolderOfRoomsNamesThemInOrder(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "internal", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := strings.ReplaceAll(strings.TrimSuffix(strings.Join(rooms, " → "), " → cmd"), "internal/", "")
+	if !strings.Contains(string(text), "\n"+inside+"\n") {
+		t.Errorf("internal/README.md has no line %q", inside)
+	}
+}
+
 func TestThePictureShowsTheRooms(t *testing.T) {
 	t.Parallel()
 	packages, err := Load(root)
