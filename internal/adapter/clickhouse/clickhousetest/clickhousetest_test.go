@@ -42,6 +42,9 @@ func TestADatabaseIsGoneAfterItsTest(t *testing.T) { //nolint:tparallel // the e
 		used = clickhousetest.Database(t)
 		do(t, used, "CREATE TABLE x (n UInt8) ENGINE = MergeTree ORDER BY n")
 	})
+	if used.Database == "" {
+		t.SkipNow() // as what it looks at was
+	}
 	other := used
 	other.Database = "default"
 	var n proto.ColUInt64
