@@ -54,8 +54,10 @@ func TestIdleConnectionsKeepMemoryForSoMuch(t *testing.T) {
 // Of the largest blocks one is sent at a time; of small ones many are.
 func TestWhatIsSentAtOnceIsBounded(t *testing.T) {
 	t.Parallel()
+	const most = 10
 	i := NewInserter(config.ClickHouse{}, "")
-	half := int64(sendAtOnce / 2)
+	i.Bound(most)
+	half := int64(most / 2)
 	for n := range 2 {
 		if !i.sending.TryAcquire(half) {
 			t.Fatalf("block %d of half of what may be sent waits", n)

@@ -24,13 +24,20 @@ type Inserter struct {
 	quorum  int
 	sizes   map[string]*sizes // of blocks, by topic
 	known   atomic.Int64
-	sending *semaphore.Weighted // bytes of the blocks that are sent at the same time
+	most    int64               // bytes of the blocks that are sent at the same time
+	sending *semaphore.Weighted // of most
 }
 
-// sendAtOnce bounds the blocks that are sent at the same time, in bytes, and those whose
-// memory connections keep for the next ones. A connection has each block twice more, encoded
-// and compressed: two blocks of ordinary events go at once, of the largest ones only one.
+// sendAtOnce is what an Inserter sends at the same time unless it is told otherwise, in bytes:
+// two blocks of ordinary events, of the largest ones only one.
 const sendAtOnce = 48 << 20
+
+// Bound has blocks of so many bytes be sent at the same time at most, or one that is larger,
+// and connections keep memory for as many. A connection has each block twice more, encoded and
+// compressed. It is called before the first block.
+func (i *Inserter) Bound(bytes int64) {
+	i.most, i.keep, i.sending = bytes, bytes, semaphore.NewWeighted(bytes)
+}
 
 // Known returns how many inserts the server knew the token of, in the table or in
 // a rollup, and did not store again there.
@@ -39,11 +46,8 @@ func (i *Inserter) Known() int64 { return i.known.Load() }
 // NewInserter returns an Inserter; it opens no connection. The rows go to the
 // table named into, which has the same columns; empty means their own.
 func NewInserter(cfg config.ClickHouse, into string) *Inserter {
-	i := &Inserter{
-		conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{},
-		sending: semaphore.NewWeighted(sendAtOnce),
-	}
-	i.keep = sendAtOnce
+	i := &Inserter{conns: newConns(cfg), into: into, quorum: cfg.InsertQuorum, sizes: map[string]*sizes{}}
+	i.Bound(sendAtOnce)
 	for topic := range baseOf {
 		i.sizes[topic] = &sizes{}
 	}
@@ -114,7 +118,7 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 
 // send runs f, which sends a block, on a connection, once there is memory for it.
 func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
-	n := min(int64(b.sent()), sendAtOnce)
+	n := min(int64(b.sent()), i.most)
 	if err := i.sending.Acquire(ctx, n); err != nil {
 		return err //nolint:wrapcheck // that of the context
 	}

@@ -51,6 +51,7 @@ func (c *Consumer) wakeable(ctx context.Context) (context.Context, context.Cance
 
 // deliver hands over what waits, about so many bytes of it.
 func (c *Consumer) deliver(maxBytes int64, deliver func(sink.Batch)) {
+	defer c.unpack.release()
 	session := c.currentSession()
 	for maxBytes > 0 {
 		t, ok := c.fetcher.take()

@@ -60,6 +60,12 @@ type opened struct {
 // Records implements sink.Unpacked.
 func (o *opened) Records() []byte { return o.records }
 
+// Release implements sink.Unpacked.
+func (o *opened) Release() {
+	o.records, o.rest = nil, nil
+	o.unpack.release()
+}
+
 // Original implements sink.Unpacked.
 func (o *opened) Original(offset int64) (sink.Original, error) {
 	for len(o.rest) > 0 {

@@ -45,9 +45,7 @@ func (u *unpacker) unpack(packed []byte, codec kgo.CompressionCodecType) ([]byte
 	if codec == kgo.CodecNone { // as large as the broker lets it be
 		return packed, nil
 	}
-	if cap(u.memory) > keepUnpacked {
-		u.memory = nil
-	}
+	u.release()
 	records, err := u.by(codec, u.memory[:0], packed)
 	if err != nil {
 		return nil, err
@@ -57,6 +55,14 @@ func (u *unpacker) unpack(packed []byte, codec kgo.CompressionCodecType) ([]byte
 		return nil, errTooLarge
 	}
 	return records, nil
+}
+
+// release says that the records of the batch before are of no use any more: memory that is
+// large does not wait for the next one.
+func (u *unpacker) release() {
+	if cap(u.memory) > keepUnpacked {
+		u.memory = nil
+	}
 }
 
 func (u *unpacker) by(codec kgo.CompressionCodecType, to, packed []byte) ([]byte, error) {

@@ -131,6 +131,29 @@ func TestWhatUnpacksBeyondTheBoundIsRefused(t *testing.T) {
 	}
 }
 
+// A process with many partitions has one unpacker for each insert, and most of the time none
+// of them has a batch.
+func TestMemoryOfALargeBatchDoesNotWaitForTheNextOne(t *testing.T) {
+	t.Parallel()
+	for name, pack := range codecs {
+		if name == "none" { // which needs no memory
+			continue
+		}
+		for size, kept := range map[int]bool{keepUnpacked / 4: true, keepUnpacked + 1: false} {
+			p := pack(t, make([]byte, size))
+			b := packedOf(rawBatch(0, 1, p.bytes, p.codec), 1)[0]
+			o, err := b.Open(nil)
+			if err != nil {
+				t.Fatalf("%s of %d bytes: %v", name, size, err)
+			}
+			o.Release()
+			if got := o.(*opened).unpack.memory != nil; got != kept || o.Records() != nil {
+				t.Errorf("%s of %d bytes: memory is kept %v, want %v; its records: %d bytes", name, size, got, kept, len(o.Records()))
+			}
+		}
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	for _, pack := range codecs {
 		p := pack(f, eventsText(1000))

@@ -135,6 +135,7 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 		return running{}, fmt.Errorf("sink: %w", err)
 	}
 	inserter := clickhouse.NewInserter(s.ClickHouse, "")
+	inserter.Bound(sendable(cfg.MaxMemory))
 	metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_known_inserts_total",
 		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again there.",
@@ -203,3 +204,7 @@ func (p *pacer) Pace(ctx context.Context, records int) error {
 	}
 	return nil
 }
+
+// sendable is how many bytes of blocks are sent at the same time by a process that may hold so
+// many bytes of records: 48 MiB of the default. While they are sent they exist twice more.
+func sendable(maxMemory int) int64 { return int64(maxMemory) * 3 / 14 }

@@ -264,6 +264,11 @@ func (p *packed) Open(memory Unpacked) (Unpacked, error) {
 
 func (u *unpacked) Records() []byte { return u.values }
 
+func (u *unpacked) Release() {
+	clear(u.values)
+	u.records, u.values = nil, u.values[:0]
+}
+
 func (u *unpacked) Original(offset int64) (Original, error) {
 	for len(u.records) > 0 && u.records[0].Offset <= offset {
 		r := u.records[0]

@@ -18,6 +18,8 @@ type Unpacked interface {
 	// Original returns a copy of the record at an offset. Those of one batch are asked for
 	// by ascending offsets.
 	Original(offset int64) (Original, error)
+	// Release says that none of the batch is needed any more.
+	Release()
 }
 
 // batches are those that records in hand were read from, in their order. Records that have
@@ -79,5 +81,10 @@ func (r *reader) original(rec *held) (Original, error) {
 	return o, nil
 }
 
-// close lets go of the batch, but not of the memory that it was unpacked into.
-func (r *reader) close() { r.batch = nil }
+// close lets go of the batch, but not of what the next one may be unpacked into.
+func (r *reader) close() {
+	r.batch = nil
+	if r.opened != nil {
+		r.opened.Release()
+	}
+}

@@ -272,7 +272,7 @@ type Sink struct {
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Silence after which the group gives a member's partitions to others."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`
 	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most, as they were read or in blocks; fetching stops before that."`
-	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time."`
+	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time, as far as their blocks fit into three fourteenths of sink.max_memory."`
 	Window        time.Duration `koanf:"window" range:"1m..24h" help:"How long, in record time, an eventId is remembered by the sink."`
 	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Most eventIds remembered per partition."`
 	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of a lane together, at 40 bytes each."`
