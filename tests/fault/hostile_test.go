@@ -196,7 +196,7 @@ func TestAHostileProducerDoesNotEndASinkByMemory(t *testing.T) {
 		lasts = 30 * time.Second
 	}
 	point := "the largest events, compressed most, for " + lasts.String()
-	tr := trial{fault: "F28 hostile producer", point: point, on: kfakeOnly, few: 1, once: true, alone: true, body: func(t *testing.T, s *stage) {
+	tr := trial{fault: "F29 hostile producer", point: point, on: kfakeOnly, few: 1, once: true, alone: true, body: func(t *testing.T, s *stage) {
 		h := s.newHostile()
 		h.run(lasts)
 		for _, w := range h.misses() {

@@ -51,7 +51,11 @@ var errUnreached = errors.New("no server could be connected to")
 // useAt is useFor that tells the connection's address.
 func (p *conns) useAt(ctx context.Context, bytes int64, f func(*Client, string) error) error {
 	c, addr, err := p.take(ctx, bytes)
-	if err != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, errClosed):
+		return err
+	default:
 		return fmt.Errorf("%w: %w", errUnreached, err)
 	}
 	c.sent = max(c.sent, bytes)

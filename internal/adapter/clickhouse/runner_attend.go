@@ -48,6 +48,9 @@ func (r *Runner) attend(ctx context.Context, addr string, packets *atomic.Int64,
 		if packets.Load() > seen || !r.hangs(ctx, addr) || packets.Load() > seen {
 			continue
 		}
+		if ctx.Err() != nil { // it was answered meanwhile
+			return
+		}
 		reachable.failed(addr)
 		end(fmt.Errorf("%w: %s is silent", errHangs, addr))
 		return

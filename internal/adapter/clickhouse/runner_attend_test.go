@@ -37,9 +37,11 @@ func within(t *testing.T, d time.Duration) context.Context {
 func TestAServerThatHangsIsUnavailableLongBeforeAStatementsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	p, r := throughProxy(t, 200*time.Millisecond)
-	if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
-		t.Fatal(err)
+	answered := func() error {
+		_, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
+		return err
 	}
+	testkit.Eventually(t, time.Minute, answered) // a busy machine may take longer to connect
 	p.freeze()
 	for _, connection := range []string{"kept", "new"} {
 		ctx := within(t, 2*time.Minute)
@@ -49,9 +51,7 @@ func TestAServerThatHangsIsUnavailableLongBeforeAStatementsTimeIsOver(t *testing
 		}
 	}
 	p.thaw()
-	if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); err != nil {
-		t.Errorf("once it goes on: %v", err)
-	}
+	testkit.Eventually(t, time.Minute, answered)
 }
 
 func TestAServerThatIsSilentAndAcceptsConnectionsIsWaitedFor(t *testing.T) {

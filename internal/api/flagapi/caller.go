@@ -36,6 +36,14 @@ func (who *caller) release(c *fiber.Ctx) {
 	}
 }
 
+// hold keeps the caller's place beyond the handler, until the function that it returns is
+// called.
+func (who *caller) hold(ctx context.Context) (release func()) {
+	lease := who.lease
+	who.lease, ctx = ratelimit.Lease{}, context.WithoutCancel(ctx)
+	return func() { lease.Release(ctx) }
+}
+
 // enter finds out who asks about the website that ref names, and counts the request: by the
 // website and the address, or by the key. Whoever has no key names a website by its client id
 // only. Cookies and the website's lists of origins and addresses count for nothing.

@@ -1,6 +1,7 @@
 package flagapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,7 +38,16 @@ func (h *Host) definitions(c *fiber.Ctx, w *work) error {
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "private, no-store")
-	return httpkit.SendStream(c, &httpkit.Stream{ContentType: fiber.MIMEApplicationJSON, Compress: true, Write: d.write})
+	if !c.Context().Request.Header.IsHTTP11() { // which knows no answer whose end is not known
+		var whole bytes.Buffer
+		if err := d.write(c.UserContext(), &whole); err != nil {
+			return err
+		}
+		return httpkit.Send(c, fiber.MIMEApplicationJSON, whole.Bytes())
+	}
+	return httpkit.SendStream(c, &httpkit.Stream{
+		ContentType: fiber.MIMEApplicationJSON, Compress: true, Write: d.write, Done: w.hold(c.UserContext()),
+	})
 }
 
 // definitions are flags and segments to be told as the management operations tell them.

@@ -62,13 +62,16 @@ func (h *Host) named(c *fiber.Ctx, w *work, b *listing) (err error) {
 	for _, key := range w.keys {
 		f := w.find(key)
 		if r, ok := b.add(w, f); ok {
-			h.expose(w, f, r)
+			w.served = append(w.served, served{f, r})
 		}
 		if w.outgrows(b.body) {
 			if b.body, err = w.claimNamed(c, b.body); err != nil {
 				return err
 			}
 		}
+	}
+	for _, s := range w.served {
+		h.expose(w, s.flag, s.result)
 	}
 	return nil
 }

@@ -26,6 +26,13 @@ type work struct {
 	counted     [outcomes]int
 	etag        []byte
 	exposure    Exposure
+	served      []served // by their keys; told once they are answered
+}
+
+// served is what a person gets of a flag.
+type served struct {
+	flag   *flagset.Flag
+	result flageval.Result
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -36,7 +43,8 @@ func (w *work) release(c *fiber.Ctx) {
 	w.caller, w.query, w.person, w.environment = caller{}, query{}, flageval.Context{}, ""
 	w.exposure = Exposure{}
 	clear(w.keys)
-	w.keys = w.keys[:0]
+	clear(w.served)
+	w.keys, w.served = w.keys[:0], w.served[:0]
 	works.Put(w)
 }
 

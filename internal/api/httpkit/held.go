@@ -13,7 +13,7 @@ import (
 func ClaimFor(c *fiber.Ctx, owner, group string) *admission.Claim {
 	claim := new(admission.Claim)
 	if r := requestOf(c.Context()); r != nil {
-		*claim = r.kit.cfg.Admission.Open(admission.Work, owner, group)
+		*claim = r.kit.cfg.Admission.Open(admission.Answer, owner, group)
 	}
 	return claim
 }

@@ -23,6 +23,7 @@ type listener struct {
 	conns    map[*guardedConn]struct{}
 	sites    map[netip.Addr]int // connections of each address
 	live     int                // connections on which a live stream goes on
+	lively   map[netip.Addr]int // of those, each address's
 	made     time.Time          // when makeRoom last looked
 	stopping bool
 }
@@ -33,7 +34,7 @@ const roomPause = 2 * time.Millisecond
 
 func newListener(l net.Listener, k *kit) *listener {
 	return &listener{
-		Listener: l, kit: k, conns: map[*guardedConn]struct{}{}, sites: map[netip.Addr]int{},
+		Listener: l, kit: k, conns: map[*guardedConn]struct{}{}, sites: map[netip.Addr]int{}, lively: map[netip.Addr]int{},
 		turning: make(chan struct{}, turnsAtOnce),
 	}
 }
@@ -100,12 +101,12 @@ func (l *listener) makeRoom(site netip.Addr) bool {
 	}
 	l.made = now
 	var biggest netip.Addr
-	for s, n := range l.sites {
-		if n > l.sites[biggest] {
+	for s := range l.sites {
+		if l.counted(s) > l.counted(biggest) {
 			biggest = s
 		}
 	}
-	if l.sites[biggest] <= l.sites[site]+1 {
+	if l.counted(biggest) <= l.counted(site)+1 {
 		return false
 	}
 	gives := l.longest(biggest, func(c *guardedConn) int64 { return c.idle.Load() })
@@ -120,6 +121,10 @@ func (l *listener) makeRoom(site netip.Addr) bool {
 	gives.Conn.Close() // fasthttp's read tells it, or that of the body
 	return true
 }
+
+// counted is how many connections an address has of those that Conns.Max bounds. The lock is
+// held.
+func (l *listener) counted(site netip.Addr) int { return l.sites[site] - l.lively[site] }
 
 // longest returns the connection of an address with the earliest time; nil where all have
 // none, which is 0. The lock is held.
@@ -145,10 +150,23 @@ func (l *listener) lives(c *guardedConn, live bool) {
 	if _, known := l.conns[c]; !known || c.live == live {
 		return
 	}
-	if c.live = live; live {
-		l.live++
-	} else {
-		l.live--
+	c.live = live
+	l.count(c, live)
+}
+
+// count counts a connection as one on which a live stream goes on, or not any more. The lock
+// is held.
+func (l *listener) count(c *guardedConn, live bool) {
+	more := 1
+	if !live {
+		more = -1
+	}
+	l.live += more
+	if !c.site.IsValid() {
+		return
+	}
+	if l.lively[c.site] += more; l.lively[c.site] == 0 {
+		delete(l.lively, c.site)
 	}
 }
 
@@ -167,7 +185,7 @@ func (l *listener) forget(c *guardedConn) {
 	delete(l.conns, c)
 	l.kit.connections.Add(-1)
 	if c.live {
-		l.live--
+		l.count(c, false)
 	}
 	if !c.site.IsValid() {
 		return

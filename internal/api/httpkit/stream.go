@@ -67,11 +67,16 @@ var (
 func SendStream(c *fiber.Ctx, s *Stream) error {
 	rc := c.Context()
 	r := requestOf(rc)
-	if r == nil || !rc.Request.Header.IsHTTP11() {
+	http11 := r != nil && rc.Request.Header.IsHTTP11()
+	if !http11 || rc.IsHead() {
 		if s.Done != nil {
 			s.Done()
 		}
-		return errHTTP
+		if !http11 {
+			return errHTTP
+		}
+		rc.Response.Header.SetContentType(s.ContentType)
+		return nil // a stream that is not sent ends in bytes that belong to nothing
 	}
 	b := newStreamBody(r, s, rc)
 	b.route = c.Route().Path

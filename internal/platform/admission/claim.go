@@ -17,10 +17,14 @@ var ErrRefused = errors.New("no room for the request")
 // Kind is what a claim is for.
 type Kind uint8
 
-// The kinds. Work is what a request needs besides its body.
+// The kinds. Work is what a request needs besides its body, Answer a large answer until its
+// client has it. Bodies have half of the memory at most, and so have answers: clients that
+// read slowly keep nobody's body out.
 const (
 	Work Kind = iota
 	Body
+	Answer
+	kinds // how many
 )
 
 // The advice of a refusal, spread so that callers do not come back all at once.
@@ -87,7 +91,7 @@ func (g *Gate) outcome(why Reason) error {
 
 // most is the largest claim of a kind.
 func (g *Gate) most(kind Kind) int64 {
-	if kind == Body {
+	if kind != Work {
 		return g.memory / 2
 	}
 	return g.memory - g.reserved(largeBytes)

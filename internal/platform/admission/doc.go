@@ -8,7 +8,7 @@
 //
 //   - memory: the budget is used up. Large claims leave an eighth of it to small
 //     ones, and bodies that still arrive take at most half, so that those that
-//     have arrived can be worked on.
+//     have arrived can be worked on; so do answers that wait for their clients.
 //   - share: the caller holds more than the others have left. A website may hold
 //     as much as is free, and so never more than half; an organization four times
 //     as much as is free. Of bodies that still arrive an address may hold half of

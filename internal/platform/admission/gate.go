@@ -65,9 +65,9 @@ type Gate struct {
 	metrics *metrics
 	seed    maphash.Seed
 
-	used   account      // by all claims
-	bodies atomic.Int64 // bytes of it, by bodies
-	limit  atomic.Int64 // requests at work, while they wait too long; else unlimited
+	used  account             // by all claims
+	parts [kinds]atomic.Int64 // bytes of it, by kind
+	limit atomic.Int64        // requests at work, while they wait too long; else unlimited
 	// Since the last look: requests that were finished, and refusals.
 	done, turned atomic.Int64
 
@@ -148,9 +148,7 @@ func (g *Gate) take(c *Claim, n int64) Reason {
 
 // book puts bytes to the accounts of a claim but for the gate's own.
 func (c *Claim) book(n, delta int64) {
-	if c.kind == Body {
-		c.gate.bodies.Add(n)
-	}
+	c.gate.parts[c.kind].Add(n)
 	if c.owner != nil {
 		c.owner.Add(delta)
 	}
@@ -167,8 +165,9 @@ func (g *Gate) judge(c *Claim, n, before int64) Reason {
 	limit := g.limit.Load()
 	freeRequests := limit - requestsOf(before)
 	forShares := freeBytes
-	if c.kind == Body { // or one caller could have all that bodies may take
-		forShares = min(freeBytes, g.memory/2-g.bodies.Load())
+	ofKind := g.memory/2 - g.parts[c.kind].Load()
+	if c.kind != Work { // or one caller could have all that bodies may take
+		forShares = min(freeBytes, ofKind)
 	}
 	if c.holdsLittle(limit) {
 		freeRequests += limit // who made the queue should not keep the others out
@@ -176,7 +175,7 @@ func (g *Gate) judge(c *Claim, n, before int64) Reason {
 	switch {
 	case freeRequests <= 0 && c.kind == Work && c.bytes == 0:
 		return Queue
-	case n > freeBytes-g.reserved(n), c.kind == Body && g.bodies.Load()+n > g.memory/2:
+	case n > freeBytes-g.reserved(n), c.kind != Work && n > ofKind:
 		return Memory
 	case beyond(c.owner, n, siteShare*forShares, siteShare*freeRequests),
 		beyond(c.group, n, groupShare*forShares, groupShare*freeRequests):

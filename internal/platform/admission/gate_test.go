@@ -103,6 +103,7 @@ func TestLargeClaimsLeaveSomeToSmallOnesAndBodiesHalfToWork(t *testing.T) {
 		{"large work", Work, largeBytes, 7 * mib},
 		{"small bodies", Body, largeBytes - 1, 4 * mib},
 		{"large bodies", Body, largeBytes, 4 * mib},
+		{"answers", Answer, largeBytes, 4 * mib},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,6 +120,9 @@ func TestLargeClaimsLeaveSomeToSmallOnesAndBodiesHalfToWork(t *testing.T) {
 			}
 			if _, err := take(g, Work, "", "", largeBytes/2); (err == nil) != (tc.most < 8*mib) {
 				t.Errorf("a small claim beside them: %v", err)
+			}
+			if _, err := take(g, Body, "", "", largeBytes); (err == nil) != (tc.kind == Answer) {
+				t.Errorf("a large body beside them: %v", err)
 			}
 		})
 	}
@@ -318,8 +322,8 @@ func TestManyAtOnceNeverHoldMoreThanTheBudget(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if g.Used() != 0 || g.bodies.Load() != 0 || g.waiting.Load() != 0 {
-		t.Errorf("%d bytes, %d of them bodies, and %d in line are left", g.Used(), g.bodies.Load(), g.waiting.Load())
+	if g.Used() != 0 || g.parts[Body].Load() != 0 || g.waiting.Load() != 0 {
+		t.Errorf("%d bytes, %d of them bodies, and %d in line are left", g.Used(), g.parts[Body].Load(), g.waiting.Load())
 	}
 	for i := range g.owners {
 		if g.owners[i].Load() != 0 || g.groups[i].Load() != 0 {

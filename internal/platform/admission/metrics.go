@@ -33,12 +33,12 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_bytes",
-		Help: "Memory claimed by requests in flight, bodies included.",
+		Help: "Memory claimed by requests in flight, bodies and large answers included.",
 	}, func() float64 { return float64(g.Used()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_body_bytes",
 		Help: "Memory claimed by request bodies of more than 4 KiB.",
-	}, func() float64 { return float64(g.bodies.Load()) })
+	}, func() float64 { return float64(g.parts[Body].Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_outside_bytes",
 		Help: "Memory of records whose requests were given up while the producer still held them.",

@@ -48,7 +48,7 @@ type Query struct {
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time one request may take before it is answered 503."`
 
 	MaxInFlight   int `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, from when their body is there; one more is answered 503 with Retry-After, except GET /health."`
-	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes that the bodies of requests in flight may take, and answers with flags of more than 64 KiB until their clients have them; beyond it they are answered 503 with Retry-After. Bodies of one address may take a quarter, answers of one website half."`
+	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes that the bodies of requests in flight, and answers with flags of more than 64 KiB until their clients have them, may take, each half of it at most; beyond it they are answered 503 with Retry-After. Bodies of one address may take a quarter."`
 	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. Each takes about 20 KB. Those of streams of flags are beside them (flags.max_streams). 0 is unlimited."`
 	MaxPerAddr    int `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
 
