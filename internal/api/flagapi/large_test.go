@@ -37,13 +37,17 @@ func listed(flags []*flag.Flag) string {
 }
 
 // roomy is an app around flags whose large answers may take so much memory.
-func roomy(t *testing.T, flags []*flag.Flag, memory int64) (*fiber.App, *admission.Gate) {
+func roomy(t *testing.T, flags []*flag.Flag, memory int64, change ...func(*Deps)) (*fiber.App, *admission.Gate) {
 	t.Helper()
 	gate := admission.New(admission.Config{Host: "test", Memory: memory},
 		admission.Deps{Metrics: prometheus.NewRegistry()})
 	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Page: Page, Open: Elsewhere, Admission: gate},
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	Mount(app, tenants{set: testSet(t, flags)}.deps())
+	deps := tenants{set: testSet(t, flags)}.deps()
+	for _, f := range change {
+		f(&deps)
+	}
+	Mount(app, deps)
 	return app, gate
 }
 
@@ -86,8 +90,14 @@ func TestALargeAnswerWithoutRoomIsRefused(t *testing.T) {
 		flags []*flag.Flag
 		want  int
 	}{{large, http.StatusServiceUnavailable}, {small, http.StatusOK}} {
-		app, gate := roomy(t, tc.flags, 1<<20)
-		others := gate.Open(admission.Work, "others", "")
+		app, gate := roomy(t, tc.flags, 1<<20, func(d *Deps) {
+			d.Exposures = exposing(func(x *Exposure) {
+				if tc.want != http.StatusOK {
+					t.Errorf("%s is exposed, and nobody was served it", x.Flag.Key())
+				}
+			})
+		})
+		others := gate.Open(admission.Answer, "others", "")
 		if err := others.Take(1 << 20); err != nil { // which is as much as there is for large ones
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package httpkit
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 // which goes on until its client leaves or somebody takes from end, and GET /health.
 func liveApp(most int) (app *fiber.App, end chan struct{}) {
 	end = make(chan struct{})
-	app = streaming(Config{Conns: Conns{Max: most}}, func() *Stream {
+	app = streaming(Config{Conns: Conns{Max: most, MaxPerAddr: 16}}, func() *Stream {
 		s := &Stream{ContentType: "text/event-stream", Live: true, Deadline: time.Hour}
 		s.Write = func(ctx context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "x")
@@ -87,6 +88,45 @@ func TestAConnectionCountsAgainOnceItsLiveStreamHasEnded(t *testing.T) {
 	awaitAnswer(t, app, addr, 1, http.StatusServiceUnavailable) // beside what was one
 	first.Close()
 	awaitAnswer(t, app, addr, 0, http.StatusOK)
+}
+
+// An address with many streams is none that room can be made of.
+func TestRoomIsMadeBesideLiveStreams(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	app, _ := liveApp(most)
+	kitOf(app).roomPause = 0
+	addr := serve(t, app)
+	for range most + 1 {
+		begin(t, dial(t, addr, "127.0.0.2"))
+	}
+	for range most {
+		if got := ask(t, dial(t, addr, "127.0.0.3")); got.status != http.StatusOK {
+			t.Fatalf("beside the streams: %d", got.status)
+		}
+	}
+	if got := ask(t, dial(t, addr, "127.0.0.4")); got.status != http.StatusOK {
+		t.Errorf("another address: %d, want that room is made for it", got.status)
+	}
+}
+
+// Only the header of a stream is no stream: what follows on the connection is another answer.
+func TestTheHeaderOfAStreamEndsWithIt(t *testing.T) {
+	t.Parallel()
+	app, _ := liveApp(0)
+	conn := dial(t, serve(t, app), "127.0.0.1")
+	if _, err := io.WriteString(conn, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodHead})
+	if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("the header: %v, %v", resp, err)
+	}
+	resp.Body.Close()
+	if got := ask(t, conn); got.status != http.StatusOK {
+		t.Errorf("the next answer: %d", got.status)
+	}
 }
 
 // awaitAnswer waits until one connection more than there are gets an answer with a status.

@@ -22,9 +22,9 @@ const (
 // names bounds how many different names the events of a website have in a UTC day of
 // receipt, and how many types its errors: every name is a row in each quarter of an hour of
 // the rollups. Whoever comes first has its name; what was decided stands in the record, so
-// that everybody who reads it again decides the same. Each process counts by itself. Owners
-// that nothing came from for long are forgotten when memory is used up, and begin anew. It
-// is safe for concurrent use.
+// that everybody who reads it again decides the same. Each process counts by itself. Where
+// others' new names use up the memory, owners that nothing came from meanwhile are forgotten
+// and begin anew. It is safe for concurrent use.
 type names struct {
 	limit  int // 0 for none
 	kept   int // of each generation of a shard
@@ -36,7 +36,7 @@ type names struct {
 type nameShard struct {
 	mu          sync.Mutex
 	day         int64
-	now, before map[string]nameSet // generations: what is not asked for goes with the second
+	now, before map[string]nameSet // generations: who is not asked for goes with the second
 	held        int                // names in now
 }
 
@@ -59,7 +59,7 @@ func (n *names) admit(kind event.Kind, owner string, name []byte, at time.Time) 
 	s := &n.shards[maphash.Bytes(n.seed, key)%nameShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn(at.Unix()/int64(24*time.Hour/time.Second), n.kept)
+	s.begin(at.Unix() / int64(24*time.Hour/time.Second))
 	set := s.of(key)
 	if _, known := set[hash]; known {
 		return true
@@ -67,22 +67,19 @@ func (n *names) admit(kind event.Kind, owner string, name []byte, at time.Time) 
 	if len(set) >= n.limit {
 		return false
 	}
+	if s.held >= n.kept {
+		s.before, s.now, s.held = s.now, map[string]nameSet{string(key): set}, len(set)
+	}
 	set[hash] = struct{}{}
 	s.held++
 	return true
 }
 
-// turn begins a day, or a generation when this one is full.
-func (s *nameShard) turn(day int64, most int) {
-	switch {
-	case day > s.day:
-		s.day, s.before = day, nil
-	case s.held >= most:
-		s.before = s.now
-	case s.now != nil:
-		return
+// begin begins a day, unless it has begun.
+func (s *nameShard) begin(day int64) {
+	if day > s.day || s.now == nil {
+		s.day, s.now, s.before, s.held = max(day, s.day), map[string]nameSet{}, nil, 0
 	}
-	s.now, s.held = map[string]nameSet{}, 0
 }
 
 // of returns an owner's names, in this generation from now on.
