@@ -92,3 +92,17 @@ func TestWhatIsSentAtOnceIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// A connection that a block made larger than all may be is not kept.
+func TestAConnectionThatGrewTooLargeIsClosed(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	for less, idle := range map[int64]int{0: 1, 1: 0} {
+		i := newInserter(t, cfg, "")
+		i.Bound(int64(blockOf(i, anEvent("a")).(*block).sent()) - less)
+		insert(t, i, "", anEvent("a"))
+		if len(i.idle) != idle {
+			t.Errorf("%d connections are kept with memory for %d bytes less than was sent, want %d", len(i.idle), less, idle)
+		}
+	}
+}

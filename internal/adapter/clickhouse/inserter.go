@@ -129,9 +129,10 @@ func (i *Inserter) Reserve(ctx context.Context, b sink.Block) (release func(), e
 	return func() { i.sending.Release(n) }, nil
 }
 
-// send runs f, which sends a block, on a connection.
+// send runs f, which sends a block, on a connection. The connection keeps the memory for all
+// of it, also where that is more than was reserved.
 func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
-	return i.useFor(ctx, min(int64(b.sent()), i.most), f)
+	return i.useFor(ctx, int64(b.sent()), f)
 }
 
 func ours(b sink.Block) (*block, error) {
