@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -104,5 +105,27 @@ func TestAConnectionThatGrewTooLargeIsClosed(t *testing.T) {
 		if len(i.idle) != idle {
 			t.Errorf("%d connections are kept with memory for %d bytes less than was sent, want %d", len(i.idle), less, idle)
 		}
+	}
+}
+
+// Whoever recovers from a panic knows nothing of the connection that was in use.
+func TestAPanicClosesTheConnection(t *testing.T) {
+	t.Parallel()
+	p := newConns(clickhousetest.Database(t))
+	var used *Client
+	func() {
+		defer func() {
+			if cause := recover(); cause != "a mistake" {
+				t.Errorf("recovered %v", cause)
+			}
+		}()
+		err := p.use(t.Context(), func(c *Client) error {
+			used = c
+			panic("a mistake") //nolint:forbidigo // what the test is about
+		})
+		t.Errorf("use() = %v after a panic", err)
+	}()
+	if used == nil || !used.IsClosed() || len(p.idle) != 0 {
+		t.Errorf("the connection is open, or kept: %v", p.idle)
 	}
 }
