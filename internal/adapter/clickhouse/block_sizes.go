@@ -63,17 +63,22 @@ func (c leading) EncodeColumn(b *proto.Buffer) {
 	c.dictColumn.EncodeColumn(b)
 }
 
-// sent is how many bytes the columns are sent as, at most, but for dictionaries, which are
-// small, and names.
+// columnHead is what is sent of a column before its values, at most: its name, its type, and
+// what is said of a dictionary.
+const columnHead = 128
+
+// sent is how many bytes the block is sent as, at most: those of the values, and heads. It
+// makes the web's columns as long as the others, as they are sent.
 func (b *block) sent() (bytes int) {
-	const number = 8
 	for _, c := range b.columns {
-		bytes += max(c.bytes(), number*b.rows)
+		bytes += columnHead + c.encoded()
 	}
-	if b.webRows > 0 {
-		for _, c := range b.web {
-			bytes += max(c.bytes(), number*b.rows)
-		}
+	if b.webRows == 0 {
+		return bytes
+	}
+	b.padWeb()
+	for _, c := range b.web {
+		bytes += columnHead + c.encoded()
 	}
 	return bytes
 }

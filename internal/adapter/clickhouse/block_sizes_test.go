@@ -1,14 +1,18 @@
 package clickhouse
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // filledWith appends events to a block.
@@ -45,20 +49,91 @@ func TestANewBlockHasRoomForWhatTheLargestOneHad(t *testing.T) {
 	}
 }
 
+// encodedBytes is how many bytes a block is encoded as.
+func encodedBytes(t *testing.T, b *block) int {
+	t.Helper()
+	input := b.input[:len(b.columns)]
+	if b.webRows > 0 {
+		b.padWeb()
+		input = b.input
+	}
+	var buf proto.Buffer
+	if err := (proto.Block{Columns: len(input), Rows: b.rows}).EncodeBlock(&buf, proto.Version, input); err != nil {
+		t.Fatal(err)
+	}
+	return len(buf.Buf)
+}
+
+// checkSent compares what a block says that it is sent as with what it is encoded as: there
+// is room for all of it, and for no more than the heads of columns may take.
+func checkSent(t *testing.T, b *block) {
+	t.Helper()
+	said := b.sent()
+	if got := encodedBytes(t, b); got > said || said > got+columnHead*len(b.input) {
+		t.Errorf("%d rows, %d of the web: %d bytes are sent, and %d are said", b.rows, b.webRows, got, said)
+	}
+}
+
 // The connection's buffer gets the room that a block needs, and not much more.
 func TestABlockKnowsHowManyBytesAreSent(t *testing.T) {
 	t.Parallel()
 	events := someEvents(rand.New(rand.NewPCG(1, 2)), 5000)
+	b := newBlock(&Events, &sizes{})
+	for _, n := range []int{1, 2, 1000, 5000} {
+		checkSent(t, filledWith(b, events[:n]))
+		b.Reset()
+	}
 	for _, e := range events {
 		e.Web = nil
 	}
-	b := filledWith(newBlock(&Events, &sizes{}), events)
-	var buf proto.Buffer
-	input := b.input[:len(b.columns)]
-	if err := (proto.Block{Columns: len(input), Rows: b.rows}).EncodeBlock(&buf, proto.Version, input); err != nil {
-		t.Fatal(err)
+	checkSent(t, filledWith(b, events))
+	for _, names := range []int{256, 257, 65536, 65537} { // indexes grow with the dictionary
+		b.Reset()
+		for n := range names {
+			name := bytes.Repeat([]byte{'n'}, n%300)
+			e := anEvent("", func(e *record.Event) { e.Name = fmt.Append(name, n) })
+			b.Append(&sink.Row{Event: e, Topic: []byte("t")})
+		}
+		checkSent(t, b)
 	}
-	if got, most := len(buf.Buf), b.sent(); got > most || most > 3*got {
-		t.Errorf("%d bytes are sent, and there is room for %d", got, most)
+}
+
+// pageView is an event as browsers send most, of 460 bytes.
+func pageView(n int) *record.Event {
+	e := anEvent(fmt.Sprintf("018f5b3a-7c1e-7000-8000-%012d", n), func(e *record.Event) {
+		e.Name, e.Path = []byte("screen_view"), fmt.Appendf(nil, "/products/%d", n%1000)
+		e.AnonymousID, e.SessionID = fmt.Appendf(nil, "%032d", n%5000), fmt.Appendf(nil, "%032d", n%9000)
+		e.Web = new(record.Web)
+	})
+	for text, value := range map[record.WebText]string{
+		record.Host: "shop.example", record.Title: "Product 1", record.Browser: "Firefox", record.OS: "Linux", record.Device: "desktop",
+		record.Country: "DE", record.Language: "de-DE", record.ReferrerKind: "direct",
+	} {
+		e.Web.Texts[text] = []byte(value)
 	}
+	e.Web.Set(record.LoadTime, 812)
+	return e
+}
+
+// Of ordinary events two blocks of the size that ranges are frozen at are sent at the same
+// time, whose columns are mostly empty texts, dictionaries of few values, and small numbers.
+func TestTwoOrdinaryBlocksAreSentAtOnce(t *testing.T) {
+	t.Parallel()
+	if n := len(record.AppendEvent(nil, pageView(1))); n < 440 || n > 480 {
+		t.Fatalf("an event of %d bytes is not what this is about", n)
+	}
+	i := NewInserter(config.ClickHouse{}, "")
+	b := i.NewBlock(record.TopicEvents).(*block)
+	for n := range config.Default().Sink.MaxRows {
+		e := pageView(n)
+		b.Append(&sink.Row{Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(record.TopicEvents), Offset: int64(n)})
+	}
+	checkSent(t, b)
+	synctest.Test(t, func(t *testing.T) {
+		for range 2 {
+			if _, ok := reserved(t, i, b); !ok {
+				t.Errorf("a block of %d bytes waits", b.sent())
+			}
+		}
+	})
 }

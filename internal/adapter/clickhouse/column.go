@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -22,6 +23,8 @@ type native interface {
 	bytes() int
 	// reserve makes room for so many rows, whose texts take so many bytes.
 	reserve(rows, bytes int)
+	// encoded is how many bytes the values are sent as.
+	encoded() int
 }
 
 // number makes a column of a numeric type, of which one value is given to name it.
@@ -55,6 +58,8 @@ func (c *numberColumn[T, S, P]) pad(rows int) { c.all = append(c.all, make(S, ro
 func (c *numberColumn[T, S, P]) bytes() int { return 0 }
 
 func (c *numberColumn[T, S, P]) reserve(rows, _ int) { c.all = slices.Grow(c.all, rows) }
+
+func (c *numberColumn[T, S, P]) encoded() int { return len(c.all) * int(reflect.TypeFor[T]().Size()) }
 
 // Row returns the value of a row.
 func (c *numberColumn[T, S, P]) Row(row int) T { return c.all[row] }
@@ -125,6 +130,8 @@ func (c *millisColumn) bytes() int { return 0 }
 
 func (c *millisColumn) reserve(rows, _ int) { c.Data = slices.Grow(c.Data, rows) }
 
+func (c *millisColumn) encoded() int { return len(c.Data) * 8 }
+
 // day makes a Date column from Unix milliseconds, which the sink keeps within
 // what a Date can hold.
 func day(get func(*sink.Row) int64) func() native {
@@ -155,3 +162,5 @@ func (c *dayColumn) pad(rows int) {
 func (c *dayColumn) bytes() int { return 0 }
 
 func (c *dayColumn) reserve(rows, _ int) { c.ColDate = slices.Grow(c.ColDate, rows) }
+
+func (c *dayColumn) encoded() int { return len(c.ColDate) * 2 }

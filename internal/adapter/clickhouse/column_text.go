@@ -56,6 +56,8 @@ func (c *textColumn) bytes() int { return len(c.sent) }
 
 func (c *textColumn) reserve(_, bytes int) { c.sent = slices.Grow(c.sent, bytes) }
 
+func (c *textColumn) encoded() int { return len(c.sent) }
+
 // Type implements proto.ColInput.
 func (*textColumn) Type() proto.ColumnType { return proto.ColumnTypeString }
 
@@ -79,12 +81,13 @@ func lowCardinality(get func(*sink.Row) []byte) func() native {
 // dictColumn builds its dictionary while rows are appended: a value that was
 // seen costs a lookup, and nothing when it is the previous row's.
 type dictColumn struct {
-	get  func(*sink.Row) []byte
-	ids  map[string]uint32
-	dict proto.ColStr
-	rows []uint32 // index into dict
-	last []byte   // in dict, of the previous row
-	raw  proto.ColLowCardinalityRaw
+	get   func(*sink.Row) []byte
+	ids   map[string]uint32
+	dict  proto.ColStr
+	words int      // bytes that dict is sent as
+	rows  []uint32 // index into dict
+	last  []byte   // in dict, of the previous row
+	raw   proto.ColLowCardinalityRaw
 }
 
 func (c *dictColumn) appendRow(row *sink.Row) { c.append(c.get(row)) }
@@ -112,6 +115,7 @@ func (c *dictColumn) append(v []byte) {
 		id = uint32(c.dict.Rows())
 		c.ids[string(v)] = id
 		c.dict.AppendBytes(v)
+		c.words += len(binary.AppendUvarint(nil, uint64(len(v)))) + len(v)
 	}
 	c.rows = append(c.rows, id)
 	c.last = c.dict.RowBytes(int(id))
@@ -120,6 +124,8 @@ func (c *dictColumn) append(v []byte) {
 func (c *dictColumn) bytes() int { return 0 }
 
 func (c *dictColumn) reserve(rows, _ int) { c.rows = slices.Grow(c.rows, rows) }
+
+func (c *dictColumn) encoded() int { return c.words + len(c.rows)<<c.key() }
 
 // Type implements proto.ColInput.
 func (c *dictColumn) Type() proto.ColumnType {
@@ -133,22 +139,33 @@ func (c *dictColumn) Rows() int { return len(c.rows) }
 func (c *dictColumn) Reset() {
 	clear(c.ids)
 	c.dict.Reset()
-	c.rows, c.last = c.rows[:0], nil
+	c.rows, c.last, c.words = c.rows[:0], nil, 0
 }
 
 // Prepare implements proto.Preparable: it chooses the smallest index type.
 func (c *dictColumn) Prepare() error {
 	r := &c.raw
 	r.Index = &c.dict
-	switch n := c.dict.Rows(); {
-	case n <= math.MaxUint8+1:
-		r.Key, r.Keys8 = proto.KeyUInt8, indexes(r.Keys8, c.rows)
-	case n <= math.MaxUint16+1:
-		r.Key, r.Keys16 = proto.KeyUInt16, indexes(r.Keys16, c.rows)
+	switch r.Key = c.key(); r.Key {
+	case proto.KeyUInt8:
+		r.Keys8 = indexes(r.Keys8, c.rows)
+	case proto.KeyUInt16:
+		r.Keys16 = indexes(r.Keys16, c.rows)
 	default:
-		r.Key, r.Keys32 = proto.KeyUInt32, indexes(r.Keys32, c.rows)
+		r.Keys32 = indexes(r.Keys32, c.rows)
 	}
 	return nil
+}
+
+// key is the smallest index type; its values are of 1 << key bytes.
+func (c *dictColumn) key() proto.CardinalityKey {
+	switch n := c.dict.Rows(); {
+	case n <= math.MaxUint8+1:
+		return proto.KeyUInt8
+	case n <= math.MaxUint16+1:
+		return proto.KeyUInt16
+	}
+	return proto.KeyUInt32
 }
 
 func indexes[S ~[]T, T uint8 | uint16 | uint32](dst S, rows []uint32) S {

@@ -36,7 +36,7 @@ var errClosed = errors.New("connections to ClickHouse are closed")
 
 func newConns(cfg config.ClickHouse) *conns { return &conns{cfg: cfg} }
 
-// use runs f on a connection. After an error the connection is closed, whatever
+// use runs f on a connection. After an error or a panic the connection is closed, whatever
 // the error is: what else would arrive on it is unknown.
 func (p *conns) use(ctx context.Context, f func(*Client) error) error { return p.useFor(ctx, 0, f) }
 
@@ -59,12 +59,17 @@ func (p *conns) useAt(ctx context.Context, bytes int64, f func(*Client, string) 
 		return fmt.Errorf("%w: %w", errUnreached, err)
 	}
 	c.sent = max(c.sent, bytes)
-	if err := f(c, addr); err != nil {
-		c.Close()
-		return err
-	}
-	p.give(c, addr)
-	return nil
+	whole := false
+	defer func() { // also where f panics
+		if whole {
+			p.give(c, addr)
+		} else {
+			c.Close()
+		}
+	}()
+	err = f(c, addr)
+	whole = err == nil
+	return err
 }
 
 // Ping reports whether a server answers.

@@ -1,8 +1,13 @@
 package clickhouse
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -51,19 +56,76 @@ func TestIdleConnectionsKeepMemoryForSoMuch(t *testing.T) {
 	}
 }
 
+// reserved reports whether there is memory for a block. It is called in a bubble of fake time.
+func reserved(t *testing.T, i *Inserter, b sink.Block) (release func(), ok bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	release, err := i.Reserve(ctx, b)
+	return release, err == nil
+}
+
 // Of the largest blocks one is sent at a time; of small ones many are.
 func TestWhatIsSentAtOnceIsBounded(t *testing.T) {
 	t.Parallel()
-	const most = 10
-	i := NewInserter(config.ClickHouse{}, "")
-	i.Bound(most)
-	half := int64(most / 2)
-	for n := range 2 {
-		if !i.sending.TryAcquire(half) {
-			t.Fatalf("block %d of half of what may be sent waits", n)
+	for _, tc := range []struct {
+		blocks, more int64 // what may be sent: so many blocks, and so many bytes more
+		want         int   // blocks that are sent
+	}{{3, 0, 3}, {3, -1, 2}, {1, 0, 1}, {1, -1, 1}, {0, 1, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			i := NewInserter(config.ClickHouse{}, "")
+			b := blockOf(i, anEvent("a"))
+			i.Bound(tc.blocks*int64(b.(*block).sent()) + tc.more)
+			var release func()
+			for n := range tc.want {
+				var ok bool
+				if release, ok = reserved(t, i, b); !ok {
+					t.Fatalf("%+v: block %d waits", tc, n)
+				}
+			}
+			if _, ok := reserved(t, i, b); ok {
+				t.Errorf("%+v: one block more is sent", tc)
+			}
+			release()
+			if _, ok := reserved(t, i, b); !ok {
+				t.Errorf("%+v: a block waits although one was sent", tc)
+			}
+		})
+	}
+}
+
+// A connection that a block made larger than all may be is not kept.
+func TestAConnectionThatGrewTooLargeIsClosed(t *testing.T) {
+	t.Parallel()
+	cfg := migrated(t)
+	for less, idle := range map[int64]int{0: 1, 1: 0} {
+		i := newInserter(t, cfg, "")
+		i.Bound(int64(blockOf(i, anEvent("a")).(*block).sent()) - less)
+		insert(t, i, "", anEvent("a"))
+		if len(i.idle) != idle {
+			t.Errorf("%d connections are kept with memory for %d bytes less than was sent, want %d", len(i.idle), less, idle)
 		}
 	}
-	if i.sending.TryAcquire(1) {
-		t.Error("one byte more is sent")
+}
+
+// Whoever recovers from a panic knows nothing of the connection that was in use.
+func TestAPanicClosesTheConnection(t *testing.T) {
+	t.Parallel()
+	p := newConns(clickhousetest.Database(t))
+	var used *Client
+	func() {
+		defer func() {
+			if cause := recover(); cause != "a mistake" {
+				t.Errorf("recovered %v", cause)
+			}
+		}()
+		err := p.use(t.Context(), func(c *Client) error {
+			used = c
+			panic("a mistake") //nolint:forbidigo // what the test is about
+		})
+		t.Errorf("use() = %v after a panic", err)
+	}()
+	if used == nil || !used.IsClosed() || len(p.idle) != 0 {
+		t.Errorf("the connection is open, or kept: %v", p.idle)
 	}
 }

@@ -29,10 +29,10 @@ type Inserter struct {
 }
 
 // sendAtOnce is what an Inserter sends at the same time unless it is told otherwise, in bytes:
-// two blocks of ordinary events, of the largest ones only one.
+// two blocks of ordinary events or more, of the largest ones only one.
 const sendAtOnce = 48 << 20
 
-// Bound has blocks of so many bytes be sent at the same time at most, or one that is larger,
+// Bound has blocks of so many bytes be reserved at the same time at most, or one that is larger,
 // and connections keep memory for as many. A connection has each block twice more, encoded and
 // compressed. It is called before the first block.
 func (i *Inserter) Bound(bytes int64) {
@@ -116,14 +116,23 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 	return nil
 }
 
-// send runs f, which sends a block, on a connection, once there is memory for it.
-func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
-	n := min(int64(b.sent()), i.most)
-	if err := i.sending.Acquire(ctx, n); err != nil {
-		return err //nolint:wrapcheck // that of the context
+// Reserve implements sink.Inserter: what is encoded at the same time is bounded.
+func (i *Inserter) Reserve(ctx context.Context, b sink.Block) (release func(), err error) {
+	native, err := ours(b)
+	if err != nil {
+		return nil, err
 	}
-	defer i.sending.Release(n)
-	return i.useFor(ctx, n, f)
+	n := min(int64(native.sent()), i.most)
+	if err := i.sending.Acquire(ctx, n); err != nil {
+		return nil, err //nolint:wrapcheck // that of the context
+	}
+	return func() { i.sending.Release(n) }, nil
+}
+
+// send runs f, which sends a block, on a connection. The connection keeps the memory for all
+// of it, also where that is more than was reserved.
+func (i *Inserter) send(ctx context.Context, b *block, f func(*Client) error) error {
+	return i.useFor(ctx, int64(b.sent()), f)
 }
 
 func ours(b sink.Block) (*block, error) {

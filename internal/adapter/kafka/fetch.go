@@ -124,7 +124,7 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 		f.refused(s, fmt.Errorf("%w: at %d", errSum, a.from.offset), time.Now())
 		return
 	}
-	s.fails, s.end = 0, got.HighWatermark
+	s.fails, s.lacks, s.end = 0, 0, got.HighWatermark
 	if next == a.from.offset {
 		if len(got.RecordBatches) > 0 { // half a batch: there is room for all of it where it is asked for first
 			s.retry = time.Now().Add(backoff(1))

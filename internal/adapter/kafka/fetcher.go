@@ -26,8 +26,8 @@ const (
 	fetchLook = time.Second
 	// quietFails are not told of: a leader moves, and then it is found again.
 	quietFails = 5
-	// rangeFails is how often a broker has to say that it does not have an offset, or has
-	// another log before it: one that has just become the leader may be behind for a moment.
+	// rangeFails is how often in a row a broker has to say that it does not have an offset, or
+	// has another log before it: one that has just become the leader may be behind for a moment.
 	rangeFails = 3
 )
 
@@ -227,9 +227,12 @@ func (f *fetcher) room() int64 { return f.limit - f.held - f.asked }
 func (f *fetcher) refused(s *stream, err error, now time.Time) {
 	s.fails++
 	s.retry = now.Add(backoff(s.fails))
+	before := s.lacks
+	s.lacks = 0
 	switch {
 	case errors.Is(err, kerr.OffsetOutOfRange), errors.Is(err, sink.ErrTruncated):
-		if s.failed = s.fails >= rangeFails; s.failed {
+		s.lacks = before + 1
+		if s.failed = s.lacks >= rangeFails; s.failed {
 			f.report(s, err)
 		}
 	case kerr.IsRetriable(err) && s.fails <= quietFails:

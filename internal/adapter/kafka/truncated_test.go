@@ -136,6 +136,42 @@ func TestALogThatWasCutStopsThePartition(t *testing.T) {
 	})
 }
 
+// Other answers between them, and whatever failed before, are no such answers.
+func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
+	t.Parallel()
+	const ok = int16(0)
+	gone, away := kerr.OffsetOutOfRange.Code, kerr.NotLeaderForPartition.Code
+	const cut = int16(-2) // of this test: another log
+	for _, tc := range []struct {
+		answers []int16
+		failed  bool
+	}{
+		{[]int16{gone, gone}, false},
+		{[]int16{gone, gone, gone}, true},
+		{[]int16{cut, gone, cut}, true},
+		{[]int16{away, away, away, away, gone, cut}, false},
+		{[]int16{away, away, away, away, gone, cut, gone}, true},
+		{[]int16{gone, gone, away, gone, gone}, false},
+		{[]int16{cut, cut, ok, cut, cut}, false},
+		{[]int16{cut, cut, ok, cut, cut, cut}, true},
+	} {
+		f := newFetcher(1 << 20)
+		f.refreshed = time.Now().Add(time.Hour) // there is no client that could look up leaders
+		f.begin(only, record.TopicEvents, [16]byte{}, mark{7, 1})
+		s := f.streams[only]
+		for _, code := range tc.answers {
+			got := kmsg.NewFetchResponseTopicPartition()
+			if got.ErrorCode = code; code == cut {
+				got.ErrorCode, got.DivergingEpoch.EndOffset = 0, 3
+			}
+			f.add(0, ask{s, s.next, 1}, &got)
+		}
+		if s.failed != tc.failed || len(f.failures) > 0 != tc.failed {
+			t.Errorf("after %d: failed %v, told %v; want %v", tc.answers, s.failed, f.failures, tc.failed)
+		}
+	}
+}
+
 func TestWhyAPartitionGotNothing(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -37,22 +38,58 @@ type attempt struct {
 // What was inserted may still be recorded and committed by a worker that is
 // halted.
 func (a *attempt) until(ctx context.Context, step string, do func(context.Context) error) error {
-	s := a.worker.sink
-	patience := a.patience
-	if patience == 0 {
-		patience = s.cfg.InsertTimeout
+	return a.repeat(ctx, step, func(ctx context.Context) error { return a.try(ctx, do) })
+}
+
+// untilSent is until for a step that sends a block. Each try waits for the memory first, as
+// long as that takes: the deadline is for the server, which has no part in the wait.
+func (a *attempt) untilSent(ctx context.Context, step string, b Block, do func(context.Context) error) error {
+	return a.repeat(ctx, step, func(ctx context.Context) error {
+		release, err := a.reserve(ctx, b)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return a.try(ctx, do)
+	})
+}
+
+// reserve waits for memory to send a block, until ctx ends or the worker is halted.
+func (a *attempt) reserve(ctx context.Context, b Block) (release func(), err error) {
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-a.worker.halt:
+			cancel(errHalted)
+		case <-waiting.Done():
+		}
+	}()
+	release, err = a.worker.sink.deps.Inserter.Reserve(waiting, b)
+	if err != nil && waiting.Err() != nil {
+		return nil, context.Cause(waiting)
 	}
+	return release, err
+}
+
+// try does something once, with a deadline.
+func (a *attempt) try(ctx context.Context, do func(context.Context) error) error {
+	return withTimeout(ctx, cmp.Or(a.patience, a.worker.sink.cfg.InsertTimeout), do)
+}
+
+// repeat does what until says; do has deadlines of its own.
+func (a *attempt) repeat(ctx context.Context, step string, do func(context.Context) error) error {
 	for failures := 0; ; {
 		if a.worker.isHalted() && (step != stepCommit && step != stepLedger || failures > 0) {
 			return errHalted
 		}
-		err := withTimeout(ctx, patience, do)
+		err := do(ctx)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, ErrFenced), errors.Is(err, errOutdated):
+		case errors.Is(err, ErrFenced), errors.Is(err, errOutdated), errors.Is(err, errHalted):
 			return err
 		case errors.Is(err, ErrPanic):
 			return &stuck{StuckPanic, err}

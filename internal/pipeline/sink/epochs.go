@@ -1,9 +1,11 @@
 package sink
 
+import "slices"
+
 // epochs are the leader epochs of a partition's records in hand. They change when another
 // broker leads, so there is seldom more than one.
 type epochs struct {
-	before int32 // of the record before the range
+	before int32 // of the record before the range; -1 when it is not known
 	spans  []epochSpan
 }
 
@@ -30,6 +32,18 @@ func (e *epochs) upTo(last int64) int32 {
 	for len(e.spans) > 0 && e.spans[0].from <= last {
 		e.before, e.spans = e.spans[0].epoch, e.spans[1:]
 	}
+	return e.before
+}
+
+// lostAt is upTo for an offset whose record is gone, as by compaction, and its epoch with it.
+// That of a record before it may have ended earlier: a broker that was told of it would say
+// that its log parts there. It returns -1.
+func (e *epochs) lostAt(last int64) int32 {
+	known := e.upTo(last)
+	if len(e.spans) == 0 || e.spans[0].from > last+1 {
+		e.spans = slices.Insert(e.spans, 0, epochSpan{last + 1, known}) // of the records behind it
+	}
+	e.before = -1
 	return e.before
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,9 +44,11 @@ type world struct {
 	owner     Owner
 	pollSize  int
 	sighted   int // records that windows were read from
+	released  atomic.Int64
 	arrived   chan struct{}
 
 	// What goes wrong; asked before the step is done.
+	reserves    func(ctx context.Context) error // waits for memory for a block
 	insertFails func(token string) error
 	commitFails func() error
 	refuses     func(id string) bool // the table refuses rows of these events
@@ -369,6 +372,15 @@ func (w *world) call(s string) {
 }
 
 func (w *world) NewBlock(string) Block { return &memoryBlock{world: w} }
+
+func (w *world) Reserve(ctx context.Context, _ Block) (release func(), err error) {
+	if w.reserves != nil {
+		if err := w.reserves(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return func() { w.released.Add(1) }, nil
+}
 
 func (w *world) Insert(_ context.Context, b Block, token string) error {
 	if w.insertFails != nil {

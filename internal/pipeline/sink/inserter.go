@@ -37,6 +37,10 @@ type Block interface {
 type Inserter interface {
 	// NewBlock returns an empty block for records of a topic.
 	NewBlock(topic string) Block
+	// Reserve waits until there is memory to send the block, which is Insert's or Probe's
+	// until release is called. Its error is that of ctx. It says nothing about the server,
+	// so the deadline of an insert begins after it.
+	Reserve(ctx context.Context, b Block) (release func(), err error)
 	// Insert stores the block as a whole under the token and returns nil once the
 	// server has acknowledged it. The server ignores a block whose token it has
 	// seen. After an error the block may be stored or not: inserting it again

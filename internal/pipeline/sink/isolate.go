@@ -50,7 +50,7 @@ func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad
 		b.CopyTo(part, from, to)
 		b = part
 	}
-	err = a.until(ctx, stepProbe, func(ctx context.Context) error {
+	err = a.untilSent(ctx, stepProbe, b, func(ctx context.Context) error {
 		err := a.worker.sink.deps.Inserter.Probe(ctx, b)
 		if bad = classOf(err) == ClassRefused; bad {
 			return nil

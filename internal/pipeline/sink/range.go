@@ -67,7 +67,11 @@ func (o *open) trace(r *Record) {
 // delivery, the records are copied.
 func (o *open) freeze(n int, last int64, m *memory) *frozen {
 	r := &frozen{Span: Span{o.first, last}, epochBefore: o.epochs.before}
-	r.epochOfLast = o.epochs.upTo(last)
+	if n > 0 && o.records[n-1].offset == last {
+		r.epochOfLast = o.epochs.upTo(last)
+	} else {
+		r.epochOfLast = o.epochs.lostAt(last)
+	}
 	o.first = last + 1
 	if n == 0 {
 		return r
@@ -112,7 +116,7 @@ type frozen struct {
 	Span
 
 	// epochBefore and epochOfLast are the leader epochs of the record before the range and
-	// of its last one.
+	// of its last one, -1 when they are not known.
 	epochBefore, epochOfLast int32
 
 	epoch   int64 // of its tokens

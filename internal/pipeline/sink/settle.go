@@ -257,7 +257,7 @@ func (a *attempt) insertPiece(ctx context.Context, r *frozen, m *monthBlock, p p
 	if w.sink.deps.Testing.WithoutToken {
 		t = ""
 	}
-	err = a.until(ctx, stepInsert, func(ctx context.Context) error {
+	err = a.untilSent(ctx, stepInsert, b, func(ctx context.Context) error {
 		if err := a.upToDate(ctx, r); err != nil {
 			return err
 		}
