@@ -29,10 +29,10 @@ type block struct {
 	offsets interface{ Row(row int) int64 }
 	rows    int
 	sizes   *sizes
+	roomAt  int // rows with which it gets room for those of a large block; 0: never
 }
 
-// newBlock returns an empty block with room for what other blocks of the table had; sizes
-// are theirs.
+// newBlock returns an empty block; sizes are those of the table's other ones.
 func newBlock(t *Table, sizes *sizes) *block {
 	b := &block{table: t, sizes: sizes}
 	var web proto.Input
@@ -90,7 +90,9 @@ func (b *block) Append(row *sink.Row) {
 		}
 		b.webRows++
 	}
-	b.rows++
+	if b.rows++; b.rows == b.roomAt {
+		b.sizes.reserve(b)
+	}
 }
 
 // padWeb makes the web's columns as long as the others.
@@ -136,6 +138,7 @@ func (b *block) Reset() {
 		c.Reset()
 	}
 	b.rows, b.webRows = 0, 0
+	b.sizes.reserve(b)
 }
 
 // insert sends the block into a table; known says that the server had its token

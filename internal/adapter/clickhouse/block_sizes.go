@@ -7,9 +7,11 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// sizes are how large the largest block of a table was that was inserted. A new one has
-// room for as much from the beginning: to grow there step by step copies it several times
-// over, into memory that the kernel has to make. It is safe for concurrent use.
+// sizes are how large the largest block of a table was that was inserted. One that has a
+// part of its rows gets room for as much at once: to grow there step by step copies it
+// several times over, into memory that the kernel has to make. Before that it grows by what
+// it holds: of a range's months, and of pieces and probes, most stay small. It is safe for
+// concurrent use.
 type sizes struct {
 	mu   sync.Mutex
 	rows int
@@ -32,19 +34,25 @@ func (s *sizes) note(b *block) {
 	}
 }
 
-// reserve makes room in a block that is new. Columns of the web grow when a row has any.
+// roomPart is the part of the largest block's rows with which a block gets its room, so
+// that all blocks of a range have room for so many times its rows at most.
+const roomPart = 4
+
+// reserve makes room in a block that has its part of the rows, else it notes with how many
+// it is to be called again. Columns of the web grow when a row has any.
 func (s *sizes) reserve(b *block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rows == 0 {
+	b.roomAt = (s.rows + roomPart - 1) / roomPart
+	if s.rows == 0 || b.rows < b.roomAt {
 		return
 	}
 	for i, c := range b.columns {
-		c.reserve(s.rows, s.text[i])
+		c.reserve(s.rows-b.rows, max(0, s.text[i]-c.bytes()))
 	}
 	for i, c := range b.web {
-		if text := s.text[len(b.columns)+i]; text > 0 {
-			c.reserve(0, text)
+		if text := s.text[len(b.columns)+i]; text > c.bytes() {
+			c.reserve(0, text-c.bytes())
 		}
 	}
 }

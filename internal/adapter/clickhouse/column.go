@@ -21,7 +21,7 @@ type native interface {
 	pad(rows int)
 	// bytes is how much memory the texts of a column of texts take, else 0.
 	bytes() int
-	// reserve makes room for so many rows, whose texts take so many bytes.
+	// reserve makes room for so many further rows, whose texts take so many bytes.
 	reserve(rows, bytes int)
 	// encoded is how many bytes the values are sent as.
 	encoded() int

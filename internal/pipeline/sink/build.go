@@ -67,11 +67,7 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 			r.erased++
 			r.share(b.event.Owner, rec.receivedAt, Share{Erased: 1})
 		default:
-			original, unread := b.reader.original(rec)
-			if unread != nil {
-				return unread
-			}
-			r.letters = append(r.letters, letter{original, reason, err})
+			r.letters = append(r.letters, letter{rec.offset, reason, err})
 		}
 		if rec.stored {
 			row.Hash, row.Offset = rec.hash, rec.offset

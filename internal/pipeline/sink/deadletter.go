@@ -14,11 +14,12 @@ const (
 	ReasonRefused Reason = "refused" // the server refuses the row, before it writes any
 )
 
-// letter is a record in hand that cannot be stored.
+// letter is a record in hand that cannot be stored. Its original stays in its batch until
+// it is sent.
 type letter struct {
-	original Original
-	reason   Reason
-	err      error
+	offset int64
+	reason Reason
+	err    error
 }
 
 // DeadLetter is a record that cannot be stored.

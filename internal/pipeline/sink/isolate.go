@@ -86,13 +86,9 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 		}
 		return false, err
 	}
-	originals, err := r.originals(found)
-	if err != nil {
-		return false, err
-	}
 	letters := make([]letter, len(found))
-	for i := range originals {
-		letters[i] = letter{originals[i], ReasonRefused, errRefused}
+	for i, offset := range found {
+		letters[i] = letter{offset, ReasonRefused, errRefused}
 	}
 	if err := a.count(r, letters, 0); err != nil {
 		return false, err

@@ -81,6 +81,22 @@ func (r *reader) original(rec *held) (Original, error) {
 	return o, nil
 }
 
+// keptOpen is up to how many bytes of memory a batch stays unpacked while its reader waits.
+const keptOpen = 4 << 20
+
+// rest lets go of a batch that is large while the reader waits; it is unpacked again
+// afterwards. It returns how many bytes stay.
+func (r *reader) rest() (bytes int64) {
+	if r.batch == nil {
+		return 0
+	}
+	if bytes = int64(cap(r.opened.Records())); bytes > keptOpen {
+		*r = reader{}
+		return 0
+	}
+	return bytes
+}
+
 // close lets go of the batch, but not of what the next one may be unpacked into.
 func (r *reader) close() {
 	r.batch = nil

@@ -177,26 +177,19 @@ func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
 	return e
 }
 
-// originals returns the records at offsets of the range, in order, as the log has them.
-func (r *frozen) originals(offsets []int64) (all []Original, err error) {
-	var from reader
-	for _, offset := range offsets {
-		i, ok := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int {
-			return cmp.Compare(h.offset, offset)
-		})
-		if !ok {
-			return nil, fmt.Errorf("no record at %d is in hand", offset)
-		}
-		if err := from.open(r.batches, &r.records[i]); err != nil {
-			return nil, err
-		}
-		o, err := from.original(&r.records[i])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, o)
+// original returns the record at an offset of the range, as the log has it. Those of one
+// batch are asked for by ascending offsets of a reader.
+func (r *frozen) original(from *reader, offset int64) (Original, error) {
+	i, ok := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int {
+		return cmp.Compare(h.offset, offset)
+	})
+	if !ok {
+		return Original{}, fmt.Errorf("no record at %d is in hand", offset)
 	}
-	return all, nil
+	if err := from.open(r.batches, &r.records[i]); err != nil {
+		return Original{}, err
+	}
+	return from.original(&r.records[i])
 }
 
 // monthBlock is what a range brings for one month.

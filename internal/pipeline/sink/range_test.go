@@ -60,7 +60,7 @@ func replay(t *rapid.T, stream []Record, label string) (stored []storedRow, dead
 			}
 		}
 		for _, l := range r.letters {
-			dead = append(dead, l.original.Offset)
+			dead = append(dead, l.offset)
 		}
 		w.MoveOn(farAhead)
 	}

@@ -50,6 +50,7 @@ type Sink struct {
 	blocks   *blockPools
 	memory   *memory
 	rebuilds semaphore    // windows that are read at the same time
+	copying  semaphore    // ranges whose dead letters are copied out of batches at the same time
 	probing  sync.Mutex   // held while refused rows are looked for
 	windows  *windowShare // the memory of all windows
 	owners   *ownerShares // whose records they are
@@ -71,7 +72,7 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections), workers: map[Partition]*worker{},
 		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
 		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{tell: tellOwner(deps.Log)},
-		focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
+		copying: make(semaphore, cfg.Connections), focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
 	return s, nil
