@@ -3,6 +3,7 @@ package flageval
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -31,6 +32,7 @@ func Compile(flags []Member[Definition], segments []Member[Segment]) (*Set, erro
 		if err := c.flag(s.ordered[i]); err != nil {
 			return nil, fmt.Errorf("flag %s: %w", m.Is.Key, err)
 		}
+		runtime.Gosched() // answers wait for the same processor, and there may be many flags
 	}
 	return s, nil
 }

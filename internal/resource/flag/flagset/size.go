@@ -2,6 +2,8 @@ package flagset
 
 import (
 	"reflect"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/resource/flag"
@@ -41,7 +43,7 @@ func (z *sizer) add(v reflect.Value) {
 			z.take(v.Len())
 		}
 	case reflect.Pointer:
-		if v.Type() != timeZone && z.first(v) {
+		if leads(v.Type()) && z.first(v) {
 			z.take(int(v.Type().Elem().Size()))
 			z.add(v.Elem())
 		}
@@ -62,8 +64,8 @@ func (z *sizer) add(v reflect.Value) {
 			z.addMap(v)
 		}
 	case reflect.Struct:
-		for _, field := range v.Fields() {
-			z.add(field)
+		for _, i := range leading(v.Type()) {
+			z.add(v.Field(i))
 		}
 	default: // numbers, and functions, which are the program's
 	}
@@ -98,6 +100,10 @@ func (z *sizer) addMap(v reflect.Value) {
 	}
 }
 
+// yieldEvery is after how many of what it counts a sizer lets others run: answers wait for the
+// same processor, and a set may be large.
+const yieldEvery = 256
+
 // first reports whether something that is pointed to was not counted before.
 func (z *sizer) first(v reflect.Value) bool {
 	at := v.Pointer()
@@ -105,6 +111,9 @@ func (z *sizer) first(v reflect.Value) bool {
 		return false
 	}
 	z.seen[at] = true
+	if len(z.seen)%yieldEvery == 0 {
+		runtime.Gosched()
+	}
 	return true
 }
 
@@ -116,12 +125,37 @@ func (z *sizer) take(n int) {
 	}
 }
 
-// leads reports whether values of a type may lead to others.
+// leads reports whether values of a type may lead to others that count.
 func leads(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct, reflect.Array:
+	case reflect.String, reflect.Interface, reflect.Slice, reflect.Map:
 		return true
+	case reflect.Pointer:
+		return t != timeZone
+	case reflect.Struct:
+		return len(leading(t)) > 0
+	case reflect.Array:
+		return leads(t.Elem())
 	default:
 		return false
 	}
+}
+
+// leadingFields has what leading found out, by the type: to ask a type for its fields costs
+// far more than to look at them.
+var leadingFields sync.Map // of []int
+
+// leading returns the fields of a struct that lead to others, by their index.
+func leading(t reflect.Type) []int {
+	if known, ok := leadingFields.Load(t); ok {
+		return known.([]int) // the map holds nothing else
+	}
+	var all []int
+	for i := range t.NumField() {
+		if leads(t.Field(i).Type) {
+			all = append(all, i)
+		}
+	}
+	leadingFields.Store(t, all)
+	return all
 }
