@@ -98,7 +98,7 @@ func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (Reason, 
 	if err := b.decoder.DecodeEvent(b.reader.value(rec), &b.event); err != nil {
 		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
 	}
-	if r.tombstones.Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
+	if r.tombstones.Load().Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
 		return reasonErased, nil
 	}
 	if err := record.Fits(topic, &b.event); err != nil {

@@ -39,8 +39,9 @@ func (a *attempt) readTombstones(ctx context.Context, r *frozen) error {
 	if source == nil {
 		return nil
 	}
-	return a.until(ctx, stepTombstones, func(ctx context.Context) (err error) {
-		r.tombstones, err = source.Current(ctx)
+	return a.until(ctx, stepTombstones, func(ctx context.Context) error {
+		now, err := source.Current(ctx)
+		r.tombstones.Store(now)
 		return err
 	})
 }
@@ -53,15 +54,16 @@ func (a *attempt) upToDate(ctx context.Context, r *frozen) error {
 		return nil
 	}
 	now, err := source.Current(ctx)
-	if err != nil || now == r.tombstones {
+	before := r.tombstones.Load()
+	if err != nil || now == before {
 		return err
 	}
 	for i := range r.touched {
-		if now.Differs(r.tombstones, r.touched[i].Owner) {
+		if now.Differs(before, r.touched[i].Owner) {
 			return errOutdated
 		}
 	}
-	r.tombstones = now
+	r.tombstones.Store(now)
 	return nil
 }
 

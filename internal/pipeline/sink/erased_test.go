@@ -170,3 +170,37 @@ func TestNothingIsStoredWhileNobodyKnowsWhatWasErased(t *testing.T) {
 		}
 	})
 }
+
+// While a block waits to be inserted, and what was erased meanwhile is looked up, the range's
+// dead letters are counted. The race detector sees whether the two are in each other's way.
+func TestTombstonesAreReplacedWhileDeadLettersAreCounted(t *testing.T) {
+	t.Parallel()
+	c := &cemetery{}
+	s := newSink(t, testConfig(), newWorld(part))
+	s.deps.Tombstones = c
+	a := attempt{worker: newWorker(s, Assignment{Partition: part, Committed: -1})}
+	r := &frozen{Span: Span{0, 0}, records: []held{{receivedAt: noon}}}
+	const times = int64(100)
+	var both sync.WaitGroup
+	both.Go(func() {
+		for n := range times {
+			c.erase(fmt.Sprint("profile-", n))
+			if err := a.upToDate(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	both.Go(func() {
+		for range times {
+			r.addLetters([]DeadLetter{{Original: Original{Key: []byte("web_1")}}})
+		}
+	})
+	both.Wait()
+	var got int64
+	for _, x := range r.shares.list() {
+		got += x.DeadLetters
+	}
+	if got != times {
+		t.Errorf("%d dead letters are counted, want %d", got, times)
+	}
+}

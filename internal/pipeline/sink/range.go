@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace/millrace/internal/privacy/tombstone"
@@ -124,8 +125,8 @@ type frozen struct {
 	floor   int32
 	refused []int64 // offsets that the server refuses, in order
 	// tombstones are those that the range was built with, or that change nothing of
-	// it.
-	tombstones *tombstone.Set
+	// it. Those who insert replace them while those who send its dead letters ask them.
+	tombstones atomic.Pointer[tombstone.Set]
 
 	records []held
 	batches batches // of the records

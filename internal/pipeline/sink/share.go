@@ -70,7 +70,7 @@ func (s *shares) list() []Share {
 // share counts a record of an owner that is no row. Of a website that was erased as
 // a whole nothing is told any more.
 func (r *frozen) share(owner []byte, receivedAt int64, of Share) {
-	if !r.tombstones.Covers(owner, nil, nil, receivedAt) {
+	if !r.tombstones.Load().Covers(owner, nil, nil, receivedAt) {
 		r.shares.add(owner, receivedAt, of)
 	}
 }
