@@ -27,6 +27,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -366,7 +367,7 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 		got[h.Key] = string(h.Value)
 	}
 	for key, want := range map[string]string{
-		"x": "kept", deadletter.HeaderReason: string(sink.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
+		"x": "kept", deadletter.HeaderReason: string(deadletter.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
 		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)), deadletter.HeaderOffset: strconv.FormatInt(bad.Offset, 10),
 	} {
 		if got[key] != want {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // restore takes a partition over: it reads what was committed for it, makes the
@@ -93,10 +95,10 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 			reason = StuckTruncated
 			return nil
 		}
-		gap := Span{first, start - 1}
-		return w.sink.deps.Ledger.Write(ctx, &Entry{
+		gap := ledger.Span{First: first, Last: start - 1}
+		return w.sink.deps.Ledger.Write(ctx, &ledger.Entry{
 			Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
-			Span: gap, Kind: EntryGap, Skipped: gap.Len(),
+			Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
 		}, rangeToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap)+":gap")
 	}); err != nil {
 		return err
@@ -191,7 +193,7 @@ func (w *worker) goOnWith(s State) {
 // has set it back. Cut as they were, they have the tokens that they had, and the
 // server knows which of them it has stored.
 type recuts struct {
-	spans []Span
+	spans []ledger.Span
 	more  bool // the ledger may show further ones
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
@@ -212,7 +213,7 @@ func (a *attempt) insert(ctx context.Context, r *frozen) (err error) {
 
 // insertMonth stores one block, in pieces where rows of it are refused.
 func (a *attempt) insertMonth(ctx context.Context, r *frozen, m *monthBlock) error {
-	done := map[Span]bool{}
+	done := map[ledger.Span]bool{}
 	for failures := 0; ; {
 		again := false
 		for _, p := range m.pieces(r.Span) {

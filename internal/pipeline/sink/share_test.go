@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // ownedBy returns the record of an event of some owner.
@@ -45,7 +46,7 @@ func TestTheLedgerTellsWhoseRecordsAreNoRows(t *testing.T) {
 		}
 		e := w.ledger[part][0]
 		hour := noon / millisPerHour
-		want := []Share{
+		want := []ledger.Share{
 			{Owner: "web_1", Hour: hour, Duplicates: 2},
 			{Owner: "web_1", Hour: hour + 1, DeadLetters: 3}, // every key is web_1 here
 			{Owner: "web_2", Hour: hour + 1, Duplicates: 1},
@@ -62,14 +63,14 @@ func TestTheLedgerTellsWhoseRecordsAreNoRows(t *testing.T) {
 func TestARecordOfNobodyIsInNoShare(t *testing.T) {
 	t.Parallel()
 	var s shares
-	s.add(nil, noon, Share{Duplicates: 1})
-	s.add([]byte{0xff}, noon, Share{Duplicates: 1})
-	s.add(make([]byte, maxOwnerBytes+1), noon, Share{Duplicates: 1})
+	s.add(nil, noon, ledger.Share{Duplicates: 1})
+	s.add([]byte{0xff}, noon, ledger.Share{Duplicates: 1})
+	s.add(make([]byte, maxOwnerBytes+1), noon, ledger.Share{Duplicates: 1})
 	if got := s.list(); len(got) != 0 {
 		t.Errorf("shares: %v", got)
 	}
-	s.add([]byte("web_1"), noon, Share{Erased: 1})
-	s.add(make([]byte, maxOwnerBytes), noon, Share{Erased: 1})
+	s.add([]byte("web_1"), noon, ledger.Share{Erased: 1})
+	s.add(make([]byte, maxOwnerBytes), noon, ledger.Share{Erased: 1})
 	if got := s.list(); len(got) != 2 {
 		t.Errorf("shares: %v, want 2", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -254,14 +255,6 @@ func (s *Sink) Gone(_ context.Context, p Partition, err error) {
 	}
 }
 
-// Position is how far a partition is settled.
-type Position struct {
-	Partition Partition
-	TopicID   [16]byte
-	Epoch     int64
-	Next      int64 // the offset after the last one that is committed
-}
-
 // WindowBytes returns the memory of the windows.
 func (s *Sink) WindowBytes() int64 { return s.windows.bytes.Load() }
 
@@ -273,8 +266,8 @@ func (s *Sink) WindowRoom() int64 {
 
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.
-func (s *Sink) Positions() []Position {
-	var all []Position
+func (s *Sink) Positions() []ledger.Position {
+	var all []ledger.Position
 	for _, w := range s.owned() {
 		if p, ok := w.position(); ok {
 			all = append(all, p)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // ErrFenced is wrapped by Source.Commit when the group does not accept commits
@@ -176,7 +177,7 @@ type Reader interface {
 	// what was seen before that needs not be read again.
 	Sightings(ctx context.Context, p Partition, s *Stretch, w Witness) error
 	// Holds reports whether the log has records at any of the offsets.
-	Holds(ctx context.Context, p Partition, offsets Span) (bool, error)
+	Holds(ctx context.Context, p Partition, offsets ledger.Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.
 	LogStart(ctx context.Context, p Partition) (int64, error)
 }
