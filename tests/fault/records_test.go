@@ -12,7 +12,6 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/tests/fault/faultproxy"
 )
 
@@ -65,7 +64,7 @@ func TestMalformedRecordsBecomeDeadLettersAndNothingElseDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.acked.add(all)
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		one.stop()
 		got := s.letters(bad)
@@ -131,7 +130,7 @@ func TestARowThatClickHouseRefusesIsFoundAmongMany(t *testing.T) {
 		}
 		delete(s.acked.events, key{"web_1", all[at].id})
 		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.Watch, Match: `INSERT INTO "millrace_probe"`})
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		probes := s.proxy.Strikes()
 		one.stop()
@@ -165,7 +164,7 @@ func TestRecordsOfNewerAndOlderWritersAreStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.acked.add(all)
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		one.stop()
 		if got := s.number("SELECT uniqExact(schema_v) FROM events"); got != 2 {

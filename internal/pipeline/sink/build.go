@@ -38,8 +38,7 @@ type builder struct {
 }
 
 // build decides what of the range is stored, and fills its blocks. newBlock
-// returns an empty one. The window, nil for none, has seen the range afterwards:
-// it is of no use any more if the range is not settled. A panic is returned as the
+// returns an empty one. The window has seen the range afterwards: it is of no use any more if the range is not settled. A panic is returned as the
 // reason to stand still, with the offset of the record and without its content.
 func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) (err error) {
 	at := r.First
@@ -128,9 +127,6 @@ func (r *frozen) refuses(offset int64) bool {
 // is a duplicate. A dead letter that is sent again is none, for its first sighting
 // was not stored.
 func (b *builder) duplicate(rec *held, w *Window) bool {
-	if w == nil {
-		return false
-	}
 	before, known := w.Sight(rec.hash, rec.receivedAt)
 	return known && w.within(before, bucketOf(rec.receivedAt)) && !rec.replay
 }

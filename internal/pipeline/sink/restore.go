@@ -37,7 +37,7 @@ func (w *worker) restore(ctx context.Context) error {
 	}
 	w.measure()
 	w.recuts = recuts{more: reached > w.settled.next}
-	if state.Plan != nil && !w.sink.deps.Testing.WithoutPlan {
+	if state.Plan != nil {
 		w.goOnWith(state)
 	} else if err := w.recut(ctx); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 // rebuild reads the window from the headers of the records before the first one
 // that is to be decided about.
 func (w *worker) rebuild(ctx context.Context, state State) error {
-	if w.sink.deps.Testing.WithoutWindow || w.assignment.Committed <= w.assignment.LogStart {
+	if w.sink.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
 		w.window.SetFloor(state.Floor)
 		return nil
 	}
@@ -203,7 +203,7 @@ const recutsAtOnce = 1000
 // recut finds out what the next range has to be, as far as the ledger has a say.
 func (w *worker) recut(ctx context.Context) error {
 	c := &w.recuts
-	if w.sink.deps.Testing.WithoutPlan || !c.more && len(c.spans) == 0 {
+	if !c.more && len(c.spans) == 0 {
 		return nil
 	}
 	w.mu.Lock()
