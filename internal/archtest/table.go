@@ -24,6 +24,7 @@ var rooms = []string{
 // above: a folder imports those of lines above its own. A folder that stands in no line
 // is below all lines; without any, no folder of the room knows another.
 var layers = map[string][][]string{
+	"internal/pipeline": {{"buffer", "deadletter", "enrich", "ledger", "probe", "tally"}, {"ingest", "repair", "traffic", "sink"}},
 	"internal/resource": nil,
 	"internal/adapter":  nil,
 	"internal/api":      {{"httpkit"}, {"rpc"}, {"flagapi", "management"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // reasonErased stands for no dead letter: the record is left out.
@@ -40,7 +41,7 @@ type builder struct {
 // build decides what of the range is stored, and fills its blocks. newBlock
 // returns an empty one. The window has seen the range afterwards: it is of no use any more if the range is not settled. A panic is returned as the
 // reason to stand still, with the offset of the record and without its content.
-func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) (err error) {
+func (b *builder) build(r *frozen, p Partition, w *dedup.Window, newBlock func() Block) (err error) {
 	at := r.First
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -84,7 +85,7 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 // judge decides about one record: to be stored, a duplicate, a control record,
 // erased, or the reason why it is a dead letter. What was erased is never one: it
 // would be kept there.
-func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (deadletter.Reason, error) {
+func (b *builder) judge(topic string, rec *held, r *frozen, w *dedup.Window) (deadletter.Reason, error) {
 	switch {
 	case rec.control:
 		r.control++
@@ -126,9 +127,8 @@ func (r *frozen) refuses(offset int64) bool {
 // sighting: range and window are one, so where ranges are cut never changes what
 // is a duplicate. A dead letter that is sent again is none, for its first sighting
 // was not stored.
-func (b *builder) duplicate(rec *held, w *Window) bool {
-	before, known := w.Sight(rec.hash, rec.receivedAt)
-	return known && w.within(before, bucketOf(rec.receivedAt)) && !rec.replay
+func (b *builder) duplicate(rec *held, w *dedup.Window) bool {
+	return w.Duplicate(rec.hash, rec.receivedAt) && !rec.replay
 }
 
 // month returns what the range brings for a month; there is nearly always one

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // Each commit names the leader epoch of the record before its offset, whichever leader the
@@ -19,7 +21,7 @@ func TestACommitNamesTheLeaderEpochOfTheRecordBeforeIt(t *testing.T) {
 			r.LeaderEpoch = epoch
 			w.produce(part, r)
 		}
-		w.commitState(part, 1, NewState([16]byte{}, 1))
+		w.commitState(part, 1, ledger.NewState([16]byte{}, 1))
 		w.epochs[part] = 4
 		cfg := testConfig()
 		cfg.MaxRows = 2 // ranges 1-2, 3-4 and 5

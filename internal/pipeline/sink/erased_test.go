@@ -108,7 +108,7 @@ func TestARangeIsCutAsBeforeWhenARefusedRowWasErased(t *testing.T) {
 			for n := range 10 {
 				w.produce(part, profiled(fmt.Sprint("e", n), fmt.Sprint("p", n), noon, noon))
 			}
-			state := NewState([16]byte{}, 1)
+			state := ledger.NewState([16]byte{}, 1)
 			state.Plan, state.Refused = &[2]int64{0, 9}, []int64{4}
 			w.commitState(part, 0, state)
 			if erased {

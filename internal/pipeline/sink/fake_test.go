@@ -326,7 +326,7 @@ func (w *world) Commit(_ context.Context, p Partition, _ Session, progress Progr
 		}
 	}
 	what := "commit "
-	if state, _, err := DecodeState(progress.Metadata); err != nil {
+	if state, _, err := ledger.DecodeState(progress.Metadata); err != nil {
 		return err
 	} else if state.Plan != nil {
 		what = "plan "

@@ -65,7 +65,7 @@ func TestForcedSpansKeepToTheMemory(t *testing.T) {
 		r := anEvent("0-000", noon, noon)
 		const span, delivery = 200, 8 * 10
 		for p := range w.log {
-			state := NewState([16]byte{}, 1)
+			state := ledger.NewState([16]byte{}, 1)
 			state.Plan = &[2]int64{0, span - 1}
 			w.commitState(p, 0, state)
 		}

@@ -1,8 +1,6 @@
 package sink
 
-import (
-	"github.com/millrace/millrace/internal/contract/record"
-)
+import "github.com/millrace/millrace/internal/contract/record"
 
 // held is a record in hand. It has no pointers, and neither has the batch that its value
 // lies in: what waits to be stored costs the collector nothing, however much it is.

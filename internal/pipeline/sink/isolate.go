@@ -29,8 +29,8 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 			return err
 		case to-from == 1:
 			refused = append(refused, b.Offset(from))
-			if len(refused) > maxRefused {
-				return &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", maxRefused)}
+			if len(refused) > ledger.MaxRefused {
+				return &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", ledger.MaxRefused)}
 			}
 			return nil
 		}
@@ -84,7 +84,7 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 	slices.Sort(r.refused)
 	r.stored -= len(found)
 	if err := a.plan(ctx, r); err != nil {
-		if errors.Is(err, errStateTooLong) {
+		if errors.Is(err, ledger.ErrStateTooLong) {
 			return false, &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(r.refused), err)}
 		}
 		return false, err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // heavyBatch is a batch whose records have large headers, which count nothing in hand.
@@ -69,7 +70,7 @@ func heavyRange(t *testing.T, n int, b *heavyBatch) *frozen {
 	var o open
 	o.append(batch, time.Time{}, testMemory())
 	r := o.freeze(n, int64(n-1), testMemory())
-	if err := (&builder{}).build(r, part, NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
+	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
 		t.Fatal(err)
 	}
 	b.opened = 0

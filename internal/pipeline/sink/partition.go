@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // ending says how a worker ends.
@@ -33,8 +34,8 @@ type worker struct {
 	partition  Partition
 	assignment Assignment
 	blocks     *pool[Block]
-	window     *Window // of the worker's goroutine alone, as is epoch
-	epoch      int64   // set before the first range
+	window     *dedup.Window // of the worker's goroutine alone, as is epoch
+	epoch      int64         // set before the first range
 	recuts     recuts
 	letters    letterMeter
 
@@ -75,7 +76,7 @@ type windowStats struct{ keys, bytes, coverage, clamped, early atomic.Int64 }
 
 func newWorker(s *Sink, a Assignment) *worker {
 	w := &worker{
-		sink: s, partition: a.Partition, assignment: a, window: s.newWindow(), blocks: s.blocks.of(a.Partition.Topic),
+		sink: s, partition: a.Partition, assignment: a, window: s.windows.Window(s.cfg.Window, s.cfg.WindowKeys), blocks: s.blocks.of(a.Partition.Topic),
 		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
 		letters: letterMeter{limit: s.cfg.DeadLetterLimit},
 	}
@@ -190,11 +191,12 @@ func (w *worker) run(ctx context.Context) {
 
 // measure tells metrics about the window.
 func (w *worker) measure() {
-	w.stats.keys.Store(int64(w.window.Len()))
-	w.stats.bytes.Store(int64(w.window.Bytes()))
-	w.stats.coverage.Store(int64(w.window.Coverage()))
-	w.stats.clamped.Store(w.window.clamped)
-	w.stats.early.Store(w.window.early)
+	now := w.window.Stats()
+	w.stats.keys.Store(int64(now.Keys))
+	w.stats.bytes.Store(int64(now.Bytes))
+	w.stats.coverage.Store(int64(now.Coverage))
+	w.stats.clamped.Store(now.Clamped)
+	w.stats.early.Store(now.Early)
 }
 
 // drop forgets what is in hand.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // restore takes a partition over: it reads what was committed for it, makes the
@@ -51,24 +52,24 @@ func (w *worker) restore(ctx context.Context) error {
 
 // check compares what was committed with what the log holds and the ledger shows,
 // and returns the state. Whatever does not fit is for people to decide.
-func (w *worker) check(ctx context.Context, reached int64) (State, error) {
+func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error) {
 	as := &w.assignment
 	if as.Committed < 0 {
 		if reached > 0 {
-			return State{}, &stuck{StuckOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
+			return ledger.State{}, &stuck{StuckOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
 		}
-		return State{}, nil
+		return ledger.State{}, nil
 	}
-	state, known, err := DecodeState(as.Metadata)
+	state, known, err := ledger.DecodeState(as.Metadata)
 	switch {
 	case err != nil:
-		return State{}, &stuck{StuckMetadata, err}
-	case known && state.TopicID != UUID(as.TopicID):
-		return State{}, &stuck{StuckTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, UUID(as.TopicID))}
+		return ledger.State{}, &stuck{StuckMetadata, err}
+	case known && state.TopicID != ledger.UUID(as.TopicID):
+		return ledger.State{}, &stuck{StuckTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
 	case state.Plan != nil && state.Plan[0] != as.Committed:
-		return State{}, &stuck{StuckMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
+		return ledger.State{}, &stuck{StuckMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
 	case as.Committed < as.LogStart:
-		return State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
+		return ledger.State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
 	}
 	return state, nil
 }
@@ -99,7 +100,7 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 		return w.sink.deps.Ledger.Write(ctx, &ledger.Entry{
 			Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
 			Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
-		}, rangeToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap)+":gap")
+		}, ledger.GapToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap))
 	}); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 
 // rebuild reads the window from the headers of the records before the first one
 // that is to be decided about.
-func (w *worker) rebuild(ctx context.Context, state State) error {
+func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	if w.sink.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
 		w.window.SetFloor(state.Floor)
 		return nil
@@ -127,14 +128,14 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 	defer w.sink.rebuilds.release()
 	begin := time.Now()
 	w.window.SetFloor(floor)
-	stretch, witness := Stretch{Since: FloorMillis(floor), To: w.assignment.Committed}, w.window.restore()
+	stretch, witness := Stretch{Since: dedup.FloorMillis(floor), To: w.assignment.Committed}, w.window.Rebuild()
 	a := attempt{worker: w, patience: rebuildTimeout}
 	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
 		return w.sink.deps.Reader.Sightings(ctx, w.partition, &stretch, witness)
 	}); err != nil {
 		return err
 	}
-	witness.follow()
+	witness.Done()
 	took := time.Since(begin)
 	w.sink.metrics.rebuilt(stretch.Records, took)
 	w.sink.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
@@ -178,7 +179,7 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 }
 
 // goOnWith makes an open plan the next range.
-func (w *worker) goOnWith(s State) {
+func (w *worker) goOnWith(s ledger.State) {
 	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch}
 	for _, n := range s.Refused {
 		f.refused = append(f.refused, s.Plan[0]+n)

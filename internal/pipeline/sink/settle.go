@@ -119,7 +119,7 @@ func (a *attempt) verify(ctx context.Context, r *frozen) error {
 // is committed again: that tells whether it still may be gone on with.
 func (a *attempt) plan(ctx context.Context, r *frozen) error {
 	w := a.worker
-	state := NewState(w.assignment.TopicID, r.epoch)
+	state := ledger.NewState(w.assignment.TopicID, r.epoch)
 	state.Floor, state.Plan = r.floor, &[2]int64{r.First, r.Last}
 	for _, offset := range r.refused {
 		state.Refused = append(state.Refused, offset-r.First)
@@ -239,7 +239,7 @@ func (a *attempt) insertPiece(ctx context.Context, r *frozen, m *monthBlock, p p
 	w := a.worker
 	b, back := a.rowsOf(m, p)
 	defer back()
-	t := blockToken(r.epoch, w.assignment.TopicID, w.partition.Index, p.span, m.month)
+	t := ledger.BlockToken(r.epoch, w.assignment.TopicID, w.partition.Index, p.span, m.month)
 	err = a.untilSent(ctx, stepInsert, b, func(ctx context.Context) error {
 		if err := a.upToDate(ctx, r); err != nil {
 			return err
@@ -283,7 +283,7 @@ func (a *attempt) rowsOf(m *monthBlock, p piece) (b Block, back func()) {
 func (a *attempt) record(ctx context.Context, r *frozen) error {
 	w := a.worker
 	e := r.entry(w.partition, w.assignment.TopicID)
-	t := rangeToken(r.epoch, w.assignment.TopicID, w.partition.Index, r.Span)
+	t := ledger.RangeToken(r.epoch, w.assignment.TopicID, w.partition.Index, r.Span)
 	return a.until(ctx, stepLedger, func(ctx context.Context) error {
 		return w.sink.deps.Ledger.Write(ctx, e, t)
 	})
@@ -292,7 +292,7 @@ func (a *attempt) record(ctx context.Context, r *frozen) error {
 // commit commits the offset after the range.
 func (a *attempt) commit(ctx context.Context, r *frozen) error {
 	w := a.worker
-	state := NewState(w.assignment.TopicID, w.epoch)
+	state := ledger.NewState(w.assignment.TopicID, w.epoch)
 	state.Floor = r.floor
 	metadata, err := state.Encode()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -48,11 +49,11 @@ type Sink struct {
 	upcoming semaphore // ranges that are frozen and have no builder yet
 	blocks   *blockPools
 	memory   *memory
-	rebuilds semaphore    // windows that are read at the same time
-	copying  semaphore    // ranges whose dead letters are copied out of batches at the same time
-	probing  sync.Mutex   // held while refused rows are looked for
-	windows  *windowShare // the memory of all windows
-	owners   *ownerShares // whose records they are
+	rebuilds semaphore     // windows that are read at the same time
+	copying  semaphore     // ranges whose dead letters are copied out of batches at the same time
+	probing  sync.Mutex    // held while refused rows are looked for
+	windows  *dedup.Memory // of all windows
+	owners   *ownerShares  // whose records they are
 	focus    focus
 	// stretched is when the wait was last made to fit; of the poll's goroutine.
 	stretched time.Time
@@ -70,25 +71,15 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
 		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections), workers: map[Partition]*worker{},
 		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
-		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{tell: tellOwner(deps.Log)},
+		rebuilds: make(semaphore, rebuildsAtOnce), windows: dedup.NewMemory(int64(cfg.WindowMemory)), owners: &ownerShares{tell: tellOwner(deps.Log)},
 		copying: make(semaphore, cfg.Connections), focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
 	return s, nil
 }
 
-const (
-	rebuildsAtOnce = 2
-	keyBytes       = 40 // of a window, at most
-)
-
-// newWindow returns an empty window that shares the memory for all of them.
-func (s *Sink) newWindow() *Window {
-	w := NewWindow(s.cfg.Window, s.cfg.WindowKeys)
-	w.share = s.windows
-	w.share.windows.Add(1)
-	return w
-}
+// rebuildsAtOnce is how many windows are read at the same time.
+const rebuildsAtOnce = 2
 
 // validate reports what makes the steps of a range impossible or unsafe.
 func validate(cfg config.Sink) error {
@@ -247,13 +238,10 @@ func (s *Sink) Gone(_ context.Context, p Partition, err error) {
 }
 
 // WindowBytes returns the memory of the windows.
-func (s *Sink) WindowBytes() int64 { return s.windows.bytes.Load() }
+func (s *Sink) WindowBytes() int64 { return s.windows.Bytes() }
 
-// WindowRoom returns the memory that the windows are given: what they take, and at least
-// what their keys take at most, since full tables are made anew larger, piece by piece.
-func (s *Sink) WindowRoom() int64 {
-	return max(s.windows.bytes.Load(), keyBytes*s.windows.keys.Load())
-}
+// WindowRoom returns the memory that the windows are given.
+func (s *Sink) WindowRoom() int64 { return s.windows.Needed() }
 
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.

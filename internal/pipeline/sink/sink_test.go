@@ -387,15 +387,6 @@ func TestNewRefusesAnInsertTimeoutThatARebalanceCannotWaitFor(t *testing.T) {
 	}
 }
 
-func TestTokenNamesTopicPartitionRangeAndMonth(t *testing.T) {
-	t.Parallel()
-	id := [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6}
-	want := "2:deadbeef-0001-0002-0003-000400050006:7:10-42:202612"
-	if got := blockToken(2, id, 7, ledger.Span{First: 10, Last: 42}, 202612); got != want {
-		t.Errorf("token() = %s, want %s", got, want)
-	}
-}
-
 // Rows of a range are stored while its dead letters are on their way, and one that
 // cannot be sent has the range neither written down nor committed.
 func TestDeadLettersHoldUpNoInsertButTheCommit(t *testing.T) {

@@ -153,7 +153,7 @@ type Source interface {
 	Close()
 }
 
-// Witness is shown which events the log holds; a Window is one.
+// Witness is shown which events the log holds; a dedup.Window is one.
 type Witness interface {
 	// Expect says, before the first one, how many sightings there are at most.
 	Expect(sightings int64)

@@ -28,7 +28,7 @@ func (w *worker) rangesFrom(ctx context.Context) {
 	timer := time.NewTimer(w.sink.gates.patience())
 	defer timer.Stop()
 	for {
-		if w.sink.windows.room() < 0 { // where others have grown, also a partition that gets nothing gives way
+		if w.sink.windows.Full() { // where others have grown, also a partition that gets nothing gives way
 			w.window.KeepWithin()
 			w.measure()
 		}

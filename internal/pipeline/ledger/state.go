@@ -1,4 +1,4 @@
-package sink
+package ledger
 
 import (
 	"encoding/json"
@@ -11,11 +11,12 @@ const (
 	// MaxStateBytes is how much metadata brokers keep beside an offset unless they
 	// are told otherwise (offset.metadata.max.bytes).
 	MaxStateBytes = 4096
-	// maxRefused is how many refused offsets a plan can name within MaxStateBytes.
-	maxRefused = 400
+	// MaxRefused is how many refused offsets a plan can name within MaxStateBytes.
+	MaxRefused = 400
 )
 
-var errStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit metadata", MaxStateBytes)
+// ErrStateTooLong is the error of a state that brokers do not keep.
+var ErrStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit metadata", MaxStateBytes)
 
 // State is what the sink commits beside an offset, as JSON, so that whoever owns
 // the partition next decides and names everything as its predecessor did.
@@ -50,7 +51,7 @@ func (s State) Encode() (string, error) {
 		return "", fmt.Errorf("encoding the commit metadata: %w", err)
 	}
 	if len(b) > MaxStateBytes {
-		return "", errStateTooLong
+		return "", ErrStateTooLong
 	}
 	return string(b), nil
 }
