@@ -72,9 +72,9 @@ func TestForcedSpansKeepToTheMemory(t *testing.T) {
 		stop, most := start(t, s), int64(0)
 		for range 3000 {
 			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // fake time
-			most = max(most, s.budget.inUse())
+			most = max(most, s.budget.InUse())
 		}
-		if limit := s.budget.limit + (span+delivery)*recordBytes(&r); most > limit {
+		if limit := s.budget.Limit() + (span+delivery)*recordBytes(&r); most > limit {
 			t.Errorf("%d records in hand, want no more than %d", most/recordBytes(&r), limit/recordBytes(&r))
 		}
 		for p := range w.log {

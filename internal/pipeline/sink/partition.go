@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
@@ -30,14 +31,14 @@ var errHalted = errors.New("partition is being given back")
 // worker owns one partition from its assignment until it is given back: its open
 // range, the one range in flight, and its window.
 type worker struct {
-	sink       *Sink
+	*common
+
 	partition  Partition
 	assignment Assignment
-	blocks     *pool[Block]
+	settler    settler
 	window     *dedup.Window // of the worker's goroutine alone, as is epoch
 	epoch      int64         // set before the first range
 	recuts     recuts
-	letters    letterMeter
 
 	wake   chan struct{} // a signal, at most one pending
 	ends   chan struct{} // closed when it is asked to end, in whatever way
@@ -46,7 +47,7 @@ type worker struct {
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	open     open
+	open     buffer.Open
 	inFlight int64     // receipt of the first record of the range in flight; 0: none
 	planned  time.Time // since when there is a plan; zero: none
 	settled  mark      // up to where all is committed
@@ -62,8 +63,6 @@ type worker struct {
 	frozen   int  // ranges so far
 	ending   ending
 
-	lastTurn int64 // of the focus, as is its use
-
 	stats windowStats
 }
 
@@ -74,18 +73,20 @@ type mark struct{ next, received int64 }
 // windowStats is what metrics tell about a window.
 type windowStats struct{ keys, bytes, coverage, clamped, early atomic.Int64 }
 
-func newWorker(s *Sink, a Assignment) *worker {
-	w := &worker{
-		sink: s, partition: a.Partition, assignment: a, window: s.windows.Window(s.cfg.Window, s.cfg.WindowKeys), blocks: s.blocks.of(a.Partition.Topic),
-		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
-		letters: letterMeter{limit: s.cfg.DeadLetterLimit},
-	}
+func newWorker(c *common, a Assignment) *worker {
 	start := a.Committed
 	if start < 0 {
 		start = a.LogStart
 	}
-	w.open.first, w.open.next, w.settled.next = start, start, start
-	w.open.epochs.before = a.LeaderEpoch
+	w := &worker{
+		common: c, partition: a.Partition, assignment: a, window: c.windows.Window(c.cfg.Window, c.cfg.WindowKeys),
+		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
+		open: buffer.NewOpen(start, a.LeaderEpoch), settled: mark{next: start},
+	}
+	w.settler = settler{
+		common: c, partition: a.Partition, topicID: a.TopicID, window: w.window, blocks: c.pools.of(a.Partition.Topic),
+		meter: letterMeter{limit: c.cfg.DeadLetterLimit}, halt: w.halt, session: w.currentSession, onPlan: w.planBegins,
+	}
 	return w
 }
 
@@ -110,7 +111,7 @@ func (w *worker) deliver(b Batch) {
 	if w.stuck != "" {
 		return
 	}
-	w.sink.budget.take(w.open.append(&b, time.Now(), w.sink.memory))
+	w.budget.Take(w.open.Append(b.Packed, b.Records, time.Now(), w.memory))
 	w.regulate()
 	w.signal()
 }
@@ -119,7 +120,7 @@ func (w *worker) deliver(b Batch) {
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flush = len(w.open.records) > 0
+	w.flush = w.open.Len() > 0
 	w.signal()
 }
 
@@ -131,14 +132,14 @@ func (w *worker) idle() int64 {
 	if w.inFlight != 0 || w.flush || w.stuck != "" || w.forced != nil && w.forced.exact {
 		return 0
 	}
-	return w.open.bytes
+	return w.open.Bytes()
 }
 
 // active reports whether the worker has something to store.
 func (w *worker) active() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.inFlight != 0 || len(w.open.records) > 0 && w.stuck == ""
+	return w.inFlight != 0 || w.open.Len() > 0 && w.stuck == ""
 }
 
 // busy reports whether something of the worker is being stored, or about to be.
@@ -204,12 +205,12 @@ func (w *worker) drop() {
 	w.end(halted)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sink.budget.give(w.open.bytes)
-	w.open.drop(w.sink.memory)
+	w.budget.Give(w.open.Bytes())
+	w.open.Drop(w.memory)
 	w.window.Close()
 	if w.paused {
 		w.paused = false
-		w.sink.deps.Source.Resume(w.partition)
+		w.deps.Source.Resume(w.partition)
 	}
 }
 
@@ -230,8 +231,8 @@ func (w *worker) lag() (records, oldest int64) {
 	switch {
 	case w.inFlight > 1:
 		return records, w.inFlight
-	case len(w.open.records) > 0:
-		return records, w.open.records[0].receivedAt
+	case w.open.Len() > 0:
+		return records, w.open.At(0).ReceivedAt
 	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}
@@ -263,11 +264,56 @@ func (w *worker) untilItEnds(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel
 }
 
-func (w *worker) isHalted() bool {
-	select {
-	case <-w.halt:
-		return true
-	default:
-		return false
+// currentSession is that of the latest delivery: a partition that was kept
+// through a change of the group goes on under the new generation.
+func (w *worker) currentSession() Session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
+}
+
+// planBegins notes since when there is a plan.
+func (w *worker) planBegins() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.planned.IsZero() {
+		w.planned = time.Now()
+	}
+}
+
+// Level implements buffer.Fetched.
+func (w *worker) Level() buffer.Level {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return buffer.Level{
+		Frozen: w.frozen, Next: w.open.Next(), Bytes: w.open.Bytes(), Exact: w.isForced(), Whole: w.complete(),
+		AtEnd: w.logEnd > 0 && w.open.Next() >= w.logEnd, Stuck: w.stuck != "", Ending: w.ending != running,
+	}
+}
+
+// isForced reports whether the next range is a span that has to be whole. mu is held.
+func (w *worker) isForced() bool { return w.forced != nil && w.forced.exact }
+
+// Bench implements buffer.Fetched.
+func (w *worker) Bench(wait bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.benched = wait
+	w.regulate()
+}
+
+// regulate has the partition fetched, or not: it is not while its next range is
+// complete, because the one in flight has to be settled first, while it stands
+// still, and while it waits for its turn. mu is held.
+func (w *worker) regulate() {
+	stop := w.stuck != "" || w.complete() || w.benched
+	if stop == w.paused {
+		return
+	}
+	w.paused = stop
+	if stop {
+		w.deps.Source.Pause(w.partition)
+	} else {
+		w.deps.Source.Resume(w.partition)
 	}
 }

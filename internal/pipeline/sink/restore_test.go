@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // run has a sink store what there is to store, and stops it.
@@ -26,8 +27,8 @@ func run(t *testing.T, w *world, long time.Duration) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if s.budget.inUse() != 0 {
-		t.Errorf("%d bytes in hand after the stop", s.budget.inUse())
+	if s.budget.InUse() != 0 {
+		t.Errorf("%d bytes in hand after the stop", s.budget.InUse())
 	}
 }
 
@@ -352,7 +353,7 @@ func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T)
 		s := newSink(t, testConfig(), w)
 		stop := start(t, s)
 		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
-		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", ErrUnreadable))
+		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", buffer.ErrUnreadable))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
 		if diff := cmp.Diff(map[int32]StuckReason{0: StuckBatch}, s.stuckNow()); diff != "" {
 			t.Errorf("stuck (-want +got):\n%s", diff)
@@ -452,7 +453,7 @@ func TestARowIsFoundInFewTries(t *testing.T) {
 			w.refuses = func(id string) bool { return id == "bad" }
 			s := newSink(t, testConfig(), w)
 			s.deps.Inserter = &counting{world: w, tries: &tries}
-			a := attempt{worker: newWorker(s, Assignment{Partition: part})}
+			a := attempt{settler: &newWorker(s.common, Assignment{Partition: part}).settler}
 			found, err := a.isolate(t.Context(), b)
 			if err != nil || !slices.Equal(found, []int64{int64(at)}) || tries > 36 {
 				t.Errorf("row %d: found %v, %v in %d tries, want at most 36", at, found, err, tries)
@@ -520,7 +521,7 @@ func TestAGapInTheLogBelongsToTheRangeAfterIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
-		control := Record{Control: true}
+		control := buffer.Record{Control: true}
 		w.produce(part, anEvent("a", noon, noon), control, control, anEvent("b", noon, noon), control)
 		run(t, w, 2*time.Second)
 		e := w.ledger[part]

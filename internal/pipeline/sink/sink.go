@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -40,26 +41,33 @@ type Pacer interface {
 
 // Sink consumes the partitions that its Source gives it. Run it once.
 type Sink struct {
-	cfg      config.Sink
-	deps     Deps
-	gates    *gates
-	metrics  *metrics
-	budget   *budget
-	builders builders
-	upcoming semaphore // ranges that are frozen and have no builder yet
-	blocks   *blockPools
-	memory   *memory
-	rebuilds semaphore     // windows that are read at the same time
-	copying  semaphore     // ranges whose dead letters are copied out of batches at the same time
-	probing  sync.Mutex    // held while refused rows are looked for
-	windows  *dedup.Memory // of all windows
-	owners   *ownerShares  // whose records they are
-	focus    focus
+	*common
+
+	focus buffer.Focus[*worker]
 	// stretched is when the wait was last made to fit; of the poll's goroutine.
 	stretched time.Time
 
 	mu      sync.Mutex
 	workers map[Partition]*worker
+}
+
+// common is what the workers of a sink share: the settings, the servers that they store
+// with, and the bounds that all of them keep to together. Its fields never change.
+type common struct {
+	cfg      config.Sink
+	deps     Deps
+	metrics  *metrics
+	gates    *buffer.Gates
+	budget   *buffer.Budget
+	memory   *buffer.Memory
+	windows  *dedup.Memory // of all windows
+	owners   *ownerShares  // whose records they are
+	pools    *blockPools
+	builders builders
+	upcoming semaphore  // ranges that are frozen and have no builder yet
+	rebuilds semaphore  // windows that are read at the same time
+	copying  semaphore  // ranges whose dead letters are copied out of batches at the same time
+	probing  sync.Mutex // held while refused rows are looked for
 }
 
 // New returns an idle Sink: it opens no connection and starts no goroutine.
@@ -68,14 +76,21 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
 	s := &Sink{
-		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
-		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections), workers: map[Partition]*worker{},
-		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
-		rebuilds: make(semaphore, rebuildsAtOnce), windows: dedup.NewMemory(int64(cfg.WindowMemory)), owners: &ownerShares{tell: tellOwner(deps.Log)},
-		copying: make(semaphore, cfg.Connections), focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
+		common: newCommon(cfg, deps), workers: map[Partition]*worker{},
+		focus: buffer.NewFocus[*worker](int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
 	return s, nil
+}
+
+func newCommon(cfg config.Sink, deps Deps) *common {
+	return &common{
+		cfg: cfg, deps: deps, gates: buffer.NewGates(cfg), budget: buffer.NewBudget(int64(cfg.MaxMemory)),
+		memory: buffer.NewMemory(2 * cfg.Connections), windows: dedup.NewMemory(int64(cfg.WindowMemory)),
+		owners: &ownerShares{tell: tellOwner(deps.Log)}, pools: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock),
+		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections),
+		rebuilds: make(semaphore, rebuildsAtOnce), copying: make(semaphore, cfg.Connections),
+	}
 }
 
 // rebuildsAtOnce is how many windows are read at the same time.
@@ -111,7 +126,7 @@ func (s *Sink) Run(ctx context.Context) error {
 
 func (s *Sink) poll(ctx context.Context) error {
 	for ctx.Err() == nil {
-		room, err := s.budget.room(ctx, s.tight)
+		room, err := s.budget.Room(ctx, s.tight)
 		if err != nil {
 			return nil //nolint:nilerr // asked to stop while waiting
 		}
@@ -127,7 +142,7 @@ func (s *Sink) poll(ctx context.Context) error {
 
 // stretch has open ranges wait longer where many partitions have something to store.
 func (s *Sink) stretch(now time.Time) {
-	if s.gates.inserts == 0 || now.Sub(s.stretched) < stretchEvery {
+	if !s.gates.Stretches() || now.Sub(s.stretched) < stretchEvery {
 		return
 	}
 	s.stretched = now
@@ -137,11 +152,22 @@ func (s *Sink) stretch(now time.Time) {
 			active++
 		}
 	}
-	s.gates.stretch(active)
+	s.gates.Stretch(active)
 }
 
 // stretchEvery is how often partitions with something to store are counted.
 const stretchEvery = time.Second
+
+// tight is called when memory has run out.
+func (s *Sink) tight() (fetch bool) {
+	if s.focus.Begin() {
+		s.rotate(time.Now())
+	}
+	return s.hurry()
+}
+
+// rotate ends the turns of being fetched that are over, and begins others.
+func (s *Sink) rotate(now time.Time) { s.focus.Rotate(now, s.owned(), s.budget) }
 
 // deliver hands a batch to its partition's worker. A batch without one came
 // after a worker gave its partition up; it is read again.
@@ -202,7 +228,7 @@ func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 		if s.workers[a.Partition] != nil {
 			continue // kept through a change of the group
 		}
-		w := newWorker(s, a)
+		w := newWorker(s.common, a)
 		s.workers[a.Partition] = w
 		w.start(ctx)
 	}
@@ -307,21 +333,4 @@ func (s *Sink) owned() []*worker {
 	}
 	slices.SortFunc(workers, func(a, b *worker) int { return int(a.partition.Index - b.partition.Index) })
 	return workers
-}
-
-// recycle gives a range's memory back.
-func (s *Sink) recycle(r *frozen, blocks *pool[Block]) {
-	s.recycleBlocks(r, blocks)
-	s.memory.held.put(r.records)
-	r.records = nil
-}
-
-// recycleBlocks gives the blocks back, which are what counts of a range that is
-// built, and the batches that they were made of.
-func (s *Sink) recycleBlocks(r *frozen, blocks *pool[Block]) {
-	s.budget.give(r.bytes)
-	for _, m := range r.blocks {
-		blocks.put(m.block)
-	}
-	r.blocks, r.batches, r.bytes = nil, nil, 0
 }
