@@ -238,8 +238,8 @@ func TestALetterThatIsTooLargeIsNeverSentAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	n := deadletter.Note{
-		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: 7}, Reason: sink.ReasonHeaders, Err: errors.New("why"), At: time.Now(),
-		Cut: &sink.Sizes{Key: 5, Value: 5 << 20},
+		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: 7},
+		Reason: sink.ReasonHeaders, Err: errors.New("why"), At: time.Now(), Cut: &sink.Sizes{Key: 5, Value: 5 << 20},
 	}
 	cut, err := n.Append(nil)
 	if err != nil {

@@ -47,7 +47,8 @@ func originalOf(f *fields, offset int64) (sink.Original, error) {
 // is read that is not kept: whatever they are, the record is a dead letter.
 func beginningOf(f *fields, offset int64, key, value []byte, n int64) sink.Original {
 	o := sink.Original{
-		Offset: offset, Key: bytes.Clone(key[:min(len(key), keptKey)]), Value: bytes.Clone(value[:min(len(value), keptValue)]),
+		Offset: offset,
+		Key:    bytes.Clone(key[:min(len(key), keptKey)]), Value: bytes.Clone(value[:min(len(value), keptValue)]),
 		Cut: &sink.Sizes{Key: int64(len(key)), Value: int64(len(value)), Headers: max(0, n)},
 	}
 	room := keptHeaders

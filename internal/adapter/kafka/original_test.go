@@ -216,8 +216,9 @@ func TestTheLargestDeadLettersFitIntoABatch(t *testing.T) {
 	_, _ = rand.NewChaCha8([32]byte{2}).Read(random)
 	long := errors.New(strings.Repeat("x", 10_000))
 	cut := sink.Original{
-		Key: random[:keptKey], Value: random[:keptValue], Headers: []record.Header{{Key: "note", Value: random[:keptHeaders]}},
-		Cut: &sink.Sizes{Key: 1 << 40, Value: 1 << 40, Headers: 1 << 40},
+		Key: random[:keptKey], Value: random[:keptValue],
+		Headers: []record.Header{{Key: "note", Value: random[:keptHeaders]}},
+		Cut:     &sink.Sizes{Key: 1 << 40, Value: 1 << 40, Headers: 1 << 40},
 	}
 	for _, o := range []sink.Original{{Value: random}, cut} {
 		letter := sink.DeadLetter{Partition: only, Original: o, Reason: sink.ReasonValue, Err: long}

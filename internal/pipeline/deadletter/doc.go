@@ -31,6 +31,7 @@
 // ends Replay and Park before anything is sent: it was written by something that
 // this build does not know. Letters that were sent MaxHops times are parked
 // instead of sent, and those for whose reason a replay is pointless are only sent
-// when forced. A letter that is not whole, or too large for a batch, is never sent. How long letters are kept is the topic's retention; parking does
-// not prolong it.
+// when forced. One of which only the beginning was kept, or that is too large for
+// a batch, is never sent. How long letters are kept is the topic's retention;
+// parking does not prolong it.
 package deadletter

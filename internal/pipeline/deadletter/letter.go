@@ -70,7 +70,7 @@ type Kind struct {
 
 // Reasons lists every reason.
 var Reasons = []Kind{
-	{sink.ReasonHeaders, ClassUndecodable, true, "a header that identifies the event is missing or malformed, or there are too many"},
+	{sink.ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
 	{sink.ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
 	{sink.ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
 	{sink.ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},

@@ -150,7 +150,8 @@ func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
 	s := NewState([16]byte{0xab}, 3)
 	s.Floor, s.Plan, s.PlanLeader, s.Refused = 12, &[2]int64{5, 900}, leader(0), []int64{17}
 	text, err := s.Encode()
-	if want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`; text != want || err != nil {
+	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`
+	if text != want || err != nil {
 		t.Errorf("encoded %s, %v, want %s", text, err, want)
 	}
 	earlier := earlierState{1, s.TopicID, 3, 12, &[2]int64{5, 900}, []int64{17}}

@@ -64,10 +64,10 @@ func TestTheLedgerTellsWhoseRecordsAreNoRows(t *testing.T) {
 // any tombstone is told as others are, unless the website was erased after that.
 func TestARangeWithoutAnyGoodRecordIsToldOf(t *testing.T) {
 	t.Parallel()
-	someone := tombstone.Tombstone{
-		Owner: "web_1", Kind: tombstone.Profile, ID: tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna")), Before: time.UnixMilli(noon),
-	}
-	website := tombstone.Tombstone{Owner: "web_1", Kind: tombstone.Website, Before: time.UnixMilli(noon)}
+	anna := tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna"))
+	someone := []tombstone.Tombstone{{Owner: "web_1", Kind: tombstone.Profile, ID: anna, Before: time.UnixMilli(noon)}}
+	website := []tombstone.Tombstone{{Owner: "web_1", Kind: tombstone.Website, Before: time.UnixMilli(noon)}}
+	told := func(at int64) []Share { return []Share{{Owner: "web_1", Hour: at / millisPerHour, DeadLetters: 2}} }
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() // where fake time begins
 	for _, tc := range []struct {
 		name   string
@@ -75,11 +75,11 @@ func TestARangeWithoutAnyGoodRecordIsToldOf(t *testing.T) {
 		logged int64
 		want   []Share
 	}{
-		{"nothing is erased", nil, noon, []Share{{Owner: "web_1", Hour: noon / millisPerHour, DeadLetters: 2}}},
-		{"a person", []tombstone.Tombstone{someone}, noon, []Share{{Owner: "web_1", Hour: noon / millisPerHour, DeadLetters: 2}}},
-		{"the website, before", []tombstone.Tombstone{website}, noon + 1, []Share{{Owner: "web_1", Hour: noon / millisPerHour, DeadLetters: 2}}},
-		{"the website, after", []tombstone.Tombstone{website}, noon, nil},
-		{"a person, and the log has no time", []tombstone.Tombstone{someone}, -1, []Share{{Owner: "web_1", Hour: now / millisPerHour, DeadLetters: 2}}},
+		{"nothing is erased", nil, noon, told(noon)},
+		{"a person", someone, noon, told(noon)},
+		{"the website, before", website, noon + 1, told(noon)},
+		{"the website, after", website, noon, nil},
+		{"a person, and the log has no time", someone, -1, told(now)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
