@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -229,6 +230,27 @@ func TestALetterThatWouldComeBackNeedsForce(t *testing.T) {
 	same(t, "sent", o.sent(t), map[string]int{})
 	same(t, "with", o.replay(t, everything, deadletter.Options{Force: true}), counts{deadletter.OutcomeSent: 1})
 	same(t, "sent", o.sent(t), map[string]int{"a": 1})
+}
+
+// Of a letter that was cut, sending again would make another event than there was; one that is
+// too large for a batch would fail, and all behind it with it.
+func TestALetterThatIsTooLargeIsNeverSentAgain(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	n := deadletter.Note{
+		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: 7},
+		Reason: sink.ReasonHeaders, Err: errors.New("why"), At: time.Now(), Cut: &sink.Sizes{Key: 5, Value: 5 << 20},
+	}
+	cut, err := n.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.produce(t, record.TopicEvents+deadletter.Suffix, "{", cut)
+	o.write(t, sink.ReasonValue, 1, strings.Repeat("x", 995_000))
+	o.write(t, sink.ReasonValue, 1, "behind them")
+	all := deadletter.Options{Force: true, Again: true}
+	same(t, "replay", o.replay(t, everything, all), counts{deadletter.OutcomeTooLarge: 2, deadletter.OutcomeSent: 1})
+	same(t, "sent", o.sent(t), map[string]int{"behind them": 1})
 }
 
 func TestALetterThatIsNotUnderstoodStopsEverything(t *testing.T) {

@@ -227,7 +227,7 @@ func (w *worker) lag() (records, oldest int64) {
 	case w.inFlight > 1:
 		return records, w.inFlight
 	case len(w.open.records) > 0:
-		return records, w.open.records[0].receivedAt
+		return records, max(0, w.open.records[0].receivedAt)
 	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}

@@ -111,6 +111,12 @@ func (o *open) upTo(last int64) int {
 	return n
 }
 
+// holds reports whether the record at an offset is in hand.
+func (o *open) holds(offset int64) bool {
+	n := o.upTo(offset)
+	return n > 0 && o.records[n-1].offset == offset
+}
+
 // frozen is a range whose offsets never change again, and since its build
 // neither does what is stored of it.
 type frozen struct {
@@ -119,6 +125,9 @@ type frozen struct {
 	// epochBefore and epochOfLast are the leader epochs of the record before the range and
 	// of its last one, -1 when they are not known.
 	epochBefore, epochOfLast int32
+	// planLeader is what the plan names as that of its last record: as it was planned, also
+	// where the record is gone since. -1 is not known.
+	planLeader int32
 
 	epoch   int64 // of its tokens
 	planned bool  // its plan was found when the partition was taken over

@@ -135,6 +135,9 @@ func (a *attempt) plan(ctx context.Context, r *frozen) error {
 	}
 	state := NewState(w.assignment.TopicID, r.epoch)
 	state.Floor, state.Plan = r.floor, &[2]int64{r.First, r.Last}
+	if r.planLeader >= 0 {
+		state.PlanLeader = &r.planLeader
+	}
 	for _, offset := range r.refused {
 		state.Refused = append(state.Refused, offset-r.First)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -86,7 +87,8 @@ func (r *frozen) addLetters(letters []DeadLetter) {
 
 // receivedAround returns when the record at an offset was received; of one whose
 // headers do not say, when the one before it was that says so, else the one behind
-// it.
+// it. In a range in which none says so, the time that the log has of it counts, or now
+// where it has none.
 func (r *frozen) receivedAround(offset int64) int64 {
 	at, _ := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
 	for i := min(at, len(r.records)-1); i >= 0; i-- {
@@ -99,5 +101,8 @@ func (r *frozen) receivedAround(offset int64) int64 {
 			return r.records[i].receivedAt
 		}
 	}
-	return 0
+	if at < len(r.records) && r.records[at].receivedAt > 0 {
+		return r.records[at].receivedAt
+	}
+	return time.Now().UnixMilli()
 }
