@@ -114,7 +114,8 @@ func (w *world) After(_ context.Context, _ string, millis int64) (map[int32]int6
 func (w *world) Values(_ context.Context, _ string, p int32, from, to int64, do func([]byte) error) error {
 	for _, e := range w.logs[p][from-start : to-start] {
 		value := record.AppendEvent(nil, &record.Event{
-			ID: []byte("e"), Organization: []byte("org_1"), Owner: []byte(e.owner), Type: []byte("custom"), Name: []byte("n"),
+			ID: []byte("e"), Organization: []byte("org_1"), Website: []byte(e.owner), Owner: []byte(e.owner),
+			Type: []byte("custom"), Name: []byte("n"),
 			TimeMillis: e.millis, ReceivedAt: noon,
 		})
 		if err := do(value); err != nil {
