@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
@@ -49,7 +50,7 @@ func beginningOf(f *fields, offset int64, key, value []byte, n int64) sink.Origi
 	o := sink.Original{
 		Offset: offset,
 		Key:    bytes.Clone(key[:min(len(key), keptKey)]), Value: bytes.Clone(value[:min(len(value), keptValue)]),
-		Cut: &sink.Sizes{Key: int64(len(key)), Value: int64(len(value)), Headers: max(0, n)},
+		Cut: &deadletter.Sizes{Key: int64(len(key)), Value: int64(len(value)), Headers: max(0, n)},
 	}
 	room := keptHeaders
 	for range min(n, record.MaxHeaders) {

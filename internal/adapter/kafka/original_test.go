@@ -58,7 +58,7 @@ func TestOfARecordThatIsTooLargeTheBeginningIsCopied(t *testing.T) {
 		{"at the limit", sink.Original{Value: random[:wholeBytes-around]}, sink.Original{Value: random[:wholeBytes-around]}},
 		{
 			"one byte beyond it", sink.Original{Value: random[:wholeBytes-around+1]},
-			sink.Original{Value: random[:keptValue], Cut: &sink.Sizes{Value: wholeBytes - around + 1}},
+			sink.Original{Value: random[:keptValue], Cut: &deadletter.Sizes{Value: wholeBytes - around + 1}},
 		},
 		{
 			"as many headers as there may be", sink.Original{Headers: emptyHeaders(record.MaxHeaders)},
@@ -66,22 +66,22 @@ func TestOfARecordThatIsTooLargeTheBeginningIsCopied(t *testing.T) {
 		},
 		{
 			"one more", sink.Original{Headers: emptyHeaders(record.MaxHeaders + 1)},
-			sink.Original{Headers: emptyHeaders(record.MaxHeaders), Cut: &sink.Sizes{Headers: record.MaxHeaders + 1}},
+			sink.Original{Headers: emptyHeaders(record.MaxHeaders), Cut: &deadletter.Sizes{Headers: record.MaxHeaders + 1}},
 		},
 		{
 			"millions of headers", sink.Original{Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(3_000_000)},
 			sink.Original{
 				Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(record.MaxHeaders),
-				Cut: &sink.Sizes{Key: 1, Value: 1, Headers: 3_000_000},
+				Cut: &deadletter.Sizes{Key: 1, Value: 1, Headers: 3_000_000},
 			},
 		},
 		{
 			"headers, as far as they fit whole", sink.Original{Value: random[:2<<20], Headers: []record.Header{id, large, id}},
-			sink.Original{Value: random[:keptValue], Headers: []record.Header{id}, Cut: &sink.Sizes{Value: 2 << 20, Headers: 3}},
+			sink.Original{Value: random[:keptValue], Headers: []record.Header{id}, Cut: &deadletter.Sizes{Value: 2 << 20, Headers: 3}},
 		},
 		{
 			"a key", sink.Original{Key: random, Value: []byte("v")},
-			sink.Original{Key: random[:keptKey], Value: []byte("v"), Cut: &sink.Sizes{Key: 3 << 20, Value: 1}},
+			sink.Original{Key: random[:keptKey], Value: []byte("v"), Cut: &deadletter.Sizes{Key: 3 << 20, Value: 1}},
 		},
 	} {
 		if diff := cmp.Diff(tc.want, copied(t, tc.is)); diff != "" {
@@ -108,7 +108,7 @@ func TestARecordWithTooManyHeadersIsADeadLetterWhateverTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := opened.Original(0)
-	want := sink.Original{Headers: []record.Header{{Key: "k", Value: []byte("v")}}, Cut: &sink.Sizes{Headers: 1 << 50}}
+	want := sink.Original{Headers: []record.Header{{Key: "k", Value: []byte("v")}}, Cut: &deadletter.Sizes{Headers: 1 << 50}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -198,7 +198,7 @@ func TestWhateverABrokerTookCanBeADeadLetter(t *testing.T) {
 		}
 		return errors.Join(err, failed)
 	})
-	letter := sink.DeadLetter{Partition: only, Original: original, Reason: sink.ReasonHeaders, Err: errors.New("why")}
+	letter := sink.DeadLetter{Partition: only, Original: original, Reason: deadletter.ReasonHeaders, Err: errors.New("why")}
 	if err := r.Send(t.Context(), []sink.DeadLetter{letter}); err != nil {
 		t.Fatal(err)
 	}
@@ -218,10 +218,10 @@ func TestTheLargestDeadLettersFitIntoABatch(t *testing.T) {
 	cut := sink.Original{
 		Key: random[:keptKey], Value: random[:keptValue],
 		Headers: []record.Header{{Key: "note", Value: random[:keptHeaders]}},
-		Cut:     &sink.Sizes{Key: 1 << 40, Value: 1 << 40, Headers: 1 << 40},
+		Cut:     &deadletter.Sizes{Key: 1 << 40, Value: 1 << 40, Headers: 1 << 40},
 	}
 	for _, o := range []sink.Original{{Value: random}, cut} {
-		letter := sink.DeadLetter{Partition: only, Original: o, Reason: sink.ReasonValue, Err: long}
+		letter := sink.DeadLetter{Partition: only, Original: o, Reason: deadletter.ReasonValue, Err: long}
 		if err := r.Send(t.Context(), []sink.DeadLetter{letter}); err != nil {
 			t.Fatal(err)
 		}

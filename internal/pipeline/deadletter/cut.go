@@ -1,13 +1,13 @@
 package deadletter
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
-)
+// Sizes are those of a record in the log: bytes of its key and of its value, and how many
+// headers it has.
+type Sizes struct{ Key, Value, Headers int64 }
 
 // cutText is the value of HeaderCut.
-func cutText(s sink.Sizes) string {
+func cutText(s Sizes) string {
 	return fmt.Sprintf("key=%d headers=%d value=%d", s.Key, s.Headers, s.Value)
 }
 

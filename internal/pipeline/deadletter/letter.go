@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Suffix is put after a topic's name for the topic of its dead letters.
@@ -59,7 +58,7 @@ const (
 
 // Kind is what is known of a reason.
 type Kind struct {
-	Reason sink.Reason
+	Reason Reason
 	Class  Class
 	// Futile says that the same record would come back whatever is repaired: what
 	// is wrong is not in its value, and nothing else is changed.
@@ -70,17 +69,17 @@ type Kind struct {
 
 // Reasons lists every reason.
 var Reasons = []Kind{
-	{sink.ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
-	{sink.ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
-	{sink.ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
-	{sink.ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
+	{ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
+	{ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
+	{ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
+	{ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
 }
 
 // ErrUnknownReason is wrapped where a reason is not in Reasons.
 var ErrUnknownReason = errors.New("unknown reason")
 
 // KindOf returns what is known of a reason; its error wraps ErrUnknownReason.
-func KindOf(r sink.Reason) (Kind, error) {
+func KindOf(r Reason) (Kind, error) {
 	for _, k := range Reasons {
 		if k.Reason == r {
 			return k, nil
@@ -96,10 +95,10 @@ func KindOf(r sink.Reason) (Kind, error) {
 // Note is what a sink knows of a record that it cannot store.
 type Note struct {
 	Source record.Position // of the record
-	Reason sink.Reason
+	Reason Reason
 	Err    error // for people
 	At     time.Time
-	Cut    *sink.Sizes // of a record of which only the beginning is kept; else nil
+	Cut    *Sizes // of a record of which only the beginning is kept; else nil
 }
 
 // Append returns the headers of the letter: those of the record, then ours. Its
@@ -183,7 +182,7 @@ type Letter struct {
 	Position  record.Position // of the letter itself
 	At        time.Time       // when it was written
 	Source    record.Position // of the record that could not be stored
-	Reason    sink.Reason
+	Reason    Reason
 	Class     Class
 	Error     string
 	Hops      int
@@ -227,7 +226,7 @@ func (l *Letter) read(headers []record.Header) error {
 	for _, h := range headers {
 		given[h.Key] = string(h.Value)
 	}
-	l.Reason, l.Error, l.Class = sink.Reason(given[HeaderReason]), given[HeaderError], Class(given[HeaderClass])
+	l.Reason, l.Error, l.Class = Reason(given[HeaderReason]), given[HeaderError], Class(given[HeaderClass])
 	l.Source.Topic, l.Cut = given[HeaderTopic], given[HeaderCut]
 	var errs []error
 	number := func(key string, bits int) int64 {

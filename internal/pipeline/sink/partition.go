@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // ending says how a worker ends.
@@ -235,13 +237,15 @@ func (w *worker) lag() (records, oldest int64) {
 }
 
 // position tells how far the partition is settled, once it is taken over.
-func (w *worker) position() (Position, bool) {
+func (w *worker) position() (ledger.Position, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.restored { // nor is the epoch known
-		return Position{}, false
+		return ledger.Position{}, false
 	}
-	return Position{w.partition, w.assignment.TopicID, w.epoch, w.settled.next}, true
+	return ledger.Position{
+		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch, Next: w.settled.next,
+	}, true
 }
 
 // untilItEnds returns a context that ends when the worker is asked to end.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -46,7 +47,7 @@ func TestTheLedgerTellsWhoseRecordsAreNoRows(t *testing.T) {
 		}
 		e := w.ledger[part][0]
 		hour := noon / millisPerHour
-		want := []Share{
+		want := []ledger.Share{
 			{Owner: "web_1", Hour: hour, Duplicates: 2},
 			{Owner: "web_1", Hour: hour + 1, DeadLetters: 3}, // every key is web_1 here
 			{Owner: "web_2", Hour: hour + 1, Duplicates: 1},
@@ -67,13 +68,13 @@ func TestARangeWithoutAnyGoodRecordIsToldOf(t *testing.T) {
 	anna := tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna"))
 	someone := []tombstone.Tombstone{{Owner: "web_1", Kind: tombstone.Profile, ID: anna, Before: time.UnixMilli(noon)}}
 	website := []tombstone.Tombstone{{Owner: "web_1", Kind: tombstone.Website, Before: time.UnixMilli(noon)}}
-	told := func(at int64) []Share { return []Share{{Owner: "web_1", Hour: at / millisPerHour, DeadLetters: 2}} }
+	told := func(at int64) []ledger.Share { return []ledger.Share{{Owner: "web_1", Hour: at / millisPerHour, DeadLetters: 2}} }
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() // where fake time begins
 	for _, tc := range []struct {
 		name   string
 		erased []tombstone.Tombstone
 		logged int64
-		want   []Share
+		want   []ledger.Share
 	}{
 		{"nothing is erased", nil, noon, told(noon)},
 		{"a person", someone, noon, told(noon)},
@@ -105,14 +106,14 @@ func TestARangeWithoutAnyGoodRecordIsToldOf(t *testing.T) {
 func TestARecordOfNobodyIsInNoShare(t *testing.T) {
 	t.Parallel()
 	var s shares
-	s.add(nil, noon, Share{Duplicates: 1})
-	s.add([]byte{0xff}, noon, Share{Duplicates: 1})
-	s.add(make([]byte, maxOwnerBytes+1), noon, Share{Duplicates: 1})
+	s.add(nil, noon, ledger.Share{Duplicates: 1})
+	s.add([]byte{0xff}, noon, ledger.Share{Duplicates: 1})
+	s.add(make([]byte, maxOwnerBytes+1), noon, ledger.Share{Duplicates: 1})
 	if got := s.list(); len(got) != 0 {
 		t.Errorf("shares: %v", got)
 	}
-	s.add([]byte("web_1"), noon, Share{Erased: 1})
-	s.add(make([]byte, maxOwnerBytes), noon, Share{Erased: 1})
+	s.add([]byte("web_1"), noon, ledger.Share{Erased: 1})
+	s.add(make([]byte, maxOwnerBytes), noon, ledger.Share{Erased: 1})
 	if got := s.list(); len(got) != 2 {
 		t.Errorf("shares: %v, want 2", got)
 	}

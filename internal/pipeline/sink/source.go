@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // ErrFenced is wrapped by Source.Commit when the group does not accept commits
@@ -85,12 +87,8 @@ type Original struct {
 	Headers    []record.Header // in their order
 	// Cut is what there was of a record that is too large to be kept whole; nil of one
 	// that is whole.
-	Cut *Sizes
+	Cut *deadletter.Sizes
 }
-
-// Sizes are those of a record in the log: bytes of its key and of its value, and how many
-// headers it has.
-type Sizes struct{ Key, Value, Headers int64 }
 
 // Batch is a run of records of one partition in offset order. The slice, and all
 // that its records point to, is only valid during the call it is given to; what they
@@ -185,7 +183,7 @@ type Reader interface {
 	// what was seen before that needs not be read again.
 	Sightings(ctx context.Context, p Partition, s *Stretch, w Witness) error
 	// Holds reports whether the log has records at any of the offsets.
-	Holds(ctx context.Context, p Partition, offsets Span) (bool, error)
+	Holds(ctx context.Context, p Partition, offsets ledger.Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.
 	LogStart(ctx context.Context, p Partition) (int64, error)
 }

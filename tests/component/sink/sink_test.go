@@ -382,7 +382,7 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 		got[h.Key] = string(h.Value)
 	}
 	for key, want := range map[string]string{
-		"x": "kept", deadletter.HeaderReason: string(sink.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
+		"x": "kept", deadletter.HeaderReason: string(deadletter.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
 		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)), deadletter.HeaderOffset: strconv.FormatInt(bad.Offset, 10),
 	} {
 		if got[key] != want {
