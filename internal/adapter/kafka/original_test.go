@@ -57,30 +57,36 @@ func TestOfARecordThatIsTooLargeTheBeginningIsCopied(t *testing.T) {
 	}{
 		{"at the limit", sink.Original{Value: random[:wholeBytes-around]}, sink.Original{Value: random[:wholeBytes-around]}},
 		{
-			"one byte beyond it", sink.Original{Value: random[:wholeBytes-around+1]},
+			"one byte beyond it",
+			sink.Original{Value: random[:wholeBytes-around+1]},
 			sink.Original{Value: random[:keptValue], Cut: &deadletter.Sizes{Value: wholeBytes - around + 1}},
 		},
 		{
-			"as many headers as there may be", sink.Original{Headers: emptyHeaders(record.MaxHeaders)},
+			"as many headers as there may be",
+			sink.Original{Headers: emptyHeaders(record.MaxHeaders)},
 			sink.Original{Headers: emptyHeaders(record.MaxHeaders)},
 		},
 		{
-			"one more", sink.Original{Headers: emptyHeaders(record.MaxHeaders + 1)},
+			"one more",
+			sink.Original{Headers: emptyHeaders(record.MaxHeaders + 1)},
 			sink.Original{Headers: emptyHeaders(record.MaxHeaders), Cut: &deadletter.Sizes{Headers: record.MaxHeaders + 1}},
 		},
 		{
-			"millions of headers", sink.Original{Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(3_000_000)},
+			"millions of headers",
+			sink.Original{Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(3_000_000)},
 			sink.Original{
 				Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(record.MaxHeaders),
 				Cut: &deadletter.Sizes{Key: 1, Value: 1, Headers: 3_000_000},
 			},
 		},
 		{
-			"headers, as far as they fit whole", sink.Original{Value: random[:2<<20], Headers: []record.Header{id, large, id}},
+			"headers, as far as they fit whole",
+			sink.Original{Value: random[:2<<20], Headers: []record.Header{id, large, id}},
 			sink.Original{Value: random[:keptValue], Headers: []record.Header{id}, Cut: &deadletter.Sizes{Value: 2 << 20, Headers: 3}},
 		},
 		{
-			"a key", sink.Original{Key: random, Value: []byte("v")},
+			"a key",
+			sink.Original{Key: random, Value: []byte("v")},
 			sink.Original{Key: random[:keptKey], Value: []byte("v"), Cut: &deadletter.Sizes{Key: 3 << 20, Value: 1}},
 		},
 	} {

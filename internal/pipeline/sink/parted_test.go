@@ -31,8 +31,6 @@ func (w *world) ledBy(from int, epochs ...int32) {
 	}
 }
 
-func leader(epoch int32) *int32 { return &epoch }
-
 // A plan is carried out with the records that it was made of. After an unclean election others
 // stand at their offsets, and whoever takes the plan over stops before it stores any of them.
 func TestAPlanIsCarriedOutWithTheRecordsThatItWasMadeOf(t *testing.T) {
@@ -44,18 +42,18 @@ func TestAPlanIsCarriedOutWithTheRecordsThatItWasMadeOf(t *testing.T) {
 		holes  map[int64]bool
 		stuck  bool
 	}{
-		{"the same leader", leader(4), []int32{4, 4, 4, 4, 4, 4}, nil, false},
-		{"several leaders", leader(6), []int32{4, 4, 6, 6, 6, 6}, nil, false},
-		{"a later leader behind it", leader(4), []int32{4, 4, 4, 4, 7, 7}, nil, false},
-		{"a later leader of its last record", leader(4), []int32{4, 4, 4, 7, 7, 7}, nil, true},
-		{"a later leader of all of it", leader(4), []int32{7, 7, 7, 7, 7, 7}, nil, true},
-		{"an earlier leader of its last record", leader(4), []int32{3, 3, 3, 3, 7, 7}, nil, true},
-		{"its last record is compacted away", leader(4), []int32{3, 3, 3, 4, 7, 7}, map[int64]bool{3: true}, false},
-		{"its last record is gone, in another log", leader(4), []int32{3, 3, 7, 7, 7, 7}, map[int64]bool{3: true}, true},
-		{"the log ends within it", leader(4), []int32{4, 4, 4}, nil, false},
-		{"the log ends within it, in another log", leader(4), []int32{4, 4, 7}, nil, true},
+		{"the same leader", new(int32(4)), []int32{4, 4, 4, 4, 4, 4}, nil, false},
+		{"several leaders", new(int32(6)), []int32{4, 4, 6, 6, 6, 6}, nil, false},
+		{"a later leader behind it", new(int32(4)), []int32{4, 4, 4, 4, 7, 7}, nil, false},
+		{"a later leader of its last record", new(int32(4)), []int32{4, 4, 4, 7, 7, 7}, nil, true},
+		{"a later leader of all of it", new(int32(4)), []int32{7, 7, 7, 7, 7, 7}, nil, true},
+		{"an earlier leader of its last record", new(int32(4)), []int32{3, 3, 3, 3, 7, 7}, nil, true},
+		{"its last record is compacted away", new(int32(4)), []int32{3, 3, 3, 4, 7, 7}, map[int64]bool{3: true}, false},
+		{"its last record is gone, in another log", new(int32(4)), []int32{3, 3, 7, 7, 7, 7}, map[int64]bool{3: true}, true},
+		{"the log ends within it", new(int32(4)), []int32{4, 4, 4}, nil, false},
+		{"the log ends within it, in another log", new(int32(4)), []int32{4, 4, 7}, nil, true},
 		{"a plan that names none", nil, []int32{7, 7, 7, 7, 7, 7}, nil, false},
-		{"records that name none", leader(4), []int32{-1, -1, -1, -1, -1, -1}, nil, false},
+		{"records that name none", new(int32(4)), []int32{-1, -1, -1, -1, -1, -1}, nil, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +117,7 @@ func TestAPlanKeepsItsLeaderWhenItIsCommittedAgain(t *testing.T) {
 		w.ledBy(0, 4, 4, 4, 4, 4, 4)
 		w.holes, w.epochs[part] = map[int64]bool{3: true}, -1
 		state := NewState([16]byte{}, 1)
-		state.Plan, state.PlanLeader = &[2]int64{0, 3}, leader(4)
+		state.Plan, state.PlanLeader = &[2]int64{0, 3}, new(int32(4))
 		w.commitState(part, 0, state)
 		var again State
 		w.commitFails = fencedOnce(2, func() {
@@ -148,7 +146,7 @@ type earlierState struct {
 func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
 	t.Parallel()
 	s := NewState([16]byte{0xab}, 3)
-	s.Floor, s.Plan, s.PlanLeader, s.Refused = 12, &[2]int64{5, 900}, leader(0), []int64{17}
+	s.Floor, s.Plan, s.PlanLeader, s.Refused = 12, &[2]int64{5, 900}, new(int32(0)), []int64{17}
 	text, err := s.Encode()
 	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`
 	if text != want || err != nil {

@@ -68,7 +68,9 @@ func TestARangeWithoutAnyGoodRecordIsToldOf(t *testing.T) {
 	anna := tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna"))
 	someone := []tombstone.Tombstone{{Owner: "web_1", Kind: tombstone.Profile, ID: anna, Before: time.UnixMilli(noon)}}
 	website := []tombstone.Tombstone{{Owner: "web_1", Kind: tombstone.Website, Before: time.UnixMilli(noon)}}
-	told := func(at int64) []ledger.Share { return []ledger.Share{{Owner: "web_1", Hour: at / millisPerHour, DeadLetters: 2}} }
+	told := func(at int64) []ledger.Share {
+		return []ledger.Share{{Owner: "web_1", Hour: at / millisPerHour, DeadLetters: 2}}
+	}
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() // where fake time begins
 	for _, tc := range []struct {
 		name   string
