@@ -28,7 +28,7 @@ GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 # Modules of their own, which ./... does not reach.
-MODULES := sdk/go sdk/topics/go tests/chart tests/alerts
+MODULES := sdk/go sdk/topics/go tests/contract/chart tests/contract/alerts
 # Names what go.sum lists: whether everything that tests import was fetched.
 MODULES_FETCHED = $(MILLRACE_CACHE)/modules/$(shell cat go.sum $(wildcard $(MODULES:%=%/go.sum)) | cksum | cut -d' ' -f1)
 COMMANDS := ingest-edge sink query millrace
@@ -38,7 +38,7 @@ COMMANDS := ingest-edge sink query millrace
 export CGO_ENABLED := 0
 OUR_FLAGS := -trimpath -gcflags=all=-dwarf=false
 export GOFLAGS := $(strip $(OUR_FLAGS) $(filter-out $(OUR_FLAGS),$(shell go env GOFLAGS)))
-# How what Kubernetes' API server and tests/chart share is compiled once
+# How what Kubernetes' API server and tests/contract/chart share is compiled once
 # (testkit.Unoptimized).
 UNOPTIMIZED := GOFLAGS='-trimpath -buildvcs=false "-gcflags=all=-N -l -dwarf=false"'
 BUILDINFO := github.com/millrace/millrace/internal/platform/buildinfo
@@ -99,7 +99,7 @@ test-full: prepare ## Run them all with the race detector, then at production's 
 
 .PHONY: test-chart
 test-chart: prepare ## Render the Helm chart, check what it renders, and install, upgrade and remove it in a real API server
-	@$(UNOPTIMIZED) go test -C tests/chart -count=1 ./...
+	@$(UNOPTIMIZED) go test -C tests/contract/chart -count=1 ./...
 
 .PHONY: test-short
 test-short: ## Run the tests that need no network and no services
@@ -151,8 +151,8 @@ vet: ## Run go vet
 .PHONY: lint
 lint: $(GOLANGCI) ## Run golangci-lint
 	@$(GOLANGCI) run ./...
-	@for m in $(filter-out tests/chart,$(MODULES)); do (cd $$m && $(GOLANGCI) run ./...); done
-	@cd tests/chart && $(UNOPTIMIZED) $(GOLANGCI) run ./...
+	@for m in $(filter-out tests/contract/chart,$(MODULES)); do (cd $$m && $(GOLANGCI) run ./...); done
+	@cd tests/contract/chart && $(UNOPTIMIZED) $(GOLANGCI) run ./...
 
 .PHONY: generate
 generate: ## Write the reference pages, the chart's README and schema, the AsyncAPI document, the types, dashboards, objectives, the tracker and the lists of dependencies

@@ -70,12 +70,12 @@ func publishing(ctx context.Context, j job, links linkcache.Store, say func(resu
 	}
 	s := config.Default()
 	s.Kafka = kafkaSettings(j.Brokers)
-	clicks, err := edge.NewClicks(s, p.tel, p.salts, s.Link.MaxBufferedBytes)
+	clicks, publishing, err := edge.NewClicks(s, p.tel, p.salts, s.Link.MaxBufferedBytes)
 	if err != nil {
 		return err
 	}
-	served := lifecycle.Part{Name: "links", Run: func(ctx context.Context) error { return serveLinks(ctx, p, j, links, clicks.Queue, say) }}
-	return lifecycle.Run(ctx, lifecycle.Options{Log: p.tel.Log, Grace: time.Minute}, append(clicks.Parts(), served)...)
+	served := lifecycle.Part{Name: "links", Run: func(ctx context.Context) error { return serveLinks(ctx, p, j, links, clicks, say) }}
+	return lifecycle.Run(ctx, lifecycle.Options{Log: p.tel.Log, Grace: time.Minute}, append(publishing, served)...)
 }
 
 // fillWithin is how long reading all links is waited for, far beyond what it may take.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	teststage "github.com/millrace/millrace/tests/stage"
+	teststage "github.com/millrace/millrace/tests/harness/stage"
 )
 
 // guideSQL returns the statements that a guide gives clickhouse-client, with the

@@ -221,6 +221,7 @@ var outcomeHelp = []struct {
 	{deadletter.OutcomeParked, "parked"},
 	{deadletter.OutcomeAlready, "left alone, done before"},
 	{deadletter.OutcomeNeedsForce, "left alone, would come back: --force sends them"},
+	{deadletter.OutcomeTooLarge, "left alone, cut or too large to be sent: the record is in its own topic, while that keeps it"},
 	{deadletter.OutcomeElsewhere, "left alone, another replay is sending them"},
 	{deadletter.OutcomeUnsure, "left alone, a replay that ended long ago may have sent them: --again sends them"},
 }

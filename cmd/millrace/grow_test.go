@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	teststage "github.com/millrace/millrace/tests/stage"
+	teststage "github.com/millrace/millrace/tests/harness/stage"
 )
 
 // grown is how many partitions the topic of the tests gets.

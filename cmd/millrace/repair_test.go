@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	teststage "github.com/millrace/millrace/tests/stage"
+	teststage "github.com/millrace/millrace/tests/harness/stage"
 )
 
 // several are n events of two owners over two days, in two partitions.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
-	teststage "github.com/millrace/millrace/tests/stage"
+	teststage "github.com/millrace/millrace/tests/harness/stage"
 )
 
 func TestMain(m *testing.M) { clickhousetest.Main(m) }

@@ -1,7 +1,6 @@
 package analytics
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -71,7 +70,7 @@ func (t *Table) keys() [][]byte {
 		if i > 0 {
 			key = []byte{','}
 		}
-		keys[i] = append(appendJSONString(key, t.Columns[i].Name), ':')
+		keys[i] = append(wire.AppendHTMLSafe(key, t.Columns[i].Name), ':')
 	}
 	return keys
 }
@@ -81,7 +80,7 @@ func (t *Table) appendRow(dst []byte, row int, keys [][]byte, columns []Column) 
 	for i := range t.Columns {
 		dst = append(dst, keys[i]...)
 		if i < len(columns) && columns[i].Show != nil {
-			dst = appendJSONString(dst, columns[i].Show(t.Columns[i].Strings[row]))
+			dst = wire.AppendHTMLSafe(dst, columns[i].Show(t.Columns[i].Strings[row]))
 			continue
 		}
 		dst = t.Columns[i].appendValue(dst, row, i < len(columns) && columns[i].Type == JSON)
@@ -104,7 +103,7 @@ func (v *Values) appendValue(dst []byte, row int, inline bool) []byte {
 	case inline:
 		return appendObject(dst, v.Strings[row])
 	}
-	return appendJSONString(dst, v.Strings[row])
+	return wire.AppendHTMLSafe(dst, v.Strings[row])
 }
 
 func appendInstant(dst []byte, millis int64) []byte {
@@ -131,18 +130,4 @@ func appendObject(dst []byte, s string) []byte {
 		return append(dst, "{}"...)
 	}
 	return append(dst, s...)
-}
-
-// appendJSONString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
-func appendJSONString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf || c == '<' || c == '>' || c == '&' {
-			b, err := json.Marshal(s)
-			if err != nil { // cannot happen for a string
-				return append(dst, `""`...)
-			}
-			return append(dst, b...)
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
 }

@@ -35,18 +35,6 @@ func CheckGoals(makefile, name, document string) []string {
 	return out
 }
 
-// CheckFolders returns the folders of tests/ that the guide to the tests does not name.
-func CheckFolders(root, name, document string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(root, "tests"))
-	var out []string
-	for _, e := range entries {
-		if folder := "tests/" + e.Name(); e.IsDir() && !strings.Contains(document, "`"+folder+"`") {
-			out = append(out, fmt.Sprintf("%s does not name %s: say what it proves", name, folder))
-		}
-	}
-	return out, err
-}
-
 // CheckLinks returns the links of a document to files and to headings that do not
 // exist.
 func CheckLinks(root, name, document string) []string {

@@ -32,22 +32,6 @@ func TestTheDocumentsNameThingsThatExist(t *testing.T) {
 	}
 }
 
-func TestTheGuideNamesEveryFolderOfTests(t *testing.T) {
-	t.Parallel()
-	const guide = "docs/guides/running-the-tests.md"
-	text, err := os.ReadFile(filepath.Join(root, guide))
-	if err != nil {
-		t.Fatal(err)
-	}
-	missing, err := CheckFolders(root, guide, string(text))
-	if err != nil || len(missing) > 0 {
-		t.Errorf("%q, %v", missing, err)
-	}
-	if missing, err := CheckFolders(root, guide, "`tests/e2e`"); err != nil || len(missing) < 10 {
-		t.Errorf("a guide that names one folder lacks %q, %v", missing, err)
-	}
-}
-
 func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
 	t.Parallel()
 	const doc = "Call `make run`, then `make dance`. We make sense.\n\n    make test-short\n\n```\n$ make sing\n```\n"

@@ -108,10 +108,10 @@ func TestEachRuleRefusesWhatBreaksIt(t *testing.T) {
 			[]string{"schemas imports internal/contract/event: a folder of files imports nothing of ours"},
 		},
 		"the client": {
-			[]Package{pkg("cmd/millrace", own("sdk/go")), pkg("tests/e2e", own("sdk/go"))},
+			[]Package{pkg("cmd/millrace", own("sdk/go")), pkg("tests/system/e2e", own("sdk/go"))},
 			[]string{
 				"cmd/millrace imports sdk/go: the service never imports its client",
-				"tests/e2e imports sdk/go: the service never imports its client",
+				"tests/system/e2e imports sdk/go: the service never imports its client",
 			},
 		},
 		"fiber in the domain": {
@@ -202,7 +202,7 @@ func TestTheRulesAllowWhatTheyShould(t *testing.T) {
 		pkg("internal/tenant/auth", own("internal/tenant/apikey"), own("internal/contract/fault"), "log/slog"),
 		pkg("internal/tenant/apikey", own("internal/tenant/audit")),
 		pkg("schemas/sql", "embed"),
-		pkg("tests/e2e", own("internal/adapter/embedded/chserver"), "github.com/twmb/franz-go/pkg/kgo"),
+		pkg("tests/system/e2e", own("internal/adapter/embedded/chserver"), "github.com/twmb/franz-go/pkg/kgo"),
 		pkg("tools/docgen", own("internal/analytics")),
 	}) {
 		t.Error(violation)

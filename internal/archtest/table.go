@@ -45,6 +45,12 @@ var separated = []struct{ one, other, why string }{
 // packages whose name ends in "test", wherever they stand.
 var testRooms = []string{"internal/archtest", "internal/testkit", "tests", "bench", "tools"}
 
+// testKinds are the folders of tests/, by what a test is about. The guide to the tests says
+// of each what goes there, in the same order.
+var testKinds = []string{
+	"tests/contract", "tests/component", "tests/system", "tests/fault", "tests/model", "tests/harness",
+}
+
 // fileRooms only embed files for others: they import nothing of ours, and every
 // room may import them.
 var fileRooms = []string{"schemas", "web"}

@@ -3,7 +3,7 @@
 //	go run ./tools/suite            what must pass before a merge
 //	go run ./tools/suite -full      the quiet tier: race detector everywhere, strict bounds, large numbers
 //	go run ./tools/suite -only processes   the stage of that name, or those whose names contain it
-//	go run ./tools/suite -packages tests/e2e,tests/fault -times 10   some packages, ten times, none run again
+//	go run ./tools/suite -packages tests/system/e2e,tests/fault -times 10   some packages, ten times, none run again
 //
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
 // and Redis for all of them, and hands both to the tests by their environment. The tests

@@ -247,11 +247,11 @@ func TestSomePackagesCanBeChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := choice{packages: "tests/e2e,internal/contract/event", times: 3}.of(stages)
+	got, err := choice{packages: "tests/system/e2e,internal/contract/event", times: 3}.of(stages)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d stages, %v", len(got), err)
 	}
-	for i, want := range []string{modulePath + "internal/contract/event", modulePath + "tests/e2e"} {
+	for i, want := range []string{modulePath + "internal/contract/event", modulePath + "tests/system/e2e"} {
 		if s := got[i]; !slices.Contains(s.packages, want) || len(s.packages) > 3 || s.count != 3 || s.rerun {
 			t.Errorf("stage %q has %v, %d times, run again %v", s.name, s.packages, s.count, s.rerun)
 		}

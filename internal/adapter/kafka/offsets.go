@@ -209,26 +209,9 @@ func (o *Offsets) Read(ctx context.Context, topic string, partition int32, from,
 		return fmt.Errorf("making the reader: %w", err)
 	}
 	defer client.Close()
-	t := Tapped{}
-	for next := from; next < to; {
-		fetches := client.PollFetches(ctx)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := fetches.Err(); err != nil {
-			return fmt.Errorf("reading %s/%d at offset %d: %w", name, partition, next, err)
-		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			rec := iter.Next()
-			next = rec.Offset + 1
-			if rec.Offset >= to || rec.Attrs.IsControl() {
-				continue
-			}
-			t.fill(topic, rec)
-			if err := do(&t); err != nil {
-				return err
-			}
-		}
+	r := reading{
+		client: client, topic: topic, what: fmt.Sprintf("%s/%d from offset %d", name, partition, from),
+		left: map[int32]int64{partition: to},
 	}
-	return nil
+	return r.run(ctx, do)
 }

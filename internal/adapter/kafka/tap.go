@@ -57,34 +57,11 @@ func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions,
 		return err
 	}
 	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: from})
-	t := Tapped{}
-	for !opts.Exit || len(left) > 0 {
-		fetches := client.PollFetches(ctx)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := fetches.Err(); err != nil {
-			return fmt.Errorf("reading topic %s: %w", topic, err)
-		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			rec := iter.Next()
-			end, bounded := left[rec.Partition]
-			if bounded && rec.Offset >= end-1 {
-				delete(left, rec.Partition)
-			}
-			if opts.Exit && (!bounded || rec.Offset >= end) {
-				continue // came later
-			}
-			if rec.Attrs.IsControl() {
-				continue
-			}
-			t.fill(opts.Topic, rec)
-			if err := do(&t); err != nil {
-				return err
-			}
-		}
+	r := reading{client: client, topic: opts.Topic, what: "topic " + topic}
+	if opts.Exit {
+		r.left = left
 	}
-	return nil
+	return r.run(ctx, do)
 }
 
 // tapRange returns where to begin in each partition, and the end of those that

@@ -12,7 +12,7 @@ import (
 )
 
 // account returns the account of a pod in namespace "shop" for a server. That the
-// real API server takes the same requests is told by tests/chart/cluster.
+// real API server takes the same requests is told by tests/contract/chart/cluster.
 func account(t *testing.T, answer http.HandlerFunc) *Account {
 	t.Helper()
 	srv := httptest.NewTLSServer(answer)

@@ -1,7 +1,6 @@
 package flagapi
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
@@ -59,16 +59,10 @@ func appendServed(dst []byte, f *flagset.Flag, environment string, r flageval.Re
 func appendFailure(dst []byte, key string, one bool, code, details string) []byte {
 	dst = append(dst, '{')
 	if one {
-		dst = append(appendText(append(dst, `"key":`...), key), ',')
+		dst = append(wire.AppendHTMLSafe(append(dst, `"key":`...), key), ',')
 	}
 	dst = append(append(dst, `"errorCode":"`...), code...)
-	return append(appendText(append(dst, `","errorDetails":`...), details), '}')
-}
-
-// appendText appends a string as JSON.
-func appendText(dst []byte, text string) []byte {
-	b, _ := json.Marshal(text) // which fails for no string
-	return append(dst, b...)
+	return append(wire.AppendHTMLSafe(append(dst, `","errorDetails":`...), details), '}')
 }
 
 // question is a request of the protocol.

@@ -1,10 +1,10 @@
 package httpkit
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // Host selects one of the two error bodies and the defaults of a host.
@@ -47,13 +47,13 @@ func errorBody(h Host, f failure, requestID []byte) []byte {
 
 func appendIngestionBody(dst []byte, h Host, f failure, requestID []byte) []byte {
 	message := f.message(h)
-	dst = appendString(append(dst, `{"success":false,"status":"error","error":`...), message)
-	dst = appendString(append(dst, `,"message":`...), message)
-	dst = appendString(append(dst, `,"code":`...), string(f.row.Code))
+	dst = wire.AppendHTMLSafe(append(dst, `{"success":false,"status":"error","error":`...), message)
+	dst = wire.AppendHTMLSafe(append(dst, `,"message":`...), message)
+	dst = wire.AppendHTMLSafe(append(dst, `,"code":`...), string(f.row.Code))
 	dst = strconv.AppendBool(append(dst, `,"retryable":`...), retryable(f.status))
 	dst = append(append(append(dst, `,"requestId":"`...), requestID...), '"')
 	if f.row.Fix != "" && h != Links {
-		dst = appendString(append(dst, `,"fix":`...), f.row.Fix)
+		dst = wire.AppendHTMLSafe(append(dst, `,"fix":`...), f.row.Fix)
 	}
 	dst = appendRate(dst, f)
 	for i, d := range f.Details {
@@ -67,9 +67,9 @@ func appendIngestionBody(dst []byte, h Host, f failure, requestID []byte) []byte
 			dst = strconv.AppendInt(append(dst, `"index":`...), int64(d.Index), 10)
 			dst = append(dst, ',')
 		}
-		dst = appendString(append(dst, `"field":`...), d.Field)
-		dst = appendString(append(dst, `,"code":`...), d.Rule)
-		dst = appendString(append(dst, `,"message":`...), d.Message)
+		dst = wire.AppendHTMLSafe(append(dst, `"field":`...), d.Field)
+		dst = wire.AppendHTMLSafe(append(dst, `,"code":`...), d.Rule)
+		dst = wire.AppendHTMLSafe(append(dst, `,"message":`...), d.Message)
 		dst = append(dst, '}')
 	}
 	if len(f.Details) > 0 {
@@ -79,8 +79,8 @@ func appendIngestionBody(dst []byte, h Host, f failure, requestID []byte) []byte
 }
 
 func appendQueryBody(dst []byte, f failure, requestID []byte) []byte {
-	dst = appendString(append(dst, `{"success":false,"error":`...), f.message(Query))
-	dst = appendString(append(dst, `,"code":`...), string(f.row.Code))
+	dst = wire.AppendHTMLSafe(append(dst, `{"success":false,"error":`...), f.message(Query))
+	dst = wire.AppendHTMLSafe(append(dst, `,"code":`...), string(f.row.Code))
 	dst = append(append(append(dst, `,"requestId":"`...), requestID...), '"')
 	dst = appendRate(dst, f)
 	for i, d := range f.Details {
@@ -89,10 +89,10 @@ func appendQueryBody(dst []byte, f failure, requestID []byte) []byte {
 		} else {
 			dst = append(dst, ',')
 		}
-		dst = appendString(append(dst, `{"field":`...), d.Field)
-		dst = appendString(append(dst, `,"message":`...), d.Message)
+		dst = wire.AppendHTMLSafe(append(dst, `{"field":`...), d.Field)
+		dst = wire.AppendHTMLSafe(append(dst, `,"message":`...), d.Message)
 		if d.Suggestion != "" {
-			dst = appendString(append(dst, `,"suggestion":`...), d.Suggestion)
+			dst = wire.AppendHTMLSafe(append(dst, `,"suggestion":`...), d.Suggestion)
 		}
 		dst = append(dst, '}')
 	}
@@ -112,13 +112,4 @@ func appendRate(dst []byte, f failure) []byte {
 	dst = strconv.AppendInt(append(dst, `,"remaining":`...), int64(f.Rate.Remaining), 10)
 	dst = strconv.AppendInt(append(dst, `,"reset":`...), f.Rate.Reset.UnixMilli(), 10)
 	return strconv.AppendInt(append(dst, `,"retryAfter":`...), int64(f.retryAfterSeconds()), 10)
-}
-
-// appendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	b, err := json.Marshal(s)
-	if err != nil { // cannot happen for a string
-		return append(dst, `""`...)
-	}
-	return append(dst, b...)
 }

@@ -2,16 +2,16 @@ package queryapi
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"time"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // json lays out the body of one query, or of a batch.
 func (a *response) json() []step {
-	head := appendText([]byte(`{"success":true,"requestId":`), a.requestID)
+	head := wire.AppendHTMLSafe([]byte(`{"success":true,"requestId":`), a.requestID)
 	if !a.batch {
 		return append([]step{text(append(head, ','))}, append(a.planJSON(0), text([]byte("}")))...)
 	}
@@ -44,7 +44,7 @@ func (a *response) planJSON(plan int) []step {
 		}
 		return dst
 	}
-	steps := []step{text(append(appendText([]byte(`"queryId":`), p.QueryID), `,"data":[`...))}
+	steps := []step{text(append(wire.AppendHTMLSafe([]byte(`"queryId":`), p.QueryID), `,"data":[`...))}
 	for i := range p.Outputs {
 		steps = append(steps, func(ctx context.Context, dst []byte) ([]byte, error) {
 			r := a.execution.Wait(ctx, plan, i)
@@ -53,16 +53,16 @@ func (a *response) planJSON(plan int) []step {
 				return dst, nil
 			}
 			rows[i] = r.Table.Rows
-			dst = appendText(append(comma(dst), `{"parameter":`...), r.Output.Label)
+			dst = wire.AppendHTMLSafe(append(comma(dst), `{"parameter":`...), r.Output.Label)
 			return append(r.Table.AppendRows(append(dst, `,"success":true,"data":`...), r.Output.Columns), '}'), nil
 		})
 	}
 	return append(steps, func(_ context.Context, dst []byte) ([]byte, error) {
 		for i := range failed {
 			f := failed[i].Failure()
-			dst = appendText(append(comma(dst), `{"parameter":`...), failed[i].Output.Label)
-			dst = appendText(append(dst, `,"success":false,"error":`...), f.Text)
-			dst = append(appendText(append(dst, `,"code":`...), f.Code), `,"data":[]}`...)
+			dst = wire.AppendHTMLSafe(append(comma(dst), `{"parameter":`...), failed[i].Output.Label)
+			dst = wire.AppendHTMLSafe(append(dst, `,"success":false,"error":`...), f.Text)
+			dst = append(wire.AppendHTMLSafe(append(dst, `,"code":`...), f.Code), `,"data":[]}`...)
 		}
 		return appendMeta(append(dst, `],"meta":`...), p, rows), nil
 	})
@@ -75,7 +75,7 @@ func appendMeta(dst []byte, p *analytics.Plan, rows []int) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendText(dst, name)
+		dst = wire.AppendHTMLSafe(dst, name)
 	}
 	dst = appendInt(append(dst, `],"total_parameters":`...), len(p.Names))
 	dst = appendInt(append(dst, `,"page":`...), p.Page)
@@ -100,26 +100,26 @@ func appendMeta(dst []byte, p *analytics.Plan, rows []int) []byte {
 // range's zone, the end excluded, and where they mean anything the length of the
 // buckets, the order and the page; and whether its numbers come from rollups.
 func appendApplied(dst []byte, o *analytics.Output, source string, rows int) []byte {
-	dst = appendText(append(dst, `{"parameter":`...), o.Label)
-	dst = appendText(append(dst, `,"type":`...), o.Type.Name)
+	dst = wire.AppendHTMLSafe(append(dst, `{"parameter":`...), o.Label)
+	dst = wire.AppendHTMLSafe(append(dst, `,"type":`...), o.Type.Name)
 	dst = appendTime(append(dst, `,"start":`...), o.Range.Start.In(o.Range.Zone))
 	dst = appendTime(append(dst, `,"end":`...), o.Range.End.In(o.Range.Zone))
-	dst = appendText(append(dst, `,"timezone":`...), o.Range.Zone.String())
+	dst = wire.AppendHTMLSafe(append(dst, `,"timezone":`...), o.Range.Zone.String())
 	if o.Previous != nil {
 		dst = appendTime(append(dst, `,"previous":{"start":`...), o.Previous.Start.In(o.Range.Zone))
 		dst = append(appendTime(append(dst, `,"end":`...), o.Previous.End.In(o.Range.Zone)), '}')
 	}
 	if o.Type.Series {
-		dst = appendText(append(dst, `,"granularity":`...), o.Granularity.String())
+		dst = wire.AppendHTMLSafe(append(dst, `,"granularity":`...), o.Granularity.String())
 	}
 	if o.Applied.Limit > 0 {
-		dst = appendText(append(dst, `,"sort":`...), o.Applied.Sort)
+		dst = wire.AppendHTMLSafe(append(dst, `,"sort":`...), o.Applied.Sort)
 		dst = appendInt(append(dst, `,"limit":`...), o.Applied.Limit)
 		dst = appendInt(append(dst, `,"page":`...), o.Applied.Page)
 	}
 	dst = appendInt(append(dst, `,"filters":`...), o.Applied.Filters)
 	if source != "" {
-		dst = appendText(append(dst, `,"source":`...), source)
+		dst = wire.AppendHTMLSafe(append(dst, `,"source":`...), source)
 	}
 	return append(appendInt(append(dst, `,"rows":`...), rows), '}')
 }
@@ -129,12 +129,3 @@ func appendTime(dst []byte, t time.Time) []byte {
 }
 
 func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
-
-// appendText appends s as a JSON string.
-func appendText(dst []byte, s string) []byte {
-	b, err := json.Marshal(s)
-	if err != nil { // cannot happen for a string
-		return append(dst, `""`...)
-	}
-	return append(dst, b...)
-}

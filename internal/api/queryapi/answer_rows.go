@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // check refuses what the format cannot hold: CSV has one header, so it is for one
@@ -57,9 +58,9 @@ func (a *response) lines() []step {
 		prefix := func(dst []byte, label string) []byte {
 			dst = append(dst, '{')
 			if a.batch {
-				dst = append(appendText(append(dst, `"queryId":`...), p.QueryID), ',')
+				dst = append(wire.AppendHTMLSafe(append(dst, `"queryId":`...), p.QueryID), ',')
 			}
-			return appendText(append(dst, `"parameter":`...), label)
+			return wire.AppendHTMLSafe(append(dst, `"parameter":`...), label)
 		}
 		for i := range p.Outputs {
 			steps = append(steps, func(ctx context.Context, dst []byte) ([]byte, error) {
@@ -74,8 +75,8 @@ func (a *response) lines() []step {
 		steps = append(steps, func(_ context.Context, dst []byte) ([]byte, error) {
 			for i := range failed {
 				f := failed[i].Failure()
-				dst = appendText(append(prefix(dst, failed[i].Output.Label), `,"success":false,"error":`...), f.Text)
-				dst = append(appendText(append(dst, `,"code":`...), f.Code), "}\n"...)
+				dst = wire.AppendHTMLSafe(append(prefix(dst, failed[i].Output.Label), `,"success":false,"error":`...), f.Text)
+				dst = append(wire.AppendHTMLSafe(append(dst, `,"code":`...), f.Code), "}\n"...)
 			}
 			return dst, nil
 		})

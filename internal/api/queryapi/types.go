@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // typesBody is the answer of GET /v1/query/types.
@@ -81,7 +82,7 @@ func (c configs) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(appendText(nil, c[i].name))
+		b.Write(wire.AppendHTMLSafe(nil, c[i].name))
 		b.WriteByte(':')
 		text, err := json.Marshal(&c[i])
 		if err != nil {
@@ -123,7 +124,7 @@ func newCatalogue(withMeta bool) (catalogue, error) {
 	if err != nil {
 		return catalogue{}, fmt.Errorf("writing the catalogue of query types: %w", err)
 	}
-	head, rest, _ := bytes.Cut(text, appendText(nil, id))
+	head, rest, _ := bytes.Cut(text, wire.AppendHTMLSafe(nil, id))
 	return catalogue{head, rest, etagOf(text)}, nil
 }
 
@@ -145,7 +146,7 @@ func (*handlers) types(c *fiber.Ctx, _ *request) error {
 		return nil
 	}
 	body := make([]byte, 0, len(found.head)+len(found.rest)+httpkit.MaxRequestIDLen+2)
-	body = append(appendText(append(body, found.head...), httpkit.RequestID(c)), found.rest...)
+	body = append(wire.AppendHTMLSafe(append(body, found.head...), httpkit.RequestID(c)), found.rest...)
 	return httpkit.Send(c, fiber.MIMEApplicationJSON, body)
 }
 

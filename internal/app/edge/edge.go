@@ -28,21 +28,14 @@ const Component = "ingest-edge"
 
 // Parts returns the parts of an edge. A stop therefore first drains the listeners, then
 // flushes the producers, then closes the store.
-func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	limiter, part, err := limits.Open(s, t, r, false)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := With(limiter)(ctx, s, t, r)
-	return append([]lifecycle.Part{part}, parts...), err
+func Parts(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Part, error) {
+	return limits.Build(parts).Alone(ctx, s, t, r)
 }
 
 // With returns Parts for a process that limits its callers itself.
-func With(limiter *ratelimit.Limiter) daemon.Parts {
-	return func(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-		return parts(s, t, r, limiter)
-	}
-}
+func With(limiter *ratelimit.Limiter) daemon.Parts { return limits.Build(parts).With(limiter) }
 
 // ground is what the hosts of one process stand on.
 type ground struct {
@@ -140,11 +133,6 @@ func (g *ground) changes(hosts []*host) lifecycle.Part {
 	}
 	_, part := propagation.Follow(Component, g.s, g.t, g.r, caches, states...)
 	return part
-}
-
-// proxies are those that may tell for whom they speak.
-func (g *ground) proxies() httpkit.Proxies {
-	return httpkit.Proxies{Trusted: g.s.Proxy.Networks(), Header: g.s.Proxy.Header}
 }
 
 // conns are the bounds of each host's connections.

@@ -4,12 +4,11 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/app/daemon/hosting"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
-	"github.com/millrace/millrace/internal/tenant/apikey"
-	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // newIntake is the host that takes events.
@@ -21,11 +20,7 @@ func newIntake(g *ground) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	uses := apikey.NewUsage(g.db, t.Log)
-	access := auth.New(
-		auth.Config{KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale},
-		auth.Deps{Keys: g.db, Websites: g.db, Uses: uses, Metrics: t.Registry},
-	)
+	access, uses := hosting.Access(s, t, g.db, false)
 	allowed, err := newAllowance(s, t, g.db)
 	if err != nil {
 		return nil, err
@@ -36,12 +31,15 @@ func newIntake(g *ground) (*host, error) {
 	)
 	counts := tally.New(tally.Deps{Publisher: producer, Log: t.Log, Metrics: t.Registry})
 	app := ingestapi.New(
-		ingestapi.Config{MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: g.proxies(), Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs},
+		ingestapi.Config{
+			MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: g.conns(), AccessLog: s.Log.Access,
+			Proxies: hosting.Proxies(s), Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs,
+		},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: g.services(producer),
 			Intake: ingest.New(ingest.Deps{
-				Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter, Quota: allowed, Gate: gate,
-				Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline, MaxNames: s.Ingest.MaxNames,
+				Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter,
+				Quota: allowed, Gate: gate, Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline, MaxNames: s.Ingest.MaxNames,
 			}),
 		},
 	)
@@ -50,7 +48,7 @@ func newIntake(g *ground) (*host, error) {
 	return &host{
 		cache: access, states: allowed.states,
 		before: []lifecycle.Part{
-			{Name: "use of keys", Run: uses.Run},
+			uses,
 			{Name: "kafka producer", Stop: producer.Close},
 			{Name: "counts of events", Run: counts.Run},
 			{Name: "admission", Run: gate.Run},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/linkhost"
+	"github.com/millrace/millrace/internal/app/daemon/hosting"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
 	"github.com/millrace/millrace/internal/resource/link"
@@ -26,23 +27,26 @@ func sharedHost(publicURL string) string {
 // newLinks is the host of short links.
 func newLinks(g *ground) (*host, error) {
 	s, t := g.s, g.t
-	clicks, err := NewClicks(s, t, g.salts, s.Link.MaxBufferedBytes)
+	clicks, publishing, err := NewClicks(s, t, g.salts, s.Link.MaxBufferedBytes)
 	if err != nil {
 		return nil, err
 	}
 	links := linkcache.New(linkcache.Config{Entries: s.Link.CacheEntries}, linkcache.Deps{Store: g.db, Log: t.Log, Metrics: t.Registry})
 	redirects := redirect.New(redirect.Config{SharedHost: sharedHost(s.Link.PublicURL)}, redirect.Deps{
-		Links: links, Directory: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks.Queue, Metrics: t.Registry,
+		Links: links, Directory: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks, Metrics: t.Registry,
 	})
 	t.Handle("GET /domains/allowed", allowed(redirects))
 	app := linkhost.New(
-		linkhost.Config{MaxInFlight: s.Link.MaxInFlight, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: g.proxies(), Site: httpkit.Site{PublicURL: s.Link.BaseURL()}},
+		linkhost.Config{
+			MaxInFlight: s.Link.MaxInFlight, Conns: g.conns(), AccessLog: s.Log.Access, Proxies: hosting.Proxies(s),
+			Site: httpkit.Site{PublicURL: s.Link.BaseURL()},
+		},
 		linkhost.Deps{Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Redirects: redirects},
 	)
 	g.r.AddCheck("edge: short links", links.Ready)
 	return &host{
 		cache:    links,
-		before:   append(clicks.Parts(), lifecycle.Part{Name: "short links", Run: links.Run}),
+		before:   append(publishing, lifecycle.Part{Name: "short links", Run: links.Run}),
 		listener: httpkit.ListenPart("short-link listener", s.Link.Listen, "MILLRACE_LINK_LISTEN", app, t.Log),
 		close:    func() {},
 	}, nil

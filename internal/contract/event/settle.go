@@ -112,7 +112,8 @@ func appendMember(dst []byte, from int, name string) []byte {
 	return append(append(append(dst, '"'), name...), `":`...)
 }
 
-// AppendQuoted appends text as a JSON string.
+// AppendQuoted appends text as a JSON string. What is no UTF-8 stays so, for whoever decodes
+// it to refuse. Its bytes never change: properties are made of them, and ids of those.
 func AppendQuoted(dst, text []byte) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -1,6 +1,10 @@
 package record
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/millrace/millrace/internal/contract/wire"
+)
 
 // Click is what the records of clicks have besides: of which link it is, and what became
 // of it. What is known of the visitor stands in Web, but for the hash.
@@ -56,7 +60,7 @@ func (c *Click) text(f field) *[]byte {
 func appendClick(dst []byte, c *Click) []byte {
 	for f := linkField; f <= botReasonField; f++ {
 		if text := *c.text(f); len(text) > 0 {
-			dst = appendString(append(dst, webMembers[f-firstText]...), text)
+			dst = wire.AppendText(append(dst, webMembers[f-firstText]...), text)
 		}
 	}
 	if c.IsQR {

@@ -1,10 +1,11 @@
 package record
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
+
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // AppendEvent appends the JSON value of e: one object, no insignificant white
@@ -75,21 +76,21 @@ var head = append(strconv.AppendInt([]byte(`{"v":`), EventVersion, 10), `,"id":`
 // appendBelonging appends whose event it is.
 func appendBelonging(dst []byte, e *Event) []byte {
 	dst = append(dst, `,"organization":`...)
-	dst = appendString(dst, e.Organization)
+	dst = wire.AppendText(dst, e.Organization)
 	dst = appendOptional(dst, `,"website":`, e.Website, false)
 	dst = append(dst, `,"owner":`...)
-	return appendString(dst, e.Owner)
+	return wire.AppendText(dst, e.Owner)
 }
 
 func appendType(dst, name []byte) []byte {
-	return appendString(append(dst, `,"type":`...), name)
+	return wire.AppendText(append(dst, `,"type":`...), name)
 }
 
 // appendWeb appends what there is of the web's fields.
 func appendWeb(dst []byte, w *Web) []byte {
 	for t := range w.Texts {
 		if text := w.Texts[t]; len(text) > 0 {
-			dst = appendString(append(dst, webMembers[t]...), text)
+			dst = wire.AppendText(append(dst, webMembers[t]...), text)
 		}
 	}
 	for has := w.Has; has != 0; has &= has - 1 {
@@ -132,63 +133,9 @@ func appendOptional(dst []byte, key string, value []byte, plain bool) []byte {
 // appendText appends a string; a plain one is not searched for what to escape.
 func appendText(dst, s []byte, plain bool) []byte {
 	if !plain {
-		return appendString(dst, s)
+		return wire.AppendText(dst, s)
 	}
 	dst = append(dst, '"')
 	dst = append(dst, s...)
 	return append(dst, '"')
-}
-
-// shortEscapes are the letters of the two-character escapes.
-var shortEscapes = [256]byte{
-	'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
-}
-
-const hexDigits = "0123456789abcdef"
-
-func appendString(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	for {
-		n := cleanLen(s)
-		dst = append(dst, s[:n]...)
-		if n == len(s) {
-			return append(dst, '"')
-		}
-		if c := s[n]; shortEscapes[c] != 0 {
-			dst = append(dst, '\\', shortEscapes[c])
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		s = s[n+1:]
-	}
-}
-
-// Every byte of a word at once: lows is 0x01 in each, highs is 0x80 in each.
-const (
-	lows  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// escaped marks, by their high bit, the bytes of w that JSON wants escaped: of
-// the marks only the lowest counts. Flipping bit 1 brings the quote down to the
-// control characters and lifts blank above it.
-func escaped(w uint64) uint64 {
-	controls := (w ^ lows*0x02) - lows*(' '+1)
-	slashes := (w ^ lows*'\\') - lows
-	return (controls | slashes) &^ w & highs
-}
-
-// cleanLen returns how many bytes of s come before the first that JSON wants
-// escaped.
-func cleanLen(s []byte) int {
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		if m := escaped(binary.LittleEndian.Uint64(s[i:])); m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for i < len(s) && escaped(uint64(s[i]))&0x80 == 0 {
-		i++
-	}
-	return i
 }

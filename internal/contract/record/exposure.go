@@ -1,6 +1,10 @@
 package record
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/millrace/millrace/internal/contract/wire"
+)
 
 // Exposure is what the records of exposures have besides: which variant of the flag, which
 // is the record's name, somebody was given, and why. Who it was stands in ProfileID or
@@ -45,7 +49,7 @@ func (x *Exposure) text(f field) *[]byte {
 func appendExposure(dst []byte, x *Exposure) []byte {
 	for f := variantField; f <= reasonField; f++ {
 		if text := *x.text(f); len(text) > 0 {
-			dst = appendString(append(dst, webMembers[f-firstText]...), text)
+			dst = wire.AppendText(append(dst, webMembers[f-firstText]...), text)
 		}
 	}
 	return strconv.AppendInt(append(dst, webMembers[sampleField-firstText]...), int64(x.Sample), 10)

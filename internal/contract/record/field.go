@@ -1,5 +1,7 @@
 package record
 
+import "github.com/millrace/millrace/internal/contract/wire"
+
 // field numbers the fields of the envelope. Those of all events stand in the
 // first 64, those of Web behind them: texts, then numbers; and then those of Click
 // and of Exposure.
@@ -79,7 +81,7 @@ func keysOf(names []string) [][]byte {
 func membersOf(keys [][]byte) [][]byte {
 	members := make([][]byte, len(keys))
 	for i, key := range keys {
-		members[i] = append(appendString([]byte{','}, key), ':')
+		members[i] = append(wire.AppendText([]byte{','}, key), ':')
 	}
 	return members
 }

@@ -55,9 +55,9 @@ func newTable(header []byte) (*table, error) {
 				return nil, fmt.Errorf("reading the header: column %q is there twice", name)
 			}
 		}
-		c := column{name: name, key: append(appendJSON(nil, []byte(name)), ':')}
+		c := column{name: name, key: append(event.AppendQuoted(nil, []byte(name)), ':')}
 		if property, ok := strings.CutPrefix(name, propertyPrefix); ok && property != "" {
-			c.key, c.kind = append(appendJSON(nil, []byte(property)), ':'), asValue
+			c.key, c.kind = append(event.AppendQuoted(nil, []byte(property)), ':'), asValue
 			single = append(single, i)
 		} else if slices.Contains(event.FieldNames(), name) {
 			c.kind = map[string]kind{"properties": asObject, "anonymizeVisitorIds": asSwitch}[name]
@@ -108,7 +108,7 @@ func (t *table) appendEvent(dst, row []byte) ([]byte, *Refusal) {
 		case c.kind == asObject, c.kind == asSwitch && isSwitch(cell), c.kind == asValue && (isSwitch(cell) || isNumber(cell)):
 			dst = append(dst, cell...)
 		default:
-			dst = appendJSON(dst, cell)
+			dst = event.AppendQuoted(dst, cell)
 		}
 	}
 	if open {
@@ -179,22 +179,4 @@ func (t *table) unquote(row []byte) (cell, rest []byte, ok bool) {
 		}
 		return t.space[from:len(t.space):len(t.space)], row, len(row) == 0 || row[0] == ','
 	}
-}
-
-// appendJSON appends a JSON string. What is no UTF-8 stays so, for the decoder to
-// refuse.
-func appendJSON(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

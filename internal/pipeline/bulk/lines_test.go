@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -142,12 +141,5 @@ func TestAHeaderThatIsNotUnderstoodSaysWhy(t *testing.T) {
 		if _, err := newTable([]byte(header)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %q in it", header, err, want)
 		}
-	}
-}
-
-func TestTextThatIsNoUTF8StaysSoToBeRefused(t *testing.T) {
-	t.Parallel()
-	if got := appendJSON(nil, []byte("a\xff")); !bytes.Equal(got, []byte("\"a\xff\"")) {
-		t.Errorf("got %q", got)
 	}
 }

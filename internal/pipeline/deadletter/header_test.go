@@ -17,6 +17,7 @@ func TestTheTableOfHeadersIsWhatALetterHas(t *testing.T) {
 	note := deadletter.Note{
 		Source: record.Position{Topic: record.TopicEvents, Partition: 3, Offset: 1024},
 		Reason: deadletter.ReasonValue, Err: errors.New("x"), At: time.UnixMilli(1795000001000),
+		Cut: &deadletter.Sizes{Key: 30, Headers: 7, Value: 5242880},
 	}
 	letter, err := note.Append(nil)
 	if err != nil {

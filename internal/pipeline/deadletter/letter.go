@@ -27,6 +27,7 @@ const (
 	HeaderError     = "dlq-error"      // for people, at most MaxErrorBytes
 	HeaderHops      = "dlq-hops"       // how often the record had been sent again, decimal
 	HeaderFirstSeen = "dlq-first-seen" // Unix milliseconds, decimal; of the first letter of all
+	HeaderCut       = "dlq-cut"        // only of a record that was too large to be kept whole: its true sizes
 )
 
 // The headers that only a record sent again has, besides record.HeaderReplay and
@@ -68,7 +69,7 @@ type Kind struct {
 
 // Reasons lists every reason.
 var Reasons = []Kind{
-	{ReasonHeaders, ClassUndecodable, true, "a header that identifies the event is missing or malformed"},
+	{ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
 	{ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
 	{ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
 	{ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
@@ -97,6 +98,7 @@ type Note struct {
 	Reason Reason
 	Err    error // for people
 	At     time.Time
+	Cut    *Sizes // of a record of which only the beginning is kept; else nil
 }
 
 // Append returns the headers of the letter: those of the record, then ours. Its
@@ -120,6 +122,9 @@ func (n Note) Append(headers []record.Header) ([]record.Header, error) {
 	add(HeaderError, clip(n.Err.Error(), MaxErrorBytes))
 	add(HeaderHops, strconv.Itoa(past.hops))
 	add(HeaderFirstSeen, strconv.FormatInt(firstSeen.UnixMilli(), 10))
+	if n.Cut != nil {
+		add(HeaderCut, cutText(*n.Cut))
+	}
 	return headers, nil
 }
 
@@ -185,6 +190,9 @@ type Letter struct {
 	// Trace names the earlier letters of a record that was sent again, oldest
 	// first, each as "reason topic/partition/offset".
 	Trace []string
+	// Cut are the true sizes, as HeaderCut has them, of a record that was too large to be
+	// kept whole; empty of one that is whole.
+	Cut string
 
 	Key, Value []byte
 	Headers    []record.Header // the original's
@@ -219,7 +227,7 @@ func (l *Letter) read(headers []record.Header) error {
 		given[h.Key] = string(h.Value)
 	}
 	l.Reason, l.Error, l.Class = Reason(given[HeaderReason]), given[HeaderError], Class(given[HeaderClass])
-	l.Source.Topic = given[HeaderTopic]
+	l.Source.Topic, l.Cut = given[HeaderTopic], given[HeaderCut]
 	var errs []error
 	number := func(key string, bits int) int64 {
 		n, err := strconv.ParseInt(given[key], 10, bits)

@@ -66,6 +66,49 @@ func TestALetterHoldsTheRecordAndThenTheReason(t *testing.T) {
 	}
 }
 
+func TestALetterThatIsNotWholeSaysSoAndHowLargeTheRecordWas(t *testing.T) {
+	t.Parallel()
+	n := note(ReasonHeaders)
+	forged := header(HeaderCut, "key=1 headers=1 value=1") // of the record itself
+	at := record.Position{Topic: "events.v1.dlq", Partition: 1, Offset: 5}
+	whole, err := Parse(stored(t, n, "web_1", "{}", forged), at)
+	if err != nil || whole.Cut != "" || whole.tooLarge() {
+		t.Errorf("a whole one is cut as %q, %v", whole.Cut, err)
+	}
+	n.Cut = &Sizes{Key: 5, Headers: 2_000_000, Value: 5 << 20}
+	cut, err := Parse(stored(t, n, "web_1", "{", forged), at)
+	if err != nil || cut.Cut != "key=5 headers=2000000 value=5242880" || !cut.tooLarge() {
+		t.Errorf("cut as %q, %v", cut.Cut, err)
+	}
+	if diff := cmp.Diff([]record.Header{forged}, cut.Headers); diff != "" {
+		t.Errorf("headers of the record (-want +got):\n%s", diff)
+	}
+}
+
+func TestALetterIsSentAgainUpToWhatABatchTakes(t *testing.T) {
+	t.Parallel()
+	letter := func(key, value, header int) *Letter {
+		return &Letter{
+			Key: make([]byte, key), Value: make([]byte, value),
+			Headers: []record.Header{{Key: "k", Value: make([]byte, header)}},
+		}
+	}
+	const rest = 1 + headerBytes
+	for name, tc := range map[string]struct {
+		is   *Letter
+		want bool
+	}{
+		"value, at the limit":  {letter(0, maxSent-rest, 0), false},
+		"value, beyond it":     {letter(0, maxSent-rest+1, 0), true},
+		"all of it, at it":     {letter(10, 20, maxSent-rest-30), false},
+		"all of it, beyond it": {letter(10, 20, maxSent-rest-29), true},
+	} {
+		if got := tc.is.tooLarge(); got != tc.want {
+			t.Errorf("%s: tooLarge() = %v", name, got)
+		}
+	}
+}
+
 func TestALetterSentAgainKeepsItsHistory(t *testing.T) {
 	t.Parallel()
 	first, err := Parse(stored(t, note(ReasonValue), "k", "v", header(record.HeaderEventHash, "e"), header("dlq-own", "dropped")),

@@ -17,7 +17,7 @@ import (
 const reasonErased deadletter.Reason = "erased"
 
 var (
-	errHeaders = errors.New("a required header is missing or malformed")
+	errHeaders = fmt.Errorf("a required header is missing or malformed, or there are more than %d", record.MaxHeaders)
 	errTime    = errors.New("event time is before 2000 or after 2148")
 	errRefused = errors.New("ClickHouse refuses the row")
 )

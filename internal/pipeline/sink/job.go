@@ -19,6 +19,9 @@ type job struct {
 	floor    int32   // of the window that decides about it
 	refused  []int64 // offsets that the server refuses, in order
 	replayed bool    // its plan was found when the partition was taken over
+	// leader is what the plan names as the leader epoch of its last record: as it was planned,
+	// also where the record is gone since. -1 is not known.
+	leader int32
 	// epochAfter is the epoch of the ranges behind it.
 	epochAfter int64
 	// tombstones are those that the range was built with, or that change nothing of

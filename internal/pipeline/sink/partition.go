@@ -232,7 +232,7 @@ func (w *worker) lag() (records, oldest int64) {
 	case w.inFlight > 1:
 		return records, w.inFlight
 	case w.open.Len() > 0:
-		return records, w.open.At(0).ReceivedAt
+		return records, max(0, w.open.At(0).ReceivedAt)
 	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}

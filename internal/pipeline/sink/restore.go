@@ -176,7 +176,10 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 
 // goOnWith makes an open plan the next range.
 func (w *worker) goOnWith(s ledger.State) {
-	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch}
+	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch, leader: -1}
+	if s.PlanLeader != nil {
+		f.leader = *s.PlanLeader
+	}
 	for _, n := range s.Refused {
 		f.refused = append(f.refused, s.Plan[0]+n)
 	}
@@ -222,7 +225,7 @@ func (w *worker) recut(ctx context.Context) error {
 	if len(c.spans) == 0 {
 		return nil
 	}
-	f := &forcedSpan{last: c.spans[0].Last, exact: true, epoch: w.epoch}
+	f := &forcedSpan{last: c.spans[0].Last, exact: true, epoch: w.epoch, leader: -1}
 	if c.spans[0].First > next {
 		f.last, f.exact = c.spans[0].First-1, false
 	}

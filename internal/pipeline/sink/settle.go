@@ -99,6 +99,9 @@ func (a *attempt) verify(ctx context.Context, j *job) error {
 func (a *attempt) plan(ctx context.Context, j *job) error {
 	state := ledger.NewState(a.topicID, j.epoch)
 	state.Floor, state.Plan = j.floor, &[2]int64{j.First, j.Last}
+	if j.leader >= 0 {
+		state.PlanLeader = &j.leader
+	}
 	for _, offset := range j.refused {
 		state.Refused = append(state.Refused, offset-j.First)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
@@ -80,7 +81,8 @@ func (j *job) addLetters(letters []DeadLetter) {
 
 // receivedAround returns when the record at an offset was received; of one whose
 // headers do not say, when the one before it was that says so, else the one behind
-// it.
+// it. In a range in which none says so, the time that the log has of it counts, or now
+// where it has none.
 func (j *job) receivedAround(offset int64) int64 {
 	at, _ := slices.BinarySearchFunc(j.Records, offset, func(h buffer.Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
 	for i := min(at, len(j.Records)-1); i >= 0; i-- {
@@ -93,5 +95,8 @@ func (j *job) receivedAround(offset int64) int64 {
 			return j.Records[i].ReceivedAt
 		}
 	}
-	return 0
+	if at < len(j.Records) && j.Records[at].ReceivedAt > 0 {
+		return j.Records[at].ReceivedAt
+	}
+	return time.Now().UnixMilli()
 }

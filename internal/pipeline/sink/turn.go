@@ -13,7 +13,24 @@ type forcedSpan struct {
 	exact   bool
 	plan    bool // it is an open plan; else the ledger says so
 	epoch   int64
+	leader  int32 // of the plan's last record, when it was planned; -1: not known
 	refused []int64
+}
+
+// parts returns an error where the records in hand are not those that an open plan was made
+// of: they come from a log whose leader lacked some of them. A record is that of the plan
+// when it has the same leader epoch at the same offset, and then all before it are too.
+// Leader epochs never go down in a log, so a later one tells as soon as it is seen.
+func (f *forcedSpan) parts(o *buffer.Open) error {
+	if f == nil || !f.plan || f.leader < 0 {
+		return nil
+	}
+	at := o.LeaderAt(f.last)
+	if at > f.leader || at >= 0 && at < f.leader && o.Holds(f.last) {
+		return fmt.Errorf("%w: the plan up to offset %d was made of records of leader epoch %d, and they are of %d",
+			ErrTruncated, f.last, f.leader, at)
+	}
+	return nil
 }
 
 // complete reports whether the next range has all its records: those of the span
@@ -121,13 +138,15 @@ func (w *worker) freeze() *job {
 	w.flush = false
 	n, last, f := w.cut()
 	j := &job{Range: w.open.Freeze(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, floor: w.window.Floor()}
+	j.leader = j.EpochOfLast
 	if f != nil && f.exact {
 		j.replayed, j.epoch, j.refused = f.plan, f.epoch, f.refused
+		j.leader = max(j.leader, f.leader)
 	}
 	w.forced = nil
 	w.inFlight = 1
 	if len(j.Records) > 0 {
-		w.inFlight = j.Records[0].ReceivedAt
+		w.inFlight = max(1, j.Records[0].ReceivedAt) // 0 would say that none is
 	}
 	w.frozen++
 	w.regulate()

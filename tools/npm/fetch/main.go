@@ -17,7 +17,7 @@ import (
 var pins = map[string]string{
 	"tracker":     "web/tracker",
 	"topicgen":    "tools/topicgen/npm",
-	"openfeature": "tests/browser/openfeature",
+	"openfeature": "tests/system/browser/openfeature",
 }
 
 func main() {

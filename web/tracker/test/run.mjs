@@ -1,5 +1,5 @@
 // Runs the tests of the parts that need no browser. Each file becomes a script of
-// Node's own test runner; what needs a page is tested in one, by tests/browser.
+// Node's own test runner; what needs a page is tested in one, by tests/system/browser.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
+
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // appendNumber appends a number as JSON has it, with the digits that its bits
@@ -21,43 +23,12 @@ func appendNumber(dst []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(dst, f, form, -1, bits)
 }
 
-// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.
+// appendString appends a JSON string. Each byte that is no UTF-8 becomes U+FFFD.
 func appendString(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			r, n := utf8.DecodeRune(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(append(dst, s[from:i]...), `\ufffd`...)
-				from = i + 1
-			}
-			i += n
-			continue
-		case c >= ' ' && c != '"' && c != '\\':
-			i++
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
+	if !utf8.Valid(s) {
+		s = []byte(string([]rune(string(s))))
 	}
-	return append(append(dst, s[from:]...), '"')
+	return wire.AppendText(dst, s)
 }
 
 // isObject reports whether a text can stand in a line of JSON as it is: an object,

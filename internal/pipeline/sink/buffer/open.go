@@ -115,6 +115,16 @@ func (o *Open) UpTo(last int64) int {
 	return n
 }
 
+// Holds reports whether the record at an offset is in hand.
+func (o *Open) Holds(offset int64) bool {
+	n := o.UpTo(offset)
+	return n > 0 && o.records[n-1].Offset == offset
+}
+
+// LeaderAt returns the leader epoch of the last record at or below an offset, -1 when it is
+// not known.
+func (o *Open) LeaderAt(offset int64) int32 { return o.epochs.seen(offset) }
+
 // Len returns how many records are in hand.
 func (o *Open) Len() int { return len(o.records) }
 

@@ -18,10 +18,12 @@ func WithoutPlan(d sink.Deps) sink.Deps {
 
 type unplannedSource struct{ sink.Source }
 
+// Open implements sink.Source.
 func (s unplannedSource) Open(ctx context.Context, owner sink.Owner) error {
 	return s.Source.Open(ctx, unplannedOwner{owner})
 }
 
+// Commit implements sink.Source.
 func (s unplannedSource) Commit(ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress) error {
 	if state, _, err := ledger.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
 		return nil
@@ -31,6 +33,7 @@ func (s unplannedSource) Commit(ctx context.Context, p sink.Partition, session s
 
 type unplannedOwner struct{ sink.Owner }
 
+// Assigned implements sink.Owner.
 func (o unplannedOwner) Assigned(ctx context.Context, assigned []sink.Assignment) {
 	assigned = slices.Clone(assigned)
 	for i := range assigned {
@@ -55,6 +58,7 @@ func unplanned(metadata string) string {
 
 type unplannedLedger struct{ sink.Ledger }
 
+// Ranges implements sink.Ledger.
 func (unplannedLedger) Ranges(context.Context, [16]byte, int32, int64, int64, int) ([]ledger.Span, error) {
 	return nil, nil
 }
@@ -67,6 +71,7 @@ func WithoutToken(d sink.Deps) sink.Deps {
 
 type namelessInserter struct{ sink.Inserter }
 
+// Insert implements sink.Inserter.
 func (i namelessInserter) Insert(ctx context.Context, b sink.Block, _ string) error {
 	return i.Inserter.Insert(ctx, b, "")
 }

@@ -63,10 +63,12 @@ type watchedSource struct {
 	watch *watch
 }
 
+// Open implements sink.Source.
 func (s watchedSource) Open(ctx context.Context, owner sink.Owner) error {
 	return s.Source.Open(ctx, watchedOwner{owner, s.watch})
 }
 
+// Poll implements sink.Source.
 func (s watchedSource) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Batch)) error {
 	return s.Source.Poll(ctx, maxBytes, func(b sink.Batch) {
 		deliver(b)
@@ -74,6 +76,7 @@ func (s watchedSource) Poll(ctx context.Context, maxBytes int64, deliver func(si
 	})
 }
 
+// Commit implements sink.Source.
 func (s watchedSource) Commit(ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress) error {
 	if err := s.Source.Commit(ctx, p, session, progress); err != nil {
 		return err
@@ -92,11 +95,13 @@ type watchedOwner struct {
 	watch *watch
 }
 
+// Assigned implements sink.Owner.
 func (o watchedOwner) Assigned(ctx context.Context, assigned []sink.Assignment) {
 	o.watch.knows(assigned)
 	o.Owner.Assigned(ctx, assigned)
 }
 
+// Revoked implements sink.Owner.
 func (o watchedOwner) Revoked(ctx context.Context, revoked []sink.Partition) {
 	for _, p := range revoked {
 		o.watch.reached(PointRevoking, p)
@@ -110,6 +115,7 @@ type watchedInserter struct {
 	watch *watch
 }
 
+// Insert implements sink.Inserter.
 func (i watchedInserter) Insert(ctx context.Context, b sink.Block, token string) error {
 	i.watch.reached(PointInserting, i.watch.partition(token))
 	return i.Inserter.Insert(ctx, b, token)

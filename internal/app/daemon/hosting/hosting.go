@@ -1,0 +1,65 @@
+// Package hosting puts together what hosts have in common: who may call them, for whom a
+// proxy in front of them speaks, and what is published of their callers beside the requests.
+// It connects to nothing; the parts do.
+package hosting
+
+import (
+	"context"
+
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/lifecycle"
+	"github.com/millrace/millrace/internal/platform/telemetry"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/auth"
+)
+
+// Access returns who may call, by the keys and websites of a store behind caches, and the
+// part that takes note of the use of keys. A host that serves answers also knows which
+// websites were moved, and those whose feature flags are asked for. Close it before the store.
+func Access(
+	s config.Settings, t *telemetry.Telemetry, db *store.Store, answers bool,
+) (*auth.Authenticator, lifecycle.Part) {
+	uses := apikey.NewUsage(db, t.Log)
+	cfg := auth.Config{
+		KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale,
+	}
+	deps := auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry}
+	if answers {
+		cfg.FlagStale, deps.Moves = s.Flags.Stale, db
+	}
+	return auth.New(cfg, deps), lifecycle.Part{Name: "use of keys", Run: uses.Run}
+}
+
+// Proxies are those that may tell for whom they speak.
+func Proxies(s config.Settings) httpkit.Proxies {
+	return httpkit.Proxies{Trusted: s.Proxy.Networks(), Header: s.Proxy.Header}
+}
+
+// Queue takes note of something beside the requests, and publishes it while it runs.
+type Queue interface {
+	Run(ctx context.Context) error
+	Stop(ctx context.Context) error
+}
+
+// Publish returns a queue that publishes what, such as "clicks", of a component by a client of
+// its own: however many wait for brokers, nothing else waits for them. Its parts are to be
+// listed before the listener that fills it, so that a stop first drains the listener, then the
+// queue.
+func Publish[Q Queue](
+	s config.Settings, t *telemetry.Telemetry, component, what string, open func(*kafka.Sender) Q,
+) (queue Q, parts []lifecycle.Part, err error) {
+	sender, err := kafka.NewSender(s.Kafka, kafka.SenderDeps{
+		Client: component + "-" + what, Log: t.Log, Metrics: t.Registry,
+	})
+	if err != nil {
+		return queue, nil, err
+	}
+	queue = open(sender)
+	return queue, []lifecycle.Part{
+		{Name: "kafka sender of " + what, Stop: sender.Close},
+		{Name: what, Run: queue.Run, Stop: queue.Stop},
+	}, nil
+}

@@ -1,0 +1,241 @@
+package idempotency_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/idempotency"
+)
+
+var (
+	errDown = errors.New("the store is away")
+	start   = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+)
+
+// store keeps rows in memory, by caller and key.
+type store struct {
+	mu     sync.Mutex
+	now    time.Time
+	err    error // of every call
+	rows   map[string]idempotency.Row
+	forgot []time.Time
+}
+
+func newStore() *store { return &store{now: start, rows: map[string]idempotency.Row{}} }
+
+// keeper is one that goes by the store's clock, as another process would.
+func (s *store) keeper() *idempotency.Keeper {
+	return idempotency.New(s, func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.now
+	})
+}
+
+func (s *store) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func name(r *idempotency.Row) string { return r.Caller + string(r.Key[:]) }
+
+func (s *store) ClaimCall(_ context.Context, r *idempotency.Row, since time.Time) (*idempotency.Row, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, there := s.rows[name(r)]; there && !before.StartedAt.Before(since) || s.err != nil {
+		return &before, s.err
+	}
+	s.rows[name(r)] = *r
+	return nil, nil //nolint:nilnil // the interface says so
+}
+
+func (s *store) FinishCall(_ context.Context, r *idempotency.Row) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows[name(r)] = *r
+	return s.err
+}
+
+func (s *store) AbandonCall(_ context.Context, r *idempotency.Row) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, name(r))
+	return s.err
+}
+
+func (s *store) ForgetCalls(_ context.Context, before time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgot = append(s.forgot, before)
+	return s.err
+}
+
+func call() *idempotency.Call {
+	return &idempotency.Call{
+		Caller: "user:usr_1", Key: "once", Operation: "/rpc/things/create", Body: []byte(`{"name":"x"}`), Credential: "token",
+	}
+}
+
+func begin(t *testing.T, k *idempotency.Keeper) *idempotency.Claim {
+	t.Helper()
+	claim, answer, err := k.Begin(t.Context(), call())
+	if claim == nil || answer != nil || err != nil {
+		t.Fatalf("Begin() = %v, %q, %v, want a claim", claim, answer, err)
+	}
+	return claim
+}
+
+func TestACallThatComesAgainWithinADayGetsTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	if err := begin(t, s.keeper()).Finish(t.Context(), []byte("answer")); err != nil {
+		t.Fatal(err)
+	}
+	s.pass(idempotency.Keep)
+	if claim, answer, err := s.keeper().Begin(t.Context(), call()); claim != nil || string(answer) != "answer" || err != nil {
+		t.Errorf("after a day: %v, %q, %v", claim, answer, err)
+	}
+	s.pass(time.Nanosecond)
+	begin(t, s.keeper())
+}
+
+func TestWhatIsLeftOfACallIsRejected(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]string{
+		0: "still runs", time.Minute - 1: "still runs", time.Minute: "was cut off", idempotency.Keep: "was cut off",
+	} {
+		s := newStore()
+		begin(t, s.keeper())
+		s.pass(after)
+		claim, answer, err := s.keeper().Begin(t.Context(), call())
+		if claim != nil || answer != nil || !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %s: %v, %q, %v, want %q", after, claim, answer, err, want)
+		}
+	}
+}
+
+func TestACallThatWasRejectedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	if err := begin(t, s.keeper()).Abandon(t.Context()); err != nil || len(s.rows) != 0 {
+		t.Errorf("Abandon() = %v, %d rows", err, len(s.rows))
+	}
+	begin(t, s.keeper())
+}
+
+func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
+	t.Parallel()
+	for what, tc := range map[string]struct {
+		change func(*idempotency.Call)
+		want   fault.Code // none where it is a call of its own
+	}{
+		"another body":       {func(c *idempotency.Call) { c.Body = []byte("{}") }, fault.KeyReused},
+		"another operation":  {func(c *idempotency.Call) { c.Operation += "x" }, fault.KeyReused},
+		"a part moved":       {func(c *idempotency.Call) { c.Operation, c.Body = c.Operation+"{", c.Body[1:] }, fault.KeyReused},
+		"another credential": {func(c *idempotency.Call) { c.Credential = "another" }, fault.Conflict},
+		"another caller":     {func(c *idempotency.Call) { c.Caller = "user:usr_2" }, ""},
+		"another key":        {func(c *idempotency.Call) { c.Key = "twice" }, ""},
+	} {
+		s := newStore()
+		if err := begin(t, s.keeper()).Finish(t.Context(), []byte("secret")); err != nil {
+			t.Fatal(err)
+		}
+		c := call()
+		tc.change(c)
+		claim, answer, err := s.keeper().Begin(t.Context(), c)
+		if answer != nil || (claim == nil) != (tc.want != "") || (err == nil) != (tc.want == "") || err != nil && !fault.Is(err, tc.want) {
+			t.Errorf("%s: %v, %q, %v, want %s", what, claim, answer, err, tc.want)
+		}
+	}
+}
+
+// Neither the answer nor the caller's key can be read in what is kept.
+func TestTheStoreHoldsNoSecret(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	if err := begin(t, s.keeper()).Finish(t.Context(), []byte("the secret")); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range s.rows {
+		if bytes.Contains(row.Sealed, []byte("secret")) || bytes.Contains(row.Key[:], []byte("once")) {
+			t.Errorf("kept %+v", row)
+		}
+		row.Sealed = row.Sealed[:3]
+		s.rows[name(&row)] = row
+	}
+	if _, answer, err := s.keeper().Begin(t.Context(), call()); answer != nil || !fault.Is(err, fault.Conflict) {
+		t.Errorf("of a cut row: %q, %v", answer, err)
+	}
+}
+
+func TestAKeyIsPrintableAndNotTooLong(t *testing.T) {
+	t.Parallel()
+	k := newStore().keeper()
+	for key, good := range map[string]bool{
+		"k": true, strings.Repeat("k", idempotency.MaxKeyLen): true, "!~": true,
+		"": false, strings.Repeat("k", idempotency.MaxKeyLen+1): false, "a b": false, "a\x7f": false, "é": false,
+	} {
+		c := call()
+		c.Key = key
+		if claim, _, err := k.Begin(t.Context(), c); (claim != nil) != good || !good && !fault.Is(err, fault.Validation) {
+			t.Errorf("key %.10q of %d bytes: %v, %v", key, len(key), claim, err)
+		}
+	}
+}
+
+func TestOldCallsAreForgottenHourly(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	k := s.keeper()
+	for _, after := range []time.Duration{0, time.Hour - 1, 1} {
+		s.pass(after)
+		if _, _, err := k.Begin(t.Context(), call()); err != nil && !fault.Is(err, fault.Conflict) {
+			t.Fatal(err)
+		}
+	}
+	want := []time.Time{start.Add(-idempotency.Keep), start.Add(time.Hour - idempotency.Keep)}
+	if diff := cmp.Diff(want, s.forgot); diff != "" {
+		t.Errorf("forgotten before (-want +got):\n%s", diff)
+	}
+}
+
+func TestOfCallsAtOneTimeOneIsMade(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	var wg sync.WaitGroup
+	claims := make(chan *idempotency.Claim, 8)
+	for range cap(claims) {
+		k := s.keeper()
+		wg.Go(func() {
+			if claim, _, err := k.Begin(t.Context(), call()); claim != nil || !fault.Is(err, fault.Conflict) {
+				claims <- claim
+			}
+		})
+	}
+	wg.Wait()
+	if len(claims) != 1 {
+		t.Errorf("%d calls were made", len(claims))
+	}
+}
+
+func TestAStoreThatIsAwayIsNoClaim(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	claim := begin(t, s.keeper())
+	s.err = errDown
+	if got, answer, err := s.keeper().Begin(t.Context(), call()); got != nil || answer != nil || !errors.Is(err, errDown) {
+		t.Errorf("Begin() = %v, %q, %v", got, answer, err)
+	}
+	if err := claim.Finish(t.Context(), nil); !errors.Is(err, errDown) {
+		t.Errorf("Finish() = %v", err)
+	}
+}

@@ -1,0 +1,147 @@
+package topics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+)
+
+// example is a fenced block of a guide whose info string says tap-test.
+type example struct {
+	language   string
+	eventually bool // its result may take a moment
+	once       bool // it shows each event once, though the topic has a copy
+	text       string
+}
+
+func examples(t *testing.T, path string) []example {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []example
+	for i, part := range strings.Split("\n"+string(text), "\n```") {
+		info, body, _ := strings.Cut(part, "\n")
+		words := strings.Fields(info)
+		if i%2 == 0 || len(words) < 2 || words[1] != "tap-test" {
+			continue
+		}
+		found = append(found, example{
+			language: words[0], text: body,
+			eventually: slices.Contains(words, "eventually"), once: slices.Contains(words, "once"),
+		})
+	}
+	return found
+}
+
+func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out under -short: needs kcat and runs standalone")
+	}
+	found := examples(t, filepath.Join(testkit.Root(t), "docs", "guides", "tapping-the-topics.md"))
+	if len(found) == 0 {
+		t.Fatal("the guide has no examples")
+	}
+	s := harness.New(t, harness.Standalone, harness.Options{})
+	for n := range 5 {
+		s.MustTrack(t, fmt.Sprintf(`[{"name":"signup","eventId":"e-%d","properties":{"plan":"pro"}},{"name":"screen_view"}]`, n))
+	}
+	s.MustTrack(t, `{"name":"signup","eventId":"e-0","properties":{"plan":"pro"}}`) // a copy
+	here := strings.NewReplacer("127.0.0.1:9092", s.Kafka.Brokers[0], "127.0.0.1:8123", s.ClickHouseHTTP)
+	play := func(t *testing.T, e example) {
+		t.Helper()
+		try := func() error { return e.run(t, s, here.Replace(e.text)) }
+		if e.eventually {
+			testkit.Eventually(t, 2*time.Minute, try)
+		} else if err := try(); err != nil {
+			t.Fatalf("%v\n%s", err, e.text)
+		}
+	}
+	name := func(i int) string { return fmt.Sprintf("%d %s", i+1, found[i].language) }
+	for i, e := range found {
+		if e.language != "sql" {
+			t.Run(name(i), func(t *testing.T) {
+				t.Parallel()
+				play(t, e)
+			})
+		}
+	}
+	t.Run("statements", func(t *testing.T) { // which go on where the ones before have ended
+		t.Parallel()
+		for i, e := range found {
+			if e.language == "sql" {
+				t.Run(name(i), func(t *testing.T) { play(t, e) })
+			}
+		}
+	})
+}
+
+// run executes the example. Reading commands must print something.
+func (e example) run(t *testing.T, s *harness.System, text string) error {
+	t.Helper()
+	var out []byte
+	var err error
+	switch e.language {
+	case "sh":
+		out, err = exec.CommandContext(t.Context(), "sh", "-ec", text).CombinedOutput()
+	case "go":
+		out, err = run(t, text)
+	case "sql":
+		out, err = sql(t, s.ClickHouseHTTP, text)
+	default:
+		return fmt.Errorf("nothing runs %s", e.language)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if reads := e.language != "sql" || strings.HasPrefix(text, "SELECT"); reads && len(strings.TrimSpace(string(out))) == 0 {
+		return errors.New("printed nothing")
+	}
+	if n := strings.Count(string(out), `"id":"e-0"`); e.once && n != 1 {
+		return fmt.Errorf("the event with a copy is shown %d times: %s", n, out)
+	}
+	return nil
+}
+
+// run compiles a program against this module's dependencies, and runs it.
+func run(t *testing.T, program string) ([]byte, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", file)
+	cmd.Dir = testkit.Root(t)
+	return cmd.CombinedOutput()
+}
+
+func sql(t *testing.T, addr, statement string) ([]byte, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/", strings.NewReader(statement))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := harness.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return out, err
+}

@@ -1,0 +1,85 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/millrace/millrace/tests/contract/chart/rendering"
+)
+
+func policy(t *testing.T, objects []unstructured.Unstructured, name string) *networkingv1.NetworkPolicy {
+	t.Helper()
+	text, err := json.Marshal(find(t, objects, "NetworkPolicy", name).Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := new(networkingv1.NetworkPolicy)
+	if err := json.Unmarshal(text, p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// ports are those that pods may reach anywhere, and those that they may reach of each other.
+func ports(p *networkingv1.NetworkPolicy) (anywhere, ours []int32) {
+	for _, rule := range p.Spec.Egress {
+		for _, port := range rule.Ports {
+			if len(rule.To) == 0 {
+				anywhere = append(anywhere, port.Port.IntVal)
+			} else {
+				ours = append(ours, port.Port.IntVal)
+			}
+		}
+	}
+	slices.Sort(anywhere)
+	return slices.Compact(anywhere), ours
+}
+
+// What the settings name is reached: a billing service that is not would have every event
+// refused.
+func TestThePoliciesLetThroughWhatTheSettingsName(t *testing.T) {
+	t.Parallel()
+	c, err := rendering.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, over     string
+		anywhere, ours []int32
+		clients        int // of the edge
+	}{
+		{"nothing", `{}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 0},
+		{"all", `{"config": {"billing": {"url": "https://b.example/x"}, "trace": {"endpoint": "http://otel:4318"}, "mail": {"from": "a@b.example", "smtp": {"addr": "smtp:587"}}}}`, []int32{53, 443, 587, 4318, 5432, 6379, 9000, 9092}, nil, 0},
+		{"plain", `{"config": {"billing": {"url": "http://billing/x:y"}}}`, []int32{53, 80, 5432, 6379, 9000, 9092}, nil, 0},
+		{"no probe", `{"config": {"probe": {"interval": "0s"}, "ingest": {"public_url": "https://in.example"}}, "networkPolicy": {"clients": [{"namespaceSelector": {}}]}}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 1},
+		{"a probe from outside", `{"config": {"probe": {"interval": "1m"}, "ingest": {"public_url": "https://in.example"}, "query": {"public_url": "https://api.example:8443"}}}`, []int32{53, 443, 5432, 6379, 8443, 9000, 9092}, []int32{8080, 8081}, 0},
+		{"a probe within", `{"config": {"probe": {"interval": "1m", "ingest_url": "http://millrace-edge:8081", "query_url": "http://millrace-query:8080"}}, "networkPolicy": {"clients": [{"namespaceSelector": {}}]}}`, []int32{53, 5432, 6379, 8080, 8081, 9000, 9092}, []int32{8080, 8081}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := rendering.Render(c, with(t, "air-gapped", tt.over))
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := rendering.Objects(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			anywhere, ours := ports(policy(t, objects, "millrace"))
+			if !slices.Equal(anywhere, tt.anywhere) || !slices.Equal(ours, tt.ours) {
+				t.Errorf("pods may reach %d anywhere and %d of each other, want %d and %d", anywhere, ours, tt.anywhere, tt.ours)
+			}
+			from := policy(t, objects, "millrace-edge").Spec.Ingress[0].From
+			if len(from) != tt.clients {
+				t.Errorf("the edge is reached from %+v, want %d clients", from, tt.clients)
+			}
+			if tt.clients == 2 && from[1].PodSelector.MatchLabels["app.kubernetes.io/component"] != "query" {
+				t.Errorf("the edge is not reached from the query host, which probes it, but from %+v", from[1])
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package chart_test
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/millrace/millrace/tests/contract/chart/rendering"
+)
+
+func variable(c *corev1.Container, name string) *corev1.EnvVar {
+	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
+	if i < 0 {
+		return &corev1.EnvVar{}
+	}
+	return &c.Env[i]
+}
+
+func find(t *testing.T, objects []unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	for i := range objects {
+		if objects[i].GetKind() == kind && objects[i].GetName() == name {
+			return &objects[i]
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, name)
+	return nil
+}
+
+func TestEveryPodRunsWithoutRights(t *testing.T) {
+	t.Parallel()
+	eachFile(t, func(t *testing.T, _ string, objects []unstructured.Unstructured) {
+		for _, w := range workloadsOf(t, objects) {
+			own, pod := w.container().SecurityContext, w.pod.Spec.SecurityContext
+			if own == nil || !*own.ReadOnlyRootFilesystem || *own.AllowPrivilegeEscalation || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+				t.Errorf("%s %s: the container has %+v", w.kind, w.name, own)
+			}
+			if pod == nil || !*pod.RunAsNonRoot || pod.SeccompProfile == nil {
+				t.Errorf("%s %s: the pod has %+v", w.kind, w.name, pod)
+			}
+			token := w.pod.Spec.AutomountServiceAccountToken
+			if *token != (w.container().Name == "bootstrap") {
+				t.Errorf("%s %s: automountServiceAccountToken is %v", w.kind, w.name, *token)
+			}
+		}
+	})
+}
+
+func TestEveryDaemonHasLongerToEndThanItsRequestsToBeAnswered(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, "everything") // delay 2s, grace 1m30s, and 5 s before
+	daemons := 0
+	for _, w := range workloadsOf(t, objects) {
+		if w.kind == "Job" {
+			continue
+		}
+		daemons++
+		stop := w.container().Lifecycle.PreStop
+		if stop == nil || stop.Sleep == nil || stop.Sleep.Seconds != 5 {
+			t.Errorf("%s: preStop is %+v", w.name, stop)
+		}
+		if got := *w.pod.Spec.TerminationGracePeriodSeconds; got != 5+2+90+10 {
+			t.Errorf("%s: terminationGracePeriodSeconds is %d, want 107", w.name, got)
+		}
+		if w.container().ReadinessProbe == nil || w.container().LivenessProbe == nil {
+			t.Errorf("%s has no probes", w.name)
+		}
+	}
+	if daemons != 3 {
+		t.Errorf("there are %d daemons, want 3", daemons)
+	}
+}
+
+func TestTheRuntimeKnowsTheLimits(t *testing.T) {
+	t.Parallel()
+	for _, w := range workloadsOf(t, objectsOf(t, "everything")) {
+		c := w.container()
+		if got := variable(c, "GOMEMLIMIT").Value; c.Name == "edge" && got != "966367641" { // 90 % of 1Gi
+			t.Errorf("GOMEMLIMIT of the edge is %q", got)
+		}
+		procs := variable(c, "GOMAXPROCS")
+		if limited := c.Name == "edge"; limited != (procs.ValueFrom != nil && procs.ValueFrom.ResourceFieldRef.Resource == "limits.cpu") {
+			t.Errorf("GOMAXPROCS of %s is %+v", c.Name, procs)
+		}
+	}
+}
+
+func TestASinkIsTheMemberOfItsOrdinal(t *testing.T) {
+	t.Parallel()
+	for _, w := range workloadsOf(t, objectsOf(t, "production")) {
+		id := variable(w.container(), "MILLRACE_SINK_INSTANCE_ID")
+		isSink := w.kind == "StatefulSet"
+		if isSink != (id.ValueFrom != nil && id.ValueFrom.FieldRef.FieldPath == "metadata.name") {
+			t.Errorf("%s %s: MILLRACE_SINK_INSTANCE_ID is %+v", w.kind, w.name, id)
+		}
+	}
+}
+
+func TestSettingsAreWrittenInFull(t *testing.T) {
+	t.Parallel()
+	config := find(t, objectsOf(t, "everything"), "ConfigMap", "shop-analytics")
+	for name, want := range map[string]string{
+		"MILLRACE_KAFKA_MAX_BUFFERED_BYTES": "536870912",
+		"MILLRACE_KAFKA_BROKERS":            "kafka-0.kafka:9093,kafka-1.kafka:9093",
+		"MILLRACE_KAFKA_TLS_ENABLED":        "true",
+		"MILLRACE_SINK_DEAD_LETTER_LIMIT":   "0.05",
+		"MILLRACE_QUOTA_DEFAULT":            "100000000",
+	} {
+		if got, _, err := unstructured.NestedString(config.Object, "data", name); got != want || err != nil {
+			t.Errorf("%s is %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+func TestChangedSettingsRollThePods(t *testing.T) {
+	t.Parallel()
+	c, err := rendering.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]bool{}
+	for _, over := range []string{`{}`, `{"config": {"log": {"level": "debug"}}}`} {
+		r, err := rendering.Render(c, with(t, "minimal", over))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := rendering.Objects(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range workloadsOf(t, objects) {
+			if w.kind != "Job" {
+				sums[w.pod.Annotations["checksum/config"]] = true
+			}
+		}
+	}
+	if len(sums) != 2 || sums[""] {
+		t.Errorf("two settings of the log give the checksums %v", sums)
+	}
+}
+
+func TestTheBootstrapJobMayPatchItsSecretAndNothingElse(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, "everything")
+	rules, _, err := unstructured.NestedSlice(find(t, objects, "Role", "shop-analytics-bootstrap").Object, "rules")
+	if err != nil || len(rules) != 1 {
+		t.Fatalf("the rules are %v, %v", rules, err)
+	}
+	rule := rules[0].(map[string]any)
+	for field, want := range map[string]string{"resources": "secrets", "resourceNames": "shop-first", "verbs": "patch"} {
+		if got := rule[field].([]any); len(got) != 1 || got[0] != want {
+			t.Errorf("%s is %v, want %s alone", field, got, want)
+		}
+	}
+	for _, o := range objects {
+		if o.GetKind() == "ClusterRole" || o.GetKind() == "ClusterRoleBinding" {
+			t.Errorf("the chart asks for rights in the whole cluster: %s", o.GetName())
+		}
+	}
+}

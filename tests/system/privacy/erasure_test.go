@@ -1,0 +1,431 @@
+// Package privacy_test proves what the product promises about visitors: that who is
+// erased is in no table afterwards and does not come back, and that a visitor's
+// address and user agent get no further than the ingestion host.
+package privacy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/verify"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/privacy/erasure"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
+	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/tests/harness"
+	"github.com/millrace/millrace/tests/harness/stage"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// office is a stage, a metadata store, and the job that erases.
+type office struct {
+	*stage.Stage
+
+	t       *testing.T
+	db      *store.Store
+	service *erasure.Service
+	org     *org.Organization
+	now     time.Time // of the job's clock; zero for the real one
+}
+
+var tester = audit.By{Actor: audit.Actor{Type: audit.Operator, ID: "test", Name: "test"}}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{Stage: stage.New(t), t: t}
+	o.Sink.TombstoneAge = 50 * time.Millisecond
+	var err error
+	if o.db, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "meta.db"), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.db.Close() })
+	if err := o.db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.service = erasure.NewService(o.db, nil)
+	if o.org, err = org.New("Acme", time.Now()); err == nil {
+		err = o.db.CreateOrganization(t.Context(), tester, o.org)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// work runs the job until everything is erased that was asked for.
+func (o *office) work() {
+	o.t.Helper()
+	eraser := clickhouse.NewEraser(o.ClickHouse)
+	defer eraser.Close()
+	job := erasure.NewJob(erasure.Config{Settle: 200 * time.Millisecond}, erasure.Deps{
+		Store: o.db, Tables: eraser, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Now: func() time.Time {
+			if o.now.IsZero() {
+				return time.Now()
+			}
+			return o.now
+		},
+	})
+	ctx, cancel := context.WithCancel(o.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- job.Run(ctx) }()
+	testkit.Eventually(o.t, time.Minute, func() error {
+		due, err := o.db.DeletedWebsites(ctx, o.now.Add(-website.RestoreFor-time.Hour), 10)
+		if err == nil && len(due) > 0 {
+			return errors.New("a website waits")
+		}
+		open, err := o.db.OpenErasures(ctx, 10)
+		if err == nil && len(open) > 0 {
+			err = fmt.Errorf("erasure %+v is open", *open[0])
+		}
+		return err
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		o.t.Error(err)
+	}
+}
+
+func (o *office) request(owner, profile, visitor string) *erasure.Erasure {
+	o.t.Helper()
+	e, err := o.service.Request(o.t.Context(), tester, erasure.Subject{
+		OrganizationID: o.org.ID, OwnerID: owner, ProfileID: profile, AnonymousID: visitor,
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return e
+}
+
+// found returns where in the database any of the texts stands, whatever the type
+// of the column.
+func found(t *testing.T, cfg config.ClickHouse, texts ...string) (places []string) {
+	t.Helper()
+	client, err := clickhouse.Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ask := func(sql string) (rows []string) {
+		var col proto.ColStr
+		if err := client.Do(t.Context(), ch.Query{
+			Body: sql, Result: proto.Results{{Data: &col}},
+			OnResult: func(context.Context, proto.Block) error {
+				for i := range col.Rows() {
+					rows = append(rows, col.Row(i))
+				}
+				return nil
+			},
+		}); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return rows
+	}
+	columns := ask("SELECT concat(table, '.', name) FROM system.columns WHERE database = currentDatabase() AND type NOT LIKE 'AggregateFunction%'\n" +
+		"AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree') ORDER BY table, name")
+	if len(columns) < 50 {
+		t.Fatalf("only %d columns are looked into", len(columns))
+	}
+	// One question a table: there are hundreds of columns.
+	looks := map[string][]string{}
+	for _, c := range columns {
+		table, column, _ := strings.Cut(c, ".")
+		for _, text := range texts {
+			looks[table] = append(looks[table], fmt.Sprintf("(countIf(position(toString(%[1]s), '%[2]s') > 0), ' rows of %[3]s have \"%[2]s\"')", column, text, c))
+		}
+	}
+	for _, table := range slices.Sorted(maps.Keys(looks)) {
+		places = append(places, ask("SELECT concat(toString(look.1), look.2) AS place FROM (SELECT ["+strings.Join(looks[table], ", ")+"] AS looks FROM "+table+") ARRAY JOIN looks AS look WHERE look.1 > 0")...)
+	}
+	return places
+}
+
+// told are the tables of what browsers tell of a visitor besides events, by topic.
+var told = map[string]string{record.TopicVitals: "vitals", record.TopicErrors: "errors", record.TopicIdentities: "identities"}
+
+// events returns the ids of the events that are stored, without FINAL.
+func (o *office) events() []string { o.t.Helper(); return o.ids("events") }
+
+// ids returns the ids of what a table of events holds, without FINAL.
+func (o *office) ids(table string) (ids []string) {
+	o.t.Helper()
+	client, err := clickhouse.Dial(o.t.Context(), o.ClickHouse)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer client.Close()
+	var col proto.ColStr
+	if err := client.Do(o.t.Context(), ch.Query{
+		Body: "SELECT DISTINCT event_id FROM " + table + " ORDER BY event_id", Result: proto.Results{{Name: "event_id", Data: &col}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range col.Rows() {
+				ids = append(ids, col.Row(i))
+			}
+			return nil
+		},
+	}); err != nil {
+		o.t.Fatal(err)
+	}
+	return ids
+}
+
+// holds compares the stored events, and checks that nothing of anna is anywhere.
+func (o *office) holds(want ...string) {
+	o.t.Helper()
+	slices.Sort(want)
+	if diff := cmp.Diff(want, o.events()); diff != "" {
+		o.t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if places := found(o.t, o.ClickHouse, "anna", "visitor of a", "browser-a"); len(places) > 0 {
+		o.t.Errorf("something is left:\n%s", strings.Join(places, "\n"))
+	}
+}
+
+// replay has every event stored again, under a new epoch.
+func (o *office) replay() {
+	o.t.Helper()
+	o.again(repair.Lane{Topic: record.TopicEvents, Group: o.Sink.Group})
+	o.Store(o.t)
+}
+
+// replayTold is replay for what browsers tell besides.
+func (o *office) replayTold() {
+	o.t.Helper()
+	for topic := range told {
+		o.again(repair.Lane{Topic: topic, Group: kafka.WebGroup(o.Sink.Group)})
+	}
+	o.StoreWeb(o.t)
+}
+
+func (o *office) again(lane repair.Lane) {
+	o.t.Helper()
+	books := clickhouse.NewBooks(o.ClickHouse)
+	defer books.Close()
+	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Books: books},
+		repair.ReplayOptions{Lane: lane}); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.Produce(t,
+		stage.Event{ID: "a1", Profile: "anna"}, stage.Event{ID: "b1", Profile: "ben"}, stage.Event{ID: "a2", Profile: "anna", Partition: 1},
+		stage.Event{ID: "c1"}, stage.Event{ID: "d1", Profile: "anna", Owner: "web_2"},
+		// Refused for its time, and so a dead letter that names her.
+		stage.Event{ID: "a3", Profile: "anna", At: time.UnixMilli(5)},
+	)
+	for topic := range told {
+		o.Produce(t,
+			stage.Event{Topic: topic, ID: "a4 " + topic, Profile: "anna"}, stage.Event{Topic: topic, ID: "b2 " + topic, Profile: "ben"},
+			stage.Event{Topic: topic, ID: "a5 " + topic, Profile: "anna", Partition: 1, Owner: "web_2"},
+		)
+	}
+	o.Store(t)
+	o.StoreWeb(t)
+	before := strings.Join(found(t, o.ClickHouse, "anna"), "\n")
+	for _, table := range append(slices.Collect(maps.Values(told)), "events", "profiles", "profile_traits", "aliases") {
+		if !strings.Contains(before, " "+table+".profile_id ") {
+			t.Fatalf("she is not in %s before the erasure; the test shows nothing", table)
+		}
+	}
+	holds := func() {
+		t.Helper()
+		o.holds("b1", "c1")
+		for topic, table := range told {
+			if diff := cmp.Diff([]string{"b2 " + topic}, o.ids(table)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", table, diff)
+			}
+		}
+	}
+	first := o.request("web_1", "anna", "")
+	o.request("web_2", "anna", "")
+	o.work()
+	holds()
+
+	done, err := o.service.Get(t.Context(), o.org.ID, "", first.ID)
+	if err != nil || done.State != erasure.Done || done.Deleted["events"] != 2 || done.Deleted["errors"] != 1 || done.DoneAt.IsZero() {
+		t.Errorf("the erasure is %+v, %v", done, err)
+	}
+	o.replay()
+	o.replayTold()
+	holds()
+	o.letters()
+	o.Store(t)
+	holds()
+	if n := o.Count(t, "(SELECT toUInt64(sum(erased)) FROM ingest_ledger)"); n == 0 {
+		t.Error("the ledger knows of nothing erased")
+	}
+	o.whole()
+
+	// Asked again, it finds nothing; what comes later is new.
+	again := o.request("web_1", "anna", "")
+	o.work()
+	if e, err := o.service.Get(t.Context(), o.org.ID, "", again.ID); err != nil || len(e.Deleted) != 0 {
+		t.Errorf("a second erasure has deleted %v, %v", e.Deleted, err)
+	}
+	o.Produce(t, stage.Event{ID: "z1", Profile: "anna", Received: time.Now().Add(erasure.ClockSlack + time.Second)})
+	o.Store(t)
+	if diff := cmp.Diff([]string{"b1", "c1", "z1"}, o.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// letters sends every dead letter again.
+func (o *office) letters() {
+	o.t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	producer, err := kafka.NewProducer(o.Kafka, kafka.ProducerDeps{Client: "test", Deadline: 20 * time.Second, Log: log, Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer producer.Close(context.WithoutCancel(o.t.Context()))
+	desk := deadletter.New(deadletter.Deps{
+		Reader: kafka.NewLog(o.Kafka, log), Publisher: producer, Now: func() time.Time { return time.Now().Add(time.Hour) },
+	})
+	sent := 0
+	if err := desk.Replay(o.t.Context(), deadletter.Filter{Topics: []string{record.TopicEvents}}, deadletter.Options{Force: true}, func(*deadletter.Letter, deadletter.Outcome) { sent++ }); err != nil {
+		o.t.Fatal(err)
+	}
+	if sent == 0 {
+		o.t.Fatal("there was no dead letter; the test shows nothing")
+	}
+}
+
+// whole checks that topics and tables agree, and that the ledger adds up.
+func (o *office) whole() {
+	o.t.Helper()
+	report := o.verified()
+	if t := report.Total; t.Missing+t.Unexpected != 0 || t.Excluded == 0 {
+		o.t.Errorf("verify finds %+v\n%+v", t, report.Examples)
+	}
+	const sum = "(SELECT countIf(stored + duplicates + dead_letters + skipped + erased != last - first + 1) FROM ingest_ledger)"
+	if n := o.Count(o.t, sum); n != 0 {
+		o.t.Errorf("%d entries of the ledger do not add up", n)
+	}
+}
+
+// verified compares the topic with the tables.
+func (o *office) verified() *verify.Report {
+	o.t.Helper()
+	books := clickhouse.NewBooks(o.ClickHouse)
+	defer books.Close()
+	report, err := verify.Run(o.t.Context(), o.Offsets, books, verify.Options{
+		Lanes: []repair.Lane{{Topic: record.TopicEvents, Group: o.Sink.Group}}, Known: []string{record.TopicEvents},
+		Since: time.Now().Add(-24 * time.Hour), Until: time.Now().Add(time.Hour), Settle: time.Second, Examples: 10,
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return report
+}
+
+// What a sink has in hand when it is erased is built again without it.
+func TestWhatWasPlannedBeforeAnErasureIsStoredWithoutIt(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.Produce(t, stage.Event{ID: "b1", Profile: "ben"})
+	o.Store(t)
+	o.Produce(t, stage.Event{ID: "a1", Profile: "anna"}, stage.Event{ID: "b2", Profile: "ben"})
+	o.request("web_1", "anna", "")
+	o.work() // with nothing stored of her yet
+	o.Store(t)
+	o.holds("b1", "b2")
+}
+
+func TestAVisitorIsFoundUnderTheHashOfTheDay(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	salt, err := o.db.Salt(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashed := string(event.AppendHashedVisitor(nil, []byte("browser-a"), salt))
+	o.Produce(t, stage.Event{ID: "a1", Visitor: hashed}, stage.Event{ID: "a2", Visitor: "browser-a"}, stage.Event{ID: "b1", Visitor: "browser-b"})
+	o.Store(t)
+	o.request("web_1", "", "browser-a")
+	o.work()
+	o.holds("b1")
+	if places := found(t, o.ClickHouse, hashed); len(places) > 0 {
+		t.Errorf("the hash is left: %v", places)
+	}
+	o.replay()
+	o.holds("b1")
+}
+
+func TestAWebsiteIsErasedWhenNobodyCanRestoreIt(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	websites := website.NewService(o.db, nil)
+	spec := website.Spec{OrganizationID: o.org.ID, Name: "Shop", Domain: "shop.example"}
+	w, err := websites.Create(t.Context(), tester, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Produce(t, stage.Event{ID: "w1", Owner: w.ID, Profile: "anna"}, stage.Event{ID: "w2", Owner: w.ID}, stage.Event{ID: "b1", Profile: "ben"})
+	o.Store(t)
+	if _, err := websites.Delete(t.Context(), tester, managed.Target{OrganizationID: o.org.ID, Ref: w.ID}); err != nil {
+		t.Fatal(err)
+	}
+	o.now = time.Now().Add(website.RestoreFor - time.Minute)
+	o.work()
+	if diff := cmp.Diff([]string{"b1", "w1", "w2"}, o.events()); diff != "" {
+		t.Fatalf("events before the restore period is over (-want +got):\n%s", diff)
+	}
+	o.now = time.Now().Add(website.RestoreFor + time.Hour + time.Minute)
+	o.work()
+	for range 2 {
+		o.holds("b1")
+		for _, place := range found(t, o.ClickHouse, w.ID) {
+			// The id says that a website was there. A replay lists its days as dirty.
+			if !strings.Contains(place, "ingest_ledger.owners") && !strings.Contains(place, "tombstones.owner_id") && !strings.Contains(place, "rollup_dirty.owner_id") {
+				t.Error(place)
+			}
+		}
+		o.replay()
+	}
+	if _, err := o.db.AnyWebsite(t.Context(), w.ID); !errors.Is(err, website.ErrNotFound) {
+		t.Errorf("the website's record: %v", err)
+	}
+	if n := o.Count(t, "(SELECT sum(events) FROM usage_1d)"); n < 3 {
+		t.Errorf("the organization's usage is %d events, and 3 were sent", n)
+	}
+	var actions []string
+	entries, err := o.db.AuditEntries(t.Context(), audit.Filter{OrganizationID: o.org.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+	}
+	slices.Sort(actions)
+	want := []string{"erasure.completed", "erasure.requested", "website.created", "website.deleted", "website.purged"}
+	if diff := cmp.Diff(want, slices.DeleteFunc(actions, func(a string) bool { return strings.HasPrefix(a, "organization.") })); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
