@@ -31,7 +31,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 	if _, err := s.Encode(); err != nil {
 		t.Errorf("a plan with as many refused offsets as it may have: %v", err)
 	}
-	s.Refused = make([]int64, MaxStateBytes)
+	s.Refused = make([]int64, maxStateBytes)
 	if _, err := s.Encode(); !errors.Is(err, ErrStateTooLong) {
 		t.Errorf("a plan beyond the limit: %v", err)
 	}

@@ -416,7 +416,7 @@ func anEvent(id string, at, received int64) buffer.Record {
 }
 
 // recordBytes is what a record counts in hand.
-func recordBytes(r *buffer.Record) int64 { return int64(len(r.Value)) + buffer.Overhead }
+func recordBytes(r *buffer.Record) int64 { return int64(len(r.Value)) + 64 }
 
 func testConfig() config.Sink {
 	cfg := config.Default().Sink

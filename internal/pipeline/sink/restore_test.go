@@ -167,8 +167,8 @@ func TestRestoredWindowsAreCounted(t *testing.T) {
 		for _, o := range s.owned() {
 			kept, bytes = kept+o.stats.keys.Load(), bytes+o.stats.bytes.Load()
 		}
-		if kept != 4*250 || bytes != s.WindowBytes() {
-			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.WindowBytes())
+		if kept != 4*250 || bytes != s.windows.Bytes() {
+			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.windows.Bytes())
 		}
 		if room := s.WindowRoom(); room < bytes || room < kept*40 {
 			t.Errorf("windows are given %d bytes", room)
@@ -176,7 +176,7 @@ func TestRestoredWindowsAreCounted(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.WindowRoom(); n != 0 || s.WindowBytes() != 0 {
+		if n := s.WindowRoom(); n != 0 || s.windows.Bytes() != 0 {
 			t.Errorf("%d bytes are counted after the stop", n)
 		}
 	})

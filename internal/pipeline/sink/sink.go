@@ -220,9 +220,6 @@ func (s *Sink) drain(ctx context.Context) {
 	}
 }
 
-// WindowBytes returns the memory of the windows.
-func (s *Sink) WindowBytes() int64 { return s.windows.Bytes() }
-
 // WindowRoom returns the memory that the windows are given.
 func (s *Sink) WindowRoom() int64 { return s.windows.Needed() }
 

@@ -8,3 +8,6 @@ func (r *Range) Batches() int { return len(r.batches) }
 
 // Batch returns the batch that is open; nil for none.
 func (r *Reader) Batch() Packed { return r.batch }
+
+// Overhead is what a record in hand counts besides its value.
+const Overhead = overhead

@@ -9,7 +9,7 @@ type Held struct {
 	ReceivedAt int64 // Unix milliseconds
 	Hash       record.Hash
 	value      place
-	counted    uint32 // bytes, besides Overhead
+	counted    uint32 // bytes, besides overhead
 	BadHeaders bool
 	Control    bool
 	Replay     bool
@@ -24,11 +24,11 @@ func (h *Held) Named() bool { return !h.BadHeaders && !h.Control }
 
 // bytes is what a record in hand counts against the budget: its value, which a block will
 // hold, or its part of the batch where that is more; and what is kept around it.
-func (h *Held) bytes() int64 { return int64(h.counted) + Overhead }
+func (h *Held) bytes() int64 { return int64(h.counted) + overhead }
 
-// Overhead is what a record in hand counts besides its value, in bytes: the Held itself,
+// overhead is what a record in hand counts besides its value, in bytes: the Held itself,
 // with the room that a growing slice of them has.
-const Overhead = 64
+const overhead = 64
 
 // hold takes a record of the batch at a place into hand.
 func hold(r *Record, batch uint32) Held {
@@ -52,8 +52,8 @@ type traced struct {
 	parent string // W3C traceparent
 }
 
-// MaxTraced bounds the requests whose traces an open range remembers.
-const MaxTraced = 64
+// maxTraced bounds the requests whose traces an open range remembers.
+const maxTraced = 64
 
 // sampled reports whether a traceparent has the flag of a request that is traced.
 func sampled(parent []byte) bool {

@@ -58,7 +58,7 @@ func (o *Open) Append(p Packed, records []Record, now time.Time, m *Memory) (byt
 
 // trace remembers the trace that a record belongs to.
 func (o *Open) trace(r *Record) {
-	if !sampled(r.Traceparent) || len(o.traced) == MaxTraced {
+	if !sampled(r.Traceparent) || len(o.traced) == maxTraced {
 		return
 	}
 	if n := len(o.traced); n == 0 || o.traced[n-1].parent != string(r.Traceparent) {

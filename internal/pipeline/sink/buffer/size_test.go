@@ -7,7 +7,7 @@ import (
 
 func TestAHeldRecordCountsWhatItTakes(t *testing.T) {
 	t.Parallel()
-	if size := unsafe.Sizeof(Held{}); size > Overhead {
-		t.Errorf("%d bytes, counted as %d", size, Overhead)
+	if size := unsafe.Sizeof(Held{}); size > overhead {
+		t.Errorf("%d bytes, counted as %d", size, overhead)
 	}
 }
