@@ -115,6 +115,7 @@ var roles = map[string]func(ctx context.Context, j job, say func(result) error) 
 	"live":       publishLive,
 	"load":       serveLoad,
 	"open":       loopOpen,
+	"spinning":   loopSpinning,
 	"roundtrip":  loopRoundTrip,
 	"catchup":    loopCatchUp,
 	"engine":     loopEngine,

@@ -52,6 +52,11 @@ var flagMeasures = []*measure{
 		name: "flagshalf", role: "changingflags", batch: 1, flags: manyFlagsRoute, unit: "req/s", run: openFlags,
 		help: "bulk likewise",
 	},
+	{
+		name: "bareflaghalf", role: "bareflags", batch: 1, flags: oneFlagRoute, unit: "req/s", run: openFlags,
+		help: "bare fiber with the answer of evaluate, at half of its peak, at fixed moments",
+	},
+	{name: "bareflagp99", unit: "ms", help: "p99 of that, which is the load's and fiber's own"},
 	{name: "flagp99", unit: "ms", help: "p99 of evaluate, from the moment at which a request was to be sent"},
 	{name: "flagsp99", unit: "ms", help: "p99 of bulk"},
 	{name: "flagp99allowed", unit: "ms", help: "allowed for the first"},
@@ -76,8 +81,7 @@ var flagRatios = []ratio{
 // flagsAllowed are the limits of what openFlags measures, in milliseconds.
 var flagsAllowed = map[string]float64{"flagp99": 2, "flagsp99": 5}
 
-// openFlags finds the peak of a host whose set changes, then asks half as much of it at fixed
-// moments.
+// openFlags finds the peak of a host, then asks half as much of it at fixed moments.
 func openFlags(ctx context.Context, m *measure, e *surroundings) (r result, err error) {
 	server, err := spawn(ctx, coreMeasured, e.job(m))
 	if err != nil {
@@ -89,7 +93,7 @@ func openFlags(ctx context.Context, m *measure, e *surroundings) (r result, err 
 		return result{}, err
 	}
 	return loop(ctx, coreAround, job{
-		Role: "open", Addr: server.Addr, Batch: 1, Flags: m.flags, For: latencyRun, Rate: int(peak.Events / peak.Seconds / 2),
+		Role: "spinning", Addr: server.Addr, Batch: 1, Flags: m.flags, For: latencyRun, Rate: int(peak.Events / peak.Seconds / 2),
 	})
 }
 

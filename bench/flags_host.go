@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,20 +26,46 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
-// benchSet is a set of flags after a number of changes, each of which changes the answers and
-// not their length.
-func benchSet(changes int) (*flagset.Set, error) {
-	flags := make([]*flag.Flag, manyFlags)
-	for i := range flags {
-		flags[i] = &flag.Flag{
-			Record: managed.Record{ID: fmt.Sprint("flg_", i), OrganizationID: benchOrganization},
-			State:  flag.Active, About: flag.About{Type: flag.String, Visibility: flag.Public}, Definition: benchFlag(i),
-		}
-		for v := range flags[i].Definition.Variants {
-			flags[i].Definition.Variants[v].Value = fmt.Appendf(nil, `"v%d"`, changes%10)
-		}
+// benchFlags are the flags of a set, and what a store has of each.
+type benchFlags struct {
+	flags []*flag.Flag
+	texts [][]byte
+}
+
+func newBenchFlags() *benchFlags {
+	b := &benchFlags{flags: make([]*flag.Flag, manyFlags), texts: make([][]byte, manyFlags)}
+	for i := range b.flags {
+		b.texts[i] = must(json.Marshal(benchFlag(i)))
+		b.read(i, 1)
 	}
-	return flagset.New(benchOrganization, flagset.Mark{Version: int64(changes)}, flags, nil)
+	return b
+}
+
+// read makes a flag of what the store has, as that does.
+func (b *benchFlags) read(i, version int) {
+	b.flags[i] = &flag.Flag{
+		Record: managed.Record{ID: fmt.Sprint("flg_", i), OrganizationID: benchOrganization, Version: int64(version)},
+		State:  flag.Active, About: flag.About{Type: flag.String, Visibility: flag.Public},
+	}
+	if err := json.Unmarshal(b.texts[i], &b.flags[i].Definition); err != nil {
+		panic(err) // it was written by this process
+	}
+}
+
+// change makes the next set after the change of one flag: answers change, and not their length.
+func (b *benchFlags) change(was *flagset.Set, version int) (*flagset.Set, error) {
+	i := version % manyFlags
+	d := benchFlag(i)
+	for v := range d.Variants {
+		d.Variants[v].Value = fmt.Appendf(nil, `"v%d"`, version%10)
+	}
+	b.texts[i] = must(json.Marshal(d))
+	b.read(i, version)
+	return b.set(was, version)
+}
+
+func (b *benchFlags) set(was *flagset.Set, version int) (*flagset.Set, error) {
+	return flagset.Renew(was, benchOrganization, flagset.Mark{Version: int64(version)}, b.flags, nil)
 }
 
 // flagHost is the host of flags, with limits and the country of somebody's address.
@@ -73,7 +100,7 @@ func serveFlags(ctx context.Context, _ job, say func(result) error) error {
 // changeEvery is how often the flags of serveChangingFlags change.
 const changeEvery = 100 * time.Millisecond
 
-// serveChangingFlags is serveFlags while the set is made anew again and again.
+// serveChangingFlags is serveFlags while one flag after another changes.
 func serveChangingFlags(ctx context.Context, _ job, say func(result) error) error {
 	p := newParts()
 	defer p.access.Close()
@@ -85,8 +112,9 @@ func serveChangingFlags(ctx context.Context, _ job, say func(result) error) erro
 	go func() {
 		tick := time.NewTicker(changeEvery)
 		defer tick.Stop()
-		for changes := 1; ctx.Err() == nil; changes++ {
-			set.Store(must(benchSet(changes)))
+		flags := newBenchFlags()
+		for version := 2; ctx.Err() == nil; version++ {
+			set.Store(must(flags.change(set.Load(), version)))
 			<-tick.C
 		}
 	}()
@@ -143,7 +171,7 @@ type oneSet struct{ atomic.Pointer[flagset.Set] }
 
 func newOneSet() *oneSet {
 	o := new(oneSet)
-	o.Store(must(benchSet(0)))
+	o.Store(must(newBenchFlags().set(nil, 1)))
 	return o
 }
 

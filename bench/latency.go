@@ -49,13 +49,23 @@ func openLoop(ctx context.Context, m *measure, e *surroundings) (r result, err e
 // latency is what a histogram tells, in milliseconds.
 type latency struct{ P50, P99, P999 float64 }
 
+// newHistogram counts microseconds.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, maxLatency.Microseconds(), 3)
+}
+
+func latencyOf(micros *hdrhistogram.Histogram) latency {
+	millis := func(q float64) float64 { return float64(micros.ValueAtQuantile(q)) / 1000 }
+	return latency{millis(50), millis(99), millis(99.9)}
+}
+
 // atMoments does something at a rate from as many goroutines as there are
 // connections, each at moments of its own, and returns how long each took from the
 // moment at which it was to begin.
 func (j job) atMoments(ctx context.Context, begin func(ctx context.Context) (do func() error, end func(), err error)) (result, error) {
 	var (
 		mu    sync.Mutex
-		all   = hdrhistogram.New(1, maxLatency.Microseconds(), 3)
+		all   = newHistogram()
 		fails []error
 		wg    sync.WaitGroup
 	)
@@ -73,11 +83,7 @@ func (j job) atMoments(ctx context.Context, begin func(ctx context.Context) (do 
 		})
 	}
 	wg.Wait()
-	millis := func(q float64) float64 { return float64(all.ValueAtQuantile(q)) / 1000 }
-	return result{
-		Events: float64(all.TotalCount()), Seconds: time.Since(start).Seconds(),
-		Latency: latency{millis(50), millis(99), millis(99.9)},
-	}, errors.Join(fails...)
+	return result{Events: float64(all.TotalCount()), Seconds: time.Since(start).Seconds(), Latency: latencyOf(all)}, errors.Join(fails...)
 }
 
 func (j job) atOwnMoments(
@@ -88,7 +94,7 @@ func (j job) atOwnMoments(
 		return nil, err
 	}
 	defer end()
-	own := hdrhistogram.New(1, maxLatency.Microseconds(), 3)
+	own := newHistogram()
 	between := time.Second * connections / time.Duration(j.Rate)
 	for at := start.Add(between * time.Duration(n) / connections); at.Sub(start) < j.For; at = at.Add(between) {
 		time.Sleep(time.Until(at))

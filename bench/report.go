@@ -52,6 +52,8 @@ func (f *figures) add(m *measure, r result) {
 		for name, v := range linksAllowed {
 			derive(name, v)
 		}
+	case "bareflaghalf":
+		derive("bareflagp99", r.Latency.P99)
 	case "flaghalf":
 		derive("flagp99", r.Latency.P99)
 		derive("flagp99allowed", flagsAllowed["flagp99"])

@@ -303,7 +303,14 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 
 // built is the daemon without a window, or on tables that keep nothing.
 func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	return appsink.Build(ctx, s, t, r, sink.Testing{WithoutWindow: j.Blind, AnyServer: j.Null})
+	var w appsink.Wiring
+	if j.Blind {
+		s.Sink.Window = 0
+	}
+	if j.Null {
+		w.Exact = func(context.Context, config.ClickHouse) error { return nil }
+	}
+	return appsink.Build(ctx, s, t, r, w)
 }
 
 // watch looks until it is done, then stops the sink.

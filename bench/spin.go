@@ -109,9 +109,18 @@ func dial(ctx context.Context, addr string, request *requests) (*line, error) {
 	return l, syscall.SetNonblock(l.fd, true)
 }
 
-// step sends or receives what it can without waiting; answered says that an
-// answer is complete.
+// step sends or receives what it can without waiting; answered says that an answer is
+// complete: the next request is on its way.
 func (l *line) step() (answered bool, err error) {
+	answered, err = l.move()
+	if answered && err == nil {
+		_, err = l.move()
+	}
+	return answered, err
+}
+
+// move is step, but leaves the next request to be sent.
+func (l *line) move() (answered bool, err error) {
 	if l.sent < len(l.request.bytes) {
 		n, err := syscall.Write(l.fd, l.request.bytes[l.sent:])
 		if n > 0 {
@@ -131,8 +140,7 @@ func (l *line) step() (answered bool, err error) {
 	}
 	l.sent, l.got = 0, 0
 	l.request.next()
-	_, err = l.step()
-	return true, err
+	return true, nil
 }
 
 func unlessAgain(err error) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -71,7 +70,7 @@ func letterTopics() []string {
 
 func (f *dlqFlags) filter(now time.Time) (deadletter.Filter, error) {
 	filter := deadletter.Filter{
-		Topics: letterTopics(), Reason: sink.Reason(f.reason), Class: deadletter.Class(f.class),
+		Topics: letterTopics(), Reason: deadletter.Reason(f.reason), Class: deadletter.Class(f.class),
 		Website: f.website, Organization: f.organization,
 	}
 	if len(f.topics) > 0 {
@@ -222,6 +221,7 @@ var outcomeHelp = []struct {
 	{deadletter.OutcomeParked, "parked"},
 	{deadletter.OutcomeAlready, "left alone, done before"},
 	{deadletter.OutcomeNeedsForce, "left alone, would come back: --force sends them"},
+	{deadletter.OutcomeTooLarge, "left alone, cut or too large to be sent: the record is in its own topic, while that keeps it"},
 	{deadletter.OutcomeElsewhere, "left alone, another replay is sending them"},
 	{deadletter.OutcomeUnsure, "left alone, a replay that ended long ago may have sent them: --again sends them"},
 }

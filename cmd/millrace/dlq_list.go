@@ -183,6 +183,9 @@ func showLetter(out io.Writer, l *deadletter.Letter, state deadletter.State) err
 	} {
 		fmt.Fprintf(w, "%s\t%s\n", row[0], printable(row[1]))
 	}
+	if l.Cut != "" {
+		fmt.Fprintf(w, "cut, it was\t%s\n", printable(l.Cut))
+	}
 	for i, earlier := range l.Trace {
 		fmt.Fprintf(w, "letter %d\t%s\n", i+1, printable(earlier))
 	}

@@ -15,24 +15,23 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // letterBox is a broker with topics, and a way to put letters into them.
-func letterBox(t *testing.T) (brokers string, put func(offset int64, reason sink.Reason, value string, headers ...record.Header)) {
+func letterBox(t *testing.T) (brokers string, put func(offset int64, reason deadletter.Reason, value string, headers ...record.Header)) {
 	t.Helper()
 	_, cfg := kafkatest.Cluster(t)
 	if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	return "--kafka.brokers=" + cfg.Brokers[0], func(offset int64, reason sink.Reason, value string, headers ...record.Header) {
+	return "--kafka.brokers=" + cfg.Brokers[0], func(offset int64, reason deadletter.Reason, value string, headers ...record.Header) {
 		t.Helper()
 		putLetter(t, cfg, offset, reason, value, headers)
 	}
 }
 
-func putLetter(t *testing.T, cfg config.Kafka, offset int64, reason sink.Reason, value string, headers []record.Header) {
+func putLetter(t *testing.T, cfg config.Kafka, offset int64, reason deadletter.Reason, value string, headers []record.Header) {
 	t.Helper()
 	producer, err := kafka.NewProducer(cfg, kafka.ProducerDeps{
 		Client: "test", Deadline: 20 * time.Second, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -68,10 +67,10 @@ func TestDeadLettersAreListedShownReplayedAndParked(t *testing.T) {
 	t.Parallel()
 	brokers, put := letterBox(t)
 	website := record.Header{Key: record.HeaderWebsite, Value: []byte("web_1")}
-	put(40, sink.ReasonValue, "no json", website)
-	put(40, sink.ReasonValue, "no json", website) // sent twice by the sink
-	put(41, sink.ReasonTime, "\x00\x01", website)
-	put(42, sink.ReasonHeaders, "bare")
+	put(40, deadletter.ReasonValue, "no json", website)
+	put(40, deadletter.ReasonValue, "no json", website) // sent twice by the sink
+	put(41, deadletter.ReasonTime, "\x00\x01", website)
+	put(42, deadletter.ReasonHeaders, "bare")
 
 	list := mustMillrace(t, "dlq", "ls", brokers)
 	wantMatch(t, "ls", list, `(?m)^events\.v1\.dlq/\d/0 +value +open +events\.v1/2/40 +0 +20\S+Z +web_1 +it·does not fit$`)
@@ -110,8 +109,8 @@ func TestDeadLettersAreListedShownReplayedAndParked(t *testing.T) {
 func TestALetterOfAnUnknownReasonFailsLoudly(t *testing.T) {
 	t.Parallel()
 	brokers, put := letterBox(t)
-	put(40, sink.ReasonValue, "fine")
-	put(41, sink.ReasonValue, "odd")
+	put(40, deadletter.ReasonValue, "fine")
+	put(41, deadletter.ReasonValue, "odd")
 	for _, sub := range []string{"ls", "replay", "park"} {
 		_, _, err := millrace(t, "dlq", sub, brokers)
 		if err == nil || !strings.Contains(err.Error(), `unknown reason "novel"`) {

@@ -20,6 +20,7 @@ import (
 	appsink "github.com/millrace/millrace/internal/app/sink"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
 	"github.com/millrace/millrace/internal/platform/telemetry"
@@ -45,7 +46,7 @@ type order struct {
 	StoreURL string // Settings.Store.URL does not survive being written down
 	RedisURL string // nor does this one
 	Deed     deed
-	At       sink.Point
+	At       sinktest.Point
 	Nth      int // passage of the point, over all partitions, 1 is the first
 	Locks    locks
 	// Alone runs a sink as a process of its own does, with what it tells the collector.
@@ -58,11 +59,36 @@ type order struct {
 // locks are what a test takes away from a sink.
 type locks struct{ WithoutPlan, WithoutFence, WithoutWindow, WithoutToken bool }
 
-func (l locks) testing(reached func(sink.Point, sink.Partition)) sink.Testing {
-	return sink.Testing{
-		Reached: reached, WithoutPlan: l.WithoutPlan, WithoutFence: l.WithoutFence,
-		WithoutWindow: l.WithoutWindow, WithoutToken: l.WithoutToken,
+// watched is a sink without some locks that says where it has got to; nil tells nobody.
+type watched struct {
+	locks
+
+	reached sinktest.Reached
+}
+
+// deps wraps what a sink is made of.
+func (w watched) deps(d sink.Deps) sink.Deps {
+	if w.WithoutPlan {
+		d = sinktest.WithoutPlan(d)
 	}
+	if w.WithoutToken {
+		d = sinktest.WithoutToken(d)
+	}
+	return sinktest.Watch(d, w.reached)
+}
+
+// parts are those of the sink.
+func (w watched) parts(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Part, error) {
+	wiring := appsink.Wiring{Deps: w.deps}
+	if w.WithoutFence {
+		wiring.Fence = sinktest.Unfenced
+	}
+	if w.WithoutWindow {
+		s.Sink.Window = 0
+	}
+	return appsink.Build(ctx, s, t, r, wiring)
 }
 
 // runIfChild runs the daemon of an order and ends the process when this binary
@@ -125,7 +151,7 @@ func (o *order) parts(say func(string, ...any)) daemon.Parts {
 	case query.Component:
 		return query.Parts
 	}
-	parts := sinkParts(o.Locks.testing(o.reached(say)))
+	parts := watched{o.Locks, o.reached(say)}.parts
 	if o.Alone {
 		parts = appsink.Alone
 	}
@@ -135,20 +161,13 @@ func (o *order) parts(say func(string, ...any)) daemon.Parts {
 	}
 }
 
-// sinkParts are those of the sink, watched.
-func sinkParts(watched sink.Testing) daemon.Parts {
-	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-		return appsink.Build(ctx, s, t, r, watched)
-	}
-}
-
 // reached does the deed at the n-th passage of the point in the live topic.
-func (o *order) reached(say func(string, ...any)) func(sink.Point, sink.Partition) {
+func (o *order) reached(say func(string, ...any)) sinktest.Reached {
 	if o.Deed == doNothing {
 		return nil
 	}
 	var passed atomic.Int64
-	return func(at sink.Point, p sink.Partition) {
+	return func(at sinktest.Point, p sink.Partition) {
 		if at != o.At || p.Topic != record.TopicEvents || passed.Add(1) != int64(o.Nth) {
 			return
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/testkit"
 )
@@ -93,7 +92,7 @@ func (s *stage) replaceSink(one *child) *child {
 func (s *stage) finishClicks() {
 	s.t.Helper()
 	begin := time.Now()
-	last := s.startSink(sink.Testing{})
+	last := s.startSink(watched{})
 	s.drained()
 	s.took = time.Since(begin)
 	last.stop()

@@ -4,26 +4,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/fault/faultproxy"
 )
 
 // midStream is where a sink is killed that is in the middle of sending a block.
-const midStream sink.Point = "mid-stream"
+const midStream sinktest.Point = "mid-stream"
 
 const crashFault = "F4 sink killed"
 
 // A sink that is killed anywhere leaves nothing missing and nothing doubled.
 func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range append([]sink.Point{midStream}, sink.Points...) {
+	for _, at := range append([]sinktest.Point{midStream}, sinktest.Points...) {
 		t.Run(string(at), func(t *testing.T) {
 			on := realToo()
-			if at == sink.PointInserted {
+			if at == sinktest.PointInserted {
 				on = bothBrokers
 			}
-			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, each: 1, waits: at == sink.PointRevoking, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, each: 1, waits: at == sinktest.PointRevoking, body: func(_ *testing.T, s *stage) {
 				s.crash(at, locks{})
 				s.judge()
 			}}
@@ -34,7 +34,7 @@ func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
 
 // crash kills one sink after the other at a point, under load, and has a last one
 // bring everything to its end.
-func (s *stage) crash(at sink.Point, without locks) {
+func (s *stage) crash(at sinktest.Point, without locks) {
 	s.t.Helper()
 	n := backlog()
 	if at == midStream {
@@ -48,7 +48,7 @@ func (s *stage) crash(at sink.Point, without locks) {
 		switch at {
 		case midStream:
 			s.killMidStream(without)
-		case sink.PointRevoking:
+		case sinktest.PointRevoking:
 			s.killRevoking(1+s.rng.IntN(2), without)
 		default:
 			s.spawnSink(order{Deed: doKill, At: at, Nth: nth, Locks: without}).killed()
@@ -64,9 +64,9 @@ func (s *stage) finish(without locks) {
 	s.t.Helper()
 	s.send(s.events(100)) // so that there is something
 	begin := time.Now()
-	first := newHold(sink.PointInserted, 1)
+	first := newHold(sinktest.PointInserted, 1)
 	first.release()
-	last := s.startSink(without.testing(first.reached))
+	last := s.startSink(watched{without, first.reached})
 	first.wait(s.t)
 	s.took = time.Since(begin)
 	s.drained()
@@ -103,10 +103,10 @@ func (s *stage) killMidStream(without locks) {
 func (s *stage) killRevoking(nth int, without locks) {
 	s.t.Helper()
 	defer s.keepsMembers()()
-	c := s.spawnSink(order{Deed: doKill, At: sink.PointRevoking, Nth: nth, Locks: without})
+	c := s.spawnSink(order{Deed: doKill, At: sinktest.PointRevoking, Nth: nth, Locks: without})
 	c.heard("ready")
 	s.progress()
-	other := s.startSink(without.testing(nil))
+	other := s.startSink(watched{locks: without})
 	c.killed()
 	other.stop()
 }

@@ -279,7 +279,7 @@ func TestEdgesThatAreKilledLoseAndDoubleNothing(t *testing.T) {
 	tr := trial{fault: "F1 edge killed", point: "at random", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
 		f := s.newFront(2)
 		edges := []*child{f.spawn(0), f.spawn(1)}
-		sinks := s.startSink(locks{}.testing(nil))
+		sinks := s.startSink(watched{})
 		kills, events := 3, 3000
 		if thorough() {
 			kills, events = 6, 8000
@@ -332,7 +332,7 @@ func TestEventsThatAreSentManyTimesOverSeveralEdgesCountOnce(t *testing.T) {
 		for i := range f.settings {
 			edges = append(edges, s.startEdge(f.settings[i]))
 		}
-		one := s.startSink(locks{}.testing(nil))
+		one := s.startSink(watched{})
 		all := f.own(s.events(500))
 		many := all
 		for _, h := range all {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -17,12 +18,12 @@ func TestMembersJoinAndLeaveWhileEverySinkKeepsRunning(t *testing.T) {
 	tr := trial{fault: "Members join and leave", point: "under load", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
 		s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute // a busy machine is no dead member
 		s.send(s.events(300))
-		stay := s.startSink(sink.Testing{})
+		stay := s.startSink(watched{})
 		end := s.load(10)
 		defer end()
 		for range 2 + s.rng.IntN(2) {
 			s.progress()
-			guest := s.startSink(sink.Testing{})
+			guest := s.startSink(watched{})
 			s.progress()
 			guest.stop()
 			select {
@@ -62,7 +63,7 @@ func TestAWebsiteWithNineTenthsOfTheLoadDoesNotHoldUpTheOthers(t *testing.T) {
 		var q queue
 		s.send(mixed(15_000))
 		q.mark(s)
-		one := s.startSink(sink.Testing{Reached: q.reached})
+		one := s.startSink(watched{reached: q.reached})
 		pause := time.NewTicker(hotPause())
 		defer pause.Stop()
 		var worst float64
@@ -121,8 +122,8 @@ type mark struct {
 	ends  map[int32]int64
 }
 
-func (q *queue) reached(at sink.Point, p sink.Partition) {
-	if at != sink.PointCommitted {
+func (q *queue) reached(at sinktest.Point, p sink.Partition) {
+	if at != sinktest.PointCommitted {
 		return
 	}
 	q.mu.Lock()

@@ -9,11 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 )
 
 // none of the sink's locks.
@@ -45,7 +46,7 @@ var lockTests = []struct {
 			s.store(left) // so that each partition has a committed offset
 			s.send(s.different(900))
 			s.settings.Sink.Session = 4 * time.Second // the group waits for the dead one so long
-			s.spawnSink(order{Deed: doKill, At: sink.PointInserted, Nth: 2, Locks: left}).killed()
+			s.spawnSink(order{Deed: doKill, At: sinktest.PointInserted, Nth: 2, Locks: left}).killed()
 			s.store(left)
 		},
 		(*stage).plainRows,
@@ -129,7 +130,7 @@ func (s *stage) store(left locks) {
 	// lock that is about that.
 	k := &s.settings.Sink
 	k.InsertTimeout, k.Rebalance, k.Session = 20*time.Second, 60*time.Second, 10*time.Second
-	one := s.startSink(left.testing(nil))
+	one := s.startSink(watched{locks: left})
 	s.drained()
 	one.stop()
 }
@@ -161,19 +162,10 @@ func (s *stage) plainTable() {
 // loseAcks publishes events while the broker appends batches and does not say so.
 func (s *stage) loseAcks(idempotent bool) {
 	s.t.Helper()
-	p, err := kafka.NewProducer(s.settings.Kafka, kafka.ProducerDeps{
-		Client: "edge", Deadline: patience, Log: s.log.Logger(), Metrics: prometheus.NewRegistry(), WithoutIdempotence: !idempotent,
-	})
-	if err != nil {
-		s.t.Fatal(err)
+	publish := s.forgetful
+	if idempotent {
+		publish = s.edgeProducer()
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-		defer cancel()
-		if err := p.Close(ctx); err != nil {
-			s.t.Error(err)
-		}
-	}()
 	all := s.different(300)
 	for from := 0; from < len(all); from += 50 {
 		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicasAfterAppend})
@@ -186,9 +178,49 @@ func (s *stage) loseAcks(idempotent bool) {
 				records[i].Headers = append(records[i].Headers, record.Header{Key: each.Key, Value: each.Value})
 			}
 		}
-		if err := p.Publish(s.t.Context(), records); err != nil {
+		if err := publish(s.t.Context(), records); err != nil {
 			s.t.Fatal(err)
 		}
 		s.acked.add(batch)
 	}
+}
+
+// edgeProducer publishes as edges do.
+func (s *stage) edgeProducer() func(context.Context, []record.Record) error {
+	s.t.Helper()
+	p, err := kafka.NewProducer(s.settings.Kafka, kafka.ProducerDeps{
+		Client: "edge", Deadline: patience, Log: s.log.Logger(), Metrics: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), patience)
+		defer cancel()
+		if err := p.Close(ctx); err != nil {
+			s.t.Error(err)
+		}
+	})
+	return p.Publish
+}
+
+// forgetful publishes by a client of which the broker does not know what it has appended.
+func (s *stage) forgetful(ctx context.Context, records []record.Record) error {
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(s.settings.Kafka.Brokers...), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.DisableIdempotentWrite(),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.RecordDeliveryTimeout(patience),
+	)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	all := make([]*kgo.Record, len(records))
+	for i := range records {
+		r := &records[i]
+		all[i] = &kgo.Record{Topic: kafka.TopicName(s.settings.Kafka, r.Topic), Key: r.Key, Value: r.Value, Timestamp: r.Time}
+		for _, h := range r.Headers {
+			all[i].Headers = append(all[i].Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
+		}
+	}
+	return client.ProduceSync(ctx, all...).FirstErr()
 }

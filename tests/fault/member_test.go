@@ -20,6 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/app/edge"
 	appsink "github.com/millrace/millrace/internal/app/sink"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
 	"github.com/millrace/millrace/internal/platform/telemetry"
@@ -157,9 +158,9 @@ type local struct {
 }
 
 // startSink runs a sink in this process and returns when it is ready.
-func (s *stage) startSink(watched sink.Testing) *local {
+func (s *stage) startSink(w watched) *local {
 	s.t.Helper()
-	return s.startLocal(appsink.Component, s.sinkSettings(), sinkParts(watched))
+	return s.startLocal(appsink.Component, s.sinkSettings(), w.parts)
 }
 
 // sinkSettings cuts ranges otherwise for each sink that is started: whoever goes
@@ -251,7 +252,7 @@ func (l *local) metric(name string, labels ...string) float64 {
 
 // hold blocks a goroutine at the n-th passage of a point until it is let go.
 type hold struct {
-	at   sink.Point
+	at   sinktest.Point
 	nth  int
 	once sync.Once
 
@@ -262,12 +263,12 @@ type hold struct {
 	free  chan struct{}
 }
 
-func newHold(at sink.Point, nth int) *hold {
+func newHold(at sinktest.Point, nth int) *hold {
 	return &hold{at: at, nth: nth, there: make(chan struct{}, 1), free: make(chan struct{})}
 }
 
-// reached is what sink.Testing wants.
-func (h *hold) reached(at sink.Point, _ sink.Partition) {
+// reached is what sinktest.Watch wants.
+func (h *hold) reached(at sinktest.Point, _ sink.Partition) {
 	if at != h.at {
 		return
 	}

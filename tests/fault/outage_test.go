@@ -44,7 +44,7 @@ func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
 		before := s.number(ignored)
 		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
 		s.send(s.events(fullBacklog))
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		n := s.proxy.Strikes()
 		s.send(s.events(300))
@@ -102,7 +102,7 @@ func TestANetworkThatFailsInEveryWayChangesNothing(t *testing.T) {
 				}
 				s.send(s.events(600))
 				s.proxy.Set(r)
-				one := s.startSink(sink.Testing{})
+				one := s.startSink(watched{})
 				s.drained()
 				if r.Times > 0 && s.proxy.Strikes() == 0 {
 					// A slow machine's inserts may all be shorter than what passes of each. A
@@ -156,7 +156,7 @@ func TestAServerThatIsKilledInTheMiddleOfAnInsertLosesNothing(t *testing.T) {
 			killServer(s, dir)
 			killed <- time.Now()
 		})
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		var at time.Time
 		select {
 		case at = <-killed:
@@ -206,7 +206,7 @@ func TestWhileClickHouseIsAwayTheSinkKeepsItsPartitionsAndItsBudget(t *testing.T
 		k.Session, k.Rebalance, k.InsertTimeout = 30*time.Second, time.Minute, 5*time.Second
 		k.MaxMemory, k.MaxRows = 8<<20, 2000
 		s.send(s.events(300))
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		generation := s.fake.GroupInfo(k.Group).Epoch
 
@@ -298,7 +298,7 @@ func TestWhatTheServerRefusesForNowIsStoredOnceItCan(t *testing.T) {
 		t.Run(r.point, func(t *testing.T) {
 			tr := trial{fault: "F9 server refuses", point: r.point, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 				s.send(s.events(600))
-				one := s.startSink(sink.Testing{})
+				one := s.startSink(watched{})
 				s.drained()
 				for _, sql := range r.make {
 					s.exec(sql)
@@ -332,7 +332,7 @@ func TestAViewThatThrowsNowAndThenIsWholeInTheEnd(t *testing.T) {
 		}
 		s.exec("CREATE MATERIALIZED VIEW flaky_mv TO flaky AS " + flaky("randConstant() % 5 = 0"))
 		s.send(s.events(1500))
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		failed := one.metric("millrace_sink_retries_total", "step", "insert")
 		if failed == 0 { // chance has decided so at each insert

@@ -11,21 +11,21 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/tests/fault/faultproxy"
 )
 
 // malformed are the ways in which a record may be no event.
 var malformed = []struct {
 	kind   string
-	reason sink.Reason
+	reason deadletter.Reason
 	spoil  func(*kgo.Record)
 }{
-	{"no headers", sink.ReasonHeaders, func(r *kgo.Record) { r.Headers = nil }},
-	{"hash of the wrong length", sink.ReasonHeaders, func(r *kgo.Record) { setHeader(r, record.HeaderEventHash, "abc") }},
-	{"value that is no JSON", sink.ReasonValue, func(r *kgo.Record) { r.Value = []byte("{no json") }},
-	{"value without an owner", sink.ReasonValue, func(r *kgo.Record) { r.Value = []byte(`{"v":1,"id":"x"}`) }},
-	{"time that no table holds", sink.ReasonTime, func(r *kgo.Record) {
+	{"no headers", deadletter.ReasonHeaders, func(r *kgo.Record) { r.Headers = nil }},
+	{"hash of the wrong length", deadletter.ReasonHeaders, func(r *kgo.Record) { setHeader(r, record.HeaderEventHash, "abc") }},
+	{"value that is no JSON", deadletter.ReasonValue, func(r *kgo.Record) { r.Value = []byte("{no json") }},
+	{"value without an owner", deadletter.ReasonValue, func(r *kgo.Record) { r.Value = []byte(`{"v":1,"id":"x"}`) }},
+	{"time that no table holds", deadletter.ReasonTime, func(r *kgo.Record) {
 		e := record.Event{
 			ID: []byte("x"), Organization: []byte("org_1"), Website: r.Key, Owner: r.Key, Type: []byte(record.TypeCustom), Name: []byte("n"),
 			TimeMillis: 600_000_000_000, ReceivedAt: r.Timestamp.UnixMilli(),
@@ -49,7 +49,7 @@ func TestMalformedRecordsBecomeDeadLettersAndNothingElseDoes(t *testing.T) {
 		const good, bad = 2000, 20
 		all := s.events(good)
 		var records []*kgo.Record
-		want := map[sink.Reason]int{}
+		want := map[deadletter.Reason]int{}
 		for i, h := range all {
 			records = append(records, s.record(h))
 			if i%(good/bad) == 0 {
@@ -64,7 +64,7 @@ func TestMalformedRecordsBecomeDeadLettersAndNothingElseDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.acked.add(all)
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		one.stop()
 		got := s.letters(bad)
@@ -79,7 +79,7 @@ func TestMalformedRecordsBecomeDeadLettersAndNothingElseDoes(t *testing.T) {
 }
 
 // letters reads so many dead letters and counts them by reason.
-func (s *stage) letters(n int) map[sink.Reason]int {
+func (s *stage) letters(n int) map[deadletter.Reason]int {
 	s.t.Helper()
 	opts, err := kafka.ClientOptions(s.settings.Kafka, "letters", s.log.Logger(), nil)
 	if err != nil {
@@ -92,13 +92,13 @@ func (s *stage) letters(n int) map[sink.Reason]int {
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	got := map[sink.Reason]int{}
+	got := map[deadletter.Reason]int{}
 	for have := 0; have < n && ctx.Err() == nil; {
 		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
 			have++
 			for _, h := range r.Headers {
 				if h.Key == "dlq-reason" {
-					got[sink.Reason(h.Value)]++
+					got[deadletter.Reason(h.Value)]++
 				}
 			}
 		})
@@ -130,7 +130,7 @@ func TestARowThatClickHouseRefusesIsFoundAmongMany(t *testing.T) {
 		}
 		delete(s.acked.events, key{"web_1", all[at].id})
 		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.Watch, Match: `INSERT INTO "millrace_probe"`})
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		probes := s.proxy.Strikes()
 		one.stop()
@@ -138,7 +138,7 @@ func TestARowThatClickHouseRefusesIsFoundAmongMany(t *testing.T) {
 			t.Errorf("it took %d inserts into the clone, want at most 36", probes)
 		}
 		t.Logf("%d inserts into the clone found 1 row of %d", probes, rows)
-		if got := s.letters(1); got[sink.ReasonRefused] != 1 {
+		if got := s.letters(1); got[deadletter.ReasonRefused] != 1 {
 			t.Errorf("dead letters by reason: %v, want one refused", got)
 		}
 		s.judgeWith(1)
@@ -164,7 +164,7 @@ func TestRecordsOfNewerAndOlderWritersAreStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.acked.add(all)
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		s.drained()
 		one.stop()
 		if got := s.number("SELECT uniqExact(schema_v) FROM events"); got != 2 {

@@ -260,7 +260,7 @@ func TestAPartitionWhoseRecordsAreGoneStandsStillAndSaysSo(t *testing.T) {
 		if err := s.fake.DeleteRecords(s.topic(), lost, start); err != nil {
 			t.Fatal(err)
 		}
-		one := s.startSink(sink.Testing{})
+		one := s.startSink(watched{})
 		label := strconv.Itoa(int(lost))
 		testkit.Eventually(t, patience, func() error {
 			if one.metric("millrace_sink_halted", "partition", label, "reason", string(sink.StuckRetention)) != 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/fault/faultproxy"
 )
@@ -29,12 +29,12 @@ var soakFaults = []struct {
 	{"F9 too many parts", func(s *soak) { s.refuse(0) }},
 	{"F9 table away", func(s *soak) { s.refuse(3) }},
 	{"F4 sink killed", func(s *soak) {
-		at := sink.Points[s.rng.IntN(len(sink.Points)-1)] // who is killed while it revokes needs a third one
+		at := sinktest.Points[s.rng.IntN(len(sinktest.Points)-1)] // who is killed while it revokes needs a third one
 		c := s.spawnSink(order{Deed: doKill, At: at, Nth: 1 + s.rng.IntN(3)})
 		c.killed()
 	}},
 	{"F5 sink stopped", func(s *soak) {
-		c := s.spawnSink(order{Deed: doStop, At: sink.Points[s.rng.IntN(len(sink.Points)-1)], Nth: 1})
+		c := s.spawnSink(order{Deed: doStop, At: sinktest.Points[s.rng.IntN(len(sinktest.Points)-1)], Nth: 1})
 		c.heard("at ")
 		<-time.After(4 * session)
 		c.signal(syscall.SIGCONT)
@@ -42,7 +42,7 @@ var soakFaults = []struct {
 		c.stop()
 	}},
 	{"members join and leave", func(s *soak) {
-		c := s.startSink(sink.Testing{})
+		c := s.startSink(watched{})
 		s.progress()
 		c.stop()
 	}},

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -25,13 +25,13 @@ const (
 // nothing.
 func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range sink.Points {
+	for _, at := range sinktest.Points {
 		t.Run(string(at), func(t *testing.T) {
 			on := realToo()
-			if at == sink.PointRecorded {
+			if at == sinktest.PointRecorded {
 				on = bothBrokers
 			}
-			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, each: 5, waits: at == sink.PointRevoking, body: func(_ *testing.T, s *stage) {
+			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, each: 5, waits: at == sinktest.PointRevoking, body: func(_ *testing.T, s *stage) {
 				s.zombie(at, locks{})
 				s.judge()
 			}}
@@ -42,23 +42,23 @@ func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 
 // zombie stops a sink at a point for more than three session timeouts, has
 // another one store everything, and lets the first one go on.
-func (s *stage) zombie(at sink.Point, without locks) {
+func (s *stage) zombie(at sinktest.Point, without locks) {
 	s.t.Helper()
-	if at == sink.PointRevoking {
+	if at == sinktest.PointRevoking {
 		defer s.keepsMembers()()
 	}
 	s.send(s.events(backlog()))
 	first := s.spawnSink(order{Deed: doStop, At: at, Nth: 1 + s.rng.IntN(2), Locks: without})
 	var other *local
-	if at == sink.PointRevoking {
+	if at == sinktest.PointRevoking {
 		first.heard("ready")
 		s.progress()
-		other = s.startSink(without.testing(nil))
+		other = s.startSink(watched{locks: without})
 	}
 	first.heard("at ")
 	stopped := time.Now()
 	if other == nil {
-		other = s.startSink(without.testing(nil))
+		other = s.startSink(watched{locks: without})
 	}
 	s.send(s.events(300))
 	s.drained()
@@ -105,7 +105,7 @@ func (s *stage) members(n int) {
 // partition.
 func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range sink.Points {
+	for _, at := range sinktest.Points {
 		t.Run(string(at), func(t *testing.T) {
 			tr := trial{fault: rejoinFault, point: string(at), on: kfakeOnly, few: 1, each: 5, waits: true, body: func(_ *testing.T, s *stage) {
 				s.rejoin(at, locks{})
@@ -120,15 +120,15 @@ func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 // membership in the middle of a rebalance, which is the one way in which a client
 // is not told; another sink stores everything, then the client is let in again,
 // then the worker goes on.
-func (s *stage) rejoin(at sink.Point, without locks) {
+func (s *stage) rejoin(at sinktest.Point, without locks) {
 	s.t.Helper()
 	// The group waits so long for a member that does not come, which this one does not.
 	s.settings.Sink.Rebalance, s.settings.Sink.InsertTimeout = 6*time.Second, 2500*time.Millisecond
 	s.send(s.events(backlog()))
 	stall := newHold(at, 1+s.rng.IntN(2))
 	defer stall.release()
-	first := s.startSink(without.testing(stall.reached))
-	if at != sink.PointRevoking {
+	first := s.startSink(watched{without, stall.reached})
+	if at != sinktest.PointRevoking {
 		stall.wait(s.t)
 	} else {
 		s.progress()
@@ -154,7 +154,7 @@ func (s *stage) rejoin(at sink.Point, without locks) {
 	defer let()
 	s.expel(stale, rejected, letIn)
 	other := make(chan *local, 1)
-	go func() { other <- s.startSink(without.testing(nil)) }()
+	go func() { other <- s.startSink(watched{locks: without}) }()
 	select {
 	case <-rejected:
 		s.evict(stale)
@@ -233,7 +233,7 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 	const tries = 10
 	for seed := range uint64(tries) {
 		s := newStage(t, seed+1)
-		s.rejoin(sink.PointRecorded, locks{WithoutFence: true})
+		s.rejoin(sinktest.PointRecorded, locks{WithoutFence: true})
 		s.count()
 		if s.verdict.MovedBack > 0 {
 			return
@@ -258,7 +258,7 @@ func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 		s.store(without) // so that each partition has a committed offset
 		s.send(s.events(backlog()))
 		s.settings.Sink.Session = session
-		s.spawnSink(order{Deed: doKill, At: sink.PointInserted, Nth: 1, Locks: without}).killed()
+		s.spawnSink(order{Deed: doKill, At: sinktest.PointInserted, Nth: 1, Locks: without}).killed()
 		s.settings.Sink.MaxRows = rangeRows / 20 // which plans would not be impressed by
 		s.finish(without)
 		s.count()

@@ -55,7 +55,7 @@ func (s *stage) link(ctx context.Context, root, folder string) (linked, error) {
 	// Without what only a debugger reads, as go test does it.
 	args := []string{"test", "-c", "-ldflags=-s -w", "-o", l.folder + string(filepath.Separator)}
 	if s.raced {
-		args = append(args, "-race")
+		args = append(args, raceFlags...)
 	}
 	build := exec.CommandContext(ctx, "go", append(args, s.packages...)...)
 	build.Dir, build.Env = root, append(build.Environ(), s.env...)

@@ -9,7 +9,6 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // dirtyDays is the list of dirty days as it stands.
@@ -24,7 +23,7 @@ func (b *Books) List(ctx context.Context, days []ledger.Listed) error {
 }
 
 // Clear implements ledger.Books and repair.Rollups.
-func (b *Books) Clear(ctx context.Context, days []sink.Touched) error {
+func (b *Books) Clear(ctx context.Context, days []ledger.Touched) error {
 	listed := make([]ledger.Listed, len(days))
 	for i, d := range days {
 		listed[i].Touched = d
@@ -83,8 +82,8 @@ func (b *Books) Dirty(ctx context.Context) (int, error) {
 }
 
 // Found implements ledger.Books.
-func (b *Books) Found(ctx context.Context, limit int) ([]sink.Touched, error) {
-	var days []sink.Touched
+func (b *Books) Found(ctx context.Context, limit int) ([]ledger.Touched, error) {
+	var days []ledger.Touched
 	err := b.listed(ctx, ch.Query{
 		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + dirtyDays +
 			" AND reason IN ({over:String}, {under:String}) ORDER BY rand() LIMIT {limit:UInt64}",
@@ -123,7 +122,7 @@ func (b *Books) listed(ctx context.Context, q ch.Query, do func(ledger.Listed)) 
 	q.OnResult = func(context.Context, proto.Block) error {
 		for i := range days {
 			do(ledger.Listed{
-				Touched: sink.Touched{Owner: owners.Row(i), Day: int32(days[i])}, Reason: ledger.Reason(reasons.Row(i)),
+				Touched: ledger.Touched{Owner: owners.Row(i), Day: int32(days[i])}, Reason: ledger.Reason(reasons.Row(i)),
 				Counts: ledger.Counts{Base: base[i], Quarters: quarters[i], Days: sums[i]}, FoundAt: found.Row(i),
 			})
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
@@ -252,7 +251,7 @@ func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error
 // queries answer them from what is left of the rows.
 func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) error {
 	visitors := slices.DeleteFunc(slices.Clone(stones), func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
-	days := map[sink.Touched]bool{}
+	days := map[ledger.Touched]bool{}
 	for _, t := range erasable() {
 		where := t.covered(visitors, buried)
 		if where == "" || !t.has("event_date") {
@@ -266,7 +265,7 @@ func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) err
 			Result:   proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &dates}},
 			OnResult: func(context.Context, proto.Block) error {
 				for i := range dates {
-					days[sink.Touched{Owner: owners.Row(i), Day: int32(dates[i])}] = true
+					days[ledger.Touched{Owner: owners.Row(i), Day: int32(dates[i])}] = true
 				}
 				return nil
 			},

@@ -8,7 +8,6 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/privacy/retention"
 )
 
@@ -16,7 +15,7 @@ import (
 func (e *Expirer) dirty(ctx context.Context, limits []retention.Limit) (all []ledger.Listed, err error) {
 	for i := range families {
 		table := families[i].base.Name
-		if err := e.days(ctx, table, limits, func(t sink.Touched) {
+		if err := e.days(ctx, table, limits, func(t ledger.Touched) {
 			all = append(all, ledger.Listed{Touched: t, Reason: ledger.ReasonExpired})
 		}); err != nil {
 			return nil, fmt.Errorf("reading the days of %s that are not kept: %w", table, err)
@@ -26,7 +25,7 @@ func (e *Expirer) dirty(ctx context.Context, limits []retention.Limit) (all []le
 }
 
 // days gives the days of a table that are before the limits to do.
-func (e *Expirer) days(ctx context.Context, table string, limits []retention.Limit, do func(sink.Touched)) error {
+func (e *Expirer) days(ctx context.Context, table string, limits []retention.Limit, do func(ledger.Touched)) error {
 	if len(limits) == 0 {
 		return nil
 	}
@@ -38,7 +37,7 @@ func (e *Expirer) days(ctx context.Context, table string, limits []retention.Lim
 		Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &dates}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range dates {
-				do(sink.Touched{Owner: owners.Row(i), Day: int32(dates[i])})
+				do(ledger.Touched{Owner: owners.Row(i), Day: int32(dates[i])})
 			}
 			return nil
 		},
@@ -75,7 +74,7 @@ func (e *Expirer) finish(ctx context.Context, limits []retention.Limit, days []l
 	if len(limits) == 0 {
 		return nil
 	}
-	gone := make([]sink.Touched, len(days))
+	gone := make([]ledger.Touched, len(days))
 	for i := range days {
 		gone[i] = days[i].Touched
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/privacy/retention"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
@@ -37,7 +37,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 		"pressure":  func() error { _, err := i.PartPressure(t.Context()); return err },
 		"tokens":    func() error { _, err := i.TokenMemory(t.Context()); return err },
 		"health":    func() error { _, err := h.read(t.Context()); return err },
-		"rebuild":   func() error { return b.Rebuild(t.Context(), []sink.Touched{march}) },
+		"rebuild":   func() error { return b.Rebuild(t.Context(), []ledger.Touched{march}) },
 		"rebuilds":  func() error { _, err := b.Rebuilding(t.Context()); return err },
 		"erasing": func() error {
 			return e.Delete(t.Context(), []tombstone.Tombstone{stone("web_1", tombstone.Profile, "anna"), stone("web_2", tombstone.Website, "")})

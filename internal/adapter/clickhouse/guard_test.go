@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -137,7 +137,7 @@ func TestTheTokenWindowIsTheSmallest(t *testing.T) {
 		for _, s := range statements(tc.alter) {
 			run(t, cfg, s)
 		}
-		if got, err := i.TokenMemory(t.Context()); err != nil || got != (sink.TokenMemory{Inserts: tc.want}) {
+		if got, err := i.TokenMemory(t.Context()); err != nil || got != (ledger.TokenMemory{Inserts: tc.want}) {
 			t.Errorf("after %q: TokenMemory() = %+v, %v, want %d", tc.alter, got, err, tc.want)
 		}
 	}
@@ -183,15 +183,15 @@ func TestReplicatedTablesNeedAQuorum(t *testing.T) {
 
 func TestAReplicatedTableForgetsByTimeToo(t *testing.T) {
 	t.Parallel()
-	table := func(tokens, seconds string) sink.TokenMemory {
+	table := func(tokens, seconds string) ledger.TokenMemory {
 		return stored{engine: "ReplicatedMergeTree", settings: map[string]string{replicatedWindow: tokens, replicatedWindow + "_seconds": seconds}}.tokenMemory()
 	}
 	least := lessOf(table("300000", "86400"), table("20000", "604800"))
-	if want := (sink.TokenMemory{Inserts: 20_000, For: 24 * time.Hour}); least != want {
+	if want := (ledger.TokenMemory{Inserts: 20_000, For: 24 * time.Hour}); least != want {
 		t.Errorf("two tables remember %+v, want the smaller of each, %+v", least, want)
 	}
-	for _, both := range [][2]sink.TokenMemory{{least, {Inserts: 10_000}}, {{Inserts: 10_000}, least}} {
-		if got, want := lessOf(both[0], both[1]), (sink.TokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
+	for _, both := range [][2]ledger.TokenMemory{{least, {Inserts: 10_000}}, {{Inserts: 10_000}, least}} {
+		if got, want := lessOf(both[0], both[1]), (ledger.TokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
 			t.Errorf("with one that forgets by count alone, %+v, want %+v", got, want)
 		}
 	}

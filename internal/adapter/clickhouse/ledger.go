@@ -12,7 +12,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -99,9 +99,9 @@ func reachedSQL(epoch int64) string {
 }
 
 // Ranges implements sink.Ledger.
-func (l *Ledger) Ranges(ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int) ([]sink.Span, error) {
+func (l *Ledger) Ranges(ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int) ([]ledger.Span, error) {
 	var first, last proto.ColInt64
-	var spans []sink.Span
+	var spans []ledger.Span
 	err := l.read(ctx, IngestLedger.Name, ch.Query{
 		Body: "SELECT first, last FROM ingest_ledger\n" +
 			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND epoch = {epoch:Int64} AND last >= {from:Int64}\n" +
@@ -111,7 +111,7 @@ func (l *Ledger) Ranges(ctx context.Context, topicID [16]byte, partition int32, 
 		Result: proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range first {
-				spans = append(spans, sink.Span{First: first[i], Last: last[i]})
+				spans = append(spans, ledger.Span{First: first[i], Last: last[i]})
 			}
 			return nil
 		},
@@ -123,7 +123,7 @@ func (l *Ledger) Ranges(ctx context.Context, topicID [16]byte, partition int32, 
 }
 
 // Write implements sink.Ledger. It is an insert as those of blocks are.
-func (l *Ledger) Write(ctx context.Context, e *sink.Entry, token string) error {
+func (l *Ledger) Write(ctx context.Context, e *ledger.Entry, token string) error {
 	if err := l.insert(ctx, IngestLedger.Name, token, entryInput(e)); err != nil {
 		return classify(fmt.Errorf("writing the ledger entry of %d-%d: %w", e.Span.First, e.Span.Last, err))
 	}
@@ -131,7 +131,7 @@ func (l *Ledger) Write(ctx context.Context, e *sink.Entry, token string) error {
 }
 
 // entryInput is the entry as a block of one row.
-func entryInput(e *sink.Entry) proto.Input {
+func entryInput(e *ledger.Entry) proto.Input {
 	owners, days := make([]string, len(e.Touched)), make([]time.Time, len(e.Touched))
 	for i, t := range e.Touched {
 		owners[i], days[i] = t.Owner, time.UnixMilli(int64(t.Day)*millisPerDay).UTC()
@@ -160,7 +160,7 @@ func entryInput(e *sink.Entry) proto.Input {
 }
 
 // sharesInput are the columns of shares.
-func sharesInput(shares []sink.Share) proto.Input {
+func sharesInput(shares []ledger.Share) proto.Input {
 	owners, hours := make([]string, len(shares)), make([]time.Time, len(shares))
 	duplicates, letters, erased := make([]uint64, len(shares)), make([]uint64, len(shares)), make([]uint64, len(shares))
 	for i, s := range shares {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -27,10 +28,10 @@ func newLedger(t *testing.T, cfg config.ClickHouse) *Ledger {
 
 var topicID = [16]byte{0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-func entry(first, last int64, change ...func(*sink.Entry)) *sink.Entry {
-	e := &sink.Entry{
-		Topic: "events.v1", TopicID: topicID, Partition: 3, Epoch: 1, Span: sink.Span{First: first, Last: last},
-		Kind: sink.EntryRange, Stored: last - first + 1,
+func entry(first, last int64, change ...func(*ledger.Entry)) *ledger.Entry {
+	e := &ledger.Entry{
+		Topic: "events.v1", TopicID: topicID, Partition: 3, Epoch: 1, Span: ledger.Span{First: first, Last: last},
+		Kind: ledger.EntryRange, Stored: last - first + 1,
 	}
 	for _, f := range change {
 		f(e)
@@ -38,7 +39,7 @@ func entry(first, last int64, change ...func(*sink.Entry)) *sink.Entry {
 	return e
 }
 
-func write(t *testing.T, l *Ledger, token string, e *sink.Entry) {
+func write(t *testing.T, l *Ledger, token string, e *ledger.Entry) {
 	t.Helper()
 	if err := l.Write(t.Context(), e, token); err != nil {
 		t.Fatal(err)
@@ -50,16 +51,16 @@ func TestAnEntryIsWrittenOncePerToken(t *testing.T) {
 	cfg := migrated(t)
 	l := newLedger(t, cfg)
 	hour := time.Now().Unix() / 3600 // what is older than 90 days goes
-	full := entry(10, 19, func(e *sink.Entry) {
+	full := entry(10, 19, func(e *ledger.Entry) {
 		e.Stored, e.Duplicates, e.DeadLetters, e.Skipped = 4, 3, 2, 1
 		e.ReceivedFrom, e.ReceivedTo = received, received+1
-		e.Touched = []sink.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
-		e.Shares = []sink.Share{{Owner: "web_1", Hour: hour, Duplicates: 2}, {Owner: "web_1", Hour: hour + 1, Duplicates: 1, DeadLetters: 1}, {Owner: "org_1", Hour: hour, Erased: 7}}
+		e.Touched = []ledger.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
+		e.Shares = []ledger.Share{{Owner: "web_1", Hour: hour, Duplicates: 2}, {Owner: "web_1", Hour: hour + 1, Duplicates: 1, DeadLetters: 1}, {Owner: "org_1", Hour: hour, Erased: 7}}
 	})
 	write(t, l, "1:x:3:10-19", full)
 	write(t, l, "1:x:3:10-19", full)
-	write(t, l, "1:x:3:20-29", entry(20, 29, func(e *sink.Entry) {
-		e.Shares = []sink.Share{{Owner: "web_1", Hour: hour, Duplicates: 5}}
+	write(t, l, "1:x:3:20-29", entry(20, 29, func(e *ledger.Entry) {
+		e.Shares = []ledger.Share{{Owner: "web_1", Hour: hour, Duplicates: 5}}
 	}))
 	write(t, l, "1:x:3:30-39", entry(30, 39)) // all of it rows
 	got := column(t, cfg, `concat(topic, '|', toString(topic_id), '|', toString(partition), '|', toString(epoch), '|', toString(first), '|', toString(last), '|', kind, '|',
@@ -98,7 +99,7 @@ func TestTheLedgerTellsHowFarAPartitionReaches(t *testing.T) {
 	if got := reached(topicID, 3); got != 1 {
 		t.Errorf("after offset 0 the ledger reaches %d", got)
 	}
-	write(t, l, "b", entry(1, 99, func(e *sink.Entry) { e.Epoch = 2 }))
+	write(t, l, "b", entry(1, 99, func(e *ledger.Entry) { e.Epoch = 2 }))
 	write(t, l, "c", entry(1, 9))
 	for want, got := range map[string]int64{
 		"100 under any epoch": reached(topicID, 3) - 100, "0 in another partition": reached(topicID, 4), "0 of another topic": reached([16]byte{1}, 3),
@@ -112,9 +113,9 @@ func TestTheLedgerTellsHowFarAPartitionReaches(t *testing.T) {
 func TestTheLedgerShowsTheRangesOfAnEpochInOrder(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t, migrated(t))
-	for token, e := range map[string]*sink.Entry{
-		"b": entry(10, 19), "a": entry(0, 9), "c": entry(20, 29), "d": entry(30, 39, func(e *sink.Entry) { e.Epoch = 2 }),
-		"e": entry(40, 49, func(e *sink.Entry) { e.Partition = 4 }), "f": entry(50, 59, func(e *sink.Entry) { e.TopicID = [16]byte{1} }),
+	for token, e := range map[string]*ledger.Entry{
+		"b": entry(10, 19), "a": entry(0, 9), "c": entry(20, 29), "d": entry(30, 39, func(e *ledger.Entry) { e.Epoch = 2 }),
+		"e": entry(40, 49, func(e *ledger.Entry) { e.Partition = 4 }), "f": entry(50, 59, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
 		"written again in another month": entry(10, 19),
 	} {
 		write(t, l, token, e)
@@ -122,12 +123,12 @@ func TestTheLedgerShowsTheRangesOfAnEpochInOrder(t *testing.T) {
 	for _, tc := range []struct {
 		from  int64
 		limit int
-		want  []sink.Span
+		want  []ledger.Span
 	}{
-		{0, 10, []sink.Span{{First: 0, Last: 9}, {First: 10, Last: 19}, {First: 20, Last: 29}}},
-		{9, 10, []sink.Span{{First: 0, Last: 9}, {First: 10, Last: 19}, {First: 20, Last: 29}}},
-		{10, 10, []sink.Span{{First: 10, Last: 19}, {First: 20, Last: 29}}},
-		{15, 1, []sink.Span{{First: 10, Last: 19}}},
+		{0, 10, []ledger.Span{{First: 0, Last: 9}, {First: 10, Last: 19}, {First: 20, Last: 29}}},
+		{9, 10, []ledger.Span{{First: 0, Last: 9}, {First: 10, Last: 19}, {First: 20, Last: 29}}},
+		{10, 10, []ledger.Span{{First: 10, Last: 19}, {First: 20, Last: 29}}},
+		{15, 1, []ledger.Span{{First: 10, Last: 19}}},
 		{30, 10, nil},
 	} {
 		got, err := l.Ranges(t.Context(), topicID, 3, 1, tc.from, tc.limit)

@@ -28,9 +28,9 @@ func NewBooks(cfg config.ClickHouse) *Books { return &Books{NewLedger(cfg)} }
 const longestRange = 100_000_000
 
 // Entries implements ledger.Books.
-func (b *Books) Entries(ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int) ([]sink.Entry, error) {
+func (b *Books) Entries(ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int) ([]ledger.Entry, error) {
 	var r entryResult
-	var entries []sink.Entry
+	var entries []ledger.Entry
 	err := b.read(ctx, IngestLedger.Name, ch.Query{
 		Body: `SELECT epoch, first, last, CAST(argMax(kind, written_at), 'String') AS kind, argMax(stored, written_at) AS stored,
        argMax(duplicates, written_at) AS duplicates, argMax(dead_letters, written_at) AS dead_letters,
@@ -94,16 +94,16 @@ func (d dates) AppendArr(v []proto.Date) { *d.ColDate = append(*d.ColDate, v...)
 // Row implements proto.ColumnOf.
 func (d dates) Row(i int) proto.Date { return (*d.ColDate)[i] }
 
-func (r *entryResult) append(to []sink.Entry, p ledger.Partition) []sink.Entry {
+func (r *entryResult) append(to []ledger.Entry, p ledger.Partition) []ledger.Entry {
 	for i := range r.first {
-		e := sink.Entry{
-			Topic: p.Topic, TopicID: p.TopicID, Partition: p.Index, Epoch: r.epoch[i], Kind: sink.EntryKind(r.kind.Row(i)),
-			Span: sink.Span{First: r.first[i], Last: r.last[i]}, Stored: r.stored[i], Duplicates: r.duplicates[i],
+		e := ledger.Entry{
+			Topic: p.Topic, TopicID: p.TopicID, Partition: p.Index, Epoch: r.epoch[i], Kind: ledger.EntryKind(r.kind.Row(i)),
+			Span: ledger.Span{First: r.first[i], Last: r.last[i]}, Stored: r.stored[i], Duplicates: r.duplicates[i],
 			DeadLetters: r.deadLetter[i], Skipped: r.skipped[i], Erased: r.erased[i],
 		}
 		owners, days := r.owners.Row(i), r.days.Row(i)
 		for j := range min(len(owners), len(days)) {
-			e.Touched = append(e.Touched, sink.Touched{Owner: owners[j], Day: int32(days[j])})
+			e.Touched = append(e.Touched, ledger.Touched{Owner: owners[j], Day: int32(days[j])})
 		}
 		to = append(to, e)
 	}
@@ -184,7 +184,7 @@ func (b *Books) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 	err := b.read(ctx, IngestLedger.Name, ch.Query{
 		Body: "SELECT if(count() = 0, 0, max(last) + 1) AS next FROM ingest_ledger\n" +
 			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND kind = {kind:String}",
-		Parameters: append(partitionParameters(topicID, partition), stringParameter("kind", string(sink.EntryRange))),
+		Parameters: append(partitionParameters(topicID, partition), stringParameter("kind", string(ledger.EntryRange))),
 		Result:     proto.Results{{Name: "next", Data: &to}},
 	})
 	if err != nil {
@@ -194,7 +194,7 @@ func (b *Books) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 }
 
 // TouchedSince implements repair.Touches.
-func (b *Books) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []sink.Touched, err error) {
+func (b *Books) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []ledger.Touched, err error) {
 	var owners proto.ColStr
 	var when proto.ColDate
 	err = b.read(ctx, IngestLedger.Name, ch.Query{
@@ -205,7 +205,7 @@ func (b *Books) TouchedSince(ctx context.Context, topicID [16]byte, millis int64
 		Result:     proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &when}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range owners.Rows() {
-				days = append(days, sink.Touched{Owner: owners.Row(i), Day: int32(when[i])})
+				days = append(days, ledger.Touched{Owner: owners.Row(i), Day: int32(when[i])})
 			}
 			return nil
 		},

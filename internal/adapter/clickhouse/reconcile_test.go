@@ -9,7 +9,6 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -33,34 +32,34 @@ var here = ledger.Partition{Topic: "events.v1", TopicID: topicID, Index: 3}
 func TestEntriesComeBackInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t, migrated(t))
-	touched := func(e *sink.Entry) {
-		e.Touched = []sink.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
+	touched := func(e *ledger.Entry) {
+		e.Touched = []ledger.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
 	}
-	gone := func(e *sink.Entry) { e.Kind, e.Stored, e.Skipped = sink.EntryGap, 0, e.Span.Len() }
-	second := func(e *sink.Entry) { e.Epoch = 2 }
-	for token, e := range map[string]*sink.Entry{
+	gone := func(e *ledger.Entry) { e.Kind, e.Stored, e.Skipped = ledger.EntryGap, 0, e.Span.Len() }
+	second := func(e *ledger.Entry) { e.Epoch = 2 }
+	for token, e := range map[string]*ledger.Entry{
 		"a": entry(0, 9, touched), "b": entry(10, 19), "again, beyond the window": entry(10, 19), "c": entry(20, 24, gone),
-		"d": entry(5, 19, second), "e": entry(0, 9, func(e *sink.Entry) { e.Partition = 4 }), "f": entry(0, 9, func(e *sink.Entry) { e.TopicID = [16]byte{1} }),
+		"d": entry(5, 19, second), "e": entry(0, 9, func(e *ledger.Entry) { e.Partition = 4 }), "f": entry(0, 9, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
 	} {
 		write(t, b.Ledger, token, e)
 	}
 	for name, tt := range map[string]struct {
 		from  ledger.Cursor
 		limit int
-		want  []*sink.Entry
+		want  []*ledger.Entry
 	}{
-		"all":                          {ledger.Cursor{}, 100, []*sink.Entry{entry(0, 9, touched), entry(10, 19), entry(20, 24, gone), entry(5, 19, second)}},
-		"a page":                       {ledger.Cursor{}, 1, []*sink.Entry{entry(0, 9, touched)}},
-		"what ends at the offset":      {ledger.Cursor{Epoch: 1, Next: 19}, 100, []*sink.Entry{entry(10, 19), entry(20, 24, gone), entry(5, 19, second)}},
-		"what ends after it":           {ledger.Cursor{Epoch: 1, Next: 20}, 100, []*sink.Entry{entry(20, 24, gone), entry(5, 19, second)}},
-		"only those of a later epoch":  {ledger.Cursor{Epoch: 2, Next: 0}, 100, []*sink.Entry{entry(5, 19, second)}},
+		"all":                          {ledger.Cursor{}, 100, []*ledger.Entry{entry(0, 9, touched), entry(10, 19), entry(20, 24, gone), entry(5, 19, second)}},
+		"a page":                       {ledger.Cursor{}, 1, []*ledger.Entry{entry(0, 9, touched)}},
+		"what ends at the offset":      {ledger.Cursor{Epoch: 1, Next: 19}, 100, []*ledger.Entry{entry(10, 19), entry(20, 24, gone), entry(5, 19, second)}},
+		"what ends after it":           {ledger.Cursor{Epoch: 1, Next: 20}, 100, []*ledger.Entry{entry(20, 24, gone), entry(5, 19, second)}},
+		"only those of a later epoch":  {ledger.Cursor{Epoch: 2, Next: 0}, 100, []*ledger.Entry{entry(5, 19, second)}},
 		"none behind the last of them": {ledger.Cursor{Epoch: 2, Next: 20}, 100, nil},
 	} {
 		got, err := b.Entries(t.Context(), here, tt.from, tt.limit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []sink.Entry
+		var want []ledger.Entry
 		for _, e := range tt.want {
 			want = append(want, *e)
 		}
@@ -101,9 +100,9 @@ func TestTheFurthestMarkCounts(t *testing.T) {
 
 // The days of the two events below.
 var (
-	march = sink.Touched{Owner: "web_1", Day: int32(noon / millisPerDay)}
-	april = sink.Touched{Owner: "web_1", Day: int32(nextDay / millisPerDay)}
-	never = sink.Touched{Owner: "o'none", Day: 1}
+	march = ledger.Touched{Owner: "web_1", Day: int32(noon / millisPerDay)}
+	april = ledger.Touched{Owner: "web_1", Day: int32(nextDay / millisPerDay)}
+	never = ledger.Touched{Owner: "o'none", Day: 1}
 )
 
 // filled has one event in March and two in April.
@@ -121,7 +120,7 @@ func TestCountsOfBaseAndRollups(t *testing.T) {
 	t.Parallel()
 	_, b, i := filled(t)
 	insert(t, i, "march again, beyond the window", anEvent("a"))
-	got, err := b.Count(t.Context(), "", []sink.Touched{never, april, march})
+	got, err := b.Count(t.Context(), "", []ledger.Touched{never, april, march})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,23 +132,23 @@ func TestCountsOfBaseAndRollups(t *testing.T) {
 
 func TestADayDiffersWhenAnyCellDoes(t *testing.T) {
 	t.Parallel()
-	asked := []sink.Touched{march, april, never}
+	asked := []ledger.Touched{march, april, never}
 	for name, tt := range map[string]struct {
 		change []string
-		want   []sink.Touched
+		want   []ledger.Touched
 	}{
 		"untouched":                 {nil, nil},
-		"a rollup's row is gone":    {[]string{"DELETE FROM events_1d WHERE event_date < '2026-04-01'"}, []sink.Touched{march}},
-		"a row of the base is gone": {[]string{"DELETE FROM events WHERE event_id = 'b'"}, []sink.Touched{april}},
+		"a rollup's row is gone":    {[]string{"DELETE FROM events_1d WHERE event_date < '2026-04-01'"}, []ledger.Touched{march}},
+		"a row of the base is gone": {[]string{"DELETE FROM events WHERE event_id = 'b'"}, []ledger.Touched{april}},
 		"the sums are right, in the wrong slot": {[]string{
 			"CREATE TABLE was AS events_15m ENGINE = Memory", "INSERT INTO was SELECT * FROM events_15m WHERE event_date < '2026-04-01'",
 			"DELETE FROM events_15m WHERE event_date < '2026-04-01'",
 			"INSERT INTO events_15m SELECT owner_id, event_date, slot + 900, name, events, visitors, sessions FROM was",
-		}, []sink.Touched{march}},
+		}, []ledger.Touched{march}},
 		"only the visitors are wrong": {[]string{
 			"INSERT INTO events_1d SELECT owner_id, event_date, name, toUInt64(0), uniqState('somebody'), sessions FROM (" +
 				"SELECT owner_id, event_date, name, uniqMergeState(sessions) AS sessions FROM events_1d WHERE event_date >= '2026-04-01' GROUP BY ALL) GROUP BY ALL",
-		}, []sink.Touched{april}},
+		}, []ledger.Touched{april}},
 		"somebody's row is not among those asked about": {[]string{
 			"INSERT INTO events_1d SELECT 'else', '2026-04-01', 'x', toUInt64(1), uniqState('a'), uniqState('a')",
 		}, nil},
@@ -180,12 +179,12 @@ func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 	}
 	run(t, cfg, "DELETE FROM events_15m WHERE event_date >= '2026-04-01'")
 	for range 2 { // the second time as after a stop in between
-		for _, days := range [][]sink.Touched{{march, {Owner: "o'2", Day: march.Day}}, {april}} {
+		for _, days := range [][]ledger.Touched{{march, {Owner: "o'2", Day: march.Day}}, {april}} {
 			if err := b.Rebuild(t.Context(), days); err != nil {
 				t.Fatal(err)
 			}
 		}
-		all := []sink.Touched{march, april, {Owner: "o'2", Day: march.Day}}
+		all := []ledger.Touched{march, april, {Owner: "o'2", Day: march.Day}}
 		if differ, err := b.Differing(t.Context(), all); err != nil || len(differ) > 0 {
 			t.Errorf("days that differ afterwards: %v, %v", differ, err)
 		}
@@ -198,7 +197,7 @@ func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 		}
 	}
 	insert(t, i, "april", anEvent("b"), anEvent("c")) // a late retry
-	if differ, err := b.Differing(t.Context(), []sink.Touched{march, april}); err != nil || len(differ) > 0 {
+	if differ, err := b.Differing(t.Context(), []ledger.Touched{march, april}); err != nil || len(differ) > 0 {
 		t.Errorf("after a retry under a known token, days differ: %v, %v", differ, err)
 	}
 	if busy, err := b.Rebuilding(t.Context()); busy || err != nil {
@@ -234,7 +233,7 @@ func TestTheListOfDirtyDays(t *testing.T) {
 	if err != nil || len(found) != 2 {
 		t.Errorf("found to differ are %v, %v; want those that no replay listed", found, err)
 	}
-	if err := b.Clear(t.Context(), []sink.Touched{march, never}); err != nil {
+	if err := b.Clear(t.Context(), []ledger.Touched{march, never}); err != nil {
 		t.Fatal(err)
 	}
 	look(days[0])

@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // differing selects the owners and days with a cell in which the rollup answers
@@ -34,17 +34,17 @@ func (r *rollup) differing(where string) string {
 }
 
 // Differing implements ledger.Books and repair.Rollups.
-func (b *Books) Differing(ctx context.Context, pairs []sink.Touched) ([]sink.Touched, error) {
+func (b *Books) Differing(ctx context.Context, pairs []ledger.Touched) ([]ledger.Touched, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}
 	return b.differing(ctx, ch.Query{ExternalTable: pairsTable, ExternalData: pairColumns(pairs)}, ofPairs)
 }
 
-func (b *Books) differing(ctx context.Context, q ch.Query, where string) ([]sink.Touched, error) {
+func (b *Books) differing(ctx context.Context, q ch.Query, where string) ([]ledger.Touched, error) {
 	var owners proto.ColStr
 	var days proto.ColDate
-	var differ []sink.Touched
+	var differ []ledger.Touched
 	var parts []string
 	for _, r := range allRollups() {
 		parts = append(parts, r.differing(where))
@@ -54,7 +54,7 @@ func (b *Books) differing(ctx context.Context, q ch.Query, where string) ([]sink
 	q.Result = proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &days}}
 	q.OnResult = func(context.Context, proto.Block) error {
 		for i := range days {
-			differ = append(differ, sink.Touched{Owner: owners.Row(i), Day: int32(days[i])})
+			differ = append(differ, ledger.Touched{Owner: owners.Row(i), Day: int32(days[i])})
 		}
 		return nil
 	}

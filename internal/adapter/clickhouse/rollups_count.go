@@ -10,7 +10,6 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // counted selects how many rows of each pair the base has, and how many the rollups
@@ -68,7 +67,7 @@ func both(one, other string) string {
 }
 
 // Count implements ledger.Books.
-func (b *Books) Count(ctx context.Context, topic string, pairs []sink.Touched) ([]ledger.Counts, error) {
+func (b *Books) Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error) {
 	counts := make([]ledger.Counts, len(pairs))
 	all := familiesOf(topic)
 	if len(pairs) == 0 || len(all) == 0 {
@@ -81,7 +80,7 @@ func (b *Books) Count(ctx context.Context, topic string, pairs []sink.Touched) (
 	var owners proto.ColStr
 	var days proto.ColDate
 	var base, quarters, sums proto.ColUInt64
-	found := map[sink.Touched]ledger.Counts{}
+	found := map[ledger.Touched]ledger.Counts{}
 	err := b.compare(ctx, ch.Query{
 		Body: "SELECT CAST(owner_id, 'String') AS owner, event_date, sum(n) AS base, sum(q) AS quarters, sum(d) AS days FROM (\n" +
 			strings.Join(parts, "\n  UNION ALL\n") + "\n) GROUP BY owner, event_date",
@@ -95,7 +94,7 @@ func (b *Books) Count(ctx context.Context, topic string, pairs []sink.Touched) (
 		},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range days {
-				found[sink.Touched{Owner: owners.Row(i), Day: int32(days[i])}] = ledger.Counts{Base: base[i], Quarters: quarters[i], Days: sums[i]}
+				found[ledger.Touched{Owner: owners.Row(i), Day: int32(days[i])}] = ledger.Counts{Base: base[i], Quarters: quarters[i], Days: sums[i]}
 			}
 			return nil
 		},

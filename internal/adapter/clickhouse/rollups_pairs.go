@@ -9,7 +9,6 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // The pairs that a statement is about travel beside it as a table of this name.
@@ -18,7 +17,7 @@ const (
 	ofPairs    = "(owner_id, event_date) IN " + pairsTable
 )
 
-func pairColumns(pairs []sink.Touched) []proto.InputColumn {
+func pairColumns(pairs []ledger.Touched) []proto.InputColumn {
 	var owners proto.ColStr
 	var days proto.ColDate
 	for _, p := range pairs {
@@ -38,7 +37,7 @@ var modest = []ch.Setting{
 }
 
 // pairLiterals writes pairs into a statement: a deletion takes no table beside it.
-func pairLiterals(pairs []sink.Touched) string {
+func pairLiterals(pairs []ledger.Touched) string {
 	var s strings.Builder
 	for i, p := range pairs {
 		if i > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -116,10 +116,10 @@ func TestAnInsertIsOnePartOfEachView(t *testing.T) {
 
 // browsed inserts random events of three owners on each of several days of March,
 // and returns those days of web_1.
-func browsed(t *testing.T, cfg config.ClickHouse, days int) []sink.Touched {
+func browsed(t *testing.T, cfg config.ClickHouse, days int) []ledger.Touched {
 	t.Helper()
 	i, r := newInserter(t, cfg, ""), rand.New(rand.NewPCG(7, 8))
-	touched := make([]sink.Touched, days)
+	touched := make([]ledger.Touched, days)
 	for n := range touched {
 		day := noon/millisPerDay - int64(n)
 		events := browsing(r, 200)
@@ -127,7 +127,7 @@ func browsed(t *testing.T, cfg config.ClickHouse, days int) []sink.Touched {
 			e.TimeMillis = day*millisPerDay + r.Int64N(millisPerDay)
 		}
 		insert(t, i, strconv.Itoa(n), events...)
-		touched[n] = sink.Touched{Owner: "web_1", Day: int32(day)}
+		touched[n] = ledger.Touched{Owner: "web_1", Day: int32(day)}
 	}
 	return touched
 }
@@ -144,20 +144,20 @@ func TestEachRollupIsHeldAgainstTheBaseAndMadeAnew(t *testing.T) {
 	b, days := newBooks(t, cfg), browsed(t, cfg, 2*len(filled)+1)
 	wrong := days[:2*len(filled)]
 	for i, rows := range filled {
-		at := func(d sink.Touched) string {
+		at := func(d ledger.Touched) string {
 			return fmt.Sprintf(" AND owner_id = '%s' AND event_date = toDate(%d)", d.Owner, d.Day)
 		}
 		table, _, _ := strings.Cut(rows, " ")
 		run(t, cfg, "DELETE FROM "+rows+at(wrong[2*i]))
 		run(t, cfg, "INSERT INTO "+table+" SELECT * FROM "+rows+at(wrong[2*i+1]))
 	}
-	differ := func(when string, want []sink.Touched) {
+	differ := func(when string, want []ledger.Touched) {
 		t.Helper()
 		counts, err := b.Count(t.Context(), record.TopicEvents, days)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var off []sink.Touched
+		var off []ledger.Touched
 		for i, c := range counts {
 			if c.Base == 0 || c.Quarters != c.Base || c.Days != c.Base {
 				off = append(off, days[i])

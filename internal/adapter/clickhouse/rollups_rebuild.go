@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // rebuildID begins the id of every statement of a rebuild.
@@ -33,7 +33,7 @@ func (b *Books) Rebuilding(ctx context.Context) (bool, error) {
 
 // Rebuild implements repair.Rollups. What it inserts has no token, and takes none
 // of those that the tables remember.
-func (b *Books) Rebuild(ctx context.Context, days []sink.Touched) error {
+func (b *Books) Rebuild(ctx context.Context, days []ledger.Touched) error {
 	where := "(owner_id, event_date) IN (" + pairLiterals(days) + ")"
 	for _, r := range allRollups() {
 		if err := b.rebuild(ctx, "DELETE FROM "+r.view.To+" WHERE "+both(where, r.own),

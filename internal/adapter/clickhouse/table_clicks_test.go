@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
@@ -51,13 +51,13 @@ func someClicks(r *rand.Rand, owner string, day int64, n int) []*record.Event {
 }
 
 // clicking inserts random clicks of a link of the id of browsed's website, on the same days.
-func clicking(t *testing.T, cfg config.ClickHouse, days int) []sink.Touched {
+func clicking(t *testing.T, cfg config.ClickHouse, days int) []ledger.Touched {
 	t.Helper()
-	r, touched := rand.New(rand.NewPCG(11, 12)), make([]sink.Touched, days)
+	r, touched := rand.New(rand.NewPCG(11, 12)), make([]ledger.Touched, days)
 	for n := range touched {
 		day := noon/millisPerDay - int64(n)
 		insertTo(t, cfg, record.TopicClicks, fmt.Sprint("clicks ", n), someClicks(r, "web_1", day, 150)...)
-		touched[n] = sink.Touched{Owner: "web_1", Day: int32(day)}
+		touched[n] = ledger.Touched{Owner: "web_1", Day: int32(day)}
 	}
 	return touched
 }
@@ -109,7 +109,7 @@ func TestAClickThatComesTwiceIsOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"2", "3", "3"}, counts()); diff != "" {
 		t.Errorf("under another one, which the rollups count (-want +got):\n%s", diff)
 	}
-	pair := []sink.Touched{{Owner: "lnk_1", Day: int32(noon / millisPerDay)}}
+	pair := []ledger.Touched{{Owner: "lnk_1", Day: int32(noon / millisPerDay)}}
 	b := newBooks(t, cfg)
 	if got, err := b.Count(t.Context(), record.TopicClicks, pair); err != nil || got[0].Base != 2 || got[0].Quarters != 3 || got[0].Days != 3 {
 		t.Errorf("counted are %+v, %v", got, err)
@@ -126,14 +126,14 @@ func TestTheRollupsOfClicksAreHeldAgainstThemAndMadeAnew(t *testing.T) {
 	filled := []string{"clicks_15m WHERE dimension = 'total'", "clicks_15m WHERE dimension = 'city'", "clicks_1d WHERE dimension = 'target'", "clicks_1d WHERE dimension = 'device'"}
 	b, days := newBooks(t, cfg), clicking(t, cfg, 2*len(filled)+1)
 	for i, rows := range filled {
-		at := func(d sink.Touched) string {
+		at := func(d ledger.Touched) string {
 			return fmt.Sprintf(" AND owner_id = '%s' AND event_date = toDate(%d)", d.Owner, d.Day)
 		}
 		table, _, _ := strings.Cut(rows, " ")
 		run(t, cfg, "DELETE FROM "+rows+at(days[2*i]))
 		run(t, cfg, "INSERT INTO "+table+" SELECT * FROM "+rows+at(days[2*i+1]))
 	}
-	differ := func(want []sink.Touched) {
+	differ := func(want []ledger.Touched) {
 		t.Helper()
 		found, err := b.Differing(t.Context(), days)
 		if err != nil {

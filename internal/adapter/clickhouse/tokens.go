@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // TokenMemory returns what the servers remember of inserts: the least of the tables that an
 // insert of records writes to, in count and in time. A table that several views fill from
 // one insert remembers a token of each, and so fewer inserts.
-func (i *Inserter) TokenMemory(ctx context.Context) (least sink.TokenMemory, err error) {
+func (i *Inserter) TokenMemory(ctx context.Context) (least ledger.TokenMemory, err error) {
 	err = i.use(ctx, func(c *Client) error {
 		tables, err := readStored(ctx, c)
 		if err != nil {
@@ -33,7 +33,7 @@ func (i *Inserter) TokenMemory(ctx context.Context) (least sink.TokenMemory, err
 		})
 	})
 	if err != nil {
-		return sink.TokenMemory{}, fmt.Errorf("reading how many tokens are remembered: %w", err)
+		return ledger.TokenMemory{}, fmt.Errorf("reading how many tokens are remembered: %w", err)
 	}
 	return least, nil
 }
@@ -60,18 +60,18 @@ func tokensPerInsert(tables map[string]stored) map[string]int {
 }
 
 // tokenMemory is what a table keeps. A replicated one forgets by time too.
-func (t stored) tokenMemory() sink.TokenMemory {
+func (t stored) tokenMemory() ledger.TokenMemory {
 	if !t.replicated() {
-		return sink.TokenMemory{Inserts: t.number(window)}
+		return ledger.TokenMemory{Inserts: t.number(window)}
 	}
-	return sink.TokenMemory{
+	return ledger.TokenMemory{
 		Inserts: t.number(replicatedWindow), For: time.Duration(t.number(replicatedWindow+"_seconds")) * time.Second,
 	}
 }
 
 // lessOf returns the smaller of each, of two tables.
-func lessOf(a, b sink.TokenMemory) sink.TokenMemory {
-	least := sink.TokenMemory{Inserts: min(a.Inserts, b.Inserts), For: a.For}
+func lessOf(a, b ledger.TokenMemory) ledger.TokenMemory {
+	least := ledger.TokenMemory{Inserts: min(a.Inserts, b.Inserts), For: a.For}
 	if a.For == 0 || b.For > 0 && b.For < a.For {
 		least.For = b.For
 	}

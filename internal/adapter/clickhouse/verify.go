@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
@@ -248,6 +248,6 @@ func (b *Books) Erased(ctx context.Context) (*tombstone.Set, error) {
 }
 
 // DifferingOn implements verify.Base.
-func (b *Books) DifferingOn(ctx context.Context, day int32) ([]sink.Touched, error) {
+func (b *Books) DifferingOn(ctx context.Context, day int32) ([]ledger.Touched, error) {
 	return b.differing(ctx, ch.Query{}, fmt.Sprintf("event_date = toDate(%d)", day))
 }

@@ -57,7 +57,8 @@ type batchHeader struct {
 	epoch       int32 // of the leader that appended it
 	magic       byte
 	attributes  uint16
-	records     int // without those that compaction took away
+	time        int64 // of the first record, in Unix milliseconds
+	records     int   // without those that compaction took away
 	sum         uint32
 }
 
@@ -68,6 +69,7 @@ func headerOf(batch []byte) batchHeader {
 	return batchHeader{
 		first: first, last: first + int64(binary.BigEndian.Uint32(batch[23:])),
 		epoch: int32(binary.BigEndian.Uint32(batch[12:])), magic: batch[16], attributes: binary.BigEndian.Uint16(batch[21:]),
+		time:    int64(binary.BigEndian.Uint64(batch[27:])),
 		records: int(int32(binary.BigEndian.Uint32(batch[57:]))), sum: binary.BigEndian.Uint32(batch[17:]),
 	}
 }

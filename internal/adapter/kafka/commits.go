@@ -134,7 +134,7 @@ func (c *Consumer) commitTogether(all []*commit) (again []*commit) {
 		if err := one.ctx.Err(); err != nil {
 			continue // nobody waits for it
 		}
-		if err := c.mayCommit(one, member, generation); err != nil && !c.deps.WithoutFence {
+		if err := c.mayCommit(one, sink.Session{Member: member, Generation: generation}); err != nil {
 			one.done <- err
 			continue
 		}
@@ -215,12 +215,27 @@ func (q *commits) nameOf(id [16]byte) string {
 	return ""
 }
 
-func (c *Consumer) mayCommit(one *commit, member string, generation int32) error {
+func (c *Consumer) mayCommit(one *commit, now sink.Session) error {
 	c.mu.Lock()
 	owned := c.owned[one.partition] && !c.rewinds[one.partition]
 	c.mu.Unlock()
-	if !owned || member != one.session.Member || generation < one.session.Generation {
-		return fmt.Errorf("%w: read in generation %d, now in %d", sink.ErrFenced, one.session.Generation, generation)
+	fence := c.deps.Fence
+	if fence == nil {
+		fence = membership
+	}
+	return fence(owned, one.session, now)
+}
+
+// Fence says whether a commit of a partition may go out: whether the partition is owned,
+// in which session its records were read, and which one the client is in now. Its error
+// wraps sink.ErrFenced.
+type Fence func(owned bool, read, now sink.Session) error
+
+// membership is the Fence by which nobody commits for a partition that may be somebody
+// else's: it is owned, under the membership in which its records were read.
+func membership(owned bool, read, now sink.Session) error {
+	if !owned || now.Member != read.Member || now.Generation < read.Generation {
+		return fmt.Errorf("%w: read in generation %d, now in %d", sink.ErrFenced, read.Generation, now.Generation)
 	}
 	return nil
 }

@@ -38,9 +38,8 @@ type ConsumerDeps struct {
 	Client  string
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	// WithoutFence commits for whatever membership the client has, which is what the
-	// check of it prevents; for tests only.
-	WithoutFence bool
+	// Fence says which commits may go out; nil lets those whose membership still stands.
+	Fence Fence
 }
 
 // Consumer reads topics as a member of a group. It implements sink.Source,

@@ -14,12 +14,13 @@ import (
 )
 
 // deadLetterBatchBytes lets a record that was as large as its topic allows take
-// the further headers along; the dead letter topics allow for it.
+// the further headers along; the dead letter topics allow for it. What was compressed to
+// that size may be larger: originalOf cuts it to what fits.
 const deadLetterBatchBytes = 2<<20 - 1024
 
 // Send implements sink.DeadLetters: each letter goes to its topic's dead letter
-// topic, with the original key, value and headers and those of package
-// deadletter. A letter that is sent again after an error may be there twice;
+// topic, with the original key, value and headers, or the beginning of what is too large,
+// and those of package deadletter. A letter that is sent again after an error may be there twice;
 // source topic, partition and offset tell. A reason that package deadletter does
 // not know is an error, and nothing is sent.
 func (c *Consumer) Send(ctx context.Context, letters []sink.DeadLetter) error {
@@ -44,7 +45,7 @@ func (c *Consumer) Send(ctx context.Context, letters []sink.DeadLetter) error {
 func (c *Consumer) deadLetter(l *sink.DeadLetter, now time.Time) (*kgo.Record, error) {
 	headers, err := deadletter.Note{
 		Source: record.Position{Topic: l.Partition.Topic, Partition: l.Partition.Index, Offset: l.Original.Offset},
-		Reason: l.Reason, Err: l.Err, At: now,
+		Reason: l.Reason, Err: l.Err, At: now, Cut: l.Original.Cut,
 	}.Append(slices.Clone(l.Original.Headers))
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
@@ -26,7 +27,7 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 }
 
 // Holds implements sink.Reader.
-func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets sink.Span) (bool, error) {
+func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets ledger.Span) (bool, error) {
 	<-c.opened
 	s := scan{topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets.First, to: offsets.Last + 1, witness: nobody{}}
 	if err := c.scan(ctx, &s); err != nil {

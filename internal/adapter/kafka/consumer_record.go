@@ -54,8 +54,8 @@ func (w *walk) portion(to []sink.Record, from int64) (_ []sink.Record, bytes int
 
 // record reads what the sink needs of a record; nothing is copied.
 func (w *walk) record(f *fields) sink.Record {
-	f.skip(1)  // attributes
-	f.varint() // time against the batch's
+	f.skip(1) // attributes
+	logged := w.time + f.varint()
 	offset := w.first + f.varint()
 	f.bytes() // key
 	value := f.bytes()
@@ -65,6 +65,9 @@ func (w *walk) record(f *fields) sink.Record {
 	end := w.size - len(w.rest) - len(f.rest) // of the value
 	var h record.Headers
 	err := f.headers(&h)
+	if err != nil {
+		h.ReceivedAt = logged
+	}
 	return sink.Record{
 		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash,
 		BadHeaders: err != nil, Replay: h.Replay, Traceparent: h.Traceparent,

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/testkit"
 )
@@ -53,7 +54,7 @@ func TestTransactionsLeaveNoGap(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if holds, err := r.Holds(t.Context(), only, sink.Span{First: 2, Last: 2}); !holds || err != nil {
+	if holds, err := r.Holds(t.Context(), only, ledger.Span{First: 2, Last: 2}); !holds || err != nil {
 		t.Errorf("Holds(a control record) = %v, %v", holds, err)
 	}
 }

@@ -17,9 +17,14 @@ var headerKeys = func() (keys [][]byte) {
 }()
 
 // headers reads those of a record, which are what is left of it. An error says that one
-// of them is not as it should be, or is missing; f tells whether the record is malformed.
+// of them is not as it should be, or is missing, or that they are too many, and then none is
+// read; f tells whether the record is malformed.
 func (f *fields) headers(h *record.Headers) (err error) {
-	for range f.varint() {
+	n := f.varint()
+	if n > record.MaxHeaders {
+		return record.ErrTooManyHeaders
+	}
+	for range n {
 		e := f.header(h)
 		if f.bad {
 			break

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -63,5 +64,31 @@ func TestHeadersAreReadInAnyOrder(t *testing.T) {
 	}
 	if whole == 0 || whole == 5000 {
 		t.Errorf("%d of the lists were whole", whole)
+	}
+}
+
+// A thousand headers are read, and of more none is: what a record may have is the same for
+// all who read it.
+func TestOfTooManyHeadersNoneIsRead(t *testing.T) {
+	t.Parallel()
+	var good []record.Header
+	for _, h := range record.HeaderTable {
+		good = append(good, record.Header{Key: h.Key, Value: []byte(h.Example)})
+	}
+	for n, want := range map[int]error{record.MaxHeaders: nil, record.MaxHeaders + 1: record.ErrTooManyHeaders} {
+		list := append(emptyHeaders(n-len(good)), good...)
+		b := binary.AppendVarint(nil, int64(n))
+		for _, h := range list {
+			b = append(binary.AppendVarint(b, int64(len(h.Key))), h.Key...)
+			b = append(binary.AppendVarint(b, int64(len(h.Value))), h.Value...)
+		}
+		f := fields{rest: b}
+		var h record.Headers
+		if err := f.headers(&h); !errors.Is(err, want) || f.bad || (h.ReceivedAt == 0) != (want != nil) {
+			t.Errorf("%d headers of a batch: %v, %+v", n, err, h)
+		}
+		if _, err := record.ParseHeaders(list); !errors.Is(err, want) {
+			t.Errorf("%d headers: %v", n, err)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
@@ -86,17 +85,4 @@ func (o *opened) Original(offset int64) (sink.Original, error) {
 		}
 	}
 	return sink.Original{}, fmt.Errorf("%w: it has no record at %d", errBatch, offset)
-}
-
-// originalOf copies a record of which key, value and headers are left to be read.
-func originalOf(f *fields, offset int64) (sink.Original, error) {
-	o := sink.Original{Offset: offset, Key: bytes.Clone(f.bytes()), Value: bytes.Clone(f.bytes())}
-	for range f.varint() {
-		key, value := f.bytes(), f.bytes()
-		if f.bad {
-			break
-		}
-		o.Headers = append(o.Headers, record.Header{Key: string(key), Value: bytes.Clone(value)})
-	}
-	return o, f.check()
 }

@@ -38,7 +38,7 @@ var (
 	errTooLate    = errors.New("the deadline had passed before anything was sent")
 )
 
-// ProducerDeps are the parts a Producer needs; all but WithoutIdempotence are required.
+// ProducerDeps are the parts a Producer needs; all are required.
 type ProducerDeps struct {
 	// Client names the producer to brokers and in metrics.
 	Client string
@@ -46,9 +46,6 @@ type ProducerDeps struct {
 	Deadline time.Duration
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
-	// WithoutIdempotence lets a broker append a batch again whose acknowledgement
-	// was lost. It is for tests that show what that would do.
-	WithoutIdempotence bool
 }
 
 // Producer publishes records and waits until they are safe. It is safe for
@@ -91,9 +88,6 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 		// client counts from the record's time, which is that of receipt.
 		kgo.RecordDeliveryTimeout(max(deps.Deadline, minDelivery)),
 	)
-	if deps.WithoutIdempotence {
-		opts = append(opts, kgo.DisableIdempotentWrite())
-	}
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("making the Kafka producer: %w", err)

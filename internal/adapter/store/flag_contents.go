@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -18,10 +19,10 @@ const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COAL
 	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
 	"WHERE o.id = ? AND " + organizationLives +
 	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, " +
-	"f.definition, f.created_at, f.updated_at, f.created_by " +
+	"CASE WHEN f.updated_at >= ? THEN f.definition ELSE '' END, f.created_at, f.updated_at, f.created_by " +
 	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
-	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', sg.definition, " +
-	"sg.created_at, sg.updated_at, sg.created_by " +
+	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', " +
+	"CASE WHEN sg.updated_at >= ? THEN sg.definition ELSE '' END, sg.created_at, sg.updated_at, sg.created_by " +
 	"FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
 
 // contentRow is a row of selectContents; state is the description of a segment.
@@ -35,12 +36,29 @@ type contentRow struct {
 
 // FlagSet returns the flags of an organization that are not archived, and its segments, but for
 // those of deleted websites, with how new they are; flagset.ErrGone for an organization that
-// does not exist, or was deleted.
-func (s *Store) FlagSet(ctx context.Context, organizationID string) (*flagset.Contents, error) {
+// does not exist, or was deleted. What is held in the same version is taken from there: of the
+// rest of a set, no definition leaves the database.
+func (s *Store) FlagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	rows, err := s.read.QueryContext(ctx, selectContents,
-		organizationID, organizationID, string(flag.Archived), bun.Ident("f"), organizationID, bun.Ident("sg"))
+	c, err := s.flagSet(ctx, organizationID, held)
+	if errors.Is(err, errNotHeld) {
+		return s.flagSet(ctx, organizationID, nil)
+	}
+	return c, err
+}
+
+// errNotHeld says that a definition was left out that is not held: the clock of whoever changed
+// it is behind, or it was out of sight until now.
+var errNotHeld = errors.New("a definition is not held")
+
+func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
+	var since int64
+	if held != nil {
+		since = held.Latest().UnixMilli()
+	}
+	rows, err := s.read.QueryContext(ctx, selectContents, organizationID,
+		since, organizationID, string(flag.Archived), bun.Ident("f"), since, organizationID, bun.Ident("sg"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
 	}
@@ -51,7 +69,7 @@ func (s *Store) FlagSet(ctx context.Context, organizationID string) (*flagset.Co
 		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition,
 			&r.createdAt, &r.updatedAt, &r.createdBy)
 		if err == nil {
-			err = r.addTo(&c, organizationID)
+			err = r.addTo(&c, organizationID, held)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
@@ -60,18 +78,28 @@ func (s *Store) FlagSet(ctx context.Context, organizationID string) (*flagset.Co
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
 	}
-	if c.Mark.Epoch == 0 {
+	switch {
+	case c.Mark.Epoch == 0:
 		return nil, flagset.ErrGone
+	case held != nil && c.Mark.Epoch != held.Mark.Epoch:
+		return nil, errNotHeld // versions come again with something else
 	}
 	return &c, nil
 }
 
-// addTo adds what a row says.
-func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
+// addTo adds what a row says, or what is held of it.
+func (r *contentRow) addTo(c *flagset.Contents, organizationID string, held *flagset.Set) error {
 	switch r.kind {
 	case "set":
 		c.Mark = flagset.Mark{Epoch: r.epoch, Version: r.version}
 	case "flag":
+		if same := held.Same(r.websiteID, r.key, r.id, r.version); same != nil {
+			c.Flags = append(c.Flags, same)
+			return nil
+		}
+		if r.definition == "" {
+			return errNotHeld
+		}
 		f, err := (&flagRow{
 			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
 			Key: r.key, Name: r.name, State: r.state, About: r.about, Definition: r.definition,
@@ -82,6 +110,13 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string) error {
 		}
 		c.Flags = append(c.Flags, f)
 	case "segment":
+		if same := held.SameSegment(r.websiteID, r.id, r.version); same != nil {
+			c.Segments = append(c.Segments, same)
+			return nil
+		}
+		if r.definition == "" {
+			return errNotHeld
+		}
 		g, err := (&segmentRow{
 			ID: r.id, OrganizationID: organizationID, WebsiteID: r.websiteID, Version: r.version,
 			Key: r.key, Name: r.name, Description: r.state, Definition: r.definition,

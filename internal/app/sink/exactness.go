@@ -35,11 +35,10 @@ type exactness struct {
 	found error
 }
 
-func newExactness(cfg config.ClickHouse, anyServer bool, t *telemetry.Telemetry) *exactness {
-	e := &exactness{cfg: cfg, check: clickhouse.CheckExactness, log: t.Log}
-	if anyServer {
-		e.check = func(context.Context, config.ClickHouse) error { return nil }
-	}
+func newExactness(
+	cfg config.ClickHouse, check func(context.Context, config.ClickHouse) error, t *telemetry.Telemetry,
+) *exactness {
+	e := &exactness{cfg: cfg, check: check, log: t.Log}
 	t.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_inexact",
 		Help: "1 while ClickHouse is not set up to store every event exactly once, as of the latest look that was possible.",

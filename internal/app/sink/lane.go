@@ -124,12 +124,14 @@ type running struct {
 }
 
 // build makes a lane's parts; they connect when they run.
-func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhouse.Ledger, erased sink.Tombstones, testing sink.Testing) (running, error) {
+func (l lane) build(
+	s config.Settings, t *telemetry.Telemetry, ledger *clickhouse.Ledger, erased sink.Tombstones, w Wiring,
+) (running, error) {
 	cfg := l.settings(s.Sink)
 	metrics := prometheus.WrapRegistererWith(prometheus.Labels{"lane": l.name}, t.Registry)
 	log := t.Log.With(slog.String("lane", l.name))
 	consumer, err := kafka.NewConsumer(s.Kafka, cfg, l.topics, kafka.ConsumerDeps{
-		Client: Component + "-" + l.name, Log: log, Metrics: t.Registry, WithoutFence: testing.WithoutFence,
+		Client: Component + "-" + l.name, Log: log, Metrics: t.Registry, Fence: w.Fence,
 	})
 	if err != nil {
 		return running{}, fmt.Errorf("sink: %w", err)
@@ -142,12 +144,12 @@ func (l lane) build(s config.Settings, t *telemetry.Telemetry, ledger *clickhous
 	}, func() float64 { return float64(inserter.Known()) }))
 	deps := sink.Deps{
 		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
-		Ledger: ledger, Tombstones: erased, Testing: testing,
+		Ledger: ledger, Tombstones: erased,
 	}
 	if l.paced {
 		deps.Pacer = newPacer(cfg, inserter, metrics)
 	}
-	worker, err := sink.New(cfg, deps)
+	worker, err := sink.New(cfg, w.deps(deps))
 	if err != nil {
 		return running{}, err
 	}

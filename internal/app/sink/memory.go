@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
 	"github.com/millrace/millrace/internal/platform/telemetry"
@@ -26,7 +25,7 @@ const (
 // told to keep the heap to what the settings allow, instead of twice what is in
 // use, unless somebody has set GOMEMLIMIT.
 func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	return build(ctx, s, t, r, sink.Testing{}, true)
+	return build(ctx, s, t, r, Wiring{}, true)
 }
 
 // memoryPart keeps the collector's limit to what is in use now.

@@ -42,11 +42,7 @@ func appendReconciler(parts []lifecycle.Part, s config.Settings, t *telemetry.Te
 func settled(lanes []running) []ledger.Position {
 	var all []ledger.Position
 	for i := range lanes {
-		for _, p := range lanes[i].sink.Positions() {
-			all = append(all, ledger.Position{
-				Topic: p.Partition.Topic, TopicID: p.TopicID, Partition: p.Partition.Index, Epoch: p.Epoch, Next: p.Next,
-			})
-		}
+		all = append(all, lanes[i].sink.Positions()...)
 	}
 	return all
 }

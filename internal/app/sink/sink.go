@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/kafka"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
 	"github.com/millrace/millrace/internal/platform/telemetry"
@@ -21,19 +20,16 @@ const Component = "sink"
 
 // Parts builds the daemon, also beside others in one process.
 func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	return build(ctx, s, t, r, sink.Testing{}, false)
+	return build(ctx, s, t, r, Wiring{}, false)
 }
 
-// Build is Parts for tests that watch the steps, or take a lock away.
-func Build(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing) ([]lifecycle.Part, error) {
-	return build(ctx, s, t, r, testing, false)
-}
-
-func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, testing sink.Testing, alone bool) ([]lifecycle.Part, error) {
+func build(
+	_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, w Wiring, alone bool,
+) ([]lifecycle.Part, error) {
 	ledger := clickhouse.NewLedger(s.ClickHouse)
 	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
 	r.AddCheck("sink: topics", topics.Ready)
-	exact := newExactness(s.ClickHouse, testing.AnyServer, t)
+	exact := newExactness(s.ClickHouse, w.exact(), t)
 	r.AddCheck("sink: exactness", exact.Ready)
 	parts := []lifecycle.Part{
 		lifecycle.WaitPart(t.Log, r, clickhouse.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
@@ -44,7 +40,7 @@ func build(_ context.Context, s config.Settings, t *telemetry.Telemetry, r *life
 	erased := tombstone.NewWatch(ledger, s.Sink.TombstoneAge, t.Registry)
 	var all []running
 	for _, l := range lanesOf(s.Sink) {
-		lane, err := l.build(s, t, ledger, erased, testing)
+		lane, err := l.build(s, t, ledger, erased, w)
 		if err != nil {
 			return nil, err
 		}

@@ -71,6 +71,14 @@ const (
 	hopsHeader
 )
 
+// MaxHeaders is how many headers a record may have. Those of ours are few, and tools of
+// others add a few more; a record with millions, which take two bytes each where they are
+// empty, would take a hundred times its size in memory.
+const MaxHeaders = 1000
+
+// ErrTooManyHeaders is the error of a record with more than MaxHeaders.
+var ErrTooManyHeaders = fmt.Errorf("a record has more than %d headers", MaxHeaders)
+
 // maxHops is the largest number of hops that is read; replays end long before.
 const maxHops = 1_000_000
 
@@ -150,6 +158,9 @@ func (h *Headers) Check() error {
 // ParseHeaders reads all headers of a record.
 func ParseHeaders(list []Header) (Headers, error) {
 	var h Headers
+	if len(list) > MaxHeaders {
+		return Headers{}, fmt.Errorf("reading headers: %w", ErrTooManyHeaders)
+	}
 	for _, each := range list {
 		if err := h.Set(each.Key, each.Value); err != nil {
 			return Headers{}, err

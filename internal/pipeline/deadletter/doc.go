@@ -5,7 +5,8 @@
 //
 // A record that cannot be stored goes to the topic named after its own with
 // Suffix: the original key, value and headers, and after them the headers of this
-// package. The headers are the contract; of a key that occurs twice the last one
+// package. Of a record that is too large for that topic only the beginning is kept, and
+// HeaderCut says how large it was. The headers are the contract; of a key that occurs twice the last one
 // counts, so nothing that an original record says of itself is believed. Letters
 // are sent again when an acknowledgement was lost, so the same one may be there
 // twice: its id, made of source coordinates and content, tells.
@@ -30,6 +31,7 @@
 // ends Replay and Park before anything is sent: it was written by something that
 // this build does not know. Letters that were sent MaxHops times are parked
 // instead of sent, and those for whose reason a replay is pointless are only sent
-// when forced. How long letters are kept is the topic's retention; parking does
-// not prolong it.
+// when forced. One of which only the beginning was kept, or that is too large for
+// a batch, is never sent. How long letters are kept is the topic's retention;
+// parking does not prolong it.
 package deadletter

@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Filter selects letters; its zero value selects none, for it names no topic.
 type Filter struct {
 	// Topics are those of the records, not of their letters, without prefix.
 	Topics       []string
-	Reason       sink.Reason
+	Reason       Reason
 	Class        Class
 	Website      string
 	Organization string

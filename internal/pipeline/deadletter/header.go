@@ -13,6 +13,12 @@ var LetterHeaders = []record.HeaderInfo{
 	{Key: HeaderError, Help: "The error, for people, at most 256 bytes.", Always: true, Example: "decoding the value: unexpected end"},
 	{Key: HeaderHops, Help: "How often the record had been sent again.", Pattern: `^[0-9]+$`, Always: true, Example: "0"},
 	{Key: HeaderFirstSeen, Help: "When its first letter was written, Unix milliseconds.", Pattern: `^[0-9]+$`, Always: true, Example: "1795000001000"},
+	{
+		Key:     HeaderCut,
+		Help:    "Only where the record was too large to be kept whole: bytes of its key, number of headers, bytes of its value.",
+		Pattern: `^key=[0-9]+ headers=[0-9]+ value=[0-9]+$`,
+		Example: "key=30 headers=7 value=5242880",
+	},
 }
 
 // ReplayHeaders describes what a record that was sent again has after its own

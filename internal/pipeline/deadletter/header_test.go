@@ -10,14 +10,14 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 func TestTheTableOfHeadersIsWhatALetterHas(t *testing.T) {
 	t.Parallel()
 	note := deadletter.Note{
 		Source: record.Position{Topic: record.TopicEvents, Partition: 3, Offset: 1024},
-		Reason: sink.ReasonValue, Err: errors.New("x"), At: time.UnixMilli(1795000001000),
+		Reason: deadletter.ReasonValue, Err: errors.New("x"), At: time.UnixMilli(1795000001000),
+		Cut: &deadletter.Sizes{Key: 30, Headers: 7, Value: 5242880},
 	}
 	letter, err := note.Append(nil)
 	if err != nil {

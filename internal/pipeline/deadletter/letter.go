@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Suffix is put after a topic's name for the topic of its dead letters.
@@ -28,6 +27,7 @@ const (
 	HeaderError     = "dlq-error"      // for people, at most MaxErrorBytes
 	HeaderHops      = "dlq-hops"       // how often the record had been sent again, decimal
 	HeaderFirstSeen = "dlq-first-seen" // Unix milliseconds, decimal; of the first letter of all
+	HeaderCut       = "dlq-cut"        // only of a record that was too large to be kept whole: its true sizes
 )
 
 // The headers that only a record sent again has, besides record.HeaderReplay and
@@ -58,7 +58,7 @@ const (
 
 // Kind is what is known of a reason.
 type Kind struct {
-	Reason sink.Reason
+	Reason Reason
 	Class  Class
 	// Futile says that the same record would come back whatever is repaired: what
 	// is wrong is not in its value, and nothing else is changed.
@@ -69,17 +69,17 @@ type Kind struct {
 
 // Reasons lists every reason.
 var Reasons = []Kind{
-	{sink.ReasonHeaders, ClassUndecodable, true, "a header that identifies the event is missing or malformed"},
-	{sink.ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
-	{sink.ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
-	{sink.ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
+	{ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
+	{ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
+	{ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
+	{ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
 }
 
 // ErrUnknownReason is wrapped where a reason is not in Reasons.
 var ErrUnknownReason = errors.New("unknown reason")
 
 // KindOf returns what is known of a reason; its error wraps ErrUnknownReason.
-func KindOf(r sink.Reason) (Kind, error) {
+func KindOf(r Reason) (Kind, error) {
 	for _, k := range Reasons {
 		if k.Reason == r {
 			return k, nil
@@ -95,9 +95,10 @@ func KindOf(r sink.Reason) (Kind, error) {
 // Note is what a sink knows of a record that it cannot store.
 type Note struct {
 	Source record.Position // of the record
-	Reason sink.Reason
+	Reason Reason
 	Err    error // for people
 	At     time.Time
+	Cut    *Sizes // of a record of which only the beginning is kept; else nil
 }
 
 // Append returns the headers of the letter: those of the record, then ours. Its
@@ -121,6 +122,9 @@ func (n Note) Append(headers []record.Header) ([]record.Header, error) {
 	add(HeaderError, clip(n.Err.Error(), MaxErrorBytes))
 	add(HeaderHops, strconv.Itoa(past.hops))
 	add(HeaderFirstSeen, strconv.FormatInt(firstSeen.UnixMilli(), 10))
+	if n.Cut != nil {
+		add(HeaderCut, cutText(*n.Cut))
+	}
 	return headers, nil
 }
 
@@ -178,7 +182,7 @@ type Letter struct {
 	Position  record.Position // of the letter itself
 	At        time.Time       // when it was written
 	Source    record.Position // of the record that could not be stored
-	Reason    sink.Reason
+	Reason    Reason
 	Class     Class
 	Error     string
 	Hops      int
@@ -186,6 +190,9 @@ type Letter struct {
 	// Trace names the earlier letters of a record that was sent again, oldest
 	// first, each as "reason topic/partition/offset".
 	Trace []string
+	// Cut are the true sizes, as HeaderCut has them, of a record that was too large to be
+	// kept whole; empty of one that is whole.
+	Cut string
 
 	Key, Value []byte
 	Headers    []record.Header // the original's
@@ -219,8 +226,8 @@ func (l *Letter) read(headers []record.Header) error {
 	for _, h := range headers {
 		given[h.Key] = string(h.Value)
 	}
-	l.Reason, l.Error, l.Class = sink.Reason(given[HeaderReason]), given[HeaderError], Class(given[HeaderClass])
-	l.Source.Topic = given[HeaderTopic]
+	l.Reason, l.Error, l.Class = Reason(given[HeaderReason]), given[HeaderError], Class(given[HeaderClass])
+	l.Source.Topic, l.Cut = given[HeaderTopic], given[HeaderCut]
 	var errs []error
 	number := func(key string, bits int) int64 {
 		n, err := strconv.ParseInt(given[key], 10, bits)

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 var (
@@ -35,13 +33,13 @@ func stored(t *testing.T, n Note, key, value string, original ...record.Header) 
 	return &record.Record{Topic: n.Source.Topic + Suffix, Key: []byte(key), Value: []byte(value), Headers: headers, Time: n.At}
 }
 
-func note(reason sink.Reason) Note {
+func note(reason Reason) Note {
 	return Note{Source: source, Reason: reason, Err: errors.New("why"), At: noon}
 }
 
 func TestALetterHoldsTheRecordAndThenTheReason(t *testing.T) {
 	t.Parallel()
-	r := stored(t, note(sink.ReasonTime), "web_1", "{}", header("x", "kept"), header(record.HeaderWebsite, "web_1"))
+	r := stored(t, note(ReasonTime), "web_1", "{}", header("x", "kept"), header(record.HeaderWebsite, "web_1"))
 	want := []record.Header{
 		header("x", "kept"), header(record.HeaderWebsite, "web_1"),
 		header(HeaderReason, "time"), header(HeaderClass, "invariant"), header(HeaderTopic, "events.v1"),
@@ -57,7 +55,7 @@ func TestALetterHoldsTheRecordAndThenTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	letter := &Letter{
-		Position: at, At: noon, Source: source, Reason: sink.ReasonTime, Class: ClassInvariant, Error: "why", FirstSeen: noon,
+		Position: at, At: noon, Source: source, Reason: ReasonTime, Class: ClassInvariant, Error: "why", FirstSeen: noon,
 		Key: []byte("web_1"), Value: []byte("{}"), Headers: want[:2],
 	}
 	if diff := cmp.Diff(letter, got); diff != "" {
@@ -68,9 +66,52 @@ func TestALetterHoldsTheRecordAndThenTheReason(t *testing.T) {
 	}
 }
 
+func TestALetterThatIsNotWholeSaysSoAndHowLargeTheRecordWas(t *testing.T) {
+	t.Parallel()
+	n := note(ReasonHeaders)
+	forged := header(HeaderCut, "key=1 headers=1 value=1") // of the record itself
+	at := record.Position{Topic: "events.v1.dlq", Partition: 1, Offset: 5}
+	whole, err := Parse(stored(t, n, "web_1", "{}", forged), at)
+	if err != nil || whole.Cut != "" || whole.tooLarge() {
+		t.Errorf("a whole one is cut as %q, %v", whole.Cut, err)
+	}
+	n.Cut = &Sizes{Key: 5, Headers: 2_000_000, Value: 5 << 20}
+	cut, err := Parse(stored(t, n, "web_1", "{", forged), at)
+	if err != nil || cut.Cut != "key=5 headers=2000000 value=5242880" || !cut.tooLarge() {
+		t.Errorf("cut as %q, %v", cut.Cut, err)
+	}
+	if diff := cmp.Diff([]record.Header{forged}, cut.Headers); diff != "" {
+		t.Errorf("headers of the record (-want +got):\n%s", diff)
+	}
+}
+
+func TestALetterIsSentAgainUpToWhatABatchTakes(t *testing.T) {
+	t.Parallel()
+	letter := func(key, value, header int) *Letter {
+		return &Letter{
+			Key: make([]byte, key), Value: make([]byte, value),
+			Headers: []record.Header{{Key: "k", Value: make([]byte, header)}},
+		}
+	}
+	const rest = 1 + headerBytes
+	for name, tc := range map[string]struct {
+		is   *Letter
+		want bool
+	}{
+		"value, at the limit":  {letter(0, maxSent-rest, 0), false},
+		"value, beyond it":     {letter(0, maxSent-rest+1, 0), true},
+		"all of it, at it":     {letter(10, 20, maxSent-rest-30), false},
+		"all of it, beyond it": {letter(10, 20, maxSent-rest-29), true},
+	} {
+		if got := tc.is.tooLarge(); got != tc.want {
+			t.Errorf("%s: tooLarge() = %v", name, got)
+		}
+	}
+}
+
 func TestALetterSentAgainKeepsItsHistory(t *testing.T) {
 	t.Parallel()
-	first, err := Parse(stored(t, note(sink.ReasonValue), "k", "v", header(record.HeaderEventHash, "e"), header("dlq-own", "dropped")),
+	first, err := Parse(stored(t, note(ReasonValue), "k", "v", header(record.HeaderEventHash, "e"), header("dlq-own", "dropped")),
 		record.Position{Topic: "events.v1.dlq", Partition: 1, Offset: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -114,18 +155,18 @@ func TestWhatARecordSaysOfItselfIsNotBelieved(t *testing.T) {
 		header(HeaderReason, "time"), header(HeaderTopic, "other"), header(HeaderOffset, "1"), header(HeaderHops, "7"),
 		header(HeaderFirstSeen, year), header(HeaderTrace, "a,b"), header(record.HeaderHops, "-5"),
 	}
-	l, err := Parse(stored(t, note(sink.ReasonHeaders), "k", "v", forged...), record.Position{Topic: "events.v1.dlq"})
+	l, err := Parse(stored(t, note(ReasonHeaders), "k", "v", forged...), record.Position{Topic: "events.v1.dlq"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Reason != sink.ReasonHeaders || l.Source != source || l.Hops != 0 || !l.FirstSeen.Equal(noon) || l.Trace != nil {
+	if l.Reason != ReasonHeaders || l.Source != source || l.Hops != 0 || !l.FirstSeen.Equal(noon) || l.Trace != nil {
 		t.Errorf("the letter is %+v", l)
 	}
 	if diff := cmp.Diff(forged, l.Headers); diff != "" {
 		t.Errorf("the original headers: %s", diff)
 	}
 	future := []record.Header{header(record.HeaderReplay, "1"), header(HeaderFirstSeen, strconv.FormatInt(noon.AddDate(1, 0, 0).UnixMilli(), 10))}
-	if l, err = Parse(stored(t, note(sink.ReasonHeaders), "k", "v", future...), record.Position{Topic: "events.v1.dlq"}); err != nil || !l.FirstSeen.Equal(noon) {
+	if l, err = Parse(stored(t, note(ReasonHeaders), "k", "v", future...), record.Position{Topic: "events.v1.dlq"}); err != nil || !l.FirstSeen.Equal(noon) {
 		t.Errorf("first seen %s, %v", l.FirstSeen, err)
 	}
 }
@@ -155,7 +196,7 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 		HeaderReason: "novel", HeaderClass: "refused", HeaderTopic: "events.v2", HeaderPartition: "-1", HeaderOffset: "x",
 		HeaderHops: "", HeaderFirstSeen: "noon",
 	} {
-		r := stored(t, note(sink.ReasonValue), "k", "v")
+		r := stored(t, note(ReasonValue), "k", "v")
 		for i := range r.Headers {
 			if r.Headers[i].Key == key {
 				r.Headers[i].Value = []byte(value)
@@ -174,10 +215,10 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 	}
 }
 
-// A reason that the sink has and the table has not would stop the sink.
-func TestEveryReasonOfTheSinkIsKnown(t *testing.T) {
+// A reason that the table does not have would stop the sink.
+func TestEveryReasonIsInTheTable(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "sink", "deadletter.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,13 +233,13 @@ func TestEveryReasonOfTheSinkIsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		found++
-		if _, err := KindOf(sink.Reason(value)); err != nil {
+		if _, err := KindOf(Reason(value)); err != nil {
 			t.Error(err)
 		}
 		return true
 	})
 	if found < 3 {
-		t.Errorf("found only %d reasons in the sink", found)
+		t.Errorf("found only %d reasons", found)
 	}
 }
 

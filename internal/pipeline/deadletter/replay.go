@@ -20,6 +20,7 @@ const (
 	OutcomeSent       Outcome = "sent"        // its record is in its topic again, and acknowledged
 	OutcomeParked     Outcome = "parked"      // put aside, because it was asked for or sent too often
 	OutcomeNeedsForce Outcome = "needs force" // it would come back; nothing was done
+	OutcomeTooLarge   Outcome = "too large"   // it is not whole, or more than a batch takes; nothing was done
 	OutcomeAlready    Outcome = "already"     // it was sent or parked before; nothing was done
 	OutcomeElsewhere  Outcome = "elsewhere"   // another replay is sending it; nothing was done
 	OutcomeUnsure     Outcome = "unsure"      // a replay ended in the middle, too long ago to see what it sent; nothing was done
@@ -67,6 +68,8 @@ func (d *Desk) Replay(ctx context.Context, f Filter, opts Options, report func(*
 			return OutcomeAlready
 		case l.Hops >= MaxHops:
 			return OutcomeParked
+		case l.tooLarge():
+			return OutcomeTooLarge
 		case kind.Futile && !opts.Force:
 			return OutcomeNeedsForce
 		default:

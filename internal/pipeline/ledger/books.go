@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"time"
-
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Position is how far the sink has settled a partition that it owns.
@@ -43,7 +41,7 @@ const (
 
 // Listed is a day of an owner whose rollups are not to be used.
 type Listed struct {
-	sink.Touched
+	Touched
 	Counts
 
 	Reason  Reason
@@ -62,7 +60,7 @@ type Entries interface {
 	// Entries returns up to limit entries of a partition, each span once, ordered
 	// by epoch, first and last offset: those of the cursor's epoch that end at or
 	// after its offset, and all of later epochs.
-	Entries(ctx context.Context, p Partition, from Cursor, limit int) ([]sink.Entry, error)
+	Entries(ctx context.Context, p Partition, from Cursor, limit int) ([]Entry, error)
 	// Mark returns the furthest mark of a partition; known is false when there is
 	// none, or none that is young enough for the ledger to reach back to it.
 	Mark(ctx context.Context, p Partition) (c Cursor, known bool, err error)
@@ -81,18 +79,18 @@ type Rollups interface {
 	// together for an empty topic; a pair that no table knows has zeros, and so has
 	// every pair of a table without rollups. The result is in the order of the
 	// pairs.
-	Count(ctx context.Context, topic string, pairs []sink.Touched) ([]Counts, error)
+	Count(ctx context.Context, topic string, pairs []Touched) ([]Counts, error)
 	// Differing returns those of the pairs for which any rollup answers otherwise
 	// than its base: in any cell of owner, time and name the number of events, or
 	// of visitors or sessions.
-	Differing(ctx context.Context, pairs []sink.Touched) ([]sink.Touched, error)
+	Differing(ctx context.Context, pairs []Touched) ([]Touched, error)
 	// List puts days on the list of the dirty ones.
 	List(ctx context.Context, days []Listed) error
 	// Clear takes days off the list.
-	Clear(ctx context.Context, days []sink.Touched) error
+	Clear(ctx context.Context, days []Touched) error
 	// Dirty returns how many days are listed.
 	Dirty(ctx context.Context) (int, error)
 	// Found returns up to limit listed days, chosen at random, that were listed
 	// because they were found to differ.
-	Found(ctx context.Context, limit int) ([]sink.Touched, error)
+	Found(ctx context.Context, limit int) ([]Touched, error)
 }

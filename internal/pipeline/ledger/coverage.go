@@ -3,8 +3,6 @@ package ledger
 import (
 	"cmp"
 	"slices"
-
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Partition is one partition of a topic, as long as the topic is not made anew.
@@ -30,7 +28,7 @@ func (c Cursor) Compare(d Cursor) int {
 type Gap struct{ From, To Cursor }
 
 // Span returns the offsets.
-func (g Gap) Span() sink.Span { return sink.Span{First: g.From.Next, Last: g.To.Next - 1} }
+func (g Gap) Span() Span { return Span{First: g.From.Next, Last: g.To.Next - 1} }
 
 // Findings are what a check of entries brings to light.
 type Findings struct {
@@ -38,12 +36,12 @@ type Findings struct {
 	Gaps []Gap
 	// Overlaps are offsets that a range covers although one before it, of the same
 	// epoch, does.
-	Overlaps []sink.Span
+	Overlaps []Span
 	// Miscounts are entries whose counts are not those of their length.
-	Miscounts []sink.Entry
+	Miscounts []Entry
 	// Lost are offsets that only an entry of kind gap covers: their records were
 	// gone before they were stored.
-	Lost []sink.Span
+	Lost []Span
 	// End is where to go on.
 	End Cursor
 }
@@ -57,10 +55,10 @@ type Findings struct {
 // before ended, the offsets were set back for a replay, and the walk goes on
 // there. Entries that begin at or after to are left for another time: they may be
 // written before their offset is committed.
-func Check(from, to Cursor, entries []sink.Entry, whole bool) Findings {
+func Check(from, to Cursor, entries []Entry, whole bool) Findings {
 	f := Findings{End: from}
 	var holes []Gap
-	var gone []sink.Span
+	var gone []Span
 	for i := range entries {
 		e := &entries[i]
 		begin := Cursor{e.Epoch, e.Span.First}
@@ -70,7 +68,7 @@ func Check(from, to Cursor, entries []sink.Entry, whole bool) Findings {
 		if !addsUp(e) {
 			f.Miscounts = append(f.Miscounts, *e)
 		}
-		if e.Kind == sink.EntryGap {
+		if e.Kind == EntryGap {
 			gone = append(gone, e.Span)
 			continue
 		}
@@ -78,7 +76,7 @@ func Check(from, to Cursor, entries []sink.Entry, whole bool) Findings {
 		case begin.Next > f.End.Next:
 			holes = append(holes, Gap{f.End, begin})
 		case begin.Next < f.End.Next && begin.Epoch == f.End.Epoch:
-			f.Overlaps = append(f.Overlaps, sink.Span{First: begin.Next, Last: min(f.End.Next-1, e.Span.Last)})
+			f.Overlaps = append(f.Overlaps, Span{First: begin.Next, Last: min(f.End.Next-1, e.Span.Last)})
 		}
 		next := e.Span.Last + 1
 		if begin.Epoch == f.End.Epoch {
@@ -97,15 +95,15 @@ func Check(from, to Cursor, entries []sink.Entry, whole bool) Findings {
 }
 
 // addsUp reports whether the counts of an entry account for each of its offsets.
-func addsUp(e *sink.Entry) bool {
+func addsUp(e *Entry) bool {
 	return min(e.Stored, e.Duplicates, e.DeadLetters, e.Skipped, e.Erased) >= 0 &&
 		e.Stored+e.Duplicates+e.DeadLetters+e.Skipped+e.Erased == e.Span.Len()
 }
 
 // split tells the part of a hole that the ledger calls gone from the part that it
 // says nothing about.
-func (f *Findings) split(h Gap, gone []sink.Span) {
-	slices.SortFunc(gone, func(a, b sink.Span) int { return cmp.Compare(a.First, b.First) })
+func (f *Findings) split(h Gap, gone []Span) {
+	slices.SortFunc(gone, func(a, b Span) int { return cmp.Compare(a.First, b.First) })
 	at, end := h.From.Next, h.To.Next
 	for _, g := range gone {
 		first, last := max(g.First, at), min(g.Last, end-1)
@@ -115,7 +113,7 @@ func (f *Findings) split(h Gap, gone []sink.Span) {
 		if first > at {
 			f.Gaps = append(f.Gaps, Gap{Cursor{h.From.Epoch, at}, Cursor{h.To.Epoch, first}})
 		}
-		f.Lost = append(f.Lost, sink.Span{First: first, Last: last})
+		f.Lost = append(f.Lost, Span{First: first, Last: last})
 		at = last + 1
 	}
 	if at < end {

@@ -8,21 +8,19 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
-
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
-func span(first, last int64) sink.Span { return sink.Span{First: first, Last: last} }
+func span(first, last int64) Span { return Span{First: first, Last: last} }
 
 // settled is the entry of a range in which every offset was stored.
-func settled(epoch, first, last int64, touched ...sink.Touched) sink.Entry {
-	return sink.Entry{
-		Epoch: epoch, Span: span(first, last), Kind: sink.EntryRange, Stored: last - first + 1, Touched: touched,
+func settled(epoch, first, last int64, touched ...Touched) Entry {
+	return Entry{
+		Epoch: epoch, Span: span(first, last), Kind: EntryRange, Stored: last - first + 1, Touched: touched,
 	}
 }
 
-func gone(first, last int64) sink.Entry {
-	return sink.Entry{Epoch: 1, Span: span(first, last), Kind: sink.EntryGap, Skipped: last - first + 1}
+func gone(first, last int64) Entry {
+	return Entry{Epoch: 1, Span: span(first, last), Kind: EntryGap, Skipped: last - first + 1}
 }
 
 func TestCoverageOfEntries(t *testing.T) {
@@ -31,12 +29,12 @@ func TestCoverageOfEntries(t *testing.T) {
 	short.Stored = 9
 	for name, tt := range map[string]struct {
 		from, to Cursor
-		entries  []sink.Entry
+		entries  []Entry
 		partly   bool
 		want     Findings
 	}{
 		"ranges that follow each other are whole": {
-			Cursor{1, 0}, Cursor{1, 20}, []sink.Entry{settled(1, 0, 9), settled(1, 10, 19)}, false, Findings{End: Cursor{1, 20}},
+			Cursor{1, 0}, Cursor{1, 20}, []Entry{settled(1, 0, 9), settled(1, 10, 19)}, false, Findings{End: Cursor{1, 20}},
 		},
 		"nothing is committed behind the mark": {
 			Cursor{1, 20}, Cursor{1, 20}, nil, false, Findings{End: Cursor{1, 20}},
@@ -47,79 +45,79 @@ func TestCoverageOfEntries(t *testing.T) {
 		"a committed range without an entry is a gap": {
 			Cursor{1, 0},
 			Cursor{1, 20},
-			[]sink.Entry{settled(1, 0, 9)},
+			[]Entry{settled(1, 0, 9)},
 			false,
 			Findings{Gaps: []Gap{{Cursor{1, 10}, Cursor{1, 20}}}, End: Cursor{1, 20}},
 		},
 		"so is one between two others": {
 			Cursor{1, 0},
 			Cursor{1, 30},
-			[]sink.Entry{settled(1, 0, 9), settled(1, 20, 29)},
+			[]Entry{settled(1, 0, 9), settled(1, 20, 29)},
 			false,
 			Findings{Gaps: []Gap{{Cursor{1, 10}, Cursor{1, 20}}}, End: Cursor{1, 30}},
 		},
 		"what is not read yet is no gap": {
-			Cursor{1, 0}, Cursor{1, 20}, []sink.Entry{settled(1, 0, 9)}, true, Findings{End: Cursor{1, 10}},
+			Cursor{1, 0}, Cursor{1, 20}, []Entry{settled(1, 0, 9)}, true, Findings{End: Cursor{1, 10}},
 		},
 		"a range that is not committed yet is left": {
-			Cursor{1, 0}, Cursor{1, 10}, []sink.Entry{settled(1, 0, 9), settled(1, 12, 19)}, false, Findings{End: Cursor{1, 10}},
+			Cursor{1, 0}, Cursor{1, 10}, []Entry{settled(1, 0, 9), settled(1, 12, 19)}, false, Findings{End: Cursor{1, 10}},
 		},
 		"a range settled twice is an overlap": {
 			Cursor{1, 0},
 			Cursor{1, 20},
-			[]sink.Entry{settled(1, 0, 9), settled(1, 5, 14), settled(1, 15, 19)},
+			[]Entry{settled(1, 0, 9), settled(1, 5, 14), settled(1, 15, 19)},
 			false,
-			Findings{Overlaps: []sink.Span{span(5, 9)}, End: Cursor{1, 20}},
+			Findings{Overlaps: []Span{span(5, 9)}, End: Cursor{1, 20}},
 		},
 		"a range within another one is an overlap": {
 			Cursor{1, 0},
 			Cursor{1, 20},
-			[]sink.Entry{settled(1, 0, 19), settled(1, 5, 9)},
+			[]Entry{settled(1, 0, 19), settled(1, 5, 9)},
 			false,
-			Findings{Overlaps: []sink.Span{span(5, 9)}, End: Cursor{1, 20}},
+			Findings{Overlaps: []Span{span(5, 9)}, End: Cursor{1, 20}},
 		},
 		"counts that do not add up are told": {
-			Cursor{1, 0}, Cursor{1, 10}, []sink.Entry{short}, false, Findings{Miscounts: []sink.Entry{short}, End: Cursor{1, 10}},
+			Cursor{1, 0}, Cursor{1, 10}, []Entry{short}, false, Findings{Miscounts: []Entry{short}, End: Cursor{1, 10}},
 		},
 		"a higher epoch goes on where the lower one ended": {
-			Cursor{1, 0}, Cursor{2, 20}, []sink.Entry{settled(1, 0, 9), settled(2, 10, 19)}, false, Findings{End: Cursor{2, 20}},
+			Cursor{1, 0}, Cursor{2, 20}, []Entry{settled(1, 0, 9), settled(2, 10, 19)}, false, Findings{End: Cursor{2, 20}},
 		},
 		"a replay covers offsets again under a higher epoch": {
 			Cursor{1, 0},
 			Cursor{2, 20},
-			[]sink.Entry{settled(1, 0, 9), settled(1, 10, 19), settled(2, 5, 19)},
+			[]Entry{settled(1, 0, 9), settled(1, 10, 19), settled(2, 5, 19)},
 			false,
 			Findings{End: Cursor{2, 20}},
 		},
 		"a replay that has not begun is no gap": {
-			Cursor{1, 0}, Cursor{2, 5}, []sink.Entry{settled(1, 0, 19)}, false, Findings{End: Cursor{1, 20}},
+			Cursor{1, 0}, Cursor{2, 5}, []Entry{settled(1, 0, 19)}, false, Findings{End: Cursor{1, 20}},
 		},
 		"a replay begins where its mark says": {
 			Cursor{2, 5},
 			Cursor{2, 20},
-			[]sink.Entry{settled(2, 10, 19)},
+			[]Entry{settled(2, 10, 19)},
 			false,
 			Findings{Gaps: []Gap{{Cursor{2, 5}, Cursor{2, 10}}}, End: Cursor{2, 20}},
 		},
 		"an epoch that begins too late leaves a gap": {
 			Cursor{1, 0},
 			Cursor{2, 20},
-			[]sink.Entry{settled(1, 0, 9), settled(2, 12, 19)},
+			[]Entry{settled(1, 0, 9), settled(2, 12, 19)},
 			false,
 			Findings{Gaps: []Gap{{Cursor{1, 10}, Cursor{2, 12}}}, End: Cursor{2, 20}},
 		},
 		"what retention took is lost and no gap": {
 			Cursor{1, 0},
 			Cursor{1, 40},
-			[]sink.Entry{settled(1, 0, 9), gone(10, 14), gone(10, 19), settled(1, 25, 39)},
+			[]Entry{settled(1, 0, 9), gone(10, 14), gone(10, 19), settled(1, 25, 39)},
 			false,
-			Findings{Lost: []sink.Span{span(10, 14), span(15, 19)}, Gaps: []Gap{{Cursor{1, 20}, Cursor{1, 25}}}, End: Cursor{1, 40}},
+			Findings{Lost: []Span{span(10, 14), span(15, 19)}, Gaps: []Gap{{Cursor{1, 20}, Cursor{1, 25}}}, End: Cursor{1, 40}},
 		},
 		"what was skipped at the end is lost and no gap": {
-			Cursor{1, 0}, Cursor{1, 20}, []sink.Entry{settled(1, 0, 9), gone(10, 19)}, false, Findings{Lost: []sink.Span{span(10, 19)}, End: Cursor{1, 20}},
+			Cursor{1, 0}, Cursor{1, 20}, []Entry{settled(1, 0, 9), gone(10, 19)}, false, Findings{Lost: []Span{span(10, 19)}, End: Cursor{1, 20}},
 		},
 		"a partition that waits for the skip has no gap": {
-			Cursor{1, 0}, Cursor{1, 10}, []sink.Entry{settled(1, 0, 9), gone(10, 19)}, false, Findings{End: Cursor{1, 10}},
+			Cursor{1, 0}, Cursor{1, 10}, []Entry{settled(1, 0, 9), gone(10, 19)}, false, Findings{End: Cursor{1, 10}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +136,7 @@ func TestCoverageIsThatOfCountingEachOffset(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		begin := rapid.Int64Range(0, 20).Draw(t, "begin")
-		entries, at := []sink.Entry(nil), begin
+		entries, at := []Entry(nil), begin
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
 			first := max(begin, at+rapid.SampledFrom([]int64{0, 0, 0, 0, 3, -2}).Draw(t, "shift"))
 			last := first + rapid.Int64Range(0, 6).Draw(t, "length")
@@ -157,7 +155,7 @@ func TestCoverageIsThatOfCountingEachOffset(t *testing.T) {
 		covered, dead := map[int64]int{}, map[int64]bool{}
 		for _, e := range entries {
 			for o := e.Span.First; o <= e.Span.Last; o++ {
-				if e.Kind == sink.EntryGap {
+				if e.Kind == EntryGap {
 					dead[o] = true
 				} else {
 					covered[o]++
@@ -175,7 +173,7 @@ func TestCoverageIsThatOfCountingEachOffset(t *testing.T) {
 				gaps = append(gaps, o)
 			}
 		}
-		var found []sink.Span
+		var found []Span
 		for _, g := range got.Gaps {
 			found = append(found, g.Span())
 		}
@@ -196,7 +194,7 @@ func TestCoverageIsThatOfCountingEachOffset(t *testing.T) {
 func TestCoverageInPagesFindsTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var entries []sink.Entry
+		var entries []Entry
 		epoch, at := int64(1), int64(0)
 		for range rapid.IntRange(1, 15).Draw(t, "ranges") {
 			if rapid.IntRange(0, 5).Draw(t, "replay") == 0 {
@@ -226,18 +224,18 @@ func TestCoverageInPagesFindsTheSame(t *testing.T) {
 	})
 }
 
-func distinct(entries []sink.Entry) []sink.Entry {
+func distinct(entries []Entry) []Entry {
 	slices.SortStableFunc(entries, order)
-	return slices.CompactFunc(entries, func(a, b sink.Entry) bool { return order(a, b) == 0 })
+	return slices.CompactFunc(entries, func(a, b Entry) bool { return order(a, b) == 0 })
 }
 
-func order(a, b sink.Entry) int {
+func order(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Span.First, b.Span.First), cmp.Compare(a.Span.Last, b.Span.Last))
 }
 
 // after is what Books.Entries promises.
-func after(entries []sink.Entry, from Cursor, limit int) []sink.Entry {
-	var page []sink.Entry
+func after(entries []Entry, from Cursor, limit int) []Entry {
+	var page []Entry
 	for _, e := range entries {
 		if (e.Epoch > from.Epoch || e.Epoch == from.Epoch && e.Span.Last >= from.Next) && len(page) < limit {
 			page = append(page, e)
@@ -246,7 +244,7 @@ func after(entries []sink.Entry, from Cursor, limit int) []sink.Entry {
 	return page
 }
 
-func offsets(spans []sink.Span) []int64 {
+func offsets(spans []Span) []int64 {
 	var all []int64
 	for _, s := range spans {
 		for o := s.First; o <= s.Last; o++ {

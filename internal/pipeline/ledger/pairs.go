@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"slices"
 	"time"
-
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // due is a pair whose turn it is.
 type due struct {
-	sink.Touched
+	Touched
 
 	*pair
 	of *partition
@@ -94,7 +92,7 @@ func (d *due) waited() time.Time {
 // that agree settle a pair: whatever entry was read before the second one had been
 // inserted by then, and had it come between the looks, they would not agree.
 func (r *Reconciler) observe(ctx context.Context, pairs []due) error {
-	names := make([]sink.Touched, len(pairs))
+	names := make([]Touched, len(pairs))
 	for i := range pairs {
 		names[i] = pairs[i].Touched
 	}
@@ -170,7 +168,7 @@ func (r *Reconciler) clearEqual(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("comparing dirty days: %w", err)
 	}
-	var equal []sink.Touched
+	var equal []Touched
 	for _, t := range asked {
 		since, before := r.equal[t]
 		switch {

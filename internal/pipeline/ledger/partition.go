@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"time"
-
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // partition is what a Reconciler knows of one partition.
@@ -14,7 +12,7 @@ type partition struct {
 	kept   Cursor // the mark as it is stored
 	cursor Cursor // up to where entries were read
 	gaps   []Gap  // found before the cursor, and not covered since
-	pairs  map[sink.Touched]*pair
+	pairs  map[Touched]*pair
 }
 
 // pair is an owner and a day that wait to be found in agreement.
@@ -53,7 +51,7 @@ func (s *partition) missing() (offsets int64) {
 }
 
 // touch notes the pairs of an entry.
-func (s *partition) touch(e *sink.Entry, now time.Time) {
+func (s *partition) touch(e *Entry, now time.Time) {
 	for _, t := range e.Touched {
 		p := s.pairs[t]
 		if p == nil {
@@ -113,7 +111,7 @@ func (r *Reconciler) load(ctx context.Context, p Partition, at *Position) (*part
 	if err != nil {
 		return nil, err
 	}
-	s := &partition{topic: p.Topic, kept: kept, cursor: cursor, pairs: map[sink.Touched]*pair{}}
+	s := &partition{topic: p.Topic, kept: kept, cursor: cursor, pairs: map[Touched]*pair{}}
 	r.partitions[p] = s
 	return s, nil
 }
@@ -200,7 +198,7 @@ func (r *Reconciler) report(ctx context.Context, p Partition, f *Findings) {
 	}
 }
 
-func where(p Partition, s sink.Span) []slog.Attr {
+func where(p Partition, s Span) []slog.Attr {
 	return []slog.Attr{
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)),
 		slog.Int64("first", s.First), slog.Int64("last", s.Last), slog.Int64("offsets", s.Len()),

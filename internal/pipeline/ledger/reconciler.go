@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Config bounds what a Reconciler does; all fields are required.
@@ -31,7 +29,7 @@ type Deps struct {
 	// Settled returns the partitions that this process owns now.
 	Settled func() []Position
 	// Remembered returns what the tables remember of insert tokens.
-	Remembered func(ctx context.Context) (sink.TokenMemory, error)
+	Remembered func(ctx context.Context) (TokenMemory, error)
 }
 
 const (
@@ -63,7 +61,7 @@ type Reconciler struct {
 	metrics *metrics
 
 	partitions map[Partition]*partition
-	equal      map[sink.Touched]time.Time // listed days that no longer differed, since when
+	equal      map[Touched]time.Time // listed days that no longer differed, since when
 }
 
 // New returns a Reconciler that has read nothing yet.
@@ -73,7 +71,7 @@ func New(cfg Config, deps Deps) (*Reconciler, error) {
 	}
 	return &Reconciler{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics),
-		partitions: map[Partition]*partition{}, equal: map[sink.Touched]time.Time{},
+		partitions: map[Partition]*partition{}, equal: map[Touched]time.Time{},
 	}, nil
 }
 

@@ -16,27 +16,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // memory is a Books without a database.
 type memory struct {
-	growing bool                         // every count is larger than the one before
-	looks   map[sink.Touched][]time.Time // then: when a pair was counted
-	entries []sink.Entry
+	growing bool                    // every count is larger than the one before
+	looks   map[Touched][]time.Time // then: when a pair was counted
+	entries []Entry
 	marks   map[Partition]Cursor
-	counts  map[sink.Touched]Counts
-	cells   map[sink.Touched]bool // pairs whose cells differ
-	listed  map[sink.Touched]Reason
+	counts  map[Touched]Counts
+	cells   map[Touched]bool // pairs whose cells differ
+	listed  map[Touched]Reason
 	asked   int // pairs that were counted
 	failing atomic.Bool
 }
 
 func newMemory() *memory {
 	return &memory{
-		marks: map[Partition]Cursor{}, counts: map[sink.Touched]Counts{},
-		cells: map[sink.Touched]bool{}, listed: map[sink.Touched]Reason{}, looks: map[sink.Touched][]time.Time{},
+		marks: map[Partition]Cursor{}, counts: map[Touched]Counts{},
+		cells: map[Touched]bool{}, listed: map[Touched]Reason{}, looks: map[Touched][]time.Time{},
 	}
 }
 
@@ -47,7 +46,7 @@ func (m *memory) fail() error {
 	return nil
 }
 
-func (m *memory) Entries(_ context.Context, _ Partition, from Cursor, limit int) ([]sink.Entry, error) {
+func (m *memory) Entries(_ context.Context, _ Partition, from Cursor, limit int) ([]Entry, error) {
 	m.entries = distinct(m.entries)
 	return after(m.entries, from, limit), m.fail()
 }
@@ -64,7 +63,7 @@ func (m *memory) SetMarks(_ context.Context, marks []Mark) error {
 	return m.fail()
 }
 
-func (m *memory) Count(_ context.Context, _ string, pairs []sink.Touched) ([]Counts, error) {
+func (m *memory) Count(_ context.Context, _ string, pairs []Touched) ([]Counts, error) {
 	all := make([]Counts, len(pairs))
 	for i, p := range pairs {
 		all[i] = m.counts[p]
@@ -77,8 +76,8 @@ func (m *memory) Count(_ context.Context, _ string, pairs []sink.Touched) ([]Cou
 	return all, m.fail()
 }
 
-func (m *memory) Differing(_ context.Context, pairs []sink.Touched) ([]sink.Touched, error) {
-	return slices.DeleteFunc(slices.Clone(pairs), func(t sink.Touched) bool { return !m.cells[t] }), m.fail()
+func (m *memory) Differing(_ context.Context, pairs []Touched) ([]Touched, error) {
+	return slices.DeleteFunc(slices.Clone(pairs), func(t Touched) bool { return !m.cells[t] }), m.fail()
 }
 
 func (m *memory) List(_ context.Context, days []Listed) error {
@@ -88,7 +87,7 @@ func (m *memory) List(_ context.Context, days []Listed) error {
 	return m.fail()
 }
 
-func (m *memory) Clear(_ context.Context, days []sink.Touched) error {
+func (m *memory) Clear(_ context.Context, days []Touched) error {
 	for _, d := range days {
 		delete(m.listed, d)
 	}
@@ -97,8 +96,8 @@ func (m *memory) Clear(_ context.Context, days []sink.Touched) error {
 
 func (m *memory) Dirty(context.Context) (int, error) { return len(m.listed), m.fail() }
 
-func (m *memory) Found(context.Context, int) ([]sink.Touched, error) {
-	var found []sink.Touched
+func (m *memory) Found(context.Context, int) ([]Touched, error) {
+	var found []Touched
 	for t, reason := range m.listed {
 		if reason != ReasonReplay {
 			found = append(found, t)
@@ -132,7 +131,7 @@ func newWatch(t *testing.T, books *memory) *watch {
 		Deps{
 			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Books: books,
 			Settled:    func() []Position { return w.at },
-			Remembered: func(context.Context) (sink.TokenMemory, error) { return sink.TokenMemory{Inserts: 300_000}, nil },
+			Remembered: func(context.Context) (TokenMemory, error) { return TokenMemory{Inserts: 300_000}, nil },
 		},
 	)
 	if err != nil {
@@ -154,7 +153,7 @@ var here = Partition{Topic: "events.v1", Index: 3}
 func TestTheMarkFollowsTheCommittedOffset(t *testing.T) {
 	t.Parallel()
 	books := newMemory()
-	books.entries = []sink.Entry{settled(1, 100, 109), settled(1, 110, 119)}
+	books.entries = []Entry{settled(1, 100, 109), settled(1, 110, 119)}
 	w := newWatch(t, books)
 	w.round(t, 110)
 	if diff := gocmp.Diff(Cursor{1, 110}, books.marks[here]); diff != "" {
@@ -175,7 +174,7 @@ func TestTheMarkFollowsTheCommittedOffset(t *testing.T) {
 func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
 	t.Parallel()
 	books := newMemory()
-	books.entries = []sink.Entry{settled(1, 0, 9), settled(1, 20, 29)}
+	books.entries = []Entry{settled(1, 0, 9), settled(1, 20, 29)}
 	w := newWatch(t, books)
 	for i := range 2 {
 		w.log.Reset()
@@ -214,7 +213,7 @@ func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
 func TestOwnersThatComeAndGoFindNoGaps(t *testing.T) {
 	t.Parallel()
 	books := newMemory()
-	books.entries = []sink.Entry{settled(1, 0, 9)}
+	books.entries = []Entry{settled(1, 0, 9)}
 	first, second := newWatch(t, books), newWatch(t, books)
 	first.round(t, 10)
 	books.entries = append(books.entries, settled(1, 10, 19), settled(1, 20, 29))
@@ -246,23 +245,23 @@ func TestAPartitionWithoutEntriesBeginsAtItsOffset(t *testing.T) {
 	}
 }
 
-var day = sink.Touched{Owner: "web_1", Day: 20_000}
+var day = Touched{Owner: "web_1", Day: 20_000}
 
 func TestADayThatDiffersIsListedOnceItIsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		counts Counts
-		want   map[sink.Touched]Reason
+		want   map[Touched]Reason
 	}{
 		"equal":    {Counts{10, 10, 10}, nil},
-		"too many": {Counts{10, 11, 10}, map[sink.Touched]Reason{day: ReasonOver}},
-		"too few":  {Counts{10, 10, 9}, map[sink.Touched]Reason{day: ReasonUnder}},
+		"too many": {Counts{10, 11, 10}, map[Touched]Reason{day: ReasonOver}},
+		"too few":  {Counts{10, 10, 9}, map[Touched]Reason{day: ReasonUnder}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				books := newMemory()
-				books.entries = []sink.Entry{settled(1, 0, 9, day)}
+				books.entries = []Entry{settled(1, 0, 9, day)}
 				books.counts[day] = tt.counts
 				books.cells[day] = true
 				w := newWatch(t, books)
@@ -303,7 +302,7 @@ func TestAPairThatIsTouchedAgainIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		books := newMemory()
-		books.entries = []sink.Entry{settled(1, 0, 9, day)}
+		books.entries = []Entry{settled(1, 0, 9, day)}
 		books.counts[day] = Counts{10, 10, 10}
 		w := newWatch(t, books)
 		for range 3 {
@@ -342,7 +341,7 @@ func TestASurplusOnADayThatIsNeverQuietIsFound(t *testing.T) {
 					if time.Since(began) >= tt.begins {
 						surplus = 5000
 					}
-					books.entries = []sink.Entry{settled(1, i, i, day)}
+					books.entries = []Entry{settled(1, i, i, day)}
 					books.counts[day] = Counts{base, base + surplus, base + surplus}
 					w.round(t, i+1)
 					if took := time.Since(began) - tt.begins; took > tt.within {
@@ -364,7 +363,7 @@ func TestADayThatIsNeverQuietIsLookedAtNowAndThen(t *testing.T) {
 		books := newMemory()
 		w, began := newWatch(t, books), time.Now()
 		for i := int64(0); time.Since(began) < busyFirst+5*busyEvery; i++ {
-			books.entries = []sink.Entry{settled(1, i, i, day)}
+			books.entries = []Entry{settled(1, i, i, day)}
 			books.counts[day] = Counts{uint64(i), uint64(i), uint64(i)}
 			w.round(t, i+1)
 			pass(settleTime / 2)
@@ -381,16 +380,16 @@ func TestTheBudgetOfLooksReachesAHundredThousandWebsites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const websites = 10_000
-		touched := make([]sink.Touched, websites)
+		touched := make([]Touched, websites)
 		for i := range touched {
-			touched[i] = sink.Touched{Owner: fmt.Sprint("web_", i), Day: 20_000}
+			touched[i] = Touched{Owner: fmt.Sprint("web_", i), Day: 20_000}
 		}
 		books := newMemory()
 		w := newWatch(t, books)
 		w.cfg.Pairs, books.growing = config.Default().Sink.ReconcilePairs/10, true
 		began, caughtUp := time.Now(), false
 		for i := int64(0); time.Since(began) < 3*busyEvery; i++ {
-			books.entries = []sink.Entry{settled(1, i, i, touched...)}
+			books.entries = []Entry{settled(1, i, i, touched...)}
 			w.round(t, i+1)
 			caughtUp = caughtUp || time.Since(began) > 2*busyEvery && testutil.ToFloat64(w.metrics.overdue) == 0
 			pass(settleTime)
@@ -415,7 +414,7 @@ func TestWaitingPairsOutliveARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		books := newMemory()
-		books.entries = []sink.Entry{settled(1, 0, 9), settled(1, 10, 19, day), settled(1, 20, 29)}
+		books.entries = []Entry{settled(1, 0, 9), settled(1, 10, 19, day), settled(1, 20, 29)}
 		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
 		newWatch(t, books).round(t, 30)
 		if got := books.marks[here]; got != (Cursor{1, 10}) {
@@ -436,11 +435,11 @@ func TestARoundLooksAtNoMorePairsThanItMay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		books := newMemory()
-		var touched []sink.Touched
+		var touched []Touched
 		for i := range int32(250) {
-			touched = append(touched, sink.Touched{Owner: "web_1", Day: i})
+			touched = append(touched, Touched{Owner: "web_1", Day: i})
 		}
-		books.entries = []sink.Entry{settled(1, 0, 9, touched...)}
+		books.entries = []Entry{settled(1, 0, 9, touched...)}
 		w := newWatch(t, books)
 		w.round(t, 10)
 		for i, want := range []int{100, 200, 250 + 50} {
@@ -457,9 +456,9 @@ func TestAListedDayIsClearedWhenItsCellsAreEqualTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		books := newMemory()
-		replayed := sink.Touched{Owner: "web_2", Day: 1}
-		different := sink.Touched{Owner: "web_3", Day: 1}
-		books.listed = map[sink.Touched]Reason{day: ReasonUnder, replayed: ReasonReplay, different: ReasonOver}
+		replayed := Touched{Owner: "web_2", Day: 1}
+		different := Touched{Owner: "web_3", Day: 1}
+		books.listed = map[Touched]Reason{day: ReasonUnder, replayed: ReasonReplay, different: ReasonOver}
 		books.cells[different] = true
 		w := newWatch(t, books)
 		w.round(t, 0)
@@ -468,7 +467,7 @@ func TestAListedDayIsClearedWhenItsCellsAreEqualTwice(t *testing.T) {
 		}
 		pass(settleTime)
 		w.round(t, 0)
-		want := map[sink.Touched]Reason{replayed: ReasonReplay, different: ReasonOver}
+		want := map[Touched]Reason{replayed: ReasonReplay, different: ReasonOver}
 		if diff := gocmp.Diff(want, books.listed); diff != "" {
 			t.Errorf("listed (-want +got):\n%s", diff)
 		}
@@ -479,7 +478,7 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		books := newMemory()
-		books.entries = []sink.Entry{settled(1, 0, 9, day)}
+		books.entries = []Entry{settled(1, 0, 9, day)}
 		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
 		w, began := newWatch(t, books), time.Now()
 		w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: 10}}

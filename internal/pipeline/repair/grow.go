@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Partitions changes how many partitions a topic has.
@@ -23,7 +22,7 @@ type Partitions interface {
 type Touches interface {
 	// TouchedSince returns the days of owners that ranges of a topic have touched
 	// which hold records that were received at or after a time in Unix milliseconds.
-	TouchedSince(ctx context.Context, topicID [16]byte, millis int64) ([]sink.Touched, error)
+	TouchedSince(ctx context.Context, topicID [16]byte, millis int64) ([]ledger.Touched, error)
 }
 
 // GrowOptions say how far a topic grows.
@@ -50,7 +49,7 @@ type GrowDeps struct {
 type Growth struct {
 	From, To int
 	// Days are those that are listed as dirty.
-	Days []sink.Touched
+	Days []ledger.Touched
 }
 
 // Grow gives a topic more partitions while everything runs.
@@ -91,12 +90,12 @@ func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
 
 // days returns what was touched since the beginning of the window, by what is
 // stored and by what still waits, of owners that move.
-func (d *GrowDeps) days(ctx context.Context, o GrowOptions, id [16]byte, bounds map[int32]Bounds) ([]sink.Touched, error) {
+func (d *GrowDeps) days(ctx context.Context, o GrowOptions, id [16]byte, bounds map[int32]Bounds) ([]ledger.Touched, error) {
 	stored, err := d.Touches.TouchedSince(ctx, id, o.Since.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
-	days := map[sink.Touched]struct{}{}
+	days := map[ledger.Touched]struct{}{}
 	for _, t := range stored {
 		days[t] = struct{}{}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Lane is a topic and the consumer group that stores it.
@@ -58,7 +57,7 @@ type Books interface {
 	// any epoch; 0 when there is none. Gaps are no ranges.
 	StoredTo(ctx context.Context, topicID [16]byte, partition int32) (int64, error)
 	// Write stores an entry of the ledger under a token.
-	Write(ctx context.Context, e *sink.Entry, token string) error
+	Write(ctx context.Context, e *ledger.Entry, token string) error
 	// SetMarks keeps up to where coverage was checked.
 	SetMarks(ctx context.Context, marks []ledger.Mark) error
 	// List puts days on the list of the dirty ones.

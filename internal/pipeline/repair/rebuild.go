@@ -22,12 +22,12 @@ type Rollups interface {
 	Rebuilding(ctx context.Context) (bool, error)
 	// Rebuild deletes the rollups' rows of days of one month and makes them anew
 	// from the base, read with FINAL.
-	Rebuild(ctx context.Context, days []sink.Touched) error
+	Rebuild(ctx context.Context, days []ledger.Touched) error
 	// Differing returns those of the days for which a rollup answers otherwise than
 	// the base.
-	Differing(ctx context.Context, days []sink.Touched) ([]sink.Touched, error)
+	Differing(ctx context.Context, days []ledger.Touched) ([]ledger.Touched, error)
 	// Clear takes days off the list.
-	Clear(ctx context.Context, days []sink.Touched) error
+	Clear(ctx context.Context, days []ledger.Touched) error
 }
 
 // RebuildDeps are the parts that Rebuild needs; all are required.
@@ -77,7 +77,7 @@ func Rebuild(ctx context.Context, d RebuildDeps, dryRun bool) ([]ledger.Listed, 
 }
 
 func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error {
-	days := make([]sink.Touched, len(listed))
+	days := make([]ledger.Touched, len(listed))
 	for i := range listed {
 		days[i] = listed[i].Touched
 	}

@@ -46,7 +46,7 @@ type Move struct {
 	Again, Skipped int64
 	// Days are those that the records touch which were stored before, and so may be
 	// counted twice by the rollups.
-	Days []sink.Touched
+	Days []ledger.Touched
 }
 
 // place is what is known of a partition before it is moved.
@@ -213,7 +213,7 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *pla
 	if from >= at.stored {
 		return m, nil
 	}
-	days := map[sink.Touched]struct{}{}
+	days := map[ledger.Touched]struct{}{}
 	if err := collect(ctx, d.Log, o.Lane.Topic, p, from, at.stored, days); err != nil {
 		return m, err
 	}
@@ -222,12 +222,12 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *pla
 }
 
 // collect adds the days that the records [from, to) of a partition touch.
-func collect(ctx context.Context, log Log, topic string, p int32, from, to int64, days map[sink.Touched]struct{}) error {
+func collect(ctx context.Context, log Log, topic string, p int32, from, to int64, days map[ledger.Touched]struct{}) error {
 	var decoder record.Decoder
 	var event record.Event
 	err := log.Values(ctx, topic, p, from, to, func(value []byte) error {
 		if decoder.DecodeEvent(value, &event) == nil {
-			days[sink.Touched{Owner: string(event.Owner), Day: int32(event.TimeMillis / millisPerDay)}] = struct{}{}
+			days[ledger.Touched{Owner: string(event.Owner), Day: int32(event.TimeMillis / millisPerDay)}] = struct{}{}
 		}
 		return nil
 	})
@@ -254,9 +254,9 @@ func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, pl
 	for i := range moves {
 		m := &moves[i]
 		if m.Skipped > 0 {
-			gap := sink.Span{First: places[m.Partition].next, Last: m.To - 1}
-			if err := d.Books.Write(ctx, &sink.Entry{
-				Topic: o.Lane.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: sink.EntryGap, Skipped: gap.Len(),
+			gap := ledger.Span{First: places[m.Partition].next, Last: m.To - 1}
+			if err := d.Books.Write(ctx, &ledger.Entry{
+				Topic: o.Lane.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
 			}, fmt.Sprintf("%d:%s:%d:%d-%d:gap", epoch, sink.UUID(id), m.Partition, gap.First, gap.Last)); err != nil {
 				return fmt.Errorf("writing the gap into the ledger; nothing was set: %w", err)
 			}
@@ -298,13 +298,13 @@ func (d *ReplayDeps) list(ctx context.Context, moves []Move) error {
 
 const millisPerDay = 24 * 60 * 60 * 1000
 
-func compareTouched(a, b sink.Touched) int {
+func compareTouched(a, b ledger.Touched) int {
 	return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Day, b.Day))
 }
 
 // Days returns the days of all moves, each once.
-func Days(moves []Move) []sink.Touched {
-	var all []sink.Touched
+func Days(moves []Move) []ledger.Touched {
+	var all []ledger.Touched
 	for i := range moves {
 		all = append(all, moves[i].Days...)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 type (
-	touched = sink.Touched
-	entry   = sink.Entry
+	touched = ledger.Touched
+	entry   = ledger.Entry
 )
 
 var (

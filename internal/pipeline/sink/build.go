@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // reasonErased stands for no dead letter: the record is left out.
-const reasonErased Reason = "erased"
+const reasonErased deadletter.Reason = "erased"
 
 var (
-	errHeaders = errors.New("a required header is missing or malformed")
+	errHeaders = fmt.Errorf("a required header is missing or malformed, or there are more than %d", record.MaxHeaders)
 	errTime    = errors.New("event time is before 2000 or after 2148")
 	errRefused = errors.New("ClickHouse refuses the row")
 )
@@ -36,8 +38,7 @@ type builder struct {
 }
 
 // build decides what of the range is stored, and fills its blocks. newBlock
-// returns an empty one. The window, nil for none, has seen the range afterwards:
-// it is of no use any more if the range is not settled. A panic is returned as the
+// returns an empty one. The window has seen the range afterwards: it is of no use any more if the range is not settled. A panic is returned as the
 // reason to stand still, with the offset of the record and without its content.
 func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) (err error) {
 	at := r.First
@@ -57,7 +58,7 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 			return err
 		}
 		reason, err := b.judge(p.Topic, rec, r, w)
-		if reason == ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
+		if reason == deadletter.ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
 			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
 			m.refused = append(m.refused, rec.offset)
 		}
@@ -65,7 +66,7 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 		case "":
 		case reasonErased:
 			r.erased++
-			r.share(b.event.Owner, rec.receivedAt, Share{Erased: 1})
+			r.share(b.event.Owner, rec.receivedAt, ledger.Share{Erased: 1})
 		default:
 			r.letters = append(r.letters, letter{rec.offset, reason, err})
 		}
@@ -83,32 +84,32 @@ func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block
 // judge decides about one record: to be stored, a duplicate, a control record,
 // erased, or the reason why it is a dead letter. What was erased is never one: it
 // would be kept there.
-func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (Reason, error) {
+func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (deadletter.Reason, error) {
 	switch {
 	case rec.control:
 		r.control++
 		return "", nil
 	case rec.badHeaders:
-		return ReasonHeaders, errHeaders
+		return deadletter.ReasonHeaders, errHeaders
 	case b.duplicate(rec, w):
 		r.dups++
-		r.share(b.decoder.Owner(b.reader.value(rec)), rec.receivedAt, Share{Duplicates: 1})
+		r.share(b.decoder.Owner(b.reader.value(rec)), rec.receivedAt, ledger.Share{Duplicates: 1})
 		return "", nil
 	}
 	if err := b.decoder.DecodeEvent(b.reader.value(rec), &b.event); err != nil {
-		return ReasonValue, fmt.Errorf("decoding the value: %w", err)
+		return deadletter.ReasonValue, fmt.Errorf("decoding the value: %w", err)
 	}
 	if r.tombstones.Load().Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
 		return reasonErased, nil
 	}
 	if err := record.Fits(topic, &b.event); err != nil {
-		return ReasonValue, err
+		return deadletter.ReasonValue, err
 	}
 	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
-		return ReasonTime, errTime
+		return deadletter.ReasonTime, errTime
 	}
 	if r.refuses(rec.offset) {
-		return ReasonRefused, errRefused
+		return deadletter.ReasonRefused, errRefused
 	}
 	rec.stored = true
 	return "", nil
@@ -126,9 +127,6 @@ func (r *frozen) refuses(offset int64) bool {
 // is a duplicate. A dead letter that is sent again is none, for its first sighting
 // was not stored.
 func (b *builder) duplicate(rec *held, w *Window) bool {
-	if w == nil {
-		return false
-	}
 	before, known := w.Sight(rec.hash, rec.receivedAt)
 	return known && w.within(before, bucketOf(rec.receivedAt)) && !rec.replay
 }

@@ -1,24 +1,16 @@
 package sink
 
-import "context"
+import (
+	"context"
 
-// Reason says why a record became a dead letter. Values are part of the dead
-// letter topics' contract.
-type Reason string
-
-// The reasons.
-const (
-	ReasonHeaders Reason = "headers" // a header that identifies the event is missing or malformed
-	ReasonValue   Reason = "value"   // the value is not an envelope of the topic
-	ReasonTime    Reason = "time"    // the event's time does not fit the table
-	ReasonRefused Reason = "refused" // the server refuses the row, before it writes any
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
 )
 
 // letter is a record in hand that cannot be stored. Its original stays in its batch until
 // it is sent.
 type letter struct {
 	offset int64
-	reason Reason
+	reason deadletter.Reason
 	err    error
 }
 
@@ -26,7 +18,7 @@ type letter struct {
 type DeadLetter struct {
 	Partition Partition
 	Original  Original
-	Reason    Reason
+	Reason    deadletter.Reason
 	Err       error // for people; at most its first 256 bytes are kept
 }
 

@@ -35,6 +35,19 @@ func (e *epochs) upTo(last int64) int32 {
 	return e.before
 }
 
+// seen returns the epoch of the last record at or below an offset, -1 when it is not known.
+// Nothing is forgotten.
+func (e *epochs) seen(last int64) int32 {
+	epoch := e.before
+	for _, s := range e.spans {
+		if s.from > last {
+			break
+		}
+		epoch = s.epoch
+	}
+	return epoch
+}
+
 // lostAt is upTo for an offset whose record is gone, as by compaction, and its epoch with it.
 // That of a record before it may have ended earlier: a broker that was told of it would say
 // that its log parts there. It returns -1.

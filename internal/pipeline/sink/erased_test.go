@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -145,7 +146,7 @@ func TestARangeThatCouldNotBeInsertedIsBuiltAgainAfterAnErasure(t *testing.T) {
 		if diff := cmp.Diff([]string{"b"}, w.stored()); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
 		}
-		if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 1 || e[0].Erased != 1 || e[0].Span != (Span{0, 1}) {
+		if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 1 || e[0].Erased != 1 || e[0].Span != (ledger.Span{First: 0, Last: 1}) {
 			t.Errorf("ledger %+v", e)
 		}
 	})
@@ -179,7 +180,7 @@ func TestTombstonesAreReplacedWhileDeadLettersAreCounted(t *testing.T) {
 	s := newSink(t, testConfig(), newWorld(part))
 	s.deps.Tombstones = c
 	a := attempt{worker: newWorker(s, Assignment{Partition: part, Committed: -1})}
-	r := &frozen{Span: Span{0, 0}, records: []held{{receivedAt: noon}}}
+	r := &frozen{Span: ledger.Span{First: 0, Last: 0}, records: []held{{receivedAt: noon}}}
 	const times = int64(100)
 	var both sync.WaitGroup
 	both.Go(func() {

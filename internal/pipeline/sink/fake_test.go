@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -29,7 +30,7 @@ type world struct {
 	epochs    map[Partition]int32
 	commits   []progressed
 	logStart  map[Partition]int64
-	ledger    map[Partition][]Entry
+	ledger    map[Partition][]ledger.Entry
 	epoch     int64
 	tokens    map[string]bool // the table's
 	rows      []storedRow
@@ -73,7 +74,7 @@ type storedRow struct {
 func newWorld(partitions ...Partition) *world {
 	w := &world{
 		log: map[Partition][]Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
-		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]Entry{}, epoch: 1, epochs: map[Partition]int32{},
+		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{}, epoch: 1, epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
@@ -148,7 +149,7 @@ func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Wi
 	return nil
 }
 
-func (w *world) Holds(_ context.Context, p Partition, offsets Span) (bool, error) {
+func (w *world) Holds(_ context.Context, p Partition, offsets ledger.Span) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.log[p], func(r Record) bool {
@@ -171,7 +172,7 @@ func (w *world) Reached(_ context.Context, _ string, _ [16]byte, index int32, _ 
 	return reached, nil
 }
 
-func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int) (spans []Span, err error) {
+func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int) (spans []ledger.Span, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {
@@ -184,7 +185,7 @@ func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from i
 	return spans, nil
 }
 
-func (w *world) Write(_ context.Context, e *Entry, token string) error {
+func (w *world) Write(_ context.Context, e *ledger.Entry, token string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.tokens[token] {

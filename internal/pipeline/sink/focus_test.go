@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // behind is a world of eight partitions with a thousand records each, of which
@@ -76,7 +78,7 @@ func TestForcedSpansKeepToTheMemory(t *testing.T) {
 			t.Errorf("%d records in hand, want no more than %d", most/recordBytes(&r), limit/recordBytes(&r))
 		}
 		for p := range w.log {
-			if spans := w.spans(p); len(spans) == 0 || spans[0] != (Span{0, span - 1}) {
+			if spans := w.spans(p); len(spans) == 0 || spans[0] != (ledger.Span{First: 0, Last: span - 1}) {
 				t.Errorf("partition %d stored %v first, want its plan", p.Index, spans)
 			}
 		}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // isolate finds the rows of a block that the server refuses. Each half is tried on
@@ -88,7 +91,7 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 	}
 	letters := make([]letter, len(found))
 	for i, offset := range found {
-		letters[i] = letter{offset, ReasonRefused, errRefused}
+		letters[i] = letter{offset, deadletter.ReasonRefused, errRefused}
 	}
 	if err := a.count(r, letters, 0); err != nil {
 		return false, err
@@ -105,11 +108,11 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 // but the range and what is refused of it.
 type piece struct {
 	from, to int
-	span     Span
+	span     ledger.Span
 }
 
 // pieces cuts a block around its refused offsets; one without any is one piece.
-func (m *monthBlock) pieces(r Span) []piece {
+func (m *monthBlock) pieces(r ledger.Span) []piece {
 	var all []piece
 	from, first := 0, r.First
 	for _, bad := range append(slices.Clone(m.refused), r.Last+1) {
@@ -118,7 +121,7 @@ func (m *monthBlock) pieces(r Span) []piece {
 			to++
 		}
 		if to > from {
-			all = append(all, piece{from, to, Span{first, bad - 1}})
+			all = append(all, piece{from, to, ledger.Span{First: first, Last: bad - 1}})
 		}
 		if to < m.block.Rows() && m.block.Offset(to) == bad {
 			to++

@@ -69,7 +69,7 @@ func heavyRange(t *testing.T, n int, b *heavyBatch) *frozen {
 	var o open
 	o.append(batch, time.Time{}, testMemory())
 	r := o.freeze(n, int64(n-1), testMemory())
-	if err := (&builder{}).build(r, part, nil, func() Block { return &memoryBlock{} }); err != nil {
+	if err := (&builder{}).build(r, part, NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
 		t.Fatal(err)
 	}
 	b.opened = 0

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
 )
 
 // metrics lists what this package counts. Labels are closed sets: step and class
@@ -78,8 +80,8 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 			Help: "Partitions dropped because the group did not accept a commit of their session.",
 		}),
 	}
-	for _, r := range []Reason{ReasonHeaders, ReasonValue, ReasonTime, ReasonRefused} {
-		m.deadLetters.WithLabelValues(string(r)) // so that the first one is a rise
+	for _, k := range deadletter.Reasons {
+		m.deadLetters.WithLabelValues(string(k.Reason)) // so that the first one is a rise
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_memory_bytes", Help: "Bytes of records in hand.",
@@ -117,7 +119,7 @@ func (m *metrics) settled(r *frozen) {
 	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
 	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
 	m.records.WithLabelValues("erased").Add(float64(r.erased))
-	by := map[Reason]int{ReasonRefused: r.dead - len(r.letters)}
+	by := map[deadletter.Reason]int{deadletter.ReasonRefused: r.dead - len(r.letters)}
 	for i := range r.letters {
 		by[r.letters[i].reason]++
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // ending says how a worker ends.
@@ -227,7 +229,7 @@ func (w *worker) lag() (records, oldest int64) {
 	case w.inFlight > 1:
 		return records, w.inFlight
 	case len(w.open.records) > 0:
-		return records, w.open.records[0].receivedAt
+		return records, max(0, w.open.records[0].receivedAt)
 	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}
@@ -235,13 +237,15 @@ func (w *worker) lag() (records, oldest int64) {
 }
 
 // position tells how far the partition is settled, once it is taken over.
-func (w *worker) position() (Position, bool) {
+func (w *worker) position() (ledger.Position, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.restored { // nor is the epoch known
-		return Position{}, false
+		return ledger.Position{}, false
 	}
-	return Position{w.partition, w.assignment.TopicID, w.epoch, w.settled.next}, true
+	return ledger.Position{
+		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch, Next: w.settled.next,
+	}, true
 }
 
 // untilItEnds returns a context that ends when the worker is asked to end.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -67,7 +68,7 @@ func (o *open) trace(r *Record) {
 // ranges follow each other without a gap. Of what is left, which is seldom more than one
 // delivery, the records are copied.
 func (o *open) freeze(n int, last int64, m *memory) *frozen {
-	r := &frozen{Span: Span{o.first, last}, epochBefore: o.epochs.before}
+	r := &frozen{Span: ledger.Span{First: o.first, Last: last}, epochBefore: o.epochs.before}
 	if n > 0 && o.records[n-1].offset == last {
 		r.epochOfLast = o.epochs.upTo(last)
 	} else {
@@ -111,14 +112,23 @@ func (o *open) upTo(last int64) int {
 	return n
 }
 
+// holds reports whether the record at an offset is in hand.
+func (o *open) holds(offset int64) bool {
+	n := o.upTo(offset)
+	return n > 0 && o.records[n-1].offset == offset
+}
+
 // frozen is a range whose offsets never change again, and since its build
 // neither does what is stored of it.
 type frozen struct {
-	Span
+	ledger.Span
 
 	// epochBefore and epochOfLast are the leader epochs of the record before the range and
 	// of its last one, -1 when they are not known.
 	epochBefore, epochOfLast int32
+	// planLeader is what the plan names as that of its last record: as it was planned, also
+	// where the record is gone since. -1 is not known.
+	planLeader int32
 
 	epoch   int64 // of its tokens
 	planned bool  // its plan was found when the partition was taken over
@@ -139,29 +149,29 @@ type frozen struct {
 	dead    int // all dead letters, also those that the server made
 	erased  int // records of what was erased
 	control int // records that only the broker needs
-	touched []Touched
+	touched []ledger.Touched
 	shares  shares
 }
 
 // gaps returns the offsets of the range that no record was delivered for.
-func (r *frozen) gaps() (gaps []Span) {
+func (r *frozen) gaps() (gaps []ledger.Span) {
 	next := r.First
 	for i := range r.records {
 		if at := r.records[i].offset; at > next {
-			gaps = append(gaps, Span{next, at - 1})
+			gaps = append(gaps, ledger.Span{First: next, Last: at - 1})
 		}
 		next = r.records[i].offset + 1
 	}
 	if next <= r.Last {
-		gaps = append(gaps, Span{next, r.Last})
+		gaps = append(gaps, ledger.Span{First: next, Last: r.Last})
 	}
 	return gaps
 }
 
 // entry is what the ledger keeps of the range.
-func (r *frozen) entry(p Partition, topicID [16]byte) *Entry {
-	e := &Entry{
-		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: EntryRange,
+func (r *frozen) entry(p Partition, topicID [16]byte) *ledger.Entry {
+	e := &ledger.Entry{
+		Topic: p.Topic, TopicID: topicID, Partition: p.Index, Epoch: r.epoch, Span: r.Span, Kind: ledger.EntryRange,
 		Stored: int64(r.stored), Duplicates: int64(r.dups), DeadLetters: int64(r.dead), Erased: int64(r.erased),
 		Skipped: r.Len() - int64(len(r.records)-r.control), Touched: r.touched, Shares: r.shares.list(),
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // aStream draws records in offset order: ids that come again, receipt times that
@@ -131,7 +133,7 @@ func TestAnOpenRangeTakesEachOffsetOnce(t *testing.T) {
 	o.append(at(9, 10), time.Time{}, m)
 	r := o.freeze(3, 9, m)
 	// What comes before the first record has none, and belongs to it.
-	if r.Span != (Span{0, 9}) || o.first != 10 || len(r.records) != 3 || len(o.records) != 1 || o.records[0].offset != 10 {
+	if r.Span != (ledger.Span{First: 0, Last: 9}) || o.first != 10 || len(r.records) != 3 || len(o.records) != 1 || o.records[0].offset != 10 {
 		t.Errorf("range %v of %d records, %d left", r.Span, len(r.records), len(o.records))
 	}
 	if o.bytes != heldOverhead || r.bytes != 3*heldOverhead {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // restore takes a partition over: it reads what was committed for it, makes the
@@ -35,7 +37,7 @@ func (w *worker) restore(ctx context.Context) error {
 	}
 	w.measure()
 	w.recuts = recuts{more: reached > w.settled.next}
-	if state.Plan != nil && !w.sink.deps.Testing.WithoutPlan {
+	if state.Plan != nil {
 		w.goOnWith(state)
 	} else if err := w.recut(ctx); err != nil {
 		return err
@@ -93,10 +95,10 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 			reason = StuckTruncated
 			return nil
 		}
-		gap := Span{first, start - 1}
-		return w.sink.deps.Ledger.Write(ctx, &Entry{
+		gap := ledger.Span{First: first, Last: start - 1}
+		return w.sink.deps.Ledger.Write(ctx, &ledger.Entry{
 			Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
-			Span: gap, Kind: EntryGap, Skipped: gap.Len(),
+			Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
 		}, rangeToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap)+":gap")
 	}); err != nil {
 		return err
@@ -107,7 +109,7 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 // rebuild reads the window from the headers of the records before the first one
 // that is to be decided about.
 func (w *worker) rebuild(ctx context.Context, state State) error {
-	if w.sink.deps.Testing.WithoutWindow || w.assignment.Committed <= w.assignment.LogStart {
+	if w.sink.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
 		w.window.SetFloor(state.Floor)
 		return nil
 	}
@@ -177,7 +179,10 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 
 // goOnWith makes an open plan the next range.
 func (w *worker) goOnWith(s State) {
-	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch}
+	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch, leader: -1}
+	if s.PlanLeader != nil {
+		f.leader = *s.PlanLeader
+	}
 	for _, n := range s.Refused {
 		f.refused = append(f.refused, s.Plan[0]+n)
 	}
@@ -191,7 +196,7 @@ func (w *worker) goOnWith(s State) {
 // has set it back. Cut as they were, they have the tokens that they had, and the
 // server knows which of them it has stored.
 type recuts struct {
-	spans []Span
+	spans []ledger.Span
 	more  bool // the ledger may show further ones
 }
 
@@ -201,7 +206,7 @@ const recutsAtOnce = 1000
 // recut finds out what the next range has to be, as far as the ledger has a say.
 func (w *worker) recut(ctx context.Context) error {
 	c := &w.recuts
-	if w.sink.deps.Testing.WithoutPlan || !c.more && len(c.spans) == 0 {
+	if !c.more && len(c.spans) == 0 {
 		return nil
 	}
 	w.mu.Lock()
@@ -223,7 +228,7 @@ func (w *worker) recut(ctx context.Context) error {
 	if len(c.spans) == 0 {
 		return nil
 	}
-	f := &forcedSpan{last: c.spans[0].Last, exact: true, epoch: w.epoch}
+	f := &forcedSpan{last: c.spans[0].Last, exact: true, epoch: w.epoch, leader: -1}
 	if c.spans[0].First > next {
 		f.last, f.exact = c.spans[0].First-1, false
 	}

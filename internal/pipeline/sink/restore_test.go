@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // run has a sink store what there is to store, and stops it.
@@ -50,8 +53,8 @@ func (w *world) commitState(p Partition, next int64, s State) {
 	w.committed[p], w.metadata[p] = next, metadata
 }
 
-func (w *world) spans(p Partition) []Span {
-	var spans []Span
+func (w *world) spans(p Partition) []ledger.Span {
+	var spans []ledger.Span
 	for _, e := range w.ledger[p] {
 		spans = append(spans, e.Span)
 	}
@@ -69,7 +72,7 @@ func TestAnOpenPlanIsStoredFirstAndExactly(t *testing.T) {
 		state.Plan = &[2]int64{10, 159} // more than the gates let through today
 		w.commitState(part, 10, state)
 		run(t, w, 5*time.Second)
-		if diff := cmp.Diff([]Span{{10, 159}, {160, 249}}, w.spans(part)); diff != "" {
+		if diff := cmp.Diff([]ledger.Span{{First: 10, Last: 159}, {First: 160, Last: 249}}, w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"plan 10", "insert 150", "commit 160", "plan 160", "insert 90", "commit 250", "close"}, w.calls); diff != "" {
@@ -117,7 +120,7 @@ func TestAPartitionIsTakenOverWithItsWindow(t *testing.T) {
 		if diff := cmp.Diff([]string{"old", "a", "b", "old", "c"}, ids); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
 		}
-		if e := w.ledger[part][1]; e.Stored != 2 || e.Duplicates != 1 || e.Span != (Span{3, 5}) {
+		if e := w.ledger[part][1]; e.Stored != 2 || e.Duplicates != 1 || e.Span != (ledger.Span{First: 3, Last: 5}) {
 			t.Errorf("entry %+v", e)
 		}
 	})
@@ -210,7 +213,7 @@ func TestOffsetsSetBackAreStoredUnderTheTokensTheyHad(t *testing.T) {
 		if len(w.rows) != 100 {
 			t.Errorf("%d rows of 100 events", len(w.rows))
 		}
-		if diff := cmp.Diff([]Span{{0, 29}, {30, 59}, {60, 89}, {90, 99}}, w.spans(part)); diff != "" {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 60, Last: 89}, {First: 90, Last: 99}}, w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
 	})
@@ -228,7 +231,7 @@ func TestOffsetsSetBackIntoARangeMeetTheNextOne(t *testing.T) {
 		}
 		w.committed[part], w.metadata[part] = 20, ""
 		run(t, w, 5*time.Second)
-		if diff := cmp.Diff([]Span{{0, 29}, {30, 59}, {20, 29}}, w.spans(part)); diff != "" {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 20, Last: 29}}, w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
 	})
@@ -243,7 +246,7 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 		want StuckReason
 	}{
 		{"nothing committed, but stored", func(w *world) {
-			w.ledger[part] = []Entry{{Span: Span{0, 4}, Epoch: 1}}
+			w.ledger[part] = []ledger.Entry{{Span: ledger.Span{First: 0, Last: 4}, Epoch: 1}}
 		}, StuckOffset},
 		{"another topic", func(w *world) { w.commitState(part, 0, NewState(other, 1)) }, StuckTopic},
 		{"no state of ours", func(w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, StuckMetadata},
@@ -272,8 +275,8 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 				if len(w.rows) != 7 {
 					t.Errorf("%d rows, want the 7 of the other partition", len(w.rows))
 				}
-				gaps := slices.DeleteFunc(slices.Clone(w.ledger[part]), func(e Entry) bool { return e.Kind != EntryGap })
-				if tc.want == StuckRetention && (len(gaps) != 1 || gaps[0].Span != (Span{1, 2}) || gaps[0].Skipped != 2) {
+				gaps := slices.DeleteFunc(slices.Clone(w.ledger[part]), func(e ledger.Entry) bool { return e.Kind != ledger.EntryGap })
+				if tc.want == StuckRetention && (len(gaps) != 1 || gaps[0].Span != (ledger.Span{First: 1, Last: 2}) || gaps[0].Skipped != 2) {
 					t.Errorf("gaps %+v", gaps)
 				}
 			})
@@ -302,7 +305,7 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]Span{{0, 9}, {10, 14}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}, {First: 10, Last: 14}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
 			t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
 		}
 	})
@@ -330,7 +333,7 @@ func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 				if err := stop(); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff([]Span{{0, 9}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
+				if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
 					t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
 				}
 			})
@@ -357,7 +360,7 @@ func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T)
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]Span{{0, 9}}, w.spans(part)); diff != "" || len(w.rows) != 17 {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}}, w.spans(part)); diff != "" || len(w.rows) != 17 {
 			t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
 		}
 	})
@@ -399,7 +402,7 @@ func TestARefusedRowIsIsolated(t *testing.T) {
 				letters := map[int64]bool{}
 				for _, l := range w.letters {
 					letters[l.Original.Offset] = true
-					if l.Reason != ReasonRefused || len(l.Original.Value) == 0 {
+					if l.Reason != deadletter.ReasonRefused || len(l.Original.Value) == 0 {
 						t.Errorf("letter %s of %d bytes", l.Reason, len(l.Original.Value))
 					}
 				}
@@ -555,7 +558,7 @@ func TestAGapInTheLogBelongsToTheRangeAfterIt(t *testing.T) {
 		w.produce(part, anEvent("a", noon, noon), control, control, anEvent("b", noon, noon), control)
 		run(t, w, 2*time.Second)
 		e := w.ledger[part]
-		if len(e) != 1 || e[0].Span != (Span{0, 4}) || e[0].Stored != 2 || e[0].Skipped != 3 {
+		if len(e) != 1 || e[0].Span != (ledger.Span{First: 0, Last: 4}) || e[0].Stored != 2 || e[0].Skipped != 3 {
 			t.Errorf("ledger %+v", e)
 		}
 		if w.committed[part] != 5 {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
@@ -34,24 +35,21 @@ func (a *attempt) settle(ctx context.Context, r *frozen) (err error) {
 		return err
 	}
 	// Not b: one that had to wait goes on with another builder.
-	if err := a.builder.build(r, w.partition, w.decisions(), w.blocks.get); err != nil {
+	if err := a.builder.build(r, w.partition, w.window, w.blocks.get); err != nil {
 		return err
 	}
 	s.owners.add(&a.builder.touched)
 	if err := a.store(ctx, r); err != nil {
 		return err
 	}
-	s.reached(PointInserted, w.partition)
 	s.recycleBlocks(r, w.blocks)
 	a.release()
 	if err := a.record(ctx, r); err != nil {
 		return err
 	}
-	s.reached(PointRecorded, w.partition)
 	if err := a.commit(ctx, r); err != nil {
 		return err
 	}
-	s.reached(PointCommitted, w.partition)
 	w.moveOn(r)
 	s.metrics.settled(r)
 	return nil
@@ -65,16 +63,7 @@ func (a *attempt) prepare(ctx context.Context, r *frozen) error {
 	if err := a.plan(ctx, r); err != nil {
 		return err
 	}
-	a.worker.sink.reached(PointPlanned, a.worker.partition)
 	return a.acquire(ctx)
-}
-
-// decisions is the window that says what is a duplicate; nil when nothing is.
-func (w *worker) decisions() *Window {
-	if w.sink.deps.Testing.WithoutWindow {
-		return nil
-	}
-	return w.window
 }
 
 // moveOn notes how far everything is settled.
@@ -130,11 +119,11 @@ func (a *attempt) verify(ctx context.Context, r *frozen) error {
 // is committed again: that tells whether it still may be gone on with.
 func (a *attempt) plan(ctx context.Context, r *frozen) error {
 	w := a.worker
-	if w.sink.deps.Testing.WithoutPlan {
-		return nil
-	}
 	state := NewState(w.assignment.TopicID, r.epoch)
 	state.Floor, state.Plan = r.floor, &[2]int64{r.First, r.Last}
+	if r.planLeader >= 0 {
+		state.PlanLeader = &r.planLeader
+	}
 	for _, offset := range r.refused {
 		state.Refused = append(state.Refused, offset-r.First)
 	}
@@ -212,7 +201,7 @@ func (a *attempt) insert(ctx context.Context, r *frozen) (err error) {
 
 // insertMonth stores one block, in pieces where rows of it are refused.
 func (a *attempt) insertMonth(ctx context.Context, r *frozen, m *monthBlock) error {
-	done := map[Span]bool{}
+	done := map[ledger.Span]bool{}
 	for failures := 0; ; {
 		again := false
 		for _, p := range m.pieces(r.Span) {
@@ -254,14 +243,10 @@ func (a *attempt) insertPiece(ctx context.Context, r *frozen, m *monthBlock, p p
 	b, back := a.rowsOf(m, p)
 	defer back()
 	t := blockToken(r.epoch, w.assignment.TopicID, w.partition.Index, p.span, m.month)
-	if w.sink.deps.Testing.WithoutToken {
-		t = ""
-	}
 	err = a.untilSent(ctx, stepInsert, b, func(ctx context.Context) error {
 		if err := a.upToDate(ctx, r); err != nil {
 			return err
 		}
-		w.sink.reached(PointInserting, w.partition)
 		start := time.Now()
 		traced, span := startInsert(ctx, w.partition.Topic, b)
 		err := w.sink.deps.Inserter.Insert(traced, b, t)

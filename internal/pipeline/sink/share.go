@@ -4,17 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 	"unicode/utf8"
-)
 
-// Share is what became of those records of a range that are no rows: of one owner,
-// received within one hour. Owners are told why events do not show.
-type Share struct {
-	Owner string
-	Hour  int64 // of receipt, in hours since 1970
-	// Duplicates, DeadLetters and Erased are counts of records.
-	Duplicates, DeadLetters, Erased int64
-}
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+)
 
 const millisPerHour = 60 * 60 * 1000
 
@@ -27,7 +21,7 @@ const maxOwnerBytes = 128
 type shares struct {
 	mu    sync.Mutex
 	index map[shareKey]int
-	all   []Share
+	all   []ledger.Share
 }
 
 type shareKey struct {
@@ -36,7 +30,7 @@ type shareKey struct {
 }
 
 // add counts a record that is no row. One without an owner is nobody's.
-func (s *shares) add(owner []byte, receivedAt int64, of Share) {
+func (s *shares) add(owner []byte, receivedAt int64, of ledger.Share) {
 	if len(owner) == 0 || len(owner) > maxOwnerBytes || !utf8.Valid(owner) {
 		return
 	}
@@ -50,7 +44,7 @@ func (s *shares) add(owner []byte, receivedAt int64, of Share) {
 		}
 		i = len(s.all)
 		key := shareKey{string(owner), hour}
-		s.index[key], s.all = i, append(s.all, Share{Owner: key.owner, Hour: hour})
+		s.index[key], s.all = i, append(s.all, ledger.Share{Owner: key.owner, Hour: hour})
 	}
 	a := &s.all[i]
 	a.Duplicates += of.Duplicates
@@ -59,17 +53,17 @@ func (s *shares) add(owner []byte, receivedAt int64, of Share) {
 }
 
 // list returns the shares by owner and hour.
-func (s *shares) list() []Share {
+func (s *shares) list() []ledger.Share {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.all)
-	slices.SortFunc(all, func(a, b Share) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Hour, b.Hour)) })
+	slices.SortFunc(all, func(a, b ledger.Share) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Hour, b.Hour)) })
 	return all
 }
 
 // share counts a record of an owner that is no row. Of a website that was erased as
 // a whole nothing is told any more.
-func (r *frozen) share(owner []byte, receivedAt int64, of Share) {
+func (r *frozen) share(owner []byte, receivedAt int64, of ledger.Share) {
 	if !r.tombstones.Load().Covers(owner, nil, nil, receivedAt) {
 		r.shares.add(owner, receivedAt, of)
 	}
@@ -80,13 +74,14 @@ func (r *frozen) share(owner []byte, receivedAt int64, of Share) {
 func (r *frozen) addLetters(letters []DeadLetter) {
 	for i := range letters {
 		o := &letters[i].Original
-		r.share(o.Key, r.receivedAround(o.Offset), Share{DeadLetters: 1})
+		r.share(o.Key, r.receivedAround(o.Offset), ledger.Share{DeadLetters: 1})
 	}
 }
 
 // receivedAround returns when the record at an offset was received; of one whose
 // headers do not say, when the one before it was that says so, else the one behind
-// it.
+// it. In a range in which none says so, the time that the log has of it counts, or now
+// where it has none.
 func (r *frozen) receivedAround(offset int64) int64 {
 	at, _ := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
 	for i := min(at, len(r.records)-1); i >= 0; i-- {
@@ -99,5 +94,8 @@ func (r *frozen) receivedAround(offset int64) int64 {
 			return r.records[i].receivedAt
 		}
 	}
-	return 0
+	if at < len(r.records) && r.records[at].receivedAt > 0 {
+		return r.records[at].receivedAt
+	}
+	return time.Now().UnixMilli()
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// Deps are the parts a Sink needs; all but Tracer, Pacer, Tombstones and Testing
-// are required.
+// Deps are the parts a Sink needs; all but Tracer, Pacer and Tombstones are required.
 type Deps struct {
 	Log         *slog.Logger
 	Metrics     prometheus.Registerer
@@ -29,7 +29,6 @@ type Deps struct {
 	Ledger      Ledger
 	Pacer       Pacer      // nil stores as fast as the server takes it
 	Tombstones  Tombstones // nil leaves nothing out
-	Testing     Testing
 }
 
 // Pacer holds a sink back that must not use all of the server.
@@ -90,9 +89,6 @@ func (s *Sink) newWindow() *Window {
 	w.share.windows.Add(1)
 	return w
 }
-
-// reached tells a test where the work has got to.
-func (s *Sink) reached(at Point, p Partition) { s.deps.Testing.reached(at, p) }
 
 // validate reports what makes the steps of a range impossible or unsafe.
 func validate(cfg config.Sink) error {
@@ -164,7 +160,6 @@ func (s *Sink) deliver(b Batch) {
 	s.mu.Unlock()
 	if w != nil {
 		w.deliver(b)
-		s.reached(PointPolled, b.Partition)
 	}
 }
 
@@ -226,9 +221,6 @@ func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 // Revoked implements Owner. An insert under way may finish and be committed, so
 // that the next owner does not have to do it again; all else is dropped.
 func (s *Sink) Revoked(ctx context.Context, revoked []Partition) {
-	for _, p := range revoked {
-		s.reached(PointRevoking, p)
-	}
 	workers := s.remove(revoked)
 	for _, w := range workers {
 		w.end(halted)
@@ -254,14 +246,6 @@ func (s *Sink) Gone(_ context.Context, p Partition, err error) {
 	}
 }
 
-// Position is how far a partition is settled.
-type Position struct {
-	Partition Partition
-	TopicID   [16]byte
-	Epoch     int64
-	Next      int64 // the offset after the last one that is committed
-}
-
 // WindowBytes returns the memory of the windows.
 func (s *Sink) WindowBytes() int64 { return s.windows.bytes.Load() }
 
@@ -273,8 +257,8 @@ func (s *Sink) WindowRoom() int64 {
 
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.
-func (s *Sink) Positions() []Position {
-	var all []Position
+func (s *Sink) Positions() []ledger.Position {
+	var all []ledger.Position
 	for _, w := range s.owned() {
 		if p, ok := w.position(); ok {
 			all = append(all, p)

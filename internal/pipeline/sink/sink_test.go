@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 var (
@@ -166,11 +169,11 @@ func TestWhatCannotBeDecodedIsADeadLetterBeforeTheCommit(t *testing.T) {
 		if diff := cmp.Diff([]string{"plan 0", "dead 4", "insert 1", "insert 1", "commit 7", "close"}, w.calls); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		var got []Reason
+		var got []deadletter.Reason
 		for _, l := range w.letters {
 			got = append(got, l.Reason)
 		}
-		if diff := cmp.Diff([]Reason{ReasonHeaders, ReasonValue, ReasonTime, ReasonTime}, got); diff != "" {
+		if diff := cmp.Diff([]deadletter.Reason{deadletter.ReasonHeaders, deadletter.ReasonValue, deadletter.ReasonTime, deadletter.ReasonTime}, got); diff != "" {
 			t.Errorf("reasons (-want +got):\n%s", diff)
 		}
 	})
@@ -388,7 +391,7 @@ func TestTokenNamesTopicPartitionRangeAndMonth(t *testing.T) {
 	t.Parallel()
 	id := [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6}
 	want := "2:deadbeef-0001-0002-0003-000400050006:7:10-42:202612"
-	if got := blockToken(2, id, 7, Span{10, 42}, 202612); got != want {
+	if got := blockToken(2, id, 7, ledger.Span{First: 10, Last: 42}, 202612); got != want {
 		t.Errorf("token() = %s, want %s", got, want)
 	}
 }
@@ -482,7 +485,7 @@ func TestAPanicWhileABlockIsBuiltStopsThatPartitionAlone(t *testing.T) {
 		}
 		w.panics = ""
 		run(t, w, 5*time.Second)
-		if diff := cmp.Diff([]Span{{0, 2}}, w.spans(part)); diff != "" || len(w.rows) != 4 {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 2}}, w.spans(part)); diff != "" || len(w.rows) != 4 {
 			t.Errorf("after the fix %d rows, spans (-want +got):\n%s", len(w.rows), diff)
 		}
 	})
@@ -514,7 +517,7 @@ func TestAPanicWhileABlockIsInsertedStopsItsPartitionAlone(t *testing.T) {
 				}
 				w.insertFails = nil
 				run(t, w, 5*time.Second)
-				if diff := cmp.Diff([]Span{{0, 2}}, w.spans(part)); diff != "" || len(w.rows) != 3 {
+				if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 2}}, w.spans(part)); diff != "" || len(w.rows) != 3 {
 					t.Errorf("after the fix %d rows, spans (-want +got):\n%s", len(w.rows), diff)
 				}
 			})

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // ErrFenced is wrapped by Source.Commit when the group does not accept commits
@@ -55,17 +57,19 @@ type Assignment struct {
 // the call that delivers it, and is read again from its batch.
 type Record struct {
 	Offset      int64
-	LeaderEpoch int32       // of the leader that appended it; -1 when it is not known
-	ReceivedAt  int64       // Unix milliseconds of receipt, from the record's headers
-	Hash        record.Hash // identity of the event, from the record's headers
-	Value       []byte
+	LeaderEpoch int32 // of the leader that appended it; -1 when it is not known
+	// ReceivedAt is the time of receipt in Unix milliseconds, from the record's headers;
+	// where they are bad, the time that the log has of it, which may be anything.
+	ReceivedAt int64
+	Hash       record.Hash // identity of the event, from the record's headers
+	Value      []byte
 	// At says where Value begins in the unpacked records of its batch.
 	At uint32
 	// Size is how many bytes of memory the record counts: those of Value, or of its part of
 	// the packed batch where that is more.
 	Size uint32
 	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
-	// missing or malformed.
+	// missing or malformed, or that there are more of them than a record may have.
 	BadHeaders bool
 	// Control marks a record that only the broker needs: an offset without content.
 	Control bool
@@ -81,6 +85,9 @@ type Original struct {
 	Offset     int64
 	Key, Value []byte
 	Headers    []record.Header // in their order
+	// Cut is what there was of a record that is too large to be kept whole; nil of one
+	// that is whole.
+	Cut *deadletter.Sizes
 }
 
 // Batch is a run of records of one partition in offset order. The slice, and all
@@ -176,7 +183,7 @@ type Reader interface {
 	// what was seen before that needs not be read again.
 	Sightings(ctx context.Context, p Partition, s *Stretch, w Witness) error
 	// Holds reports whether the log has records at any of the offsets.
-	Holds(ctx context.Context, p Partition, offsets Span) (bool, error)
+	Holds(ctx context.Context, p Partition, offsets ledger.Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.
 	LogStart(ctx context.Context, p Partition) (int64, error)
 }

@@ -33,6 +33,11 @@ type State struct {
 	Floor int32 `json:"f,omitempty"`
 	// Plan is the range that is being stored, first and last offset; nil for none.
 	Plan *[2]int64 `json:"p,omitempty"`
+	// PlanLeader is the leader epoch of the plan's last record. With its offset it names
+	// the log that the plan was made of: in another one, whose leader lacked records of
+	// this one, the record at that offset is of a later leader. nil is not known, as in
+	// plans of builds that did not write it.
+	PlanLeader *int32 `json:"l,omitempty"`
 	// Refused are the offsets of the plan whose rows the server refuses, counted
 	// from the plan's first one.
 	Refused []int64 `json:"x,omitempty"`

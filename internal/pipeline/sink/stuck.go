@@ -15,7 +15,8 @@ const (
 	// StuckRetention: the log does not hold what comes next any more.
 	StuckRetention StuckReason = "retention"
 	// StuckTruncated: the log ends before what comes next, or has other records before it
-	// than those that were read: a broker that lacked some became the leader.
+	// than those that were read, or that an open plan was made of: a broker that lacked
+	// some became the leader.
 	StuckTruncated StuckReason = "truncated"
 	// StuckOffset: nothing is committed, yet the ledger shows that records were
 	// stored.
@@ -43,10 +44,13 @@ func (e *stuck) Error() string { return e.err.Error() }
 func (e *stuck) Unwrap() error { return e.err }
 
 // exhausted returns why nothing comes any more, once what is in hand is settled,
-// or cannot be because the rest of its range is gone.
+// or cannot be because the rest of its range is gone, or is that of another log.
 func (w *worker) exhausted() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.forced.parts(&w.open); err != nil {
+		return err
+	}
 	if w.lost == nil || w.ending != running {
 		return nil
 	}
@@ -100,16 +104,11 @@ func (w *worker) stand(ctx context.Context, why StuckReason) {
 	w.open.drop(w.sink.memory)
 	w.regulate()
 	w.mu.Unlock()
-	for {
+	for !w.isEnding() {
 		select {
-		case <-w.halt:
-			return
 		case <-ctx.Done():
 			return
 		case <-w.wake:
-			if w.isEnding() {
-				return
-			}
 		}
 	}
 }

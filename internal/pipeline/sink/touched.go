@@ -1,16 +1,20 @@
 package sink
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+)
 
 const millisPerDay = 24 * 60 * 60 * 1000
 
 // touched collects which owners' days a range changes. Rows of one owner and day
 // mostly follow each other, so most rows cost a comparison.
 type touched struct {
-	last  []Touched // of each owner the latest day, to be found by index
-	rows  []int     // of each owner
+	last  []ledger.Touched // of each owner the latest day, to be found by index
+	rows  []int            // of each owner
 	index map[string]int
-	more  map[Touched]struct{} // the other days
+	more  map[ledger.Touched]struct{} // the other days
 }
 
 func (t *touched) reset() {
@@ -26,10 +30,10 @@ func (t *touched) add(owner []byte, millis int64) {
 	i, ok := t.index[string(owner)]
 	if !ok {
 		if t.index == nil {
-			t.index, t.more = map[string]int{}, map[Touched]struct{}{}
+			t.index, t.more = map[string]int{}, map[ledger.Touched]struct{}{}
 		}
 		t.index[string(owner)] = len(t.last)
-		t.last, t.rows = append(t.last, Touched{string(owner), day}), append(t.rows, 1)
+		t.last, t.rows = append(t.last, ledger.Touched{Owner: string(owner), Day: day}), append(t.rows, 1)
 		return
 	}
 	t.rows[i]++
@@ -40,14 +44,14 @@ func (t *touched) add(owner []byte, millis int64) {
 }
 
 // all returns each pair once, by owner and day.
-func (t *touched) all() []Touched {
+func (t *touched) all() []ledger.Touched {
 	pairs := slices.Clone(t.last)
 	for p := range t.more {
 		if i := t.index[p.Owner]; t.last[i] != p {
 			pairs = append(pairs, p)
 		}
 	}
-	slices.SortFunc(pairs, func(a, b Touched) int {
+	slices.SortFunc(pairs, func(a, b ledger.Touched) int {
 		if a.Owner != b.Owner {
 			if a.Owner < b.Owner {
 				return -1

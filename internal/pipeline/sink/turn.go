@@ -12,7 +12,24 @@ type forcedSpan struct {
 	exact   bool
 	plan    bool // it is an open plan; else the ledger says so
 	epoch   int64
+	leader  int32 // of the plan's last record, when it was planned; -1: not known
 	refused []int64
+}
+
+// parts returns an error where the records in hand are not those that an open plan was made
+// of: they come from a log whose leader lacked some of them. A record is that of the plan
+// when it has the same leader epoch at the same offset, and then all before it are too.
+// Leader epochs never go down in a log, so a later one tells as soon as it is seen.
+func (f *forcedSpan) parts(o *open) error {
+	if f == nil || !f.plan || f.leader < 0 {
+		return nil
+	}
+	at := o.epochs.seen(f.last)
+	if at > f.leader || at >= 0 && at < f.leader && o.holds(f.last) {
+		return fmt.Errorf("%w: the plan up to offset %d was made of records of leader epoch %d, and they are of %d",
+			ErrTruncated, f.last, f.leader, at)
+	}
+	return nil
 }
 
 // complete reports whether the next range has all its records: those of the span
@@ -115,15 +132,16 @@ func (w *worker) freeze() *frozen {
 	w.flush = false
 	n, last, f := w.cut()
 	r := w.open.freeze(n, last, w.sink.memory)
-	r.epoch = w.epoch
+	r.epoch, r.planLeader = w.epoch, r.epochOfLast
 	if f != nil && f.exact {
 		r.planned, r.epoch, r.refused = f.plan, f.epoch, f.refused
+		r.planLeader = max(r.planLeader, f.leader)
 	}
 	r.floor = w.window.Floor()
 	w.forced = nil
 	w.inFlight = 1
 	if len(r.records) > 0 {
-		w.inFlight = r.records[0].receivedAt
+		w.inFlight = max(1, r.records[0].receivedAt) // 0 would say that none is
 	}
 	w.frozen++
 	w.regulate()

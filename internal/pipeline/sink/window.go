@@ -35,6 +35,8 @@ const (
 // number of keys, 27 to 40 bytes each; beyond that the oldest bucket goes early, and
 // so it does where all windows take more than there is memory, from those that take
 // more than an equal part. The newest bucket always stays. It is used by one goroutine.
+//
+// A horizon of 0 remembers nothing: no event is a duplicate.
 type Window struct {
 	horizon  int32 // buckets
 	maxKeys  int
@@ -74,7 +76,7 @@ func (w *Window) within(seen, now int32) bool { return now-seen <= w.horizon }
 func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
 	b := bucketOf(receivedAt)
 	shard := &w.shards[h[15]%windowShards]
-	if h == (record.Hash{}) {
+	if h == (record.Hash{}) || w.horizon == 0 {
 		return 0, false
 	}
 	if b < w.floor {

@@ -420,3 +420,19 @@ func BenchmarkWindow(b *testing.B) {
 		b.ReportMetric(float64(w.Bytes())/float64(max(1, w.Len())), "B/key")
 	})
 }
+
+func TestAWindowOfNoTimeRemembersNothing(t *testing.T) {
+	t.Parallel()
+	w := NewWindow(0, 1000)
+	for range 2 {
+		if _, known := w.Sight(record.HashOf([]byte("web_1"), []byte("a")), bucketStart); known {
+			t.Error("an event is known")
+		}
+	}
+	if w.Len() != 0 {
+		t.Errorf("%d events are remembered", w.Len())
+	}
+	if w = NewWindow(time.Millisecond, 1000); w.horizon != 1 {
+		t.Errorf("a millisecond is %d buckets, want 1", w.horizon)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 const (
@@ -46,7 +45,7 @@ func (v *verifier) pairsInTime(ctx context.Context) error {
 // compare compares the pairs outside of the time that wait.
 func (v *verifier) compare(ctx context.Context) error {
 	first, last := int32(v.o.Since.UnixMilli()/millisPerDay), int32((v.o.Until.UnixMilli()-1)/millisPerDay)
-	maps.DeleteFunc(v.pairs, func(t sink.Touched, _ struct{}) bool { return t.Day >= first && t.Day <= last })
+	maps.DeleteFunc(v.pairs, func(t ledger.Touched, _ struct{}) bool { return t.Day >= first && t.Day <= last })
 	for part := range slices.Chunk(slices.SortedFunc(maps.Keys(v.pairs), compareTouched), pairsAtOnce) {
 		differ, err := v.base.Differing(ctx, part)
 		if err != nil {
@@ -62,7 +61,7 @@ func (v *verifier) compare(ctx context.Context) error {
 
 // differing tells of pairs that differ, once it is certain that no insert is
 // under way: see ledger.Judge.
-func (v *verifier) differing(ctx context.Context, pairs []sink.Touched) error {
+func (v *verifier) differing(ctx context.Context, pairs []ledger.Touched) error {
 	if len(pairs) == 0 {
 		return nil
 	}
@@ -87,14 +86,14 @@ func (v *verifier) differing(ctx context.Context, pairs []sink.Touched) error {
 		if err != nil {
 			return err
 		}
-		var rest []sink.Touched
+		var rest []ledger.Touched
 		var counts []ledger.Counts
 		for i, p := range pairs {
 			verdict := ledger.Judge(first[i], second[i])
 			switch {
 			case verdict == ledger.Over || verdict == ledger.Under,
 				verdict == ledger.Agree && slices.Contains(still, p): // in a cell, not in the sums
-				v.tell([]sink.Touched{p}, second[i:i+1])
+				v.tell([]ledger.Touched{p}, second[i:i+1])
 			case verdict == ledger.Unsettled && slices.Contains(still, p):
 				rest, counts = append(rest, p), append(counts, second[i])
 			}
@@ -109,7 +108,7 @@ func (v *verifier) differing(ctx context.Context, pairs []sink.Touched) error {
 	return nil
 }
 
-func (v *verifier) tell(pairs []sink.Touched, counts []ledger.Counts) {
+func (v *verifier) tell(pairs []ledger.Touched, counts []ledger.Counts) {
 	for i, p := range pairs {
 		v.report.day(p.Day).Rollups++
 		e := Example{Kind: RollupDiffers, Owner: p.Owner, Day: dateOf(p.Day), Why: "a cell of a rollup answers otherwise than the events"}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // looked is a base that shows one pair, as it is at one moment after the other; what is
@@ -28,7 +27,7 @@ type moment struct {
 	differs bool
 }
 
-var pair = sink.Touched{Owner: "web_1", Day: 20_000}
+var pair = ledger.Touched{Owner: "web_1", Day: 20_000}
 
 // now returns the moment of a question: the last one stays.
 func (l *looked) now() moment {
@@ -36,11 +35,11 @@ func (l *looked) now() moment {
 	return l.moments[min(l.asked, len(l.moments))-1]
 }
 
-func (l *looked) Count(_ context.Context, _ string, pairs []sink.Touched) ([]ledger.Counts, error) {
+func (l *looked) Count(_ context.Context, _ string, pairs []ledger.Touched) ([]ledger.Counts, error) {
 	return slices.Repeat([]ledger.Counts{l.now().Counts}, len(pairs)), nil
 }
 
-func (l *looked) Differing(_ context.Context, pairs []sink.Touched) ([]sink.Touched, error) {
+func (l *looked) Differing(_ context.Context, pairs []ledger.Touched) ([]ledger.Touched, error) {
 	if l.now().differs {
 		return pairs, nil
 	}
@@ -74,7 +73,7 @@ func TestADayIsLookedAtTwiceWhileSinksRun(t *testing.T) {
 				o := Options{Settle: time.Minute}
 				v := verifier{base: &looked{moments: tt.moments}, o: o, report: newReport(o), running: !tt.stopped}
 				begin := time.Now()
-				if err := v.differing(t.Context(), []sink.Touched{pair}); err != nil {
+				if err := v.differing(t.Context(), []ledger.Touched{pair}); err != nil {
 					t.Fatal(err)
 				}
 				v.report.finish()

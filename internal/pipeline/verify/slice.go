@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -75,7 +75,7 @@ func (v *verifier) slice(ctx context.Context, r Range) (days []int32, received i
 		rec := &s.records[i]
 		v.report.day(rec.day).InTopic++
 		if rec.print != 0 {
-			v.pairs[sink.Touched{Owner: s.owners[rec.owner], Day: rec.day}] = struct{}{}
+			v.pairs[ledger.Touched{Owner: s.owners[rec.owner], Day: rec.day}] = struct{}{}
 		}
 	}
 	if err := v.base.Rows(ctx, r, days, func(row *Row) { v.row(&s, row) }); err != nil {

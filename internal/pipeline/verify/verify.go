@@ -11,7 +11,6 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -70,10 +69,10 @@ type Events interface {
 type Rollups interface {
 	// DifferingOn returns the owners' days among the UTC days for which a rollup
 	// answers otherwise than the base.
-	DifferingOn(ctx context.Context, day int32) ([]sink.Touched, error)
+	DifferingOn(ctx context.Context, day int32) ([]ledger.Touched, error)
 	// Differing and Count are those of ledger.Rollups.
-	Differing(ctx context.Context, pairs []sink.Touched) ([]sink.Touched, error)
-	Count(ctx context.Context, topic string, pairs []sink.Touched) ([]ledger.Counts, error)
+	Differing(ctx context.Context, pairs []ledger.Touched) ([]ledger.Touched, error)
+	Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error)
 }
 
 // Range is a part of a partition: the offsets [From, To).
@@ -148,7 +147,7 @@ func Run(ctx context.Context, topic Topic, base Base, o Options) (*Report, error
 	if o.SliceRecords <= 0 {
 		o.SliceRecords = sliceRecords
 	}
-	v := &verifier{topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{}, pairs: map[sink.Touched]struct{}{}}
+	v := &verifier{topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{}, pairs: map[ledger.Touched]struct{}{}}
 	var err error
 	if v.exclusions, err = base.Exclusions(ctx); err != nil {
 		return nil, err
@@ -183,7 +182,7 @@ type verifier struct {
 	scanned    []scanned
 	suspects   []suspect         // of the topic that is read
 	missing    map[told]struct{} // events that are; up to maxTold
-	pairs      map[sink.Touched]struct{}
+	pairs      map[ledger.Touched]struct{}
 	running    bool // a sink is there
 }
 
@@ -286,6 +285,6 @@ func (v *verifier) excluded(owner string, day int32) bool {
 	})
 }
 
-func compareTouched(a, b sink.Touched) int {
+func compareTouched(a, b ledger.Touched) int {
 	return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Day, b.Day))
 }

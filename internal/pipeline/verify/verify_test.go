@@ -11,7 +11,6 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -64,14 +63,14 @@ func (l *log) Letters(_ context.Context, _ string, _ int64, do func(int32, int64
 // empty is a base without a row.
 type empty struct{}
 
-func (empty) Table(string) string                                        { return "events" }
-func (empty) Rows(context.Context, Range, []int32, func(*Row)) error     { return nil }
-func (empty) Known(context.Context, string, []Key) ([]Key, error)        { return nil, nil }
-func (empty) Strays(context.Context, *StrayQuery, func(*Row)) error      { return nil }
-func (empty) Exclusions(context.Context) ([]Exclusion, error)            { return nil, nil }
-func (empty) Erased(context.Context) (*tombstone.Set, error)             { return nil, nil } //nolint:nilnil // nothing is erased
-func (empty) DifferingOn(context.Context, int32) ([]sink.Touched, error) { return nil, nil }
-func (empty) Differing(context.Context, []sink.Touched) ([]sink.Touched, error) {
+func (empty) Table(string) string                                          { return "events" }
+func (empty) Rows(context.Context, Range, []int32, func(*Row)) error       { return nil }
+func (empty) Known(context.Context, string, []Key) ([]Key, error)          { return nil, nil }
+func (empty) Strays(context.Context, *StrayQuery, func(*Row)) error        { return nil }
+func (empty) Exclusions(context.Context) ([]Exclusion, error)              { return nil, nil }
+func (empty) Erased(context.Context) (*tombstone.Set, error)               { return nil, nil } //nolint:nilnil // nothing is erased
+func (empty) DifferingOn(context.Context, int32) ([]ledger.Touched, error) { return nil, nil }
+func (empty) Differing(context.Context, []ledger.Touched) ([]ledger.Touched, error) {
 	return nil, nil
 }
 
@@ -79,7 +78,7 @@ func (empty) Visible(_ context.Context, _ string, r []Row) ([]bool, error) {
 	return make([]bool, len(r)), nil
 }
 
-func (empty) Count(_ context.Context, _ string, p []sink.Touched) ([]ledger.Counts, error) {
+func (empty) Count(_ context.Context, _ string, p []ledger.Touched) ([]ledger.Counts, error) {
 	return make([]ledger.Counts, len(p)), nil
 }
 

@@ -7,7 +7,7 @@ type Set struct{ owners map[string]*ofOwner }
 // ofOwner are the tombstones of one owner. Times are Unix milliseconds.
 type ofOwner struct {
 	latest   int64 // of all
-	website  int64
+	website  int64 // 0: it was not erased
 	profiles map[ID]int64
 	visitors map[ID]int64
 	// Tombstones are only added, and their moments only moved on, so these two tell
@@ -70,7 +70,7 @@ func (s *Set) Covers(owner, profileID, anonymousID []byte, receivedAt int64) boo
 	if o == nil || receivedAt > o.latest {
 		return false
 	}
-	return receivedAt <= o.website || has(o.profiles, Profile, owner, profileID, receivedAt) ||
+	return o.website > 0 && receivedAt <= o.website || has(o.profiles, Profile, owner, profileID, receivedAt) ||
 		has(o.visitors, Visitor, owner, anonymousID, receivedAt)
 }
 

@@ -47,6 +47,7 @@ func TestWhatATombstoneCovers(t *testing.T) {
 		"the same id as a visitor":                  {"shop", "", "anna", at, false},
 		"the same id of another owner":              {"else", "anna", "v1", at, false},
 		"nobody is not who has an empty id":         {"shop", "", "", at, false},
+		"what was received at no time":              {"shop", "", "", 0, false},
 		"an owner whose name begins as another one": {"shop\x00", "anna", "", at, false},
 	} {
 		if got := set.Covers([]byte(tc.owner), []byte(tc.profile), []byte(tc.visitor), tc.received); got != tc.want {

@@ -171,6 +171,12 @@ func compiled(flags []*Flag, segments []*Segment) (*table, error) {
 
 // Compile makes flags, of which archived ones are left out, and segments ready to be evaluated.
 func Compile(flags []*Flag, segments []*Segment) (*flageval.Set, error) {
+	return Recompile(nil, flags, segments)
+}
+
+// Recompile is Compile, but takes over what an earlier set, which may be nil, made of the same
+// flags and segments.
+func Recompile(was *flageval.Set, flags []*Flag, segments []*Segment) (*flageval.Set, error) {
 	members := make([]flageval.Member[flageval.Definition], 0, len(flags))
 	for _, f := range flags {
 		if f.Live() {
@@ -181,7 +187,7 @@ func Compile(flags []*Flag, segments []*Segment) (*flageval.Set, error) {
 	for i, g := range segments {
 		asked[i] = flageval.Member[flageval.Segment]{Scope: g.WebsiteID, Is: &g.Definition}
 	}
-	return flageval.Compile(members, asked)
+	return flageval.Recompile(was, members, asked)
 }
 
 // closure returns the ids of flags, of those that they need and of the segments of all.

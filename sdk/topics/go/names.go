@@ -100,4 +100,7 @@ const (
 	HeaderDLQHops = "dlq-hops"
 	// When its first letter was written, Unix milliseconds.
 	HeaderDLQFirstSeen = "dlq-first-seen"
+	// Only where the record was too large to be kept whole: bytes of its key,
+	// number of headers, bytes of its value.
+	HeaderDLQCut = "dlq-cut"
 )

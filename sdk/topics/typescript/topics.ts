@@ -1279,4 +1279,9 @@ export interface DeadLetterHeaders {
    * When its first letter was written, Unix milliseconds.
    */
   "dlq-first-seen": string;
+  /**
+   * Only where the record was too large to be kept whole: bytes of its key,
+   * number of headers, bytes of its value.
+   */
+  "dlq-cut"?: string;
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +21,6 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -81,7 +81,7 @@ func eventValue(id string) string {
 }
 
 // write puts a letter into events.v1.dlq, so many times.
-func (o *office) write(t *testing.T, reason sink.Reason, times int, value string, headers ...record.Header) {
+func (o *office) write(t *testing.T, reason deadletter.Reason, times int, value string, headers ...record.Header) {
 	t.Helper()
 	o.offset++
 	n := deadletter.Note{
@@ -173,7 +173,7 @@ func TestALetterIsSentOnceUnlessAskedForAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	o.write(t, "refused", 2, "a") // the sink's acknowledgement was lost
-	o.write(t, sink.ReasonValue, 1, "b")
+	o.write(t, deadletter.ReasonValue, 1, "b")
 
 	same(t, "dry run", o.replay(t, everything, deadletter.Options{DryRun: true}), counts{deadletter.OutcomeSent: 2})
 	same(t, "sent by the dry run", o.sent(t), map[string]int{})
@@ -185,7 +185,7 @@ func TestALetterIsSentOnceUnlessAskedForAgain(t *testing.T) {
 	same(t, "states", o.states(t), map[deadletter.State]int{deadletter.StateReplayed: 2})
 
 	values := everything
-	values.Reason = sink.ReasonValue
+	values.Reason = deadletter.ReasonValue
 	same(t, "again", o.replay(t, values, deadletter.Options{Again: true}), counts{deadletter.OutcomeSent: 1})
 	same(t, "sent", o.sent(t), map[string]int{"a": 1, "b": 2})
 }
@@ -196,8 +196,8 @@ func TestALetterIsSentAsOftenAsAllowedAndThenParked(t *testing.T) {
 	hops := func(n int) []record.Header {
 		return []record.Header{header(record.HeaderReplay, "1"), header(record.HeaderHops, strconv.Itoa(n))}
 	}
-	o.write(t, sink.ReasonValue, 1, "at the limit", hops(deadletter.MaxHops-1)...)
-	o.write(t, sink.ReasonValue, 1, "beyond", hops(deadletter.MaxHops)...)
+	o.write(t, deadletter.ReasonValue, 1, "at the limit", hops(deadletter.MaxHops-1)...)
+	o.write(t, deadletter.ReasonValue, 1, "beyond", hops(deadletter.MaxHops)...)
 	same(t, "first", o.replay(t, everything, deadletter.Options{}), counts{deadletter.OutcomeSent: 1, deadletter.OutcomeParked: 1})
 	same(t, "states", o.states(t), map[deadletter.State]int{deadletter.StateReplayed: 1, deadletter.StateParked: 1})
 	same(t, "again", o.replay(t, everything, deadletter.Options{Again: true}), counts{deadletter.OutcomeSent: 1, deadletter.OutcomeAlready: 1})
@@ -207,7 +207,7 @@ func TestALetterIsSentAsOftenAsAllowedAndThenParked(t *testing.T) {
 func TestAParkedLetterIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.write(t, sink.ReasonValue, 1, "a")
+	o.write(t, deadletter.ReasonValue, 1, "a")
 	for _, want := range []counts{{deadletter.OutcomeParked: 1}, {deadletter.OutcomeAlready: 1}} {
 		got := counts{}
 		if err := o.desk(nil, 0).Park(t.Context(), everything, false, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
@@ -224,17 +224,38 @@ func TestAParkedLetterIsLeftAlone(t *testing.T) {
 func TestALetterThatWouldComeBackNeedsForce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.write(t, sink.ReasonHeaders, 1, "a")
+	o.write(t, deadletter.ReasonHeaders, 1, "a")
 	same(t, "without", o.replay(t, everything, deadletter.Options{}), counts{deadletter.OutcomeNeedsForce: 1})
 	same(t, "sent", o.sent(t), map[string]int{})
 	same(t, "with", o.replay(t, everything, deadletter.Options{Force: true}), counts{deadletter.OutcomeSent: 1})
 	same(t, "sent", o.sent(t), map[string]int{"a": 1})
 }
 
+// Of a letter that was cut, sending again would make another event than there was; one that is
+// too large for a batch would fail, and all behind it with it.
+func TestALetterThatIsTooLargeIsNeverSentAgain(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	n := deadletter.Note{
+		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: 7},
+		Reason: deadletter.ReasonHeaders, Err: errors.New("why"), At: time.Now(), Cut: &deadletter.Sizes{Key: 5, Value: 5 << 20},
+	}
+	cut, err := n.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.produce(t, record.TopicEvents+deadletter.Suffix, "{", cut)
+	o.write(t, deadletter.ReasonValue, 1, strings.Repeat("x", 995_000))
+	o.write(t, deadletter.ReasonValue, 1, "behind them")
+	all := deadletter.Options{Force: true, Again: true}
+	same(t, "replay", o.replay(t, everything, all), counts{deadletter.OutcomeTooLarge: 2, deadletter.OutcomeSent: 1})
+	same(t, "sent", o.sent(t), map[string]int{"behind them": 1})
+}
+
 func TestALetterThatIsNotUnderstoodStopsEverything(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.write(t, sink.ReasonValue, 1, "good")
+	o.write(t, deadletter.ReasonValue, 1, "good")
 	o.produce(t, record.TopicEvents+deadletter.Suffix, "odd", []record.Header{header(deadletter.HeaderReason, "novel")})
 	for name, do := range map[string]func(func(*deadletter.Letter, deadletter.Outcome)) error{
 		"replay": func(report func(*deadletter.Letter, deadletter.Outcome)) error {
@@ -254,8 +275,8 @@ func TestALetterThatIsNotUnderstoodStopsEverything(t *testing.T) {
 func TestLettersAreSelected(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.write(t, sink.ReasonValue, 1, "a", eventHeaders("a")...)
-	o.write(t, sink.ReasonTime, 1, "b", header(record.HeaderWebsite, "web_2"))
+	o.write(t, deadletter.ReasonValue, 1, "a", eventHeaders("a")...)
+	o.write(t, deadletter.ReasonTime, 1, "b", header(record.HeaderWebsite, "web_2"))
 	o.write(t, "refused", 1, "c", header(record.HeaderOrganization, "org_2"))
 	var third record.Position
 	err := o.desk(nil, 0).List(t.Context(), everything, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
@@ -277,7 +298,7 @@ func TestLettersAreSelected(t *testing.T) {
 		" c":  {Position: &third},
 		"c ":  {Organization: "org_2"},
 		"":    {Since: now.Add(time.Hour)},
-		" ":   {Reason: sink.ReasonValue, Class: deadletter.ClassInvariant},
+		" ":   {Reason: deadletter.ReasonValue, Class: deadletter.ClassInvariant},
 	} {
 		f.Topics = everything.Topics
 		if want == "ab" {
@@ -325,7 +346,7 @@ func letterTime(t *testing.T, o *office, at record.Position) (when time.Time) {
 func TestALetterThatIsNotThereIsAnError(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.write(t, sink.ReasonValue, 1, "a")
+	o.write(t, deadletter.ReasonValue, 1, "a")
 	for _, at := range []record.Position{{Topic: "events.v1.dlq", Partition: 99}, {Topic: "events.v1.dlq", Offset: 99}} {
 		err := o.desk(nil, 0).Show(t.Context(), at, func(*deadletter.Letter, deadletter.State, error) error {
 			t.Error("it shows something")

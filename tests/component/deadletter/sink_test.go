@@ -13,7 +13,6 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -108,7 +107,7 @@ func TestARefusedEventIsStoredOnceWhenWhatRefusedItIsGone(t *testing.T) {
 		return nil
 	})
 	refused := everything
-	refused.Reason = sink.ReasonRefused
+	refused.Reason = deadletter.ReasonRefused
 	alter("ALTER TABLE events DROP CONSTRAINT picky")
 	same(t, "replay", o.replay(t, refused, deadletter.Options{}), counts{deadletter.OutcomeSent: 2})
 	testkit.Eventually(t, time.Minute, func() error {

@@ -20,7 +20,6 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness/stage"
@@ -303,7 +302,7 @@ type patient struct {
 	settled func()
 }
 
-func (p *patient) Count(ctx context.Context, topic string, pairs []sink.Touched) ([]ledger.Counts, error) {
+func (p *patient) Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error) {
 	if p.looks++; p.looks%2 == 0 {
 		p.settled()
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
@@ -41,12 +42,20 @@ type stage struct {
 	clickhouse config.ClickHouse
 	sink       config.Sink
 	client     *kgo.Client
+	cluster    *kfake.Cluster
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	return newStageOf(t, kafkatest.Partitions)
+}
+
+// newStageOf is newStage with so many partitions of each topic.
+func newStageOf(t *testing.T, partitions int) *stage {
+	t.Helper()
 	s := &stage{clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), sink: config.Default().Sink}
-	_, s.kafka = kafkatest.Cluster(t)
+	s.cluster, s.kafka = kafkatest.Cluster(t)
+	s.kafka.Partitions = partitions
 	s.sink.MaxRows, s.sink.MaxWait = 700, 20*time.Millisecond
 	s.sink.Session, s.sink.Rebalance, s.sink.InsertTimeout = 6*time.Second, 20*time.Second, 8*time.Second
 	if _, err := kafka.EnsureTopics(t.Context(), s.kafka); err != nil {
@@ -91,8 +100,15 @@ func (s *stage) produce(t *testing.T, ids ...string) {
 // returns what Run returned.
 func (s *stage) start(t *testing.T, inserter sink.Inserter) (stop func(), wait func() error) {
 	t.Helper()
+	return s.startWith(t, inserter, prometheus.NewRegistry())
+}
+
+// startWith is start with the registry of the sink's metrics.
+func (s *stage) startWith(
+	t *testing.T, inserter sink.Inserter, registry *prometheus.Registry,
+) (stop func(), wait func() error) {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	registry := prometheus.NewRegistry()
 	consumer, err := kafka.NewConsumer(s.kafka, s.sink, []string{record.TopicEvents}, kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +382,7 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 		got[h.Key] = string(h.Value)
 	}
 	for key, want := range map[string]string{
-		"x": "kept", deadletter.HeaderReason: string(sink.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
+		"x": "kept", deadletter.HeaderReason: string(deadletter.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
 		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)), deadletter.HeaderOffset: strconv.FormatInt(bad.Offset, 10),
 	} {
 		if got[key] != want {

@@ -24,7 +24,7 @@ import (
 // behind the websites that they are of.
 func (f *Fixture) contents(id string) string {
 	f.tb.Helper()
-	c, err := f.Store().FlagSet(f.tb.Context(), id)
+	c, err := f.Store().FlagSet(f.tb.Context(), id, nil)
 	if errors.Is(err, flagset.ErrGone) {
 		return "gone"
 	}
@@ -62,7 +62,7 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := f.Store().FlagSet(t.Context(), o.ID)
+		c, err := f.Store().FlagSet(t.Context(), o.ID, nil)
 		if err != nil || len(c.Flags) != 1 || len(c.Segments) != 1 {
 			t.Fatalf("FlagSet() = %+v, %v", c, err)
 		}
@@ -120,6 +120,46 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		f.expectContents("restored", o.ID, "1.1: flag /nav")
 		marks("restored", 1)
 	},
+	"what is held in the same version is taken from there": func(t *testing.T, f *Fixture) {
+		s, o := f.flags(), f.Organization()
+		a, b := f.flag(s, o.ID, "", "a"), f.flag(s, o.ID, "", "b")
+		g := f.segment(s, o.ID, "", "staff")
+		first := f.setNextTo(o.ID, nil)
+		f.Clock.Set(Start.Add(time.Minute)) // definitions from before are left out next to a later set
+		f.switched(s, b, flag.Enabled)
+		is := f.setNextTo(o.ID, first)
+		if is.Find("", "a").Record != first.Find("", "a").Record || is.Segments[0] != first.Segments[0] {
+			t.Error("what did not change is read again")
+		}
+		if now := is.Find("", "b").Record; !now.Definition.Active || now.Version != b.Version+1 || len(now.Definition.Variants) == 0 {
+			t.Errorf("what changed is %+v", now)
+		}
+		// Of a set that lacks some of them, all is read where their definitions were left out.
+		for what, held := range map[string]*flagset.Set{
+			"flags": f.made(o.ID, is, nil, is.Segments), "segments": f.made(o.ID, is, []*flag.Flag{is.Find("", "b").Record}, nil),
+		} {
+			all := f.setNextTo(o.ID, held)
+			if all.Find("", "a").ID != a.ID || len(all.Find("", "a").Definition.Variants) == 0 || len(all.Segments) != 1 || all.Segments[0].ID != g.ID {
+				t.Errorf("next to a set without its %s: %+v", what, all)
+			}
+		}
+	},
+	"of another epoch nothing that is held is taken": func(t *testing.T, f *Fixture) {
+		s, o := f.flags(), f.Organization()
+		f.flag(s, o.ID, "", "a")
+		f.segment(s, o.ID, "", "staff")
+		first := f.setNextTo(o.ID, nil)
+		if err := f.Store().RaiseEpoch(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		is := f.setNextTo(o.ID, first)
+		if is.Find("", "a").Record == first.Find("", "a").Record || is.Segments[0] == first.Segments[0] {
+			t.Error("what is held of another epoch is taken as the same")
+		}
+		if diff := cmp.Diff(first.Find("", "a").Record, is.Find("", "a").Record); diff != "" {
+			t.Errorf("the flag (-first +then):\n%s", diff)
+		}
+	},
 	"a set that is read while flags change is that of its version": func(t *testing.T, f *Fixture) {
 		s, o := f.flags(), f.Organization()
 		a, b := f.flag(s, o.ID, "", "a"), f.flag(s, o.ID, "", "b")
@@ -140,7 +180,7 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 				reading = false
 			default:
 			}
-			c, err := f.Store().FlagSet(t.Context(), o.ID)
+			c, err := f.Store().FlagSet(t.Context(), o.ID, nil)
 			if err != nil || len(c.Flags) != 2 {
 				t.Errorf("FlagSet() = %+v, %v", c, err)
 				break
@@ -175,6 +215,30 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		m.Apply(control.Change{Kind: control.Organization, ID: o.ID, Gone: true, Version: 2, Epoch: 1})
 		f.expectServed(m, o.ID, "")
 	},
+}
+
+// setNextTo is an organization's set, read next to one that is held.
+func (f *Fixture) setNextTo(id string, held *flagset.Set) *flagset.Set {
+	f.tb.Helper()
+	c, err := f.Store().FlagSet(f.tb.Context(), id, held)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	s, err := flagset.Renew(held, id, c.Mark, c.Flags, c.Segments)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return s
+}
+
+// made is a set as new as another one, with some of what that has.
+func (f *Fixture) made(id string, as *flagset.Set, flags []*flag.Flag, segments []*flag.Segment) *flagset.Set {
+	f.tb.Helper()
+	s, err := flagset.New(id, as.Mark, flags, segments)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return s
 }
 
 // memory holds sets of the fixture's store until the test ends.

@@ -2,6 +2,7 @@ package flageval
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -12,29 +13,53 @@ import (
 // in the one of all. It returns an error that names the flag or segment of which something
 // is not as Check wants it.
 func Compile(flags []Member[Definition], segments []Member[Segment]) (*Set, error) {
-	s := &Set{flags: make(map[name]*Flag, len(flags)), segments: make(map[name]*segment, len(segments)), slots: make(map[string]int)}
-	for i, m := range segments {
+	return Recompile(nil, flags, segments)
+}
+
+// maxSlots is how many attributes a set may ask about and still be taken over from: those that
+// nobody asks about any more are forgotten with the next set beyond it.
+const maxSlots = 4096
+
+// Recompile is Compile, but takes over what an earlier set, which may be nil, made of the same
+// definitions and segments: to change one flag of many costs little more than that flag. What is
+// behind the pointers must not have changed.
+func Recompile(was *Set, flags []Member[Definition], segments []Member[Segment]) (*Set, error) {
+	s := &Set{flags: make(map[name]*Flag, len(flags)), ordered: make([]*Flag, len(flags)), asked: segments}
+	if was == nil || len(was.slots) > maxSlots || !slices.Equal(was.asked, segments) {
+		was = nil // what rules made of a segment is in their conditions
+		if err := s.compileSegments(); err != nil {
+			return nil, err
+		}
+	} else {
+		s.segments, s.slots = was.segments, maps.Clone(was.slots)
+	}
+	all := make([]Flag, len(flags))
+	for i, m := range flags {
+		all[i] = Flag{Definition: m.Is, index: i}
+		s.ordered[i] = &all[i]
+		s.flags[name{m.Scope, m.Is.Key}] = &all[i]
+	}
+	for i, m := range flags {
+		c := compiler{set: s, scope: m.Scope, definition: m.Is}
+		if err := c.flag(was, s.ordered[i]); err != nil {
+			return nil, fmt.Errorf("flag %s: %w", m.Is.Key, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Set) compileSegments() error {
+	s.segments, s.slots = make(map[name]*segment, len(s.asked)), make(map[string]int)
+	for i, m := range s.asked {
 		c := compiler{set: s, scope: m.Scope}
 		made, err := c.segment(m.Is)
 		if err != nil {
-			return nil, fmt.Errorf("segment %s: %w", m.Is.Key, err)
+			return fmt.Errorf("segment %s: %w", m.Is.Key, err)
 		}
 		made.place = i
 		s.segments[name{m.Scope, m.Is.Key}] = made
 	}
-	for i, m := range flags {
-		f := &Flag{Definition: m.Is, index: i}
-		s.flags[name{m.Scope, m.Is.Key}] = f
-		s.ordered = append(s.ordered, f)
-	}
-	for i, m := range flags {
-		c := compiler{set: s, scope: m.Scope, definition: m.Is}
-		if err := c.flag(s.ordered[i]); err != nil {
-			return nil, fmt.Errorf("flag %s: %w", m.Is.Key, err)
-		}
-		runtime.Gosched() // answers wait for the same processor, and there may be many flags
-	}
-	return s, nil
+	return nil
 }
 
 // compiler makes one flag or segment.
@@ -60,18 +85,47 @@ func (c *compiler) segment(is *Segment) (*segment, error) {
 	return made, err
 }
 
-func (c *compiler) flag(f *Flag) (err error) {
+// flag makes a flag, of which an earlier set may have made the plans.
+func (c *compiler) flag(was *Set, f *Flag) error {
+	c.needs(f)
+	if same := was.same(name{c.scope, c.definition.Key}, c.definition); same != nil {
+		f.base, f.environments = same.base, same.environments
+		return nil
+	}
+	runtime.Gosched() // answers wait for the same processor, and there may be many flags
+	return c.plans(f)
+}
+
+// same returns what a set made of a definition; nil for nothing.
+func (s *Set) same(of name, is *Definition) *Flag {
+	if s == nil {
+		return nil
+	}
+	if f := s.flags[of]; f != nil && f.Definition == is {
+		return f
+	}
+	return nil
+}
+
+func (c *compiler) plans(f *Flag) (err error) {
 	d := c.definition
 	if f.base, err = c.plan(d); err != nil {
 		return err
 	}
-	f.environments = make(map[string]*plan, len(d.Environments))
+	if len(d.Environments) > 0 {
+		f.environments = make(map[string]*plan, len(d.Environments))
+	}
 	for environment, o := range d.Environments {
 		if f.environments[environment], err = c.plan(d.in(&o)); err != nil {
 			return fmt.Errorf("environment %s: %w", environment, err)
 		}
 	}
-	for _, p := range d.Prerequisites {
+	return nil
+}
+
+// needs notes what a flag needs: flags of this set, in the order of their variants here.
+func (c *compiler) needs(f *Flag) {
+	for _, p := range c.definition.Prerequisites {
 		n := need{flag: c.set.Flag(c.scope, p.FlagKey)}
 		for _, v := range p.Variants {
 			if n.flag == nil {
@@ -83,7 +137,6 @@ func (c *compiler) flag(f *Flag) (err error) {
 		}
 		f.needs = append(f.needs, n)
 	}
-	return nil
 }
 
 // in returns the definition as it is in an environment.

@@ -12,9 +12,14 @@ type Member[T any] struct {
 type Set struct {
 	flags    map[name]*Flag
 	ordered  []*Flag
-	segments map[name]*segment
-	slots    map[string]int // of the attributes that conditions ask about
+	asked    []Member[Segment] // that the segments were made of
+	segments map[name]*segment // shared with later sets of the same segments
+	slots    map[string]int    // of the attributes that conditions ask about
 }
+
+// Segments is what was made of the segments, for those who count what it takes of memory: a map
+// with pointers as values.
+func (s *Set) Segments() any { return s.segments }
 
 type name struct{ scope, key string }
 

@@ -67,7 +67,7 @@ func (f *fake) count(of func() int) int {
 
 func (f *fake) readsOf(id string) int { return f.count(func() int { return f.reads[id] }) }
 
-func (f *fake) FlagSet(_ context.Context, id string) (*flagset.Contents, error) {
+func (f *fake) FlagSet(_ context.Context, id string, _ *flagset.Set) (*flagset.Contents, error) {
 	f.with(func() { f.now++; f.most = max(f.most, f.now) })
 	defer f.with(func() { f.now-- })
 	c, err := f.contents(id)

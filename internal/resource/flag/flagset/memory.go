@@ -30,8 +30,9 @@ type Contents struct {
 
 // Store is where flags are.
 type Store interface {
-	// FlagSet returns what an organization has, or ErrGone.
-	FlagSet(ctx context.Context, organizationID string) (*Contents, error)
+	// FlagSet returns what an organization has, or ErrGone. What is in a set that is held, which
+	// may be nil, in the same version may be returned as it is there.
+	FlagSet(ctx context.Context, organizationID string, held *Set) (*Contents, error)
 	// FlagSetMarks returns how new the sets of organizations are. The version of one that
 	// never had a flag, or that is gone, is 0.
 	FlagSetMarks(ctx context.Context, organizationIDs []string) (map[string]Mark, error)

@@ -76,15 +76,16 @@ func (m *Memory) fetch(ctx context.Context, id string) (*Set, error) {
 
 func (m *Memory) load(ctx context.Context, id string) (set *Set, err error) {
 	var c *Contents
+	held := m.peek(id)
 	_, err = m.reads.Ask(func() (*Set, error) {
-		c, err = m.deps.Store.FlagSet(ctx, id)
+		c, err = m.deps.Store.FlagSet(ctx, id, held)
 		return nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	// What is wrong with one organization's flags is no reason to spare the store.
-	if set, err = New(id, c.Mark, c.Flags, c.Segments); err != nil {
+	if set, err = Renew(held, id, c.Mark, c.Flags, c.Segments); err != nil {
 		m.noteBroken(ctx, err)
 		return nil, errors.Join(errBroken, err)
 	}

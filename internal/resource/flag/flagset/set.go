@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
@@ -32,6 +33,8 @@ type Flag struct {
 	Version   int64
 	About     *flag.About // shared; not to be changed
 	Record    *flag.Flag  // as it is kept, with its name; shared; not to be changed
+
+	bytes int64 // of memory, with all that is made of it
 }
 
 // Key is what the flag is asked for by.
@@ -51,42 +54,111 @@ type Set struct {
 
 	flags map[*flageval.Flag]*Flag
 	own   map[string][]*Flag // by website, in the order of keys; those of all websites are under ""
-	asked []*flag.Segment    // as Compiled has them
+	asked []*flag.Segment    // as Compiled has them, in the order of their ids
 	views sync.Map           // viewer → *View
+
+	segmentBytes int64 // of memory, with what is made of the segments
 }
 
 // New makes a set of flags, of which archived ones are left out, and segments.
 func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.Segment) (*Set, error) {
+	return Renew(nil, organizationID, mark, flags, segments)
+}
+
+// Renew is New, but takes over what an earlier set, which may be nil, has of the same flags and
+// segments: the same pointers.
+func Renew(was *Set, organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.Segment) (*Set, error) {
 	s := &Set{
-		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments),
-		flags: make(map[*flageval.Flag]*Flag, len(flags)), own: make(map[string][]*Flag), asked: slices.Clone(segments),
+		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments), flags: make(map[*flageval.Flag]*Flag, len(flags)),
+		own: make(map[string][]*Flag), asked: slices.Clone(segments),
 	}
+	slices.SortFunc(s.asked, func(a, b *flag.Segment) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Segments, func(a, b *flag.Segment) int {
+		return strings.Compare(a.WebsiteID+"\x00"+a.Key(), b.WebsiteID+"\x00"+b.Key())
+	})
 	var err error
-	if s.Compiled, err = flag.Compile(flags, segments); err != nil {
+	if s.Compiled, err = flag.Recompile(was.compiled(), flags, s.asked); err != nil {
 		return nil, fmt.Errorf("compiling the flags of organization %s: %w", organizationID, err)
 	}
 	for _, f := range flags {
 		if f.Live() {
-			s.add(f)
+			s.add(was, f)
 		}
 	}
 	for _, all := range s.own {
 		slices.SortFunc(all, func(a, b *Flag) int { return strings.Compare(a.Key(), b.Key()) })
 	}
-	slices.SortFunc(s.Segments, func(a, b *flag.Segment) int {
-		return strings.Compare(a.WebsiteID+"\x00"+a.Key(), b.WebsiteID+"\x00"+b.Key())
-	})
-	s.Bytes = bytesOf(s, flags)
+	s.count(was)
 	return s, nil
 }
 
-func (s *Set) add(f *flag.Flag) {
+func (s *Set) compiled() *flageval.Set {
+	if s == nil {
+		return nil
+	}
+	return s.Compiled
+}
+
+func (s *Set) add(was *Set, f *flag.Flag) {
 	is := &Flag{
 		Flag: s.Compiled.Flag(f.WebsiteID, f.Key()), ID: f.ID, WebsiteID: f.WebsiteID, Version: f.Version,
 		About: &f.About, Record: f,
 	}
+	if same := was.find(f.WebsiteID, f.Key()); same != nil && same.Record == f {
+		is.bytes = same.bytes
+	} else {
+		is.bytes = flagBytes(is)
+	}
 	s.flags[is.Flag] = is
 	s.own[f.WebsiteID] = append(s.own[f.WebsiteID], is)
+}
+
+// Same returns a flag that the set has, if it is the same in the same version; nil for none, and
+// of a nil set. Versions come again in another epoch.
+func (s *Set) Same(websiteID, key, id string, version int64) *flag.Flag {
+	if f := s.find(websiteID, key); f != nil && f.ID == id && f.WebsiteID == websiteID && f.Version == version {
+		return f.Record
+	}
+	return nil
+}
+
+// SameSegment is Same of a segment.
+func (s *Set) SameSegment(websiteID, id string, version int64) *flag.Segment {
+	if s == nil {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(s.asked, id, func(g *flag.Segment, id string) int { return strings.Compare(g.ID, id) })
+	if !found || s.asked[i].WebsiteID != websiteID || s.asked[i].Version != version {
+		return nil
+	}
+	return s.asked[i]
+}
+
+// Latest is when the last of the set's flags and segments was changed; the zero time of none, and
+// of a nil set.
+func (s *Set) Latest() (at time.Time) {
+	if s == nil {
+		return at
+	}
+	for _, f := range s.flags {
+		if f.Record.UpdatedAt.After(at) {
+			at = f.Record.UpdatedAt
+		}
+	}
+	for _, g := range s.asked {
+		if g.UpdatedAt.After(at) {
+			at = g.UpdatedAt
+		}
+	}
+	return at
+}
+
+// find is Find, also of a nil set.
+func (s *Set) find(websiteID, key string) *Flag {
+	if s == nil {
+		return nil
+	}
+	return s.Find(websiteID, key)
 }
 
 // Find returns what a key means in a website: its own flag, or that of all websites; nil for

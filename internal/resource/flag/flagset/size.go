@@ -3,10 +3,12 @@ package flagset
 import (
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // sizer adds up what values take of memory, from field to field. What several of them point to
@@ -18,22 +20,68 @@ type sizer struct {
 	texts bool
 }
 
-// bytesOf is about what a set takes: its flags and segments, and what is made of them.
-func bytesOf(s *Set, flags []*flag.Flag) int64 {
-	z := sizer{seen: make(map[uintptr]bool), texts: true}
-	for _, f := range flags {
-		z.add(reflect.ValueOf(f))
-		// Both are inside of the flag.
-		z.seen[reflect.ValueOf(&f.Definition).Pointer()] = true
-		z.seen[reflect.ValueOf(&f.About).Pointer()] = true
+// count says what a set takes: its own parts, its flags and its segments. What an earlier one
+// counted is not counted again.
+func (s *Set) count(was *Set) {
+	if was != nil && slices.Equal(was.asked, s.asked) {
+		s.segmentBytes = was.segmentBytes
+	} else {
+		s.segmentBytes = segmentBytes(s)
 	}
-	z.add(reflect.ValueOf(s.Segments))
+	z := newSizer()
 	z.texts = false
-	z.add(reflect.ValueOf(s))
+	z.addInto(reflect.ValueOf(s))
+	s.Bytes = z.bytes + s.segmentBytes
+	for _, f := range s.flags {
+		s.Bytes += f.bytes
+	}
+}
+
+// flagBytes is about what a flag takes, as it is kept and as it is served.
+func flagBytes(f *Flag) int64 {
+	z := newSizer()
+	z.addInto(reflect.ValueOf(f.Record))
+	// Both are inside of the record.
+	z.seen[reflect.ValueOf(f.Definition).Pointer()] = true
+	z.seen[reflect.ValueOf(f.About).Pointer()] = true
+	z.texts = false
+	z.addInto(reflect.ValueOf(f.Flag))
+	z.take(int(reflect.TypeOf(*f).Size()))
 	return z.bytes
 }
 
-var timeZone = reflect.TypeFor[*time.Location]() // of all times together
+// segmentBytes is about what the segments of a set take.
+func segmentBytes(s *Set) int64 {
+	z := newSizer()
+	for _, g := range s.asked {
+		z.addInto(reflect.ValueOf(g))
+	}
+	z.texts = false
+	for it := reflect.ValueOf(s.Compiled.Segments()).MapRange(); it.Next(); {
+		z.addInto(it.Value())
+	}
+	return z.bytes
+}
+
+func newSizer() *sizer { return &sizer{seen: make(map[uintptr]bool), texts: true} }
+
+// addInto counts what a pointer leads to, whoever it belongs to.
+func (z *sizer) addInto(v reflect.Value) {
+	z.seen[v.Pointer()] = true
+	z.take(int(v.Type().Elem().Size()))
+	z.add(v.Elem())
+}
+
+// shared are pointers to what is counted by itself: several lead to it. There is one time zone of
+// all times together.
+var shared = map[reflect.Type]bool{
+	reflect.TypeFor[*time.Location](): true,
+	reflect.TypeFor[*Flag]():          true,
+	reflect.TypeFor[*flageval.Flag](): true,
+	reflect.TypeFor[*flag.Segment]():  true,
+
+	reflect.TypeOf(new(flageval.Set).Segments()).Elem(): true,
+}
 
 // add counts what a value leads to; the value itself counts where it stands.
 func (z *sizer) add(v reflect.Value) {
@@ -94,6 +142,9 @@ func (z *sizer) addMap(v reflect.Value) {
 		return
 	}
 	z.take(places*pair + places)
+	if !leads(v.Type().Key()) && !leads(v.Type().Elem()) {
+		return
+	}
 	for it := v.MapRange(); it.Next(); {
 		z.add(it.Key())
 		z.add(it.Value())
@@ -131,7 +182,7 @@ func leads(t reflect.Type) bool {
 	case reflect.String, reflect.Interface, reflect.Slice, reflect.Map:
 		return true
 	case reflect.Pointer:
-		return t != timeZone
+		return !shared[t]
 	case reflect.Struct:
 		return len(leading(t)) > 0
 	case reflect.Array:

@@ -138,11 +138,58 @@ func matched(i int) flageval.Definition {
 	return d
 }
 
-func BenchmarkNew(b *testing.B) {
-	all := make([]*flag.Flag, 1000)
+// A set that takes over says that it takes what a new one does.
+func TestASetThatTakesOverSaysTheSame(t *testing.T) {
+	t.Parallel()
+	flags := benchFlags(50)
+	segments := []*flag.Segment{group("a", "u1"), group("b", "u1", "u2")}
+	var was *flagset.Set
+	for n := range 8 {
+		flags[n] = &flag.Flag{Record: flags[n].Record, State: flag.Active, Definition: ruled(n)}
+		if n == 4 {
+			segments[1] = group("b", "u3")
+		}
+		is, err := flagset.Renew(was, "org_1", flagset.Mark{}, flags, segments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := flagset.New("org_1", flagset.Mark{}, flags, segments)
+		if err != nil || is.Bytes != fresh.Bytes {
+			t.Errorf("change %d: a set that takes over says %d bytes, a new one %d, %v", n, is.Bytes, fresh.Bytes, err)
+		}
+		was = is
+	}
+}
+
+func group(key string, users ...string) *flag.Segment {
+	return &flag.Segment{Record: managed.Record{ID: "seg_" + key}, Definition: flageval.Segment{Key: key, UserIDs: users}}
+}
+
+func benchFlags(n int) []*flag.Flag {
+	all := make([]*flag.Flag, n)
 	for i := range all {
 		all[i] = &flag.Flag{Record: managed.Record{ID: fmt.Sprint("flg_", i)}, State: flag.Active, Definition: ruled(i)}
 	}
+	return all
+}
+
+// BenchmarkRenew is what a change of one flag of a thousand costs.
+func BenchmarkRenew(b *testing.B) {
+	all := benchFlags(1000)
+	was, err := flagset.New("org_1", flagset.Mark{}, all, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := 0; b.Loop(); n++ {
+		all[n%1000] = &flag.Flag{Record: all[n%1000].Record, State: flag.Active, Definition: ruled(n % 1000)}
+		if was, err = flagset.Renew(was, "org_1", flagset.Mark{}, all, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	all := benchFlags(1000)
 	for b.Loop() {
 		if _, err := flagset.New("org_1", flagset.Mark{}, all, nil); err != nil {
 			b.Fatal(err)
