@@ -17,19 +17,9 @@ const crashFault = "F4 sink killed"
 // A sink that is killed anywhere leaves nothing missing and nothing doubled.
 func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range append([]sinktest.Point{midStream}, sinktest.Points...) {
-		t.Run(string(at), func(t *testing.T) {
-			on := realToo()
-			if at == sinktest.PointInserted {
-				on = bothBrokers
-			}
-			tr := trial{fault: crashFault, point: string(at), on: on, few: 1, each: 1, waits: at == sinktest.PointRevoking, body: func(_ *testing.T, s *stage) {
-				s.crash(at, locks{})
-				s.judge()
-			}}
-			tr.run(t)
-		})
-	}
+	points := append([]sinktest.Point{midStream}, sinktest.Points...)
+	tr := trial{fault: crashFault, on: realToo(), each: 1}
+	tr.everywhere(t, points, sinktest.PointInserted, func(s *stage, at sinktest.Point) { s.crash(at, locks{}) })
 }
 
 // crash kills one sink after the other at a point, under load, and has a last one

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/app/edge"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
@@ -265,36 +262,8 @@ func (s *stage) failProduce(with *kerr.Error, times int) {
 // notInLog returns the acknowledged events that no record of the topic is of.
 func (s *stage) notInLog() (missing []key) {
 	s.t.Helper()
-	ends, err := s.ends(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	left := int64(0)
-	for _, end := range ends {
-		left += end
-	}
-	opts, err := kafka.ClientOptions(s.settings.Kafka, "log", s.log.Logger(), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	reader, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(s.topic()))...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
 	there := map[key]bool{}
-	for left > 0 && ctx.Err() == nil {
-		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
-			left--
-			var v struct{ Owner, ID string }
-			if err := json.Unmarshal(r.Value, &v); err != nil {
-				s.t.Error(err)
-			}
-			there[key{v.Owner, v.ID}] = true
-		})
-	}
+	s.eachLogged(func(e logged) { there[key{e.Owner, e.ID}] = true })
 	s.acked.mu.Lock()
 	defer s.acked.mu.Unlock()
 	for k := range s.acked.events {

@@ -1,16 +1,10 @@
 package fault
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/repair"
 	"github.com/millrace/millrace/internal/pipeline/verify"
@@ -108,37 +102,8 @@ func (f *flagFront) compare(to *verdict, told map[string]int) {
 // told returns how many records of the topic are of each exposure, by its id.
 func (s *stage) told() map[string]int {
 	s.t.Helper()
-	ends, err := s.ends(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	left := int64(0)
-	for _, end := range ends {
-		left += end
-	}
-	opts, err := kafka.ClientOptions(s.settings.Kafka, "told", s.log.Logger(), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	reader, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(s.topic()))...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
 	told := map[string]int{}
-	for left > 0 && ctx.Err() == nil {
-		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
-			left--
-			var v struct{ ID string }
-			err = errors.Join(err, json.Unmarshal(r.Value, &v))
-			told[v.ID]++
-		})
-	}
-	if err != nil || left > 0 {
-		s.t.Fatalf("%d records could not be read: %v", left, err)
-	}
+	s.eachLogged(func(e logged) { told[e.ID]++ })
 	return told
 }
 

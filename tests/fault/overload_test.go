@@ -1,17 +1,12 @@
 package fault
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -211,9 +206,9 @@ func texts(errs []error) (all []string) {
 func (s *stage) lost(prefix string, numbers []int) (lost []int) {
 	s.t.Helper()
 	there := map[string]bool{}
-	s.eachLogged(func(id string) {
-		if strings.HasPrefix(id, prefix) {
-			there[id] = true
+	s.eachLogged(func(e logged) {
+		if strings.HasPrefix(e.ID, prefix) {
+			there[e.ID] = true
 		}
 	})
 	for _, n := range numbers {
@@ -222,40 +217,6 @@ func (s *stage) lost(prefix string, numbers []int) (lost []int) {
 		}
 	}
 	return lost
-}
-
-// eachLogged reads the log of live events from its beginning to its end.
-func (s *stage) eachLogged(do func(id string)) {
-	s.t.Helper()
-	ends, err := s.ends(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	left := int64(0)
-	for _, end := range ends {
-		left += end
-	}
-	opts, err := kafka.ClientOptions(s.settings.Kafka, "log", s.log.Logger(), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	reader, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(s.topic()))...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*patience)
-	defer cancel()
-	for left > 0 && ctx.Err() == nil {
-		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
-			left--
-			var v struct{ ID string }
-			if err := json.Unmarshal(r.Value, &v); err != nil {
-				s.t.Error(err)
-			}
-			do(v.ID)
-		})
-	}
 }
 
 // One website sends nine tenths of what an edge is asked: the others' answers come

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"testing"
@@ -81,28 +80,14 @@ func TestMalformedRecordsBecomeDeadLettersAndNothingElseDoes(t *testing.T) {
 // letters reads so many dead letters and counts them by reason.
 func (s *stage) letters(n int) map[deadletter.Reason]int {
 	s.t.Helper()
-	opts, err := kafka.ClientOptions(s.settings.Kafka, "letters", s.log.Logger(), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	reader, err := kgo.NewClient(append(opts, kgo.ConsumeTopics(s.topic()+kafka.DeadLetterSuffix))...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer reader.Close()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
 	got := map[deadletter.Reason]int{}
-	for have := 0; have < n && ctx.Err() == nil; {
-		reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
-			have++
-			for _, h := range r.Headers {
-				if h.Key == "dlq-reason" {
-					got[deadletter.Reason(h.Value)]++
-				}
+	s.eachRecord(s.topic()+kafka.DeadLetterSuffix, int64(n), func(r *kgo.Record) {
+		for _, h := range r.Headers {
+			if h.Key == "dlq-reason" {
+				got[deadletter.Reason(h.Value)]++
 			}
-		})
-	}
+		}
+	})
 	return got
 }
 

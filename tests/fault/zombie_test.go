@@ -25,19 +25,8 @@ const (
 // nothing.
 func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range sinktest.Points {
-		t.Run(string(at), func(t *testing.T) {
-			on := realToo()
-			if at == sinktest.PointRecorded {
-				on = bothBrokers
-			}
-			tr := trial{fault: zombieFault, point: string(at), on: on, few: 1, each: 5, waits: at == sinktest.PointRevoking, body: func(_ *testing.T, s *stage) {
-				s.zombie(at, locks{})
-				s.judge()
-			}}
-			tr.run(t)
-		})
-	}
+	tr := trial{fault: zombieFault, on: realToo(), each: 5}
+	tr.everywhere(t, sinktest.Points, sinktest.PointRecorded, func(s *stage, at sinktest.Point) { s.zombie(at, locks{}) })
 }
 
 // zombie stops a sink at a point for more than three session timeouts, has
@@ -105,15 +94,8 @@ func (s *stage) members(n int) {
 // partition.
 func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range sinktest.Points {
-		t.Run(string(at), func(t *testing.T) {
-			tr := trial{fault: rejoinFault, point: string(at), on: kfakeOnly, few: 1, each: 5, waits: true, body: func(_ *testing.T, s *stage) {
-				s.rejoin(at, locks{})
-				s.judge()
-			}}
-			tr.run(t)
-		})
-	}
+	tr := trial{fault: rejoinFault, on: kfakeOnly, each: 5, waits: true}
+	tr.everywhere(t, sinktest.Points, "", func(s *stage, at sinktest.Point) { s.rejoin(at, locks{}) })
 }
 
 // rejoin blocks a worker at a point, and meanwhile has its client lose its
@@ -228,19 +210,9 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
 	defer enter(true)()
-	// A machine that is too busy for the schedule gets other tries; that it works out
-	// once is enough.
-	const tries = 10
-	for seed := range uint64(tries) {
-		s := newStage(t, seed+1)
+	untilSeen(t, "moved back", func(s *stage) {
 		s.rejoin(sinktest.PointRecorded, locks{WithoutFence: true})
-		s.count()
-		if s.verdict.MovedBack > 0 {
-			return
-		}
-		t.Logf("nothing moved back without the fence: %+v", s.verdict)
-	}
-	t.Errorf("nothing moved back without the fence, %d times", tries)
+	}, func(v *verdict) int { return v.MovedBack })
 }
 
 // Without plans a killed sink's ranges are cut anew, under tokens that the server
@@ -250,10 +222,7 @@ func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 	leaveOutWhenShort(t)
 	defer enter(false)()
 	without := locks{WithoutPlan: true}
-	// A range that was short already is cut as before, so there is more than one try.
-	const tries = 10
-	for seed := range uint64(tries) {
-		s := newStage(t, seed+1)
+	untilSeen(t, "doubled", func(s *stage) { // a range that was short already is cut as before
 		s.send(s.events(200))
 		s.store(without) // so that each partition has a committed offset
 		s.send(s.events(backlog()))
@@ -261,11 +230,5 @@ func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 		s.spawnSink(order{Deed: doKill, At: sinktest.PointInserted, Nth: 1, Locks: without}).killed()
 		s.settings.Sink.MaxRows = rangeRows / 20 // which plans would not be impressed by
 		s.finish(without)
-		s.count()
-		if s.verdict.Doubled > 0 {
-			return
-		}
-		t.Logf("nothing was doubled without plans: %+v", s.verdict)
-	}
-	t.Errorf("nothing was doubled without plans, %d times", tries)
+	}, func(v *verdict) int { return v.Doubled })
 }

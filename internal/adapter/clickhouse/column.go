@@ -7,6 +7,7 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
@@ -144,10 +145,8 @@ type dayColumn struct {
 	get func(*sink.Row) int64
 }
 
-const millisPerDay = 24 * 60 * 60 * 1000
-
 func (c *dayColumn) appendRow(row *sink.Row) {
-	c.ColDate = append(c.ColDate, proto.Date(c.get(row)/millisPerDay))
+	c.ColDate = append(c.ColDate, proto.Date(c.get(row)/record.MillisPerDay))
 }
 
 func (c *dayColumn) copyTo(dst native, from, to int) {

@@ -12,6 +12,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
 
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -134,7 +135,7 @@ func (l *Ledger) Write(ctx context.Context, e *ledger.Entry, token string) error
 func entryInput(e *ledger.Entry) proto.Input {
 	owners, days := make([]string, len(e.Touched)), make([]time.Time, len(e.Touched))
 	for i, t := range e.Touched {
-		owners[i], days[i] = t.Owner, time.UnixMilli(int64(t.Day)*millisPerDay).UTC()
+		owners[i], days[i] = t.Owner, time.UnixMilli(int64(t.Day)*record.MillisPerDay).UTC()
 	}
 	allOwners, allDays := new(proto.ColStr).Array(), new(proto.ColDate).Array()
 	allOwners.Append(owners)

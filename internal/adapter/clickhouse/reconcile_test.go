@@ -100,8 +100,8 @@ func TestTheFurthestMarkCounts(t *testing.T) {
 
 // The days of the two events below.
 var (
-	march = ledger.Touched{Owner: "web_1", Day: int32(noon / millisPerDay)}
-	april = ledger.Touched{Owner: "web_1", Day: int32(nextDay / millisPerDay)}
+	march = ledger.Touched{Owner: "web_1", Day: record.Day(noon)}
+	april = ledger.Touched{Owner: "web_1", Day: record.Day(nextDay)}
 	never = ledger.Touched{Owner: "o'none", Day: 1}
 )
 

@@ -21,7 +21,7 @@ func failing(t *testing.T, cfg config.ClickHouse, days int) {
 	for n := range days {
 		block := i.NewBlock(record.TopicErrors)
 		for _, e := range someEvents(r, 60) {
-			e.Name, e.TimeMillis = fmt.Append(nil, "Error", r.IntN(3)), (noon/millisPerDay-int64(n))*millisPerDay+r.Int64N(millisPerDay)
+			e.Name, e.TimeMillis = fmt.Append(nil, "Error", r.IntN(3)), (noon/record.MillisPerDay-int64(n))*record.MillisPerDay+r.Int64N(record.MillisPerDay)
 			block.Append(&sink.Row{Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(record.TopicErrors)})
 		}
 		if err := i.Insert(t.Context(), block, fmt.Sprint("errors ", n)); err != nil {

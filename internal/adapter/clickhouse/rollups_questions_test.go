@@ -121,10 +121,10 @@ func browsed(t *testing.T, cfg config.ClickHouse, days int) []ledger.Touched {
 	i, r := newInserter(t, cfg, ""), rand.New(rand.NewPCG(7, 8))
 	touched := make([]ledger.Touched, days)
 	for n := range touched {
-		day := noon/millisPerDay - int64(n)
+		day := noon/record.MillisPerDay - int64(n)
 		events := browsing(r, 200)
 		for _, e := range events {
-			e.TimeMillis = day*millisPerDay + r.Int64N(millisPerDay)
+			e.TimeMillis = day*record.MillisPerDay + r.Int64N(record.MillisPerDay)
 		}
 		insert(t, i, strconv.Itoa(n), events...)
 		touched[n] = ledger.Touched{Owner: "web_1", Day: int32(day)}

@@ -224,7 +224,7 @@ func TestRollupsOfVitalsAndErrorsAgreeUnderRetries(t *testing.T) {
 	if diff := cmp.Diff([]string{"LCP 2 400"}, got); diff != "" {
 		t.Errorf("vitals_15m (-want +got):\n%s", diff)
 	}
-	pairs := []ledger.Touched{{Owner: "web_1", Day: int32(noon / millisPerDay)}}
+	pairs := []ledger.Touched{{Owner: "web_1", Day: record.Day(noon)}}
 	for topic, want := range map[string]uint64{record.TopicErrors: 2, record.TopicIdentities: 0, record.TopicIngestion: 0} {
 		counts, err := b.Count(t.Context(), topic, pairs)
 		if err != nil {

@@ -37,7 +37,7 @@ func someClicks(r *rand.Rand, owner string, day int64, n int) []*record.Event {
 	all := make([]*record.Event, n)
 	for i := range all {
 		all[i] = aClick(fmt.Sprint(day, " ", i), func(e *record.Event) {
-			e.Owner, e.TimeMillis = []byte(owner), day*millisPerDay+r.Int64N(millisPerDay)
+			e.Owner, e.TimeMillis = []byte(owner), day*record.MillisPerDay+r.Int64N(record.MillisPerDay)
 			w := new(record.Web)
 			w.Texts[record.Country], w.Texts[record.Region], w.Texts[record.City] = one("", "AT", "DE"), one("", "Styria"), one("", "Graz", "Wien", "Linz")
 			w.Texts[record.Device], w.Texts[record.Browser] = one("mobile", "desktop"), one("Firefox", "")
@@ -55,7 +55,7 @@ func clicking(t *testing.T, cfg config.ClickHouse, days int) []ledger.Touched {
 	t.Helper()
 	r, touched := rand.New(rand.NewPCG(11, 12)), make([]ledger.Touched, days)
 	for n := range touched {
-		day := noon/millisPerDay - int64(n)
+		day := noon/record.MillisPerDay - int64(n)
 		insertTo(t, cfg, record.TopicClicks, fmt.Sprint("clicks ", n), someClicks(r, "web_1", day, 150)...)
 		touched[n] = ledger.Touched{Owner: "web_1", Day: int32(day)}
 	}
@@ -109,7 +109,7 @@ func TestAClickThatComesTwiceIsOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"2", "3", "3"}, counts()); diff != "" {
 		t.Errorf("under another one, which the rollups count (-want +got):\n%s", diff)
 	}
-	pair := []ledger.Touched{{Owner: "lnk_1", Day: int32(noon / millisPerDay)}}
+	pair := []ledger.Touched{{Owner: "lnk_1", Day: record.Day(noon)}}
 	b := newBooks(t, cfg)
 	if got, err := b.Count(t.Context(), record.TopicClicks, pair); err != nil || got[0].Base != 2 || got[0].Quarters != 3 || got[0].Days != 3 {
 		t.Errorf("counted are %+v, %v", got, err)
@@ -158,7 +158,7 @@ func TestClicksAreVerifiedAsEventsAre(t *testing.T) {
 	b := newBooks(t, cfg)
 	var rows []verify.Row
 	keep := func(r *verify.Row) { rows = append(rows, *r) }
-	day := int32(noon / millisPerDay)
+	day := record.Day(noon)
 	if err := b.Rows(t.Context(), verify.Range{Topic: record.TopicClicks, Partition: 3, From: 0, To: 1000}, []int32{day}, keep); err != nil || len(rows) != 2 {
 		t.Fatalf("rows %+v, %v", rows, err)
 	}
@@ -207,7 +207,7 @@ func TestLinkClicksAreCountedAlsoOfDaysThatRollupsCannotAnswerFor(t *testing.T) 
 		return func(e *record.Event) { e.Owner, e.TimeMillis, e.Click.IsBot = []byte(owner), at, bot }
 	}
 	insertTo(t, cfg, record.TopicClicks, "1", aClick("a"), aClick("b", of("lnk_1", false, noon-1000)), aClick("c", of("lnk_1", true, noon+1)),
-		aClick("d", of("lnk_2", false, noon)), aClick("e", of("lnk_3", true, noon)), aClick("f", of("lnk_1", false, noon-millisPerDay)))
+		aClick("d", of("lnk_2", false, noon)), aClick("e", of("lnk_3", true, noon)), aClick("f", of("lnk_1", false, noon-record.MillisPerDay)))
 	insertTo(t, cfg, record.TopicClicks, "2", aClick("a"))
 	clicks := NewLinkClicks(cfg)
 	t.Cleanup(func() { clicks.Close() })

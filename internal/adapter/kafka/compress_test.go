@@ -89,25 +89,3 @@ func TestCompressingReusesTheClientsMemory(t *testing.T) { //nolint:paralleltest
 		t.Errorf("allocations (-want +got):\n%s", diff)
 	}
 }
-
-func BenchmarkCompress(b *testing.B) {
-	byClient, err := kgo.DefaultCompressor(kgo.Lz4Compression())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, n := range []int{20_000, 500_000} {
-		src := eventsText(n)
-		for name, c := range map[string]kgo.Compressor{"ours": newLz4Compressor(), "client": byClient} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				var dst bytes.Buffer
-				b.SetBytes(int64(n))
-				b.ReportAllocs()
-				for b.Loop() {
-					dst.Reset()
-					out, _ := c.Compress(&dst, src)
-					b.ReportMetric(float64(n)/float64(len(out)), "ratio")
-				}
-			})
-		}
-	}
-}

@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
@@ -31,4 +33,19 @@ func Watch(resources []Resource, reached func()) {
 			}
 		}
 	}
+}
+
+// Check holds a decoded body against the input of an operation, as calls do.
+func (d *Document) Check(path string, body map[string]any) error {
+	_, err := check(d.inputs[path], body)
+	return err
+}
+
+// CheckByHuma is Check by the library that writes the document, in its own words.
+func (d *Document) CheckByHuma(path string, body map[string]any) []error {
+	r := d.api.Components.Schemas
+	schema := r.SchemaFromRef(d.api.Paths[path].Post.RequestBody.Content["application/json"].Schema.Ref)
+	var found huma.ValidateResult
+	huma.Validate(r, schema, huma.NewPathBuffer([]byte{}, 0), huma.ModeWriteToServer, body, &found)
+	return found.Errors
 }

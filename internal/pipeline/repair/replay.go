@@ -226,7 +226,7 @@ func collect(ctx context.Context, log Log, topic string, p int32, from, to int64
 	var event record.Event
 	err := log.Values(ctx, topic, p, from, to, func(value []byte) error {
 		if decoder.DecodeEvent(value, &event) == nil {
-			days[ledger.Touched{Owner: string(event.Owner), Day: int32(event.TimeMillis / millisPerDay)}] = struct{}{}
+			days[ledger.Touched{Owner: string(event.Owner), Day: record.Day(event.TimeMillis)}] = struct{}{}
 		}
 		return nil
 	})
@@ -294,8 +294,6 @@ func (d *ReplayDeps) list(ctx context.Context, moves []Move) error {
 	}
 	return d.Books.List(ctx, listed)
 }
-
-const millisPerDay = 24 * 60 * 60 * 1000
 
 func compareTouched(a, b ledger.Touched) int {
 	return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Day, b.Day))

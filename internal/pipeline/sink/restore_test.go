@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
@@ -560,7 +561,7 @@ func TestTheLedgerNamesWhatWasTouched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
-		day := int64(millisPerDay)
+		day := int64(record.MillisPerDay)
 		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon-day, noon), anEvent("c", noon, noon), anEvent("d", noon-40*day, noon))
 		run(t, w, 2*time.Second)
 		var got []string

@@ -3,10 +3,9 @@ package sink
 import (
 	"slices"
 
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
-
-const millisPerDay = 24 * 60 * 60 * 1000
 
 // touched collects which owners' days a range changes. Rows of one owner and day
 // mostly follow each other, so most rows cost a comparison.
@@ -26,7 +25,7 @@ func (t *touched) reset() {
 // add notes that a row of an owner at a time is stored. It allocates only for an
 // owner or a day that is new.
 func (t *touched) add(owner []byte, millis int64) {
-	day := int32(millis / millisPerDay)
+	day := record.Day(millis)
 	i, ok := t.index[string(owner)]
 	if !ok {
 		if t.index == nil {

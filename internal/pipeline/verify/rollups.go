@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
@@ -22,7 +23,7 @@ const (
 // rollups compares the rollups of every day of the time, and of the days before
 // and after it that records touch.
 func (v *verifier) rollups(ctx context.Context) error {
-	for day := int32(v.o.Since.UnixMilli() / millisPerDay); int64(day)*millisPerDay < v.o.Until.UnixMilli(); day++ {
+	for day := record.Day(v.o.Since.UnixMilli()); int64(day)*record.MillisPerDay < v.o.Until.UnixMilli(); day++ {
 		differ, err := v.base.DifferingOn(ctx, day)
 		if err != nil {
 			return err
@@ -44,7 +45,7 @@ func (v *verifier) pairsInTime(ctx context.Context) error {
 
 // compare compares the pairs outside of the time that wait.
 func (v *verifier) compare(ctx context.Context) error {
-	first, last := int32(v.o.Since.UnixMilli()/millisPerDay), int32((v.o.Until.UnixMilli()-1)/millisPerDay)
+	first, last := record.Day(v.o.Since.UnixMilli()), record.Day(v.o.Until.UnixMilli()-1)
 	maps.DeleteFunc(v.pairs, func(t ledger.Touched, _ struct{}) bool { return t.Day >= first && t.Day <= last })
 	for part := range slices.Chunk(slices.SortedFunc(maps.Keys(v.pairs), compareTouched), pairsAtOnce) {
 		differ, err := v.base.Differing(ctx, part)

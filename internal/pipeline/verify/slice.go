@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	millisPerDay = 24 * 60 * 60 * 1000
-	maxDay       = 1 << 16 // after the last one of a Date
+	maxDay = 1 << 16 // after the last one of a Date
 	// keysAtOnce is how many events one statement looks up.
 	keysAtOnce = 20_000
 )
@@ -98,10 +97,10 @@ func (s *slice) read(ctx context.Context, topic Topic, erased *tombstone.Set) er
 		if s.first == 0 {
 			s.first = r.Time
 		}
-		rec := seen{offset: r.Offset, hash: r.Hash, replayed: r.Replayed, owner: s.ownerOf(r.Key), day: int32(r.Time / millisPerDay)}
+		rec := seen{offset: r.Offset, hash: r.Hash, replayed: r.Replayed, owner: s.ownerOf(r.Key), day: record.Day(r.Time)}
 		// What no Date can hold is no event of the table: a dead letter tells of it.
-		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 && event.TimeMillis < maxDay*millisPerDay {
-			rec.owner, rec.day = s.ownerOf(event.Owner), int32(event.TimeMillis/millisPerDay)
+		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 && event.TimeMillis < maxDay*record.MillisPerDay {
+			rec.owner, rec.day = s.ownerOf(event.Owner), record.Day(event.TimeMillis)
 			rec.erased = erased.Covers(event.Owner, event.ProfileID, event.AnonymousID, event.ReceivedAt)
 			rec.print = fingerprint(s.owners[rec.owner], rec.day, event.Name, eventKey(r.Hash))
 		}

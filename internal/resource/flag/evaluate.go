@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // Limits of one question.
@@ -222,7 +223,7 @@ func (s *Service) drafted(ctx context.Context, q *Question, all *Outlines, live 
 	is := s.draft(audit.By{}, Spec{OrganizationID: q.OrganizationID, WebsiteID: q.WebsiteID, Key: q.Keys[0], Type: q.Draft.Type})
 	is.enter(Active)
 	if was != nil {
-		is = was.next(s.Now())
+		is = managed.Next(was, s.Now())
 	}
 	if q.Draft.State != "" {
 		is.enter(q.Draft.State)

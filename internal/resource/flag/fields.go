@@ -9,6 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // Spec names a new flag, or segment. None of it changes later.
@@ -46,14 +47,14 @@ func (f *Fields) apply(to *Flag) error {
 	to.Name = named(&bad, f.Name, to.Name, to.Key())
 	f.about(&bad, &to.About)
 	d := &to.Definition
-	set(f.Variants, func(v []flageval.Variant) { d.Variants = v })
-	set(f.DefaultVariant, func(v string) { d.DefaultVariant, to.About.Chosen = v, v != "" })
-	set(f.OffVariant, func(v string) { d.OffVariant = v })
-	set(f.Schedule, func(v flageval.Schedule) { d.Schedule = v })
-	set(f.Prerequisites, func(v []flageval.Prerequisite) { d.Prerequisites = v })
-	set(f.Targets, func(v []flageval.Target) { d.Targets = v })
-	set(f.Rules, func(v []flageval.Rule) { d.Rules = v })
-	set(f.Environments, func(v map[string]flageval.Override) { d.Environments = v })
+	managed.Apply(f.Variants, func(v []flageval.Variant) { d.Variants = v })
+	managed.Apply(f.DefaultVariant, func(v string) { d.DefaultVariant, to.About.Chosen = v, v != "" })
+	managed.Apply(f.OffVariant, func(v string) { d.OffVariant = v })
+	managed.Apply(f.Schedule, func(v flageval.Schedule) { d.Schedule = v })
+	managed.Apply(f.Prerequisites, func(v []flageval.Prerequisite) { d.Prerequisites = v })
+	managed.Apply(f.Targets, func(v []flageval.Target) { d.Targets = v })
+	managed.Apply(f.Rules, func(v []flageval.Rule) { d.Rules = v })
+	managed.Apply(f.Environments, func(v map[string]flageval.Override) { d.Environments = v })
 	return to.judge(&bad)
 }
 
@@ -74,12 +75,12 @@ func (f *Flag) judge(bad *fault.Refusal) error {
 }
 
 func (f *Fields) about(bad *fault.Refusal, a *About) {
-	set(f.Description, func(v string) { a.Description = text(bad, "description", v, MaxDescriptionLen) })
-	set(f.Visibility, func(v Visibility) { a.Visibility = v })
-	set(f.Tags, func(v []string) { a.Tags = label.Tags(bad, v, MaxTags, MaxTagLen) })
-	set(f.Owner, func(v string) { a.Owner = text(bad, "owner", v, MaxOwnerLen) })
-	set(f.StaleAfterDays, func(v int) { a.StaleAfterDays = v })
-	set(f.Exposures, func(v Exposures) { a.Exposures = v })
+	managed.Apply(f.Description, func(v string) { a.Description = text(bad, "description", v, MaxDescriptionLen) })
+	managed.Apply(f.Visibility, func(v Visibility) { a.Visibility = v })
+	managed.Apply(f.Tags, func(v []string) { a.Tags = label.Tags(bad, v, MaxTags, MaxTagLen) })
+	managed.Apply(f.Owner, func(v string) { a.Owner = text(bad, "owner", v, MaxOwnerLen) })
+	managed.Apply(f.StaleAfterDays, func(v int) { a.StaleAfterDays = v })
+	managed.Apply(f.Exposures, func(v Exposures) { a.Exposures = v })
 	if a.Visibility != Public && a.Visibility != Server {
 		bad.Add("visibility", "enum", "visibility must be public or server")
 	}
@@ -95,12 +96,6 @@ func (f *Fields) about(bad *fault.Refusal, a *About) {
 }
 
 var exposureModes = []ExposureMode{ExposeSplit, ExposeAll, ExposeOff}
-
-func set[T any](v *T, to func(T)) {
-	if v != nil {
-		to(*v)
-	}
-}
 
 // named returns the name that was sent, else the one before; the key for an empty one.
 func named(bad *fault.Refusal, sent *string, was, key string) string {

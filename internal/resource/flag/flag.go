@@ -137,13 +137,6 @@ func (f *Flag) Stale(now time.Time) bool {
 	return days > 0 && f.Live() && !now.Before(f.UpdatedAt.AddDate(0, 0, days))
 }
 
-// next returns a copy of the flag, one version later.
-func (f *Flag) next(now time.Time) *Flag {
-	is := *f
-	is.Step(now)
-	return &is
-}
-
 // enter puts a flag into a state.
 func (f *Flag) enter(s State) { f.State, f.Definition.Active = s, s == Active }
 

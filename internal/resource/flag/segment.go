@@ -2,7 +2,6 @@ package flag
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
@@ -24,12 +23,6 @@ type Segment struct {
 // Key is what conditions name the segment by.
 func (s *Segment) Key() string { return s.Definition.Key }
 
-func (s *Segment) next(now time.Time) *Segment {
-	is := *s
-	is.Step(now)
-	return &is
-}
-
 // SegmentFields are what a caller chooses about a segment. Those that are nil are empty in
 // a new one, and stay as they are in one that there is.
 type SegmentFields struct {
@@ -45,10 +38,10 @@ type SegmentFields struct {
 func (f *SegmentFields) apply(s *Segment) error {
 	var bad fault.Refusal
 	s.Name = named(&bad, f.Name, s.Name, s.Key())
-	set(f.Description, func(v string) { s.Description = text(&bad, "description", v, MaxDescriptionLen) })
-	set(f.UserIDs, func(v []string) { s.Definition.UserIDs = some(v) })
-	set(f.Emails, func(v []string) { s.Definition.Emails = some(v) })
-	set(f.Conditions, func(v flageval.Conditions) {
+	managed.Apply(f.Description, func(v string) { s.Description = text(&bad, "description", v, MaxDescriptionLen) })
+	managed.Apply(f.UserIDs, func(v []string) { s.Definition.UserIDs = some(v) })
+	managed.Apply(f.Emails, func(v []string) { s.Definition.Emails = some(v) })
+	managed.Apply(f.Conditions, func(v flageval.Conditions) {
 		if s.Definition.Conditions = &v; len(v.All)+len(v.Any) == 0 {
 			s.Definition.Conditions = nil
 		}

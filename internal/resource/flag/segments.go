@@ -68,7 +68,7 @@ func (s *Service) resegment(
 		return nil, err
 	}
 	return s.segments.Replace(ctx, by, t.Target, action, was, func(was *Segment, now time.Time) (*Segment, error) {
-		is := was.next(now)
+		is := managed.Next(was, now)
 		return is, to(is, now)
 	})
 }

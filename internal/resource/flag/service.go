@@ -82,13 +82,13 @@ type Service struct {
 func NewService(caps Caps, deps Deps) *Service {
 	s := &Service{caps: caps, deps: deps}
 	s.flags = managed.Changer[*Flag]{
-		Noun: &Noun, Find: deps.Store.FlagByID, Next: (*Flag).next, Now: deps.Now, NotFound: ErrNotFound,
+		Noun: &Noun, Find: deps.Store.FlagByID, Next: managed.Next[Flag], Now: deps.Now, NotFound: ErrNotFound,
 		Save: func(ctx context.Context, by audit.By, action managed.Action, was, is *Flag) error {
 			return deps.Store.SaveFlag(ctx, by, action, was, is, fitting(was, is))
 		},
 	}
 	s.segments = managed.Changer[*Segment]{
-		Noun: &Segments, Find: deps.Segments.SegmentByID, Next: (*Segment).next, Now: deps.Now, NotFound: ErrSegmentNotFound,
+		Noun: &Segments, Find: deps.Segments.SegmentByID, Next: managed.Next[Segment], Now: deps.Now, NotFound: ErrSegmentNotFound,
 		Save: func(ctx context.Context, by audit.By, action managed.Action, was, is *Segment) error {
 			fits := anyway
 			if is.Deleted() {
@@ -192,7 +192,7 @@ func (s *Service) edit(ctx context.Context, by audit.By, t Target, action manage
 		if !was.Live() {
 			return nil, conflict(ErrState, "The flag is archived; bring it back before it is changed")
 		}
-		is := was.next(now)
+		is := managed.Next(was, now)
 		return is, to(is)
 	})
 }

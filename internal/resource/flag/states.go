@@ -39,7 +39,7 @@ func (s *Service) Switch(ctx context.Context, by audit.By, t Target, action mana
 		if was.State != way.from {
 			return nil, conflict(ErrState, "%s; this one is %s", way.only, was.State)
 		}
-		is := was.next(now)
+		is := managed.Next(was, now)
 		is.enter(way.to)
 		return is, nil
 	})
@@ -66,7 +66,7 @@ func (s *Service) Delete(ctx context.Context, by audit.By, t Target) (*Flag, err
 		if was.State != Archived {
 			return nil, conflict(ErrState, "Only an archived flag can be deleted; this one is %s", was.State)
 		}
-		is := was.next(now)
+		is := managed.Next(was, now)
 		is.DeletedAt = now
 		return is, nil
 	})

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // MaxBlockLabels is of how many labels at most a host is that is blocked with all below it.
@@ -47,12 +49,12 @@ func (l *Link) addresses() []string {
 // addresses lists those that the fields name, which are held against what is blocked.
 func (f *Fields) addresses() []string {
 	var to Link
-	set(f.URL, func(v string) { to.URL = v })
-	set(f.ExpiredURL, func(v string) { to.ExpiredURL = v })
-	set(f.Rules, func(v []Rule) { to.Rules = v })
-	set(f.Variants, func(v []Variant) { to.Variants = v })
+	managed.Apply(f.URL, func(v string) { to.URL = v })
+	managed.Apply(f.ExpiredURL, func(v string) { to.ExpiredURL = v })
+	managed.Apply(f.Rules, func(v []Rule) { to.Rules = v })
+	managed.Apply(f.Variants, func(v []Variant) { to.Variants = v })
 	all := to.addresses()
-	set(f.Preview, func(v Preview) { all = append(all, v.ImageURL) })
+	managed.Apply(f.Preview, func(v Preview) { all = append(all, v.ImageURL) })
 	return all
 }
 

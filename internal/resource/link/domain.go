@@ -78,12 +78,6 @@ func (d *Domain) RecordName() string { return recordLabel + d.Name }
 // RecordValue is the text of that record.
 func (d *Domain) RecordValue() string { return RecordPrefix + d.Token }
 
-func (d *Domain) next(now time.Time) *Domain {
-	is := *d
-	is.Step(now)
-	return &is
-}
-
 // newToken returns a random token of 130 bits.
 func newToken() string { return rand.Text() }
 
@@ -144,7 +138,7 @@ func (d *Domain) stepped(was *Domain, now time.Time) *Domain {
 
 // Lost returns the domain after another organization proved that the hostname is its own.
 func (d *Domain) Lost(now time.Time) *Domain {
-	is := d.next(now)
+	is := managed.Next(d, now)
 	is.Status, is.BadDays, is.DueAt = DomainPending, 0, time.Time{}
 	is.Problem = "Another organization has proved that the hostname is its own."
 	return is

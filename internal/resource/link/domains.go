@@ -59,7 +59,7 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 	}{{"rootUrl", f.RootURL, &d.RootURL}, {"notFoundUrl", f.NotFoundURL, &d.NotFoundURL}, {"expiredUrl", f.ExpiredURL, &d.ExpiredURL}}
 	var sent []string
 	for _, field := range fields {
-		set(field.from, func(v string) { sent = append(sent, v) })
+		managed.Apply(field.from, func(v string) { sent = append(sent, v) })
 	}
 	known, err := s.rulesFor(ctx, sent)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 	rules.serving = append(slices.Clip(known.serving), d.Name)
 	var bad fault.Refusal
 	for _, field := range fields {
-		set(field.from, func(v string) {
+		managed.Apply(field.from, func(v string) {
 			if *field.to = v; v != "" {
 				rules.checkURL(&bad, field.name, v)
 			}
@@ -112,7 +112,7 @@ func (s *Service) ListDomains(ctx context.Context, organizationID, after string,
 // managed.ErrChanged or a Validation fault.
 func (s *Service) UpdateDomain(ctx context.Context, by audit.By, t managed.Target, f DomainFields) (*Domain, error) {
 	return s.domains.Change(ctx, by, t, managed.Updated, func(was *Domain, now time.Time) (*Domain, error) {
-		is := was.next(now)
+		is := managed.Next(was, now)
 		return is, s.applyDomain(ctx, is, f)
 	})
 }

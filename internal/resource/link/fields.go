@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // Fields are what a caller chooses about a link. Those that are nil have their default in
@@ -39,39 +40,33 @@ type Fields struct {
 // all is in the Validation fault that is returned.
 func (f *Fields) apply(l *Link, rules *Rules) error {
 	var bad fault.Refusal
-	set(f.URL, func(v string) { rules.checkURL(&bad, "url", v); l.URL = v })
+	managed.Apply(f.URL, func(v string) { rules.checkURL(&bad, "url", v); l.URL = v })
 	l.setSlug(&bad, f)
-	set(f.Name, func(v string) { l.setName(&bad, v) })
-	set(f.FolderID, func(v string) { l.FolderID = v })
-	set(f.Tags, func(v []string) { l.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
-	set(f.ExternalID, func(v string) { l.setExternalID(&bad, v) })
-	set(f.Enabled, func(v bool) { l.Enabled = v })
-	set(f.StartsAt, func(v time.Time) { l.StartsAt = v.UTC().Truncate(time.Millisecond) })
-	set(f.ExpiresAt, func(v time.Time) { l.ExpiresAt = v.UTC().Truncate(time.Millisecond) })
+	managed.Apply(f.Name, func(v string) { l.setName(&bad, v) })
+	managed.Apply(f.FolderID, func(v string) { l.FolderID = v })
+	managed.Apply(f.Tags, func(v []string) { l.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
+	managed.Apply(f.ExternalID, func(v string) { l.setExternalID(&bad, v) })
+	managed.Apply(f.Enabled, func(v bool) { l.Enabled = v })
+	managed.Apply(f.StartsAt, func(v time.Time) { l.StartsAt = v.UTC().Truncate(time.Millisecond) })
+	managed.Apply(f.ExpiresAt, func(v time.Time) { l.ExpiresAt = v.UTC().Truncate(time.Millisecond) })
 	if !l.StartsAt.IsZero() && !l.ExpiresAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
 		bad.Add("expiresAt", "order", "expiresAt must be later than startsAt")
 	}
-	set(f.ExpiredURL, func(v string) {
+	managed.Apply(f.ExpiredURL, func(v string) {
 		if v != "" {
 			rules.checkURL(&bad, "expiredUrl", v)
 		}
 		l.ExpiredURL = v
 	})
-	set(f.MaxClicks, func(v int64) { l.setMaxClicks(&bad, v) })
-	set(f.Password, func(v string) { checkPassword(&bad, v) })
-	set(f.RedirectStatus, func(v int) { l.setRedirectStatus(&bad, v) })
-	set(f.ForwardQuery, func(v bool) { l.ForwardQuery = v })
-	set(f.UTM, func(v UTM) { l.setUTM(&bad, v) })
-	set(f.Rules, func(v []Rule) { l.setRules(&bad, v, rules) })
-	set(f.Variants, func(v []Variant) { l.setVariants(&bad, v, rules) })
-	set(f.Preview, func(v Preview) { l.setPreview(&bad, v, rules) })
+	managed.Apply(f.MaxClicks, func(v int64) { l.setMaxClicks(&bad, v) })
+	managed.Apply(f.Password, func(v string) { checkPassword(&bad, v) })
+	managed.Apply(f.RedirectStatus, func(v int) { l.setRedirectStatus(&bad, v) })
+	managed.Apply(f.ForwardQuery, func(v bool) { l.ForwardQuery = v })
+	managed.Apply(f.UTM, func(v UTM) { l.setUTM(&bad, v) })
+	managed.Apply(f.Rules, func(v []Rule) { l.setRules(&bad, v, rules) })
+	managed.Apply(f.Variants, func(v []Variant) { l.setVariants(&bad, v, rules) })
+	managed.Apply(f.Preview, func(v Preview) { l.setPreview(&bad, v, rules) })
 	return bad.Err()
-}
-
-func set[T any](v *T, to func(T)) {
-	if v != nil {
-		to(*v)
-	}
 }
 
 // setSlug keeps a slug that was sent, and has a link's own fit the host that it is moved to.

@@ -49,7 +49,7 @@ func (s *Service) ListFolders(ctx context.Context, organizationID, after string,
 // ErrFolderNameTaken or a Validation fault.
 func (s *Service) RenameFolder(ctx context.Context, by audit.By, t managed.Target, name string) (*Folder, error) {
 	return s.folders.Change(ctx, by, t, managed.Updated, func(was *Folder, now time.Time) (*Folder, error) {
-		is := was.next(now)
+		is := managed.Next(was, now)
 		var err error
 		is.Name, err = label.Clean("name", name, MaxFolderNameLen)
 		return is, err

@@ -157,23 +157,10 @@ func (l *Link) Status(now time.Time) Status {
 // Key is what the link is found by.
 func (l *Link) Key() string { return KeyOn(l.DomainID, l.CaseSensitive, l.Slug) }
 
-// next returns a copy of the link, one version later.
-func (l *Link) next(now time.Time) *Link {
-	is := *l
-	is.Step(now)
-	return &is
-}
-
 // Folder is a place for links; its id begins with "fld_". Deleting it leaves its links in
 // no folder.
 type Folder struct {
 	managed.Record
-}
-
-func (f *Folder) next(now time.Time) *Folder {
-	is := *f
-	is.Step(now)
-	return &is
 }
 
 // Filter selects links for a list.

@@ -76,16 +76,16 @@ type Service struct {
 func NewService(rules Rules, deps Deps) *Service {
 	s := &Service{rules: rules, deps: deps}
 	s.links = managed.Changer[*Link]{
-		Noun: &Noun, Find: deps.Store.LinkByID, Next: (*Link).next, Now: deps.Now, NotFound: ErrNotFound, NotDeleted: ErrNotDeleted,
+		Noun: &Noun, Find: deps.Store.LinkByID, Next: managed.Next[Link], Now: deps.Now, NotFound: ErrNotFound, NotDeleted: ErrNotDeleted,
 		Save: func(ctx context.Context, by audit.By, action managed.Action, was, is *Link) error {
 			return deps.Store.SaveLink(ctx, by, action, was, is, s.caps())
 		},
 	}
 	s.folders = managed.Changer[*Folder]{
-		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Next: (*Folder).next, Now: deps.Now, NotFound: ErrFolderNotFound,
+		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Next: managed.Next[Folder], Now: deps.Now, NotFound: ErrFolderNotFound,
 	}
 	s.domains = managed.Changer[*Domain]{
-		Noun: &Domains, Find: deps.Domains.DomainByID, Save: deps.Domains.SaveDomain, Next: (*Domain).next, Now: deps.Now, NotFound: ErrDomainNotFound,
+		Noun: &Domains, Find: deps.Domains.DomainByID, Save: deps.Domains.SaveDomain, Next: managed.Next[Domain], Now: deps.Now, NotFound: ErrDomainNotFound,
 	}
 	return s
 }
@@ -139,7 +139,7 @@ func (s *Service) keep(ctx context.Context, by audit.By, l *Link) (err error) {
 // or an error of Store. Fields that change nothing are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f Fields) (*Link, error) {
 	return s.links.Change(ctx, by, t, managed.Updated, func(was *Link, now time.Time) (*Link, error) {
-		is := was.next(now)
+		is := managed.Next(was, now)
 		return is, s.edit(ctx, is, &f)
 	})
 }

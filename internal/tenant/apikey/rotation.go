@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // rotated returns the key with a new secret. The old one is accepted for grace, 0
@@ -18,7 +19,7 @@ func (k *Key) rotated(prefix string, grace time.Duration, now time.Time) (is *Ke
 	if secret, err = Generate(prefix); err != nil {
 		return nil, "", fmt.Errorf("making a secret: %w", err)
 	}
-	is = k.next(now)
+	is = managed.Next(k, now)
 	is.RotatedAt = now
 	is.OldHash, is.OldHashUntil = [HashLen]byte{}, time.Time{}
 	if grace > 0 {
@@ -39,7 +40,7 @@ func (k *Key) Unrevoked() *Key {
 
 // revoked returns the key as it is after its revocation.
 func (k *Key) revoked(now time.Time) *Key {
-	is := k.next(now)
+	is := managed.Next(k, now)
 	is.RevokedAt = now
 	return is
 }
@@ -47,7 +48,7 @@ func (k *Key) revoked(now time.Time) *Key {
 // deleted returns the key as it is after its deletion. Its secrets stay, so that
 // no other key can ever have them.
 func (k *Key) deleted(now time.Time) *Key {
-	is := k.next(now)
+	is := managed.Next(k, now)
 	is.DeletedAt = now
 	return is
 }

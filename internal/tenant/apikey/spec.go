@@ -86,32 +86,19 @@ type Patch struct {
 
 // with returns the key as the patch makes it.
 func (k *Key) with(p Patch, now time.Time) (*Key, error) {
-	is := k.next(now)
+	is := managed.Next(k, now)
 	var bad fault.Refusal
-	apply(p.Name, func(v string) { is.setName(&bad, v) })
-	apply(p.Scopes, func(v []string) { is.setScopes(&bad, v) })
-	apply(p.ExpiresAt, func(v time.Time) { is.setExpiry(&bad, v, now) })
-	apply(p.RateLimit, func(v RateLimit) {
+	managed.Apply(p.Name, func(v string) { is.setName(&bad, v) })
+	managed.Apply(p.Scopes, func(v []string) { is.setScopes(&bad, v) })
+	managed.Apply(p.ExpiresAt, func(v time.Time) { is.setExpiry(&bad, v, now) })
+	managed.Apply(p.RateLimit, func(v RateLimit) {
 		v.Limit, v.Window = cmp.Or(v.Limit, k.RateLimit.Limit), cmp.Or(v.Window, k.RateLimit.Window)
 		is.setRateLimit(&bad, v)
 	})
-	apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
-	apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
-	apply(p.Tags, func(v []string) { is.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
+	managed.Apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
+	managed.Apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
+	managed.Apply(p.Tags, func(v []string) { is.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
 	return is, bad.Err()
-}
-
-func apply[T any](v *T, set func(T)) {
-	if v != nil {
-		set(*v)
-	}
-}
-
-// next returns a copy of the key, one version later.
-func (k *Key) next(now time.Time) *Key {
-	is := *k
-	is.Step(now)
-	return &is
 }
 
 func (k *Key) setName(bad *fault.Refusal, name string) {

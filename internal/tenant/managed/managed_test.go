@@ -70,20 +70,14 @@ func open(deleted time.Time) (*shelf, *managed.Changer[*sign]) {
 	s := &shelf{sign: &sign{Record: managed.New("sgn", "org_1", "usr_1", now.Add(-time.Hour)), Text: "exit"}}
 	s.sign.Name, s.sign.DeletedAt = "door", deleted
 	return s, &managed.Changer[*sign]{
-		Noun: &signs, Find: s.find, Save: s.save, Next: (*sign).next, Now: func() time.Time { return now },
+		Noun: &signs, Find: s.find, Save: s.save, Next: managed.Next[sign], Now: func() time.Time { return now },
 		NotFound: errNoSign, NotCovered: errCovered, NotDeleted: errThere,
 	}
 }
 
-func (s *sign) next(now time.Time) *sign {
-	is := *s
-	is.Step(now)
-	return &is
-}
-
 func rewrite(text string) func(*sign, time.Time) (*sign, error) {
 	return func(was *sign, now time.Time) (*sign, error) {
-		is := was.next(now)
+		is := managed.Next(was, now)
 		is.Text = text
 		return is, nil
 	}
@@ -195,5 +189,18 @@ func TestAnEntryAndAnEventAreOfTheSameChange(t *testing.T) {
 	}
 	if got := signs.Event(nil, was).Refs; len(got) != 2 {
 		t.Errorf("refs of a new one: %v", got)
+	}
+}
+
+func TestAPatchSetsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	text := "none"
+	set := func(to string) { text = to }
+	managed.Apply(nil, set)
+	if text != "none" {
+		t.Errorf("nothing sets %q", text)
+	}
+	if managed.Apply(new(""), set); text != "" {
+		t.Errorf("an empty text leaves %q", text)
 	}
 }

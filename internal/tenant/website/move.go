@@ -41,7 +41,7 @@ func (s *Service) Move(ctx context.Context, by audit.By, t managed.Target, organ
 	if t.Version != 0 && t.Version != was.Version {
 		return nil, managed.ErrChanged
 	}
-	is := was.next(s.websites.Clock())
+	is := managed.Next(was, s.websites.Clock())
 	is.OrganizationID = organizationID
 	n, err := s.store.MoveWebsite(ctx, by, was, is, also)
 	if err != nil {

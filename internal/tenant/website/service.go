@@ -42,7 +42,7 @@ func NewService(store Store, now func() time.Time) *Service {
 		return store.AnyWebsite(ctx, ref)
 	}
 	return &Service{store: store, websites: managed.Changer[*Website]{
-		Noun: &Noun, Find: find, Save: store.SaveWebsite, Next: (*Website).next, Now: now,
+		Noun: &Noun, Find: find, Save: store.SaveWebsite, Next: managed.Next[Website], Now: now,
 		NotFound: ErrNotFound, NotCovered: ErrNotCovered, NotDeleted: ErrNotDeleted,
 	}}
 }
@@ -93,7 +93,7 @@ func (s *Service) Publish(ctx context.Context, by audit.By, t managed.Target, pu
 		action = Published
 	}
 	return s.websites.Change(ctx, by, t, action, func(was *Website, now time.Time) (*Website, error) {
-		is := was.next(now)
+		is := managed.Next(was, now)
 		is.Public = public
 		return is, nil
 	})

@@ -61,28 +61,16 @@ type Patch struct {
 
 // with returns the website as the patch makes it.
 func (w *Website) with(p Patch, now time.Time) (*Website, error) {
-	is := w.next(now)
+	is := managed.Next(w, now)
 	var bad fault.Refusal
-	for _, field := range []struct {
-		value *string
-		set   func(*fault.Refusal, string)
-	}{{p.Name, is.setName}, {p.Domain, is.setDomain}, {p.Timezone, is.setTimezone}} {
-		if field.value != nil {
-			field.set(&bad, *field.value)
-		}
-	}
+	managed.Apply(p.Name, func(v string) { is.setName(&bad, v) })
+	managed.Apply(p.Domain, func(v string) { is.setDomain(&bad, v) })
+	managed.Apply(p.Timezone, func(v string) { is.setTimezone(&bad, v) })
 	if p.Settings != nil {
 		p.Settings(&is.Settings)
 		is.normalize(&bad)
 	}
 	return is, bad.Err()
-}
-
-// next returns a copy of the website, one version later.
-func (w *Website) next(now time.Time) *Website {
-	is := *w
-	is.Step(now)
-	return &is
 }
 
 func (w *Website) setName(bad *fault.Refusal, name string) {
@@ -123,7 +111,7 @@ func (w *Website) rotated(grace time.Duration, now time.Time) (*Website, error) 
 		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be 0 to %d", MaxGrace/time.Second)
 		return nil, bad.Err()
 	}
-	is := w.next(now)
+	is := managed.Next(w, now)
 	is.ClientID = id.New("web")
 	is.OldClientID, is.OldClientIDUntil = "", time.Time{}
 	if grace > 0 {
