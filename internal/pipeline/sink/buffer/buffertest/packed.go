@@ -44,13 +44,16 @@ type unpacked struct {
 	values  []byte
 }
 
+// Records implements buffer.Unpacked.
 func (u *unpacked) Records() []byte { return u.values }
 
+// Release implements buffer.Unpacked.
 func (u *unpacked) Release() {
 	clear(u.values)
 	u.records, u.values = nil, u.values[:0]
 }
 
+// Original implements buffer.Unpacked.
 func (u *unpacked) Original(offset int64) (buffer.Original, error) {
 	for len(u.records) > 0 && u.records[0].Offset <= offset {
 		r := u.records[0]
