@@ -31,6 +31,10 @@
 // not own any more, and to go on where what was committed, what the log holds and
 // what the ledger shows do not fit together.
 //
+// Records in hand are held by package buffer, and what was seen is remembered by package
+// dedup; here stands who decides what comes next, a worker, and who takes a range through
+// these steps, a settler.
+//
 // It knows neither Kafka clients nor ClickHouse: Source, Inserter and DeadLetters
 // are declared here and implemented by the adapters.
 package sink
