@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
@@ -66,9 +67,9 @@ func (j job) readBatches(ctx context.Context, to func(*kadm.Client) (kadm.Offset
 		return r, err
 	}
 	begin, cpu, records := time.Now(), cpuTime(), 0
-	windows := make([]*sink.Window, 0, len(ends[record.TopicEvents])) // as the sink keeps them
+	windows := make([]*dedup.Window, 0, len(ends[record.TopicEvents])) // as the sink keeps them
 	for index, end := range ends[record.TopicEvents] {
-		w := sink.NewWindow(s.Sink.Window, s.Sink.WindowKeys)
+		w := dedup.NewWindow(s.Sink.Window, s.Sink.WindowKeys)
 		p, stretch := sink.Partition{Topic: record.TopicEvents, Index: index}, sink.Stretch{To: end.At}
 		if err := consumer.Sightings(ctx, p, &stretch, w); err != nil {
 			return r, err

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	teststage "github.com/millrace/millrace/tests/harness/stage"
 )
 
@@ -51,7 +51,7 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := repair.Committed{Offset: 0, Metadata: `{"v":1,"t":"` + sink.UUID(id) + `","e":2}`}
+	want := repair.Committed{Offset: 0, Metadata: `{"v":1,"t":"` + ledger.UUID(id) + `","e":2}`}
 	if diff := cmp.Diff(want, committed[1]); diff != "" {
 		t.Errorf("committed (-want +got):\n%s", diff)
 	}
@@ -111,7 +111,7 @@ func TestAnOpenPlanKeepsItsDays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := sink.NewState(id, 1)
+	state := ledger.NewState(id, 1)
 	state.Plan = &[2]int64{10, 14}
 	metadata, err := state.Encode()
 	if err != nil {
@@ -136,7 +136,7 @@ func TestAReplayListsTheDaysOfAnOpenPlanToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := sink.NewState(id, 1)
+	state := ledger.NewState(id, 1)
 	state.Plan = &[2]int64{5, 9}
 	metadata, err := state.Encode()
 	if err != nil {

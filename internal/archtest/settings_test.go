@@ -78,7 +78,6 @@ func mentions(t *testing.T, file, field string) bool {
 	}
 	stored := []byte(field)
 	stored[0] |= 0x20
-	return slices.ContainsFunc([]string{`\.` + field + `\b`, `json:"` + string(stored) + `[",]`}, func(pattern string) bool {
-		return regexp.MustCompile(pattern).Match(src)
-	})
+	patterns := []string{`\.` + field + `\b`, `json:"` + string(stored) + `[",]`}
+	return slices.ContainsFunc(patterns, func(p string) bool { return regexp.MustCompile(p).Match(src) })
 }

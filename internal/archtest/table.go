@@ -24,6 +24,10 @@ var rooms = []string{
 // above: a folder imports those of lines above its own. A folder that stands in no line
 // is below all lines; without any, no folder of the room knows another.
 var layers = map[string][][]string{
+	"internal/pipeline": {
+		{"buffer", "deadletter", "enrich", "ledger", "probe", "tally"},
+		{"ingest", "repair", "traffic", "sink"},
+	},
 	"internal/resource": nil,
 	"internal/adapter":  nil,
 	"internal/api":      {{"httpkit"}, {"rpc"}, {"flagapi", "management"}},
@@ -37,6 +41,7 @@ var separated = []struct{ one, other, why string }{
 	{"internal/api", "internal/adapter", "a host declares the interface that it needs"},
 	{"internal/analytics", "internal/pipeline", "questions are about tables, whoever filled them"},
 	{"internal/pipeline/ingest", "internal/pipeline/sink", "there is Kafka between them"},
+	{"internal/pipeline/sink/buffer", "internal/pipeline/sink/dedup", "what holds records does not judge them"},
 }
 
 // testRooms hold what only tests, measurements and the build use. They may

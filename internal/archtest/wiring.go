@@ -14,11 +14,14 @@ import (
 // replaced are what tests and measurements replace parts of a program by, to watch it or to
 // go without a lock that it has. The package that declares one hands it on; nobody else
 // names it but those.
-var replaced = []struct{ folder, name string }{
+var replaced = []replacement{
 	{"internal/app/sink", "Build"},
 	{"internal/app/sink", "Wiring"},
 	{"internal/adapter/kafka", "Fence"},
 }
+
+// replacement is a name that a package of ours declares.
+type replacement struct{ folder, name string }
 
 // CheckReplaced returns where code that is no test names what only tests replace, or fills
 // it in where it is declared.
@@ -81,7 +84,7 @@ func replacedIn(folder, src string) ([]string, error) {
 func wires(folder, name string) bool { return folder == "internal/app/sink" && name == "Fence" }
 
 func isReplaced(folder, name string) bool {
-	return slices.ContainsFunc(replaced, func(r struct{ folder, name string }) bool { return r.folder == folder && r.name == name })
+	return slices.Contains(replaced, replacement{folder, name})
 }
 
 // importNames are the folders of ours that a file imports, by the names that it has for them.

@@ -23,7 +23,8 @@ func TestNoProgramGoesWithoutALock(t *testing.T) {
 
 func TestWhatOnlyTestsReplaceIsFound(t *testing.T) {
 	t.Parallel()
-	const head = "package p\n\nimport sink \"" + Module + "/internal/app/sink\"\nimport \"" + Module + "/internal/adapter/kafka\"\n\n"
+	const head = "package p\n\nimport sink \"" + Module + "/internal/app/sink\"\n" +
+		"import \"" + Module + "/internal/adapter/kafka\"\n\n"
 	for name, tc := range map[string]struct {
 		folder, src string
 		want        []string

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -201,7 +200,7 @@ func (b *Books) TouchedSince(ctx context.Context, topicID [16]byte, millis int64
 		Body: "SELECT owner, day FROM ingest_ledger ARRAY JOIN owners AS owner, days AS day\n" +
 			"WHERE topic_id = {topic_id:UUID} AND received_to >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')\n" +
 			"GROUP BY owner, day ORDER BY owner, day",
-		Parameters: []proto.Parameter{stringParameter("topic_id", sink.UUID(topicID)), intParameter("since", millis)},
+		Parameters: []proto.Parameter{stringParameter("topic_id", ledger.UUID(topicID)), intParameter("since", millis)},
 		Result:     proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &when}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range owners.Rows() {

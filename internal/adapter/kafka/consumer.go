@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -66,7 +67,7 @@ type Consumer struct {
 	stop    context.CancelFunc // ends the fetcher
 	stopped chan struct{}      // closed when it has ended
 	unpack  unpacker           // of Poll, as are records
-	records []sink.Record      // that are being delivered
+	records []buffer.Record    // that are being delivered
 
 	commits commits
 

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // over is a context that has ended.
@@ -60,7 +61,7 @@ func (c *Consumer) deliver(maxBytes int64, deliver func(sink.Batch)) {
 		}
 		bytes, err := c.deliverBatch(&t, session, maxBytes, deliver)
 		if err != nil {
-			c.fetcher.fail(&t, fmt.Errorf("%w: %w", sink.ErrUnreadable, err))
+			c.fetcher.fail(&t, fmt.Errorf("%w: %w", buffer.ErrUnreadable, err))
 		}
 		maxBytes -= bytes
 	}
@@ -134,7 +135,7 @@ func (c *Consumer) fetchFailed(ctx context.Context, p sink.Partition, err error)
 	c.errs.Inc()
 	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed",
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
-	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrTruncated) || errors.Is(err, sink.ErrUnreadable) {
+	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrTruncated) || errors.Is(err, buffer.ErrUnreadable) {
 		c.owner.Gone(ctx, p, err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 const (
@@ -30,7 +30,7 @@ type walk struct {
 
 // portion appends the next records from an offset on, up to a portion. bytes is what
 // the sink keeps of them. There are no more when it appends nothing.
-func (w *walk) portion(to []sink.Record, from int64) (_ []sink.Record, bytes int64, err error) {
+func (w *walk) portion(to []buffer.Record, from int64) (_ []buffer.Record, bytes int64, err error) {
 	for n := 0; w.left > 0 && n < portionRecords && bytes < portionBytes; w.left-- {
 		length, size := binary.Varint(w.rest)
 		if size <= 0 || length < 0 || length > int64(len(w.rest)-size) {
@@ -53,14 +53,14 @@ func (w *walk) portion(to []sink.Record, from int64) (_ []sink.Record, bytes int
 }
 
 // record reads what the sink needs of a record; nothing is copied.
-func (w *walk) record(f *fields) sink.Record {
+func (w *walk) record(f *fields) buffer.Record {
 	f.skip(1) // attributes
 	logged := w.time + f.varint()
 	offset := w.first + f.varint()
 	f.bytes() // key
 	value := f.bytes()
 	if w.isControl() {
-		return sink.Record{Offset: offset, LeaderEpoch: w.epoch, Control: true, Size: w.share}
+		return buffer.Record{Offset: offset, LeaderEpoch: w.epoch, Control: true, Size: w.share}
 	}
 	end := w.size - len(w.rest) - len(f.rest) // of the value
 	var h record.Headers
@@ -68,7 +68,7 @@ func (w *walk) record(f *fields) sink.Record {
 	if err != nil {
 		h.ReceivedAt = logged
 	}
-	return sink.Record{
+	return buffer.Record{
 		Offset: offset, LeaderEpoch: w.epoch, ReceivedAt: h.ReceivedAt, Hash: h.Hash,
 		BadHeaders: err != nil, Replay: h.Replay, Traceparent: h.Traceparent,
 		Value: value, At: uint32(end - len(value)), Size: max(uint32(len(value)), w.share),

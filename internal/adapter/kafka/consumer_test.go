@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
@@ -65,7 +66,7 @@ func (r *reader) Lost(_ context.Context, ps []sink.Partition) {
 
 func (r *reader) Gone(_ context.Context, _ sink.Partition, err error) {
 	switch {
-	case errors.Is(err, sink.ErrUnreadable):
+	case errors.Is(err, buffer.ErrUnreadable):
 		r.note("unreadable")
 	case errors.Is(err, sink.ErrTruncated):
 		r.note("truncated")

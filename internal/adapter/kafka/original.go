@@ -5,7 +5,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // A broker bounds a batch as it is compressed, so a record may be far larger than what a
@@ -23,17 +23,17 @@ const (
 )
 
 // originalOf copies a record of which key, value and headers are left to be read.
-func originalOf(f *fields, offset int64) (sink.Original, error) {
+func originalOf(f *fields, offset int64) (buffer.Original, error) {
 	size := len(f.rest)
 	key, value := f.bytes(), f.bytes()
 	n := f.varint()
 	if f.bad {
-		return sink.Original{}, errBatch
+		return buffer.Original{}, errBatch
 	}
 	if size > wholeBytes || n > record.MaxHeaders {
 		return beginningOf(f, offset, key, value, n), nil
 	}
-	o := sink.Original{Offset: offset, Key: bytes.Clone(key), Value: bytes.Clone(value)}
+	o := buffer.Original{Offset: offset, Key: bytes.Clone(key), Value: bytes.Clone(value)}
 	for range n {
 		h := f.copyHeader()
 		if f.bad {
@@ -46,8 +46,8 @@ func originalOf(f *fields, offset int64) (sink.Original, error) {
 
 // beginningOf copies the beginning of a record, of which n headers are left to be read. None
 // is read that is not kept: whatever they are, the record is a dead letter.
-func beginningOf(f *fields, offset int64, key, value []byte, n int64) sink.Original {
-	o := sink.Original{
+func beginningOf(f *fields, offset int64, key, value []byte, n int64) buffer.Original {
+	o := buffer.Original{
 		Offset: offset,
 		Key:    bytes.Clone(key[:min(len(key), keptKey)]), Value: bytes.Clone(value[:min(len(value), keptValue)]),
 		Cut: &deadletter.Sizes{Key: int64(len(key)), Value: int64(len(value)), Headers: max(0, n)},

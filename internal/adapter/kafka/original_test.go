@@ -18,14 +18,15 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
 // copied is what a dead letter gets of a record.
-func copied(t *testing.T, o sink.Original) sink.Original {
+func copied(t *testing.T, o buffer.Original) buffer.Original {
 	t.Helper()
-	p := packedOf(rawBatch(0, 1, bytesOf([]sink.Original{o}), kgo.CodecNone), 1)[0]
+	p := packedOf(rawBatch(0, 1, bytesOf([]buffer.Original{o}), kgo.CodecNone), 1)[0]
 	opened, err := p.Open(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,41 +54,41 @@ func TestOfARecordThatIsTooLargeTheBeginningIsCopied(t *testing.T) {
 	id, large := record.Header{Key: "eid", Value: []byte("x")}, record.Header{Key: "note", Value: random[:keptHeaders]}
 	for _, tc := range []struct {
 		name     string
-		is, want sink.Original
+		is, want buffer.Original
 	}{
-		{"at the limit", sink.Original{Value: random[:wholeBytes-around]}, sink.Original{Value: random[:wholeBytes-around]}},
+		{"at the limit", buffer.Original{Value: random[:wholeBytes-around]}, buffer.Original{Value: random[:wholeBytes-around]}},
 		{
 			"one byte beyond it",
-			sink.Original{Value: random[:wholeBytes-around+1]},
-			sink.Original{Value: random[:keptValue], Cut: &deadletter.Sizes{Value: wholeBytes - around + 1}},
+			buffer.Original{Value: random[:wholeBytes-around+1]},
+			buffer.Original{Value: random[:keptValue], Cut: &deadletter.Sizes{Value: wholeBytes - around + 1}},
 		},
 		{
 			"as many headers as there may be",
-			sink.Original{Headers: emptyHeaders(record.MaxHeaders)},
-			sink.Original{Headers: emptyHeaders(record.MaxHeaders)},
+			buffer.Original{Headers: emptyHeaders(record.MaxHeaders)},
+			buffer.Original{Headers: emptyHeaders(record.MaxHeaders)},
 		},
 		{
 			"one more",
-			sink.Original{Headers: emptyHeaders(record.MaxHeaders + 1)},
-			sink.Original{Headers: emptyHeaders(record.MaxHeaders), Cut: &deadletter.Sizes{Headers: record.MaxHeaders + 1}},
+			buffer.Original{Headers: emptyHeaders(record.MaxHeaders + 1)},
+			buffer.Original{Headers: emptyHeaders(record.MaxHeaders), Cut: &deadletter.Sizes{Headers: record.MaxHeaders + 1}},
 		},
 		{
 			"millions of headers",
-			sink.Original{Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(3_000_000)},
-			sink.Original{
+			buffer.Original{Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(3_000_000)},
+			buffer.Original{
 				Key: []byte("k"), Value: []byte("v"), Headers: emptyHeaders(record.MaxHeaders),
 				Cut: &deadletter.Sizes{Key: 1, Value: 1, Headers: 3_000_000},
 			},
 		},
 		{
 			"headers, as far as they fit whole",
-			sink.Original{Value: random[:2<<20], Headers: []record.Header{id, large, id}},
-			sink.Original{Value: random[:keptValue], Headers: []record.Header{id}, Cut: &deadletter.Sizes{Value: 2 << 20, Headers: 3}},
+			buffer.Original{Value: random[:2<<20], Headers: []record.Header{id, large, id}},
+			buffer.Original{Value: random[:keptValue], Headers: []record.Header{id}, Cut: &deadletter.Sizes{Value: 2 << 20, Headers: 3}},
 		},
 		{
 			"a key",
-			sink.Original{Key: random, Value: []byte("v")},
-			sink.Original{Key: random[:keptKey], Value: []byte("v"), Cut: &deadletter.Sizes{Key: 3 << 20, Value: 1}},
+			buffer.Original{Key: random, Value: []byte("v")},
+			buffer.Original{Key: random[:keptKey], Value: []byte("v"), Cut: &deadletter.Sizes{Key: 3 << 20, Value: 1}},
 		},
 	} {
 		if diff := cmp.Diff(tc.want, copied(t, tc.is)); diff != "" {
@@ -114,7 +115,7 @@ func TestARecordWithTooManyHeadersIsADeadLetterWhateverTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := opened.Original(0)
-	want := sink.Original{Headers: []record.Header{{Key: "k", Value: []byte("v")}}, Cut: &deadletter.Sizes{Headers: 1 << 50}}
+	want := buffer.Original{Headers: []record.Header{{Key: "k", Value: []byte("v")}}, Cut: &deadletter.Sizes{Headers: 1 << 50}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -189,7 +190,7 @@ func TestWhateverABrokerTookCanBeADeadLetter(t *testing.T) {
 	if err := r.client.ProduceSync(t.Context(), &kgo.Record{Key: []byte("web_1"), Value: value}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	var original sink.Original
+	var original buffer.Original
 	testkit.Eventually(t, time.Minute, func() error {
 		var failed error
 		err := r.Poll(t.Context(), 1, func(b sink.Batch) {
@@ -221,12 +222,12 @@ func TestTheLargestDeadLettersFitIntoABatch(t *testing.T) {
 	random := make([]byte, wholeBytes)
 	_, _ = rand.NewChaCha8([32]byte{2}).Read(random)
 	long := errors.New(strings.Repeat("x", 10_000))
-	cut := sink.Original{
+	cut := buffer.Original{
 		Key: random[:keptKey], Value: random[:keptValue],
 		Headers: []record.Header{{Key: "note", Value: random[:keptHeaders]}},
 		Cut:     &deadletter.Sizes{Key: 1 << 40, Value: 1 << 40, Headers: 1 << 40},
 	}
-	for _, o := range []sink.Original{{Value: random}, cut} {
+	for _, o := range []buffer.Original{{Value: random}, cut} {
 		letter := sink.DeadLetter{Partition: only, Original: o, Reason: deadletter.ReasonValue, Err: long}
 		if err := r.Send(t.Context(), []sink.DeadLetter{letter}); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // packedOverhead is what a packed batch takes in memory besides its bytes: the packed
@@ -13,7 +13,7 @@ import (
 const packedOverhead = 64
 
 // packed is a record batch as a broker sent it, in memory of its own. It implements
-// sink.Packed.
+// buffer.Packed.
 type packed struct {
 	batch  []byte
 	broker int32 // that sent it
@@ -33,8 +33,8 @@ func (p *packed) share(records int) uint32 {
 	return uint32((len(p.batch) + packedOverhead + n - 1) / n)
 }
 
-// Open implements sink.Packed.
-func (p *packed) Open(memory sink.Unpacked) (sink.Unpacked, error) {
+// Open implements buffer.Packed.
+func (p *packed) Open(memory buffer.Unpacked) (buffer.Unpacked, error) {
 	o, ok := memory.(*opened)
 	if !ok {
 		o = &opened{}
@@ -48,7 +48,7 @@ func (p *packed) Open(memory sink.Unpacked) (sink.Unpacked, error) {
 	return o, nil
 }
 
-// opened are the records of a batch. It implements sink.Unpacked.
+// opened are the records of a batch. It implements buffer.Unpacked.
 type opened struct {
 	unpack  unpacker
 	header  batchHeader
@@ -56,17 +56,17 @@ type opened struct {
 	rest    []byte // the records that no original was looked for in
 }
 
-// Records implements sink.Unpacked.
+// Records implements buffer.Unpacked.
 func (o *opened) Records() []byte { return o.records }
 
-// Release implements sink.Unpacked.
+// Release implements buffer.Unpacked.
 func (o *opened) Release() {
 	o.records, o.rest = nil, nil
 	o.unpack.release()
 }
 
-// Original implements sink.Unpacked.
-func (o *opened) Original(offset int64) (sink.Original, error) {
+// Original implements buffer.Unpacked.
+func (o *opened) Original(offset int64) (buffer.Original, error) {
 	for len(o.rest) > 0 {
 		length, size := binary.Varint(o.rest)
 		if size <= 0 || length < 0 || length > int64(len(o.rest)-size) {
@@ -84,5 +84,5 @@ func (o *opened) Original(offset int64) (sink.Original, error) {
 			return originalOf(&f, offset)
 		}
 	}
-	return sink.Original{}, fmt.Errorf("%w: it has no record at %d", errBatch, offset)
+	return buffer.Original{}, fmt.Errorf("%w: it has no record at %d", errBatch, offset)
 }

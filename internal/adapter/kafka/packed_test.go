@@ -11,15 +11,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // originalsFrom are n records from an offset on, of different sizes: some have no key, no
 // value or no headers.
-func originalsFrom(first int64, n int) []sink.Original {
-	all := make([]sink.Original, n)
+func originalsFrom(first int64, n int) []buffer.Original {
+	all := make([]buffer.Original, n)
 	for i := range all {
-		o := sink.Original{Offset: first + int64(i)}
+		o := buffer.Original{Offset: first + int64(i)}
 		if i%3 > 0 {
 			o.Key = fmt.Append(nil, "key ", i)
 		}
@@ -35,7 +35,7 @@ func originalsFrom(first int64, n int) []sink.Original {
 }
 
 // bytesOf writes records as a batch has them.
-func bytesOf(originals []sink.Original) (all []byte) {
+func bytesOf(originals []buffer.Original) (all []byte) {
 	text := func(to, b []byte) []byte {
 		if b == nil {
 			return binary.AppendVarint(to, -1)
@@ -59,12 +59,12 @@ func TestAPackedBatchGivesBackWhatWasDeliveredOfIt(t *testing.T) {
 	const first, n = 1000, 900
 	originals := originalsFrom(first, n)
 	records := bytesOf(originals)
-	var memory sink.Unpacked
-	var all, copies []sink.Original
+	var memory buffer.Unpacked
+	var all, copies []buffer.Original
 	for name, pack := range codecs {
 		c := pack(t, records)
 		p := packedOf(rawBatch(first, n, c.bytes, c.codec), 1)[0]
-		var delivered []sink.Record
+		var delivered []buffer.Record
 		share := p.share(n)
 		w := walk{batchHeader: headerOf(p.batch), rest: records, size: len(records), share: share, left: n, next: first}
 		for w.left > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // recordBytes are n records without headers whose offsets begin with that of their batch.
@@ -154,7 +154,7 @@ func FuzzBatches(f *testing.F) {
 func BenchmarkWalk(b *testing.B) {
 	const n = 1000
 	records := batchOf(b, n)
-	var to []sink.Record
+	var to []buffer.Record
 	b.ReportAllocs()
 	for b.Loop() {
 		w := walk{batchHeader: batchHeader{last: n}, rest: records, left: n}

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // Kafka is how brokers, topics and the groups that read them are.
@@ -122,12 +123,12 @@ func (r *reader) lane(ctx context.Context, offsets *kafka.Offsets, lane repair.L
 // read takes what was committed beside an offset into account and reports whether
 // a plan is open.
 func (t *Topic) read(c repair.Committed, now time.Time) bool {
-	state, known, err := sink.DecodeState(c.Metadata)
+	state, known, err := ledger.DecodeState(c.Metadata)
 	if err != nil || !known {
 		return false
 	}
 	if state.Floor > 0 {
-		if covered := seconds(now.Sub(time.UnixMilli(sink.FloorMillis(state.Floor)))); t.Coverage == 0 || covered < t.Coverage {
+		if covered := seconds(now.Sub(time.UnixMilli(dedup.FloorMillis(state.Floor)))); t.Coverage == 0 || covered < t.Coverage {
 			t.Coverage = covered
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // Ledger is what the books say about what was committed, from where the
@@ -73,8 +72,8 @@ func settled(ctx context.Context, offsets *kafka.Offsets, lane repair.Lane) (all
 		return nil, err
 	}
 	for p, c := range committed {
-		state, known, err := sink.DecodeState(c.Metadata)
-		if err == nil && known && state.TopicID == sink.UUID(id) {
+		state, known, err := ledger.DecodeState(c.Metadata)
+		if err == nil && known && state.TopicID == ledger.UUID(id) {
 			all = append(all, ledger.Position{Topic: lane.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // daysAtOnce is how many days are made anew in one go.
@@ -139,7 +138,7 @@ func (d *RebuildDeps) whole(ctx context.Context, l Lane) error {
 		if !has {
 			c.Offset = 0
 		}
-		state, _, err := sink.DecodeState(c.Metadata)
+		state, _, err := ledger.DecodeState(c.Metadata)
 		switch {
 		case err != nil:
 			return fmt.Errorf("partition %d of %s: %w", p, l.Topic, err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // ReplayOptions say what is stored again.
@@ -156,11 +155,11 @@ func (d *ReplayDeps) places(ctx context.Context, o ReplayOptions) (id [16]byte, 
 // read takes what is committed into account.
 func (at *place) read(c Committed, id [16]byte) {
 	at.committed = c.Offset
-	state, known, err := sink.DecodeState(c.Metadata)
+	state, known, err := ledger.DecodeState(c.Metadata)
 	switch {
 	case err != nil: // it may hide a plan of any length
 		at.next, at.stored = c.Offset, at.End
-	case known && state.TopicID != sink.UUID(id):
+	case known && state.TopicID != ledger.UUID(id):
 		// Committed for a topic that is no more: it says nothing about this one.
 	default:
 		at.next, at.stored = c.Offset, max(at.stored, c.Offset)
@@ -247,7 +246,7 @@ func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, pl
 		return fmt.Errorf("raising the epoch; nothing was set back: %w", err)
 	}
 	to, marks := map[int32]Committed{}, []ledger.Mark(nil)
-	metadata, err := sink.NewState(id, epoch).Encode()
+	metadata, err := ledger.NewState(id, epoch).Encode()
 	if err != nil {
 		return err
 	}
@@ -257,7 +256,7 @@ func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, pl
 			gap := ledger.Span{First: places[m.Partition].next, Last: m.To - 1}
 			if err := d.Books.Write(ctx, &ledger.Entry{
 				Topic: o.Lane.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
-			}, fmt.Sprintf("%d:%s:%d:%d-%d:gap", epoch, sink.UUID(id), m.Partition, gap.First, gap.Last)); err != nil {
+			}, ledger.GapToken(epoch, id, m.Partition, gap)); err != nil {
 				return fmt.Errorf("writing the gap into the ledger; nothing was set: %w", err)
 			}
 		} else {

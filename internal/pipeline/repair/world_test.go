@@ -9,7 +9,6 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
-	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 type (
@@ -182,7 +181,7 @@ func (w *world) TouchedSince(context.Context, [16]byte, int64) ([]touched, error
 // there are two.
 func metadata(t *testing.T, plan ...int64) string {
 	t.Helper()
-	state := sink.NewState(topicID, 7)
+	state := ledger.NewState(topicID, 7)
 	if len(plan) > 0 {
 		state.Plan = &[2]int64{plan[0], plan[1]}
 	}

@@ -26,8 +26,9 @@ const (
 // until it has one of the few builders, while something is under way, and neither while it
 // waits to try again or for its dead letters alone.
 type attempt struct {
-	worker   *worker
-	upcoming bool // has a place
+	*settler
+
+	placed   bool // among the upcoming ranges
 	builder  *builder
 	patience time.Duration // for one try; 0: the insert timeout
 }
@@ -60,12 +61,12 @@ func (a *attempt) reserve(ctx context.Context, b Block) (release func(), err err
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-a.worker.halt:
+		case <-a.halt:
 			cancel(errHalted)
 		case <-waiting.Done():
 		}
 	}()
-	release, err = a.worker.sink.deps.Inserter.Reserve(waiting, b)
+	release, err = a.deps.Inserter.Reserve(waiting, b)
 	if err != nil && waiting.Err() != nil {
 		return nil, context.Cause(waiting)
 	}
@@ -74,13 +75,13 @@ func (a *attempt) reserve(ctx context.Context, b Block) (release func(), err err
 
 // try does something once, with a deadline.
 func (a *attempt) try(ctx context.Context, do func(context.Context) error) error {
-	return withTimeout(ctx, cmp.Or(a.patience, a.worker.sink.cfg.InsertTimeout), do)
+	return withTimeout(ctx, cmp.Or(a.patience, a.cfg.InsertTimeout), do)
 }
 
 // repeat does what until says; do has deadlines of its own.
 func (a *attempt) repeat(ctx context.Context, step string, do func(context.Context) error) error {
 	for failures := 0; ; {
-		if a.worker.isHalted() && (step != stepCommit && step != stepLedger || failures > 0) {
+		if a.isHalted() && (step != stepCommit && step != stepLedger || failures > 0) {
 			return errHalted
 		}
 		err := do(ctx)
@@ -105,8 +106,8 @@ func (a *attempt) repeat(ctx context.Context, step string, do func(context.Conte
 // tell counts a failure and logs it: the first few, then every tenth, unless
 // somebody has to do something about it.
 func (a *attempt) tell(ctx context.Context, step string, failures int, err error) {
-	s, p, class := a.worker.sink, a.worker.partition, classOf(err)
-	s.metrics.retries.WithLabelValues(step, string(class)).Inc()
+	class := classOf(err)
+	a.metrics.retries.WithLabelValues(step, string(class)).Inc()
 	level := slog.LevelWarn
 	if class.needsOperator() {
 		level = slog.LevelError
@@ -114,20 +115,20 @@ func (a *attempt) tell(ctx context.Context, step string, failures int, err error
 	if level < slog.LevelError && failures > 3 && failures%10 != 0 {
 		return
 	}
-	s.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step), slog.String("class", string(class)),
-		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Int("failures", failures), slog.Any("error", err))
+	a.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step), slog.String("class", string(class)),
+		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)), slog.Int("failures", failures), slog.Any("error", err))
 }
 
 // pause waits before the next attempt, without a builder or a place: others may have more
 // luck meanwhile.
 func (a *attempt) pause(ctx context.Context, d time.Duration) error {
-	upcoming, building := a.upcoming, a.builder != nil
+	placed, building := a.placed, a.builder != nil
 	a.release()
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-a.worker.halt:
+	case <-a.halt:
 		return errHalted
 	case <-ctx.Done():
 		return ctx.Err()
@@ -135,7 +136,7 @@ func (a *attempt) pause(ctx context.Context, d time.Duration) error {
 	switch {
 	case building:
 		return a.acquire(ctx)
-	case upcoming:
+	case placed:
 		return a.enter(ctx)
 	}
 	return nil
@@ -143,30 +144,30 @@ func (a *attempt) pause(ctx context.Context, d time.Duration) error {
 
 // enter takes a place among the upcoming ranges.
 func (a *attempt) enter(ctx context.Context) error {
-	err := a.worker.sink.upcoming.acquire(ctx, a.worker.halt)
-	a.upcoming = err == nil
+	err := a.upcoming.acquire(ctx, a.halt)
+	a.placed = err == nil
 	return err
 }
 
 // acquire takes a builder, for the first time or again after release.
 func (a *attempt) acquire(ctx context.Context) (err error) {
-	a.builder, err = a.worker.sink.builders.acquire(ctx, a.worker.halt)
+	a.builder, err = a.builders.acquire(ctx, a.halt)
 	a.leave()
 	return err
 }
 
 // leave gives the place among the upcoming ranges back.
 func (a *attempt) leave() {
-	if a.upcoming {
-		a.worker.sink.upcoming.release()
-		a.upcoming = false
+	if a.placed {
+		a.upcoming.release()
+		a.placed = false
 	}
 }
 
 func (a *attempt) release() {
 	a.leave()
 	if a.builder != nil {
-		a.worker.sink.builders.release(a.builder)
+		a.builders.release(a.builder)
 		a.builder = nil
 	}
 }

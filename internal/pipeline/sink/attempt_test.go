@@ -84,8 +84,8 @@ func TestAPartitionThatWaitsForMemoryIsGivenBackAtOnce(t *testing.T) {
 				time.Sleep(time.Minute) //nolint:forbidigo // fake time
 				begin := time.Now()
 				giveBack(s, t.Context(), []Partition{part})
-				if took := time.Since(begin); took != 0 || !slices.Equal(w.calls, []string{"plan 0"}) || s.budget.inUse() != 0 {
-					t.Errorf("took %s, calls %q, %d bytes in hand", took, w.calls, s.budget.inUse())
+				if took := time.Since(begin); took != 0 || !slices.Equal(w.calls, []string{"plan 0"}) || s.budget.InUse() != 0 {
+					t.Errorf("took %s, calls %q, %d bytes in hand", took, w.calls, s.budget.InUse())
 				}
 				if err := stop(); err != nil {
 					t.Fatal(err)

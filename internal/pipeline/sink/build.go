@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // reasonErased stands for no dead letter: the record is left out.
@@ -30,7 +31,7 @@ var (
 // builder turns a frozen range into blocks. There are as many as inserts may run
 // at once, so that their memory is bounded too.
 type builder struct {
-	reader  reader
+	reader  buffer.Reader
 	decoder record.Decoder
 	event   record.Event
 	touched touched
@@ -40,66 +41,66 @@ type builder struct {
 // build decides what of the range is stored, and fills its blocks. newBlock
 // returns an empty one. The window has seen the range afterwards: it is of no use any more if the range is not settled. A panic is returned as the
 // reason to stand still, with the offset of the record and without its content.
-func (b *builder) build(r *frozen, p Partition, w *Window, newBlock func() Block) (err error) {
-	at := r.First
+func (b *builder) build(j *job, p Partition, w *dedup.Window, newBlock func() Block) (err error) {
+	at := j.First
 	defer func() {
 		if cause := recover(); cause != nil {
 			*b = builder{}
 			err = &stuck{StuckPanic, fmt.Errorf("building a block, at offset %d: %v\n%s", at, cause, debug.Stack())}
 		}
 	}()
-	defer b.reader.close()
+	defer b.reader.Close()
 	b.touched.reset()
 	row := Row{Event: &b.event, Topic: []byte(p.Topic), Partition: p.Index}
-	for i := range r.records {
-		rec := &r.records[i]
-		at = rec.offset
-		if err := b.reader.open(r.batches, rec); err != nil {
-			return err
+	for i := range j.Records {
+		rec := &j.Records[i]
+		at = rec.Offset
+		if err := b.reader.Open(j.Range, rec); err != nil {
+			return unreadable(err)
 		}
-		reason, err := b.judge(p.Topic, rec, r, w)
-		if reason == deadletter.ReasonRefused || reason == reasonErased && r.refuses(rec.offset) {
-			m := r.month(b.months.of(b.event.TimeMillis), newBlock)
-			m.refused = append(m.refused, rec.offset)
+		reason, err := b.judge(p.Topic, rec, j, w)
+		if reason == deadletter.ReasonRefused || reason == reasonErased && j.refuses(rec.Offset) {
+			m := j.month(b.months.of(b.event.TimeMillis), newBlock)
+			m.refused = append(m.refused, rec.Offset)
 		}
 		switch reason {
 		case "":
 		case reasonErased:
-			r.erased++
-			r.share(b.event.Owner, rec.receivedAt, ledger.Share{Erased: 1})
+			j.erased++
+			j.share(b.event.Owner, rec.ReceivedAt, ledger.Share{Erased: 1})
 		default:
-			r.letters = append(r.letters, letter{rec.offset, reason, err})
+			j.letters = append(j.letters, letter{rec.Offset, reason, err})
 		}
-		if rec.stored {
-			row.Hash, row.Offset = rec.hash, rec.offset
-			r.month(b.months.of(b.event.TimeMillis), newBlock).block.Append(&row)
-			r.stored++
+		if rec.Stored {
+			row.Hash, row.Offset = rec.Hash, rec.Offset
+			j.month(b.months.of(b.event.TimeMillis), newBlock).block.Append(&row)
+			j.stored++
 			b.touched.add(b.event.Owner, b.event.TimeMillis)
 		}
 	}
-	r.touched = b.touched.all()
+	j.touched = b.touched.all()
 	return nil
 }
 
 // judge decides about one record: to be stored, a duplicate, a control record,
 // erased, or the reason why it is a dead letter. What was erased is never one: it
 // would be kept there.
-func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (deadletter.Reason, error) {
+func (b *builder) judge(topic string, rec *buffer.Held, j *job, w *dedup.Window) (deadletter.Reason, error) {
 	switch {
-	case rec.control:
-		r.control++
+	case rec.Control:
+		j.control++
 		return "", nil
-	case rec.badHeaders:
+	case rec.BadHeaders:
 		return deadletter.ReasonHeaders, errHeaders
 	case b.duplicate(rec, w):
-		r.dups++
-		r.share(b.decoder.Owner(b.reader.value(rec)), rec.receivedAt, ledger.Share{Duplicates: 1})
+		j.dups++
+		j.share(b.decoder.Owner(b.reader.Value(rec)), rec.ReceivedAt, ledger.Share{Duplicates: 1})
 		return "", nil
 	}
-	if err := b.decoder.DecodeEvent(b.reader.value(rec), &b.event); err != nil {
+	if err := b.decoder.DecodeEvent(b.reader.Value(rec), &b.event); err != nil {
 		return deadletter.ReasonValue, fmt.Errorf("decoding the value: %w", err)
 	}
-	if r.tombstones.Load().Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
+	if j.tombstones.Load().Covers(b.event.Owner, b.event.ProfileID, b.event.AnonymousID, b.event.ReceivedAt) {
 		return reasonErased, nil
 	}
 	if err := record.Fits(topic, &b.event); err != nil {
@@ -108,39 +109,19 @@ func (b *builder) judge(topic string, rec *held, r *frozen, w *Window) (deadlett
 	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
 		return deadletter.ReasonTime, errTime
 	}
-	if r.refuses(rec.offset) {
+	if j.refuses(rec.Offset) {
 		return deadletter.ReasonRefused, errRefused
 	}
-	rec.stored = true
+	rec.Stored = true
 	return "", nil
-}
-
-// refuses reports whether the server refuses the record at an offset. The blocks
-// are cut there, and their tokens named by it, whatever has become of the record.
-func (r *frozen) refuses(offset int64) bool {
-	_, refused := slices.BinarySearch(r.refused, offset)
-	return refused
 }
 
 // duplicate judges a record by what the window has seen before it, and notes the
 // sighting: range and window are one, so where ranges are cut never changes what
 // is a duplicate. A dead letter that is sent again is none, for its first sighting
 // was not stored.
-func (b *builder) duplicate(rec *held, w *Window) bool {
-	before, known := w.Sight(rec.hash, rec.receivedAt)
-	return known && w.within(before, bucketOf(rec.receivedAt)) && !rec.replay
-}
-
-// month returns what the range brings for a month; there is nearly always one
-// only.
-func (r *frozen) month(month int, newBlock func() Block) *monthBlock {
-	for i := range r.blocks {
-		if r.blocks[i].month == month {
-			return &r.blocks[i]
-		}
-	}
-	r.blocks = append(r.blocks, monthBlock{month: month, block: newBlock()})
-	return &r.blocks[len(r.blocks)-1]
+func (b *builder) duplicate(rec *buffer.Held, w *dedup.Window) bool {
+	return w.Duplicate(rec.Hash, rec.ReceivedAt) && !rec.Replay
 }
 
 // monthCache knows the last month asked for: the calendar is not consulted for

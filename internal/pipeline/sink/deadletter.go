@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // letter is a record in hand that cannot be stored. Its original stays in its batch until
@@ -17,7 +18,7 @@ type letter struct {
 // DeadLetter is a record that cannot be stored.
 type DeadLetter struct {
 	Partition Partition
-	Original  Original
+	Original  buffer.Original
 	Reason    deadletter.Reason
 	Err       error // for people; at most its first 256 bytes are kept
 }

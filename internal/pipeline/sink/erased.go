@@ -34,43 +34,43 @@ type Tombstones interface {
 var errOutdated = errors.New("something was erased since the range was built")
 
 // readTombstones has the range built with the tombstones of this moment.
-func (a *attempt) readTombstones(ctx context.Context, r *frozen) error {
-	source := a.worker.sink.deps.Tombstones
+func (a *attempt) readTombstones(ctx context.Context, j *job) error {
+	source := a.deps.Tombstones
 	if source == nil {
 		return nil
 	}
 	return a.until(ctx, stepTombstones, func(ctx context.Context) error {
 		now, err := source.Current(ctx)
-		r.tombstones.Store(now)
+		j.tombstones.Store(now)
 		return err
 	})
 }
 
 // upToDate returns errOutdated when an owner of the range's rows got a tombstone
 // since they were built.
-func (a *attempt) upToDate(ctx context.Context, r *frozen) error {
-	source := a.worker.sink.deps.Tombstones
+func (a *attempt) upToDate(ctx context.Context, j *job) error {
+	source := a.deps.Tombstones
 	if source == nil {
 		return nil
 	}
 	now, err := source.Current(ctx)
-	before := r.tombstones.Load()
+	before := j.tombstones.Load()
 	if err != nil || now == before {
 		return err
 	}
-	for i := range r.touched {
-		if now.Differs(before, r.touched[i].Owner) {
+	for i := range j.touched {
+		if now.Differs(before, j.touched[i].Owner) {
 			return errOutdated
 		}
 	}
-	r.tombstones.Store(now)
+	j.tombstones.Store(now)
 	return nil
 }
 
 // startOver has the partition taken over anew, so that the range that is planned is
 // read and built again.
 func (w *worker) startOver(ctx context.Context) {
-	w.sink.deps.Log.LogAttrs(ctx, slog.LevelInfo, "range is built again: something of it was erased while it could not be inserted",
+	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "range is built again: something of it was erased while it could not be inserted",
 		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)))
-	w.sink.deps.Source.Rewind(w.partition)
+	w.deps.Source.Rewind(w.partition)
 }

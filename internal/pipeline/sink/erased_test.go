@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -44,12 +45,12 @@ func (c *cemetery) erase(profiles ...string) {
 }
 
 // profiled returns the record of an event of a profile.
-func profiled(id, profile string, at, received int64) Record {
+func profiled(id, profile string, at, received int64) buffer.Record {
 	e := record.Event{
 		Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte("web_1"), Owner: []byte("web_1"),
 		Type: []byte(record.TypeCustom), Name: []byte("n"), TimeMillis: at, ReceivedAt: received, ProfileID: []byte(profile),
 	}
-	return Record{ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e)}
+	return buffer.Record{ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e)}
 }
 
 // runErasing is run with tombstones.
@@ -108,7 +109,7 @@ func TestARangeIsCutAsBeforeWhenARefusedRowWasErased(t *testing.T) {
 			for n := range 10 {
 				w.produce(part, profiled(fmt.Sprint("e", n), fmt.Sprint("p", n), noon, noon))
 			}
-			state := NewState([16]byte{}, 1)
+			state := ledger.NewState([16]byte{}, 1)
 			state.Plan, state.Refused = &[2]int64{0, 9}, []int64{4}
 			w.commitState(part, 0, state)
 			if erased {
@@ -179,8 +180,8 @@ func TestTombstonesAreReplacedWhileDeadLettersAreCounted(t *testing.T) {
 	c := &cemetery{}
 	s := newSink(t, testConfig(), newWorld(part))
 	s.deps.Tombstones = c
-	a := attempt{worker: newWorker(s, Assignment{Partition: part, Committed: -1})}
-	r := &frozen{Span: ledger.Span{First: 0, Last: 0}, records: []held{{receivedAt: noon}}}
+	a := attempt{settler: &newWorker(s.common, Assignment{Partition: part, Committed: -1}).settler}
+	r := &job{Range: &buffer.Range{Records: []buffer.Held{{ReceivedAt: noon}}}}
 	const times = int64(100)
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -193,7 +194,7 @@ func TestTombstonesAreReplacedWhileDeadLettersAreCounted(t *testing.T) {
 	})
 	both.Go(func() {
 		for range times {
-			r.addLetters([]DeadLetter{{Original: Original{Key: []byte("web_1")}}})
+			r.addLetters([]DeadLetter{{Original: buffer.Original{Key: []byte("web_1")}}})
 		}
 	})
 	both.Wait()

@@ -16,6 +16,8 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer/buffertest"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -23,7 +25,7 @@ import (
 // the steps do, and to stop time. The real ones are used in internal/adapter/kafka.
 type world struct {
 	mu        sync.Mutex
-	log       map[Partition][]Record
+	log       map[Partition][]buffer.Record
 	position  map[Partition]int
 	committed map[Partition]int64
 	metadata  map[Partition]string
@@ -73,7 +75,7 @@ type storedRow struct {
 
 func newWorld(partitions ...Partition) *world {
 	w := &world{
-		log: map[Partition][]Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
+		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
 		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{}, epoch: 1, epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
@@ -84,7 +86,7 @@ func newWorld(partitions ...Partition) *world {
 }
 
 // produce appends events to a partition's log.
-func (w *world) produce(p Partition, records ...Record) {
+func (w *world) produce(p Partition, records ...buffer.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range records {
@@ -129,7 +131,7 @@ func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Wi
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log[p][max(w.logStart[p], s.Next):s.To]
-	i := slices.IndexFunc(log, func(r Record) bool { return r.ReceivedAt >= s.Since || s.Next > 0 })
+	i := slices.IndexFunc(log, func(r buffer.Record) bool { return r.ReceivedAt >= s.Since || s.Next > 0 })
 	if i < 0 {
 		return nil
 	}
@@ -152,7 +154,7 @@ func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Wi
 func (w *world) Holds(_ context.Context, p Partition, offsets ledger.Span) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.log[p], func(r Record) bool {
+	return slices.ContainsFunc(w.log[p], func(r buffer.Record) bool {
 		return !w.holes[r.Offset] && r.Offset >= offsets.First && r.Offset <= offsets.Last
 	}), nil
 }
@@ -232,60 +234,13 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 	return nil
 }
 
-// packed is a batch in memory.
-type packed struct{ records []Record }
-
 // batchOf makes a batch of records.
-func batchOf(records []Record) *Batch {
-	p, at := &packed{slices.Clone(records)}, 0
-	for i := range records {
-		r := &records[i]
-		p.records[i].Value = slices.Clone(r.Value)
-		r.At, r.Size = uint32(at), uint32(len(r.Value))
-		at += len(r.Value)
-	}
-	return &Batch{Packed: p, Records: records}
-}
-
-// unpacked is memory that is used again for each batch.
-type unpacked struct {
-	records []Record
-	values  []byte
-}
-
-func (p *packed) Open(memory Unpacked) (Unpacked, error) {
-	u, ok := memory.(*unpacked)
-	if !ok {
-		u = &unpacked{}
-	}
-	clear(u.values)
-	u.records, u.values = p.records, u.values[:0]
-	for i := range p.records {
-		u.values = append(u.values, p.records[i].Value...)
-	}
-	return u, nil
-}
-
-func (u *unpacked) Records() []byte { return u.values }
-
-func (u *unpacked) Release() {
-	clear(u.values)
-	u.records, u.values = nil, u.values[:0]
-}
-
-func (u *unpacked) Original(offset int64) (Original, error) {
-	for len(u.records) > 0 && u.records[0].Offset <= offset {
-		r := u.records[0]
-		u.records = u.records[1:]
-		if r.Offset == offset {
-			return Original{Offset: offset, Key: []byte("web_1"), Value: slices.Clone(r.Value)}, nil
-		}
-	}
-	return Original{}, fmt.Errorf("no record at %d", offset)
+func batchOf(records []buffer.Record) *Batch {
+	return &Batch{Packed: buffertest.Pack(records), Records: records}
 }
 
 // lend returns records whose memory is good for one delivery.
-func (w *world) lend(p Partition, from, to int) (records []Record) {
+func (w *world) lend(p Partition, from, to int) (records []buffer.Record) {
 	for _, r := range w.log[p][from:to] {
 		if !w.holes[r.Offset] {
 			r.Value, r.Traceparent = slices.Clone(r.Value), slices.Clone(r.Traceparent)
@@ -326,7 +281,7 @@ func (w *world) Commit(_ context.Context, p Partition, _ Session, progress Progr
 		}
 	}
 	what := "commit "
-	if state, _, err := DecodeState(progress.Metadata); err != nil {
+	if state, _, err := ledger.DecodeState(progress.Metadata); err != nil {
 		return err
 	} else if state.Plan != nil {
 		what = "plan "
@@ -450,18 +405,18 @@ func (b *memoryBlock) CopyTo(dst Block, from, to int) {
 }
 
 // anEvent returns the record of an event with the given id.
-func anEvent(id string, at, received int64) Record {
+func anEvent(id string, at, received int64) buffer.Record {
 	e := record.Event{
 		Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte("web_1"), Owner: []byte("web_1"),
 		Type: []byte(record.TypeCustom), Name: []byte("n"), TimeMillis: at, ReceivedAt: received,
 	}
-	return Record{
+	return buffer.Record{
 		ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e),
 	}
 }
 
 // recordBytes is what a record counts in hand.
-func recordBytes(r *Record) int64 { return int64(len(r.Value)) + heldOverhead }
+func recordBytes(r *buffer.Record) int64 { return int64(len(r.Value)) + 64 }
 
 func testConfig() config.Sink {
 	cfg := config.Default().Sink

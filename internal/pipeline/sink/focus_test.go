@@ -65,16 +65,16 @@ func TestForcedSpansKeepToTheMemory(t *testing.T) {
 		r := anEvent("0-000", noon, noon)
 		const span, delivery = 200, 8 * 10
 		for p := range w.log {
-			state := NewState([16]byte{}, 1)
+			state := ledger.NewState([16]byte{}, 1)
 			state.Plan = &[2]int64{0, span - 1}
 			w.commitState(p, 0, state)
 		}
 		stop, most := start(t, s), int64(0)
 		for range 3000 {
 			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // fake time
-			most = max(most, s.budget.inUse())
+			most = max(most, s.budget.InUse())
 		}
-		if limit := s.budget.limit + (span+delivery)*recordBytes(&r); most > limit {
+		if limit := s.budget.Limit() + (span+delivery)*recordBytes(&r); most > limit {
 			t.Errorf("%d records in hand, want no more than %d", most/recordBytes(&r), limit/recordBytes(&r))
 		}
 		for p := range w.log {

@@ -17,9 +17,9 @@ import (
 // none when the clone takes the block, because then it is not the rows that are
 // refused but, say, a view that fails.
 func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
-	blocks := a.worker.blocks
-	part := blocks.get()
-	defer blocks.put(part)
+	blocks := a.blocks
+	part := blocks.Get()
+	defer blocks.Put(part)
 	var refused []int64
 	var search func(from, to int) error
 	search = func(from, to int) error {
@@ -29,8 +29,8 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 			return err
 		case to-from == 1:
 			refused = append(refused, b.Offset(from))
-			if len(refused) > maxRefused {
-				return &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", maxRefused)}
+			if len(refused) > ledger.MaxRefused {
+				return &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", ledger.MaxRefused)}
 			}
 			return nil
 		}
@@ -54,7 +54,7 @@ func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad
 		b = part
 	}
 	err = a.untilSent(ctx, stepProbe, b, func(ctx context.Context) error {
-		err := a.worker.sink.deps.Inserter.Probe(ctx, b)
+		err := a.deps.Inserter.Probe(ctx, b)
 		if bad = classOf(err) == ClassRefused; bad {
 			return nil
 		}
@@ -66,26 +66,25 @@ func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad
 // setAside handles a block that the server refused: the rows that it refuses
 // become part of the plan, then dead letters, and what is left of the block is
 // inserted around them. It reports whether there were any such rows.
-func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Block) (bool, error) {
-	w := a.worker
-	if !w.sink.probing.TryLock() { // one at a time: it is many small inserts
+func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) (bool, error) {
+	if !a.probing.TryLock() { // one at a time: it is many small inserts
 		return false, nil
 	}
-	defer w.sink.probing.Unlock()
+	defer a.probing.Unlock()
 	found, err := a.isolate(ctx, b)
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse refuses were isolated", slog.String("topic", w.partition.Topic),
-		slog.Int("partition", int(w.partition.Index)), slog.Int("rows", len(found)), slog.Int("of", b.Rows()))
+	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse refuses were isolated", slog.String("topic", a.partition.Topic),
+		slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)), slog.Int("of", b.Rows()))
 	m.refused = append(m.refused, found...)
 	slices.Sort(m.refused)
-	r.refused = append(r.refused, found...)
-	slices.Sort(r.refused)
-	r.stored -= len(found)
-	if err := a.plan(ctx, r); err != nil {
-		if errors.Is(err, errStateTooLong) {
-			return false, &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(r.refused), err)}
+	j.refused = append(j.refused, found...)
+	slices.Sort(j.refused)
+	j.stored -= len(found)
+	if err := a.plan(ctx, j); err != nil {
+		if errors.Is(err, ledger.ErrStateTooLong) {
+			return false, &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(j.refused), err)}
 		}
 		return false, err
 	}
@@ -93,11 +92,11 @@ func (a *attempt) setAside(ctx context.Context, r *frozen, m *monthBlock, b Bloc
 	for i, offset := range found {
 		letters[i] = letter{offset, deadletter.ReasonRefused, errRefused}
 	}
-	if err := a.count(r, letters, 0); err != nil {
+	if err := a.count(j, letters, 0); err != nil {
 		return false, err
 	}
 	a.release()
-	if err := w.sendLetters(ctx, r, letters); err != nil {
+	if err := a.sendLetters(ctx, j, letters); err != nil {
 		return false, err
 	}
 	return true, a.acquire(ctx)

@@ -10,11 +10,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer/buffertest"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
+)
+
+const (
+	// headerOverhead is what a header counts besides its texts.
+	headerOverhead = 120
+	// keptOpen is how many bytes a batch has at most that stays unpacked between two sendings.
+	keptOpen = 4 << 20
 )
 
 // heavyBatch is a batch whose records have large headers, which count nothing in hand.
 type heavyBatch struct {
-	*packed
+	*buffertest.Packed
 
 	header int // bytes of each record's
 	room   int // bytes that it takes unpacked, at least
@@ -26,14 +36,14 @@ type heavyBatch struct {
 
 // heavyOpened is a heavyBatch that is unpacked.
 type heavyOpened struct {
-	Unpacked
+	buffer.Unpacked
 
 	batch *heavyBatch
 }
 
-func (b *heavyBatch) Open(Unpacked) (Unpacked, error) {
+func (b *heavyBatch) Open(buffer.Unpacked) (buffer.Unpacked, error) {
 	b.opened++
-	u, err := b.packed.Open(nil)
+	u, err := b.Packed.Open(nil)
 	return &heavyOpened{u, b}, errors.Join(err, b.fails)
 }
 
@@ -41,7 +51,7 @@ func (o *heavyOpened) Records() []byte {
 	return append(make([]byte, 0, o.batch.room), o.Unpacked.Records()...)
 }
 
-func (o *heavyOpened) Original(offset int64) (Original, error) {
+func (o *heavyOpened) Original(offset int64) (buffer.Original, error) {
 	if o.batch.panics {
 		panic("a mistake") //nolint:forbidigo // what the test is about
 	}
@@ -57,19 +67,17 @@ type sending func(letters []DeadLetter) error
 func (s sending) Send(_ context.Context, letters []DeadLetter) error { return s(letters) }
 
 // heavyRange is a range of n records that lack a header, built.
-func heavyRange(t *testing.T, n int, b *heavyBatch) *frozen {
+func heavyRange(t *testing.T, n int, b *heavyBatch) *job {
 	t.Helper()
-	records := make([]Record, n)
+	records := make([]buffer.Record, n)
 	for i := range records {
-		records[i] = Record{Offset: int64(i), BadHeaders: true}
+		records[i] = buffer.Record{Offset: int64(i), BadHeaders: true}
 	}
-	batch := batchOf(records)
-	b.packed = batch.Packed.(*packed)
-	batch.Packed = b
-	var o open
-	o.append(batch, time.Time{}, testMemory())
-	r := o.freeze(n, int64(n-1), testMemory())
-	if err := (&builder{}).build(r, part, NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
+	b.Packed = buffertest.Pack(records)
+	o, m := buffer.NewOpen(0, -1), buffer.NewMemory(2)
+	o.Append(b, records, time.Time{}, m)
+	r := &job{Range: o.Freeze(n, int64(n-1), m)}
+	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
 		t.Fatal(err)
 	}
 	b.opened = 0
@@ -81,7 +89,7 @@ func heavyWorker(t *testing.T, send sending) *worker {
 	t.Helper()
 	s := newSink(t, testConfig(), newWorld(part))
 	s.deps.DeadLetters = send
-	return newWorker(s, Assignment{Partition: part, Committed: -1})
+	return newWorker(s.common, Assignment{Partition: part, Committed: -1})
 }
 
 // Headers and keys count nothing while they are packed: what a range has of them is never in
@@ -121,19 +129,19 @@ func TestDeadLettersAreCopiedAndCountedWhileTheyAreSent(t *testing.T) {
 				sent += len(letters)
 				got = append(got, len(letters))
 				bytes := int64(len(letters)*(tc.header+headerOverhead+len("web_1")) + b.room)
-				if n := len(w.sink.copying); n > 0 {
+				if n := len(w.copying); n > 0 {
 					t.Errorf("what waits for a broker has %d places of those that copy", n)
 				}
-				if used := w.sink.budget.inUse(); used != bytes || b.copied != sent {
+				if used := w.budget.InUse(); used != bytes || b.copied != sent {
 					t.Errorf("%d bytes count, want %d; %d originals are copied, %d sent", used, bytes, b.copied, sent)
 				}
 				return nil
 			})
-			if err := w.sendLetters(t.Context(), r, r.letters); err != nil {
+			if err := w.settler.sendLetters(t.Context(), r, r.letters); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" || w.sink.budget.inUse() != 0 {
-				t.Errorf("%d bytes count afterwards; sent at a time (-want +got):\n%s", w.sink.budget.inUse(), diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" || w.budget.InUse() != 0 {
+				t.Errorf("%d bytes count afterwards; sent at a time (-want +got):\n%s", w.budget.InUse(), diff)
 			}
 		})
 	}
@@ -153,7 +161,7 @@ func TestALargeBatchDoesNotStayUnpackedWhileItsLettersWait(t *testing.T) {
 			}
 			return nil
 		})
-		if err := w.sendLetters(t.Context(), r, r.letters); err != nil {
+		if err := w.settler.sendLetters(t.Context(), r, r.letters); err != nil {
 			t.Fatal(err)
 		}
 		if b.opened != want || len(offsets) != len(r.letters) || offsets[len(offsets)-1] != r.Last {
@@ -175,10 +183,10 @@ func TestDeadLettersThatCannotBeReadStopTheirPartition(t *testing.T) {
 		spoil(b)
 		w := heavyWorker(t, func([]DeadLetter) error { return fmt.Errorf("%s: nothing is to be sent", want) })
 		var got *stuck
-		if err := w.sendLetters(t.Context(), r, r.letters); !errors.As(err, &got) || got.reason != want {
+		if err := w.settler.sendLetters(t.Context(), r, r.letters); !errors.As(err, &got) || got.reason != want {
 			t.Errorf("stands still for %v, want %s", err, want)
 		}
-		if used := w.sink.budget.inUse(); used != 0 {
+		if used := w.budget.InUse(); used != 0 {
 			t.Errorf("%s: %d bytes count", want, used)
 		}
 	}
@@ -191,10 +199,10 @@ func TestDeadLettersWaitForAPlaceToBeCopied(t *testing.T) {
 	r := heavyRange(t, 1, b)
 	w := heavyWorker(t, func([]DeadLetter) error { return nil })
 	for range testConfig().Connections {
-		w.sink.copying <- struct{}{}
+		w.copying <- struct{}{}
 	}
 	close(w.halt)
-	if err := w.sendLetters(t.Context(), r, r.letters); !errors.Is(err, errHalted) || b.opened > 0 {
+	if err := w.settler.sendLetters(t.Context(), r, r.letters); !errors.Is(err, errHalted) || b.opened > 0 {
 		t.Errorf("%v; %d batches are unpacked", err, b.opened)
 	}
 }

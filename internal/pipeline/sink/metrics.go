@@ -85,13 +85,13 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_memory_bytes", Help: "Bytes of records in hand.",
-	}, func() float64 { return float64(s.budget.inUse()) })
+	}, func() float64 { return float64(s.budget.InUse()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_memory_limit_bytes", Help: "Bytes of records in hand at which nothing more is fetched.",
-	}, func() float64 { return float64(s.budget.limit) })
+	}, func() float64 { return float64(s.budget.Limit()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_wait_seconds", Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
-	}, func() float64 { return s.gates.patience().Seconds() })
+	}, func() float64 { return s.gates.Patience().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
@@ -109,19 +109,19 @@ func (m *metrics) rebuilt(records int64, took time.Duration) {
 	m.rebuildSecs.Observe(took.Seconds())
 }
 
-func (m *metrics) settled(r *frozen) {
+func (m *metrics) settled(j *job) {
 	outcome := "new"
-	if r.planned {
+	if j.replayed {
 		outcome = "replayed"
 	}
 	m.ranges.WithLabelValues(outcome).Inc()
-	m.records.WithLabelValues("stored").Add(float64(r.stored))
-	m.records.WithLabelValues("duplicate").Add(float64(r.dups))
-	m.records.WithLabelValues("dead_letter").Add(float64(r.dead))
-	m.records.WithLabelValues("erased").Add(float64(r.erased))
-	by := map[deadletter.Reason]int{deadletter.ReasonRefused: r.dead - len(r.letters)}
-	for i := range r.letters {
-		by[r.letters[i].reason]++
+	m.records.WithLabelValues("stored").Add(float64(j.stored))
+	m.records.WithLabelValues("duplicate").Add(float64(j.dups))
+	m.records.WithLabelValues("dead_letter").Add(float64(j.dead))
+	m.records.WithLabelValues("erased").Add(float64(j.erased))
+	by := map[deadletter.Reason]int{deadletter.ReasonRefused: j.dead - len(j.letters)}
+	for i := range j.letters {
+		by[j.letters[i].reason]++
 	}
 	for reason, n := range by {
 		m.deadLetters.WithLabelValues(string(reason)).Add(float64(n))

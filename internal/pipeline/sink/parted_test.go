@@ -1,12 +1,13 @@
 package sink
 
 import (
-	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // fencedOnce lets commits through but one, the nth, after which the partition is taken over
@@ -62,7 +63,7 @@ func TestAPlanIsCarriedOutWithTheRecordsThatItWasMadeOf(t *testing.T) {
 				w.produceMany(part, len(tc.epochs))
 				w.ledBy(0, tc.epochs...)
 				w.holes, w.epochs[part] = tc.holes, -1
-				state := NewState([16]byte{}, 1)
+				state := ledger.NewState([16]byte{}, 1)
 				state.Plan, state.PlanLeader = &[2]int64{0, 3}, tc.leader
 				w.commitState(part, 0, state)
 				run(t, w, time.Minute)
@@ -116,57 +117,18 @@ func TestAPlanKeepsItsLeaderWhenItIsCommittedAgain(t *testing.T) {
 		w.produceMany(part, 6)
 		w.ledBy(0, 4, 4, 4, 4, 4, 4)
 		w.holes, w.epochs[part] = map[int64]bool{3: true}, -1
-		state := NewState([16]byte{}, 1)
+		state := ledger.NewState([16]byte{}, 1)
 		state.Plan, state.PlanLeader = &[2]int64{0, 3}, new(int32(4))
 		w.commitState(part, 0, state)
-		var again State
+		var again ledger.State
 		w.commitFails = fencedOnce(2, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			again, _, _ = DecodeState(w.metadata[part])
+			again, _, _ = ledger.DecodeState(w.metadata[part])
 		})
 		run(t, w, time.Minute)
 		if again.PlanLeader == nil || *again.PlanLeader != 4 {
 			t.Errorf("the plan was committed again as %+v", again)
 		}
 	})
-}
-
-// earlierState is the metadata as the version before the plan's leader wrote and read it.
-type earlierState struct {
-	Version int       `json:"v"`
-	TopicID string    `json:"t"`
-	Epoch   int64     `json:"e"`
-	Floor   int32     `json:"f,omitempty"`
-	Plan    *[2]int64 `json:"p,omitempty"`
-	Refused []int64   `json:"x,omitempty"`
-}
-
-// Sinks of two versions run side by side during a deployment: each takes the other's plan over.
-func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
-	t.Parallel()
-	s := NewState([16]byte{0xab}, 3)
-	s.Floor, s.Plan, s.PlanLeader, s.Refused = 12, &[2]int64{5, 900}, new(int32(0)), []int64{17}
-	text, err := s.Encode()
-	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`
-	if text != want || err != nil {
-		t.Errorf("encoded %s, %v, want %s", text, err, want)
-	}
-	earlier := earlierState{1, s.TopicID, 3, 12, &[2]int64{5, 900}, []int64{17}}
-	var read earlierState
-	if err := json.Unmarshal([]byte(text), &read); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(earlier, read); diff != "" {
-		t.Errorf("the version before reads (-want +got):\n%s", diff)
-	}
-	written, err := json.Marshal(earlier)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, known, err := DecodeState(string(written))
-	s.PlanLeader = nil
-	if diff := cmp.Diff(s, got); diff != "" || !known || err != nil {
-		t.Errorf("of the version before: known %v, %v (-want +got):\n%s", known, err, diff)
-	}
 }

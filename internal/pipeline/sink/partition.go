@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // ending says how a worker ends.
@@ -29,14 +31,14 @@ var errHalted = errors.New("partition is being given back")
 // worker owns one partition from its assignment until it is given back: its open
 // range, the one range in flight, and its window.
 type worker struct {
-	sink       *Sink
+	*common
+
 	partition  Partition
 	assignment Assignment
-	blocks     *pool[Block]
-	window     *Window // of the worker's goroutine alone, as is epoch
-	epoch      int64   // set before the first range
+	settler    settler
+	window     *dedup.Window // of the worker's goroutine alone, as is epoch
+	epoch      int64         // set before the first range
 	recuts     recuts
-	letters    letterMeter
 
 	wake   chan struct{} // a signal, at most one pending
 	ends   chan struct{} // closed when it is asked to end, in whatever way
@@ -45,7 +47,7 @@ type worker struct {
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	open     open
+	open     buffer.Open
 	inFlight int64     // receipt of the first record of the range in flight; 0: none
 	planned  time.Time // since when there is a plan; zero: none
 	settled  mark      // up to where all is committed
@@ -61,8 +63,6 @@ type worker struct {
 	frozen   int  // ranges so far
 	ending   ending
 
-	lastTurn int64 // of the focus, as is its use
-
 	stats windowStats
 }
 
@@ -73,18 +73,20 @@ type mark struct{ next, received int64 }
 // windowStats is what metrics tell about a window.
 type windowStats struct{ keys, bytes, coverage, clamped, early atomic.Int64 }
 
-func newWorker(s *Sink, a Assignment) *worker {
-	w := &worker{
-		sink: s, partition: a.Partition, assignment: a, window: s.newWindow(), blocks: s.blocks.of(a.Partition.Topic),
-		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
-		letters: letterMeter{limit: s.cfg.DeadLetterLimit},
-	}
+func newWorker(c *common, a Assignment) *worker {
 	start := a.Committed
 	if start < 0 {
 		start = a.LogStart
 	}
-	w.open.first, w.open.next, w.settled.next = start, start, start
-	w.open.epochs.before = a.LeaderEpoch
+	w := &worker{
+		common: c, partition: a.Partition, assignment: a, window: c.windows.Window(c.cfg.Window, c.cfg.WindowKeys),
+		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
+		open: buffer.NewOpen(start, a.LeaderEpoch), settled: mark{next: start},
+	}
+	w.settler = settler{
+		common: c, partition: a.Partition, topicID: a.TopicID, window: w.window, blocks: c.pools.of(a.Partition.Topic),
+		meter: letterMeter{limit: c.cfg.DeadLetterLimit}, halt: w.halt, session: w.currentSession, onPlan: w.planBegins,
+	}
 	return w
 }
 
@@ -109,7 +111,7 @@ func (w *worker) deliver(b Batch) {
 	if w.stuck != "" {
 		return
 	}
-	w.sink.budget.take(w.open.append(&b, time.Now(), w.sink.memory))
+	w.budget.Take(w.open.Append(b.Packed, b.Records, time.Now(), w.memory))
 	w.regulate()
 	w.signal()
 }
@@ -118,7 +120,7 @@ func (w *worker) deliver(b Batch) {
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flush = len(w.open.records) > 0
+	w.flush = w.open.Len() > 0
 	w.signal()
 }
 
@@ -130,14 +132,14 @@ func (w *worker) idle() int64 {
 	if w.inFlight != 0 || w.flush || w.stuck != "" || w.forced != nil && w.forced.exact {
 		return 0
 	}
-	return w.open.bytes
+	return w.open.Bytes()
 }
 
 // active reports whether the worker has something to store.
 func (w *worker) active() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.inFlight != 0 || len(w.open.records) > 0 && w.stuck == ""
+	return w.inFlight != 0 || w.open.Len() > 0 && w.stuck == ""
 }
 
 // busy reports whether something of the worker is being stored, or about to be.
@@ -190,11 +192,12 @@ func (w *worker) run(ctx context.Context) {
 
 // measure tells metrics about the window.
 func (w *worker) measure() {
-	w.stats.keys.Store(int64(w.window.Len()))
-	w.stats.bytes.Store(int64(w.window.Bytes()))
-	w.stats.coverage.Store(int64(w.window.Coverage()))
-	w.stats.clamped.Store(w.window.clamped)
-	w.stats.early.Store(w.window.early)
+	now := w.window.Stats()
+	w.stats.keys.Store(int64(now.Keys))
+	w.stats.bytes.Store(int64(now.Bytes))
+	w.stats.coverage.Store(int64(now.Coverage))
+	w.stats.clamped.Store(now.Clamped)
+	w.stats.early.Store(now.Early)
 }
 
 // drop forgets what is in hand.
@@ -202,12 +205,12 @@ func (w *worker) drop() {
 	w.end(halted)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sink.budget.give(w.open.bytes)
-	w.open.drop(w.sink.memory)
+	w.budget.Give(w.open.Bytes())
+	w.open.Drop(w.memory)
 	w.window.Close()
 	if w.paused {
 		w.paused = false
-		w.sink.deps.Source.Resume(w.partition)
+		w.deps.Source.Resume(w.partition)
 	}
 }
 
@@ -228,8 +231,8 @@ func (w *worker) lag() (records, oldest int64) {
 	switch {
 	case w.inFlight > 1:
 		return records, w.inFlight
-	case len(w.open.records) > 0:
-		return records, max(0, w.open.records[0].receivedAt)
+	case w.open.Len() > 0:
+		return records, max(0, w.open.At(0).ReceivedAt)
 	case records > 0 && w.settled.received > 0:
 		return records, w.settled.received
 	}
@@ -261,11 +264,19 @@ func (w *worker) untilItEnds(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel
 }
 
-func (w *worker) isHalted() bool {
-	select {
-	case <-w.halt:
-		return true
-	default:
-		return false
+// currentSession is that of the latest delivery: a partition that was kept
+// through a change of the group goes on under the new generation.
+func (w *worker) currentSession() Session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
+}
+
+// planBegins notes since when there is a plan.
+func (w *worker) planBegins() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.planned.IsZero() {
+		w.planned = time.Now()
 	}
 }

@@ -3,6 +3,8 @@ package sink
 import (
 	"context"
 	"sync"
+
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // builders hands out a fixed number of builders, and with them the right to
@@ -31,56 +33,24 @@ func (c builders) acquire(ctx context.Context, halt <-chan struct{}) (*builder, 
 
 func (c builders) release(b *builder) { c <- b }
 
-// pool keeps a few things with their memory for the next ranges.
-type pool[T any] struct {
-	fresh func() T
-	reset func(T) T
-	keep  int
-	mu    sync.Mutex
-	free  []T
-}
-
-func (p *pool[T]) get() T {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := len(p.free) - 1
-	if n < 0 {
-		return p.fresh()
-	}
-	t := p.free[n]
-	p.free = p.free[:n]
-	return t
-}
-
-func (p *pool[T]) put(t T) {
-	t = p.reset(t)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.free) < p.keep {
-		p.free = append(p.free, t)
-	}
-}
-
 // blockPools keep the blocks of each topic apart: they are of its table.
 type blockPools struct {
 	keep  int // of each topic
 	fresh func(topic string) Block
 	mu    sync.Mutex
-	pools map[string]*pool[Block]
+	pools map[string]*buffer.Pool[Block]
 }
 
 func newBlockPools(keep int, fresh func(topic string) Block) *blockPools {
-	return &blockPools{keep: keep, fresh: fresh, pools: map[string]*pool[Block]{}}
+	return &blockPools{keep: keep, fresh: fresh, pools: map[string]*buffer.Pool[Block]{}}
 }
 
 // of returns the pool of a topic.
-func (p *blockPools) of(topic string) *pool[Block] {
+func (p *blockPools) of(topic string) *buffer.Pool[Block] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pools[topic] == nil {
-		p.pools[topic] = &pool[Block]{
-			keep: p.keep, fresh: func() Block { return p.fresh(topic) }, reset: func(b Block) Block { b.Reset(); return b },
-		}
+		p.pools[topic] = buffer.NewPool(p.keep, func() Block { return p.fresh(topic) }, func(b Block) Block { b.Reset(); return b })
 	}
 	return p.pools[topic]
 }

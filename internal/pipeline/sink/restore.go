@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // restore takes a partition over: it reads what was committed for it, makes the
@@ -17,13 +19,13 @@ import (
 func (w *worker) restore(ctx context.Context) error {
 	ctx, cancel := w.untilItEnds(ctx)
 	defer cancel()
-	a := attempt{worker: w}
+	a := attempt{settler: &w.settler}
 	var reached int64
 	if err := a.until(ctx, stepRestore, func(ctx context.Context) (err error) {
-		if w.epoch, err = w.sink.deps.Ledger.Epoch(ctx, w.partition.Topic); err != nil {
+		if w.epoch, err = w.deps.Ledger.Epoch(ctx, w.partition.Topic); err != nil {
 			return err
 		}
-		reached, err = w.sink.deps.Ledger.Reached(ctx, w.partition.Topic, w.assignment.TopicID, w.partition.Index, w.epoch)
+		reached, err = w.deps.Ledger.Reached(ctx, w.partition.Topic, w.assignment.TopicID, w.partition.Index, w.epoch)
 		return err
 	}); err != nil {
 		return err
@@ -51,24 +53,24 @@ func (w *worker) restore(ctx context.Context) error {
 
 // check compares what was committed with what the log holds and the ledger shows,
 // and returns the state. Whatever does not fit is for people to decide.
-func (w *worker) check(ctx context.Context, reached int64) (State, error) {
+func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error) {
 	as := &w.assignment
 	if as.Committed < 0 {
 		if reached > 0 {
-			return State{}, &stuck{StuckOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
+			return ledger.State{}, &stuck{StuckOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
 		}
-		return State{}, nil
+		return ledger.State{}, nil
 	}
-	state, known, err := DecodeState(as.Metadata)
+	state, known, err := ledger.DecodeState(as.Metadata)
 	switch {
 	case err != nil:
-		return State{}, &stuck{StuckMetadata, err}
-	case known && state.TopicID != UUID(as.TopicID):
-		return State{}, &stuck{StuckTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, UUID(as.TopicID))}
+		return ledger.State{}, &stuck{StuckMetadata, err}
+	case known && state.TopicID != ledger.UUID(as.TopicID):
+		return ledger.State{}, &stuck{StuckTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
 	case state.Plan != nil && state.Plan[0] != as.Committed:
-		return State{}, &stuck{StuckMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
+		return ledger.State{}, &stuck{StuckMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
 	case as.Committed < as.LogStart:
-		return State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
+		return ledger.State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
 	}
 	return state, nil
 }
@@ -77,17 +79,17 @@ func (w *worker) check(ctx context.Context, reached int64) (State, error) {
 // partition stands still.
 func (w *worker) missing(ctx context.Context, cause error) error {
 	switch {
-	case errors.Is(cause, ErrUnreadable):
+	case errors.Is(cause, buffer.ErrUnreadable):
 		return &stuck{StuckBatch, cause}
 	case errors.Is(cause, ErrTruncated):
 		return &stuck{StuckTruncated, cause}
 	}
 	w.mu.Lock()
-	first := w.open.first
+	first := w.open.First()
 	w.mu.Unlock()
-	a, reason := attempt{worker: w}, StuckRetention
+	a, reason := attempt{settler: &w.settler}, StuckRetention
 	if err := a.until(ctx, stepLedger, func(ctx context.Context) error {
-		start, err := w.sink.deps.Reader.LogStart(ctx, w.partition)
+		start, err := w.deps.Reader.LogStart(ctx, w.partition)
 		if err != nil {
 			return err
 		}
@@ -96,10 +98,10 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 			return nil
 		}
 		gap := ledger.Span{First: first, Last: start - 1}
-		return w.sink.deps.Ledger.Write(ctx, &ledger.Entry{
+		return w.deps.Ledger.Write(ctx, &ledger.Entry{
 			Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
 			Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
-		}, rangeToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap)+":gap")
+		}, ledger.GapToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap))
 	}); err != nil {
 		return err
 	}
@@ -108,8 +110,8 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 
 // rebuild reads the window from the headers of the records before the first one
 // that is to be decided about.
-func (w *worker) rebuild(ctx context.Context, state State) error {
-	if w.sink.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
+func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
+	if w.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
 		w.window.SetFloor(state.Floor)
 		return nil
 	}
@@ -121,23 +123,23 @@ func (w *worker) rebuild(ctx context.Context, state State) error {
 		}
 		floor = w.window.FloorFor(first, time.Now())
 	}
-	if err := w.sink.rebuilds.acquire(ctx, w.halt); err != nil {
+	if err := w.rebuilds.acquire(ctx, w.halt); err != nil {
 		return err
 	}
-	defer w.sink.rebuilds.release()
+	defer w.rebuilds.release()
 	begin := time.Now()
 	w.window.SetFloor(floor)
-	stretch, witness := Stretch{Since: FloorMillis(floor), To: w.assignment.Committed}, w.window.restore()
-	a := attempt{worker: w, patience: rebuildTimeout}
+	stretch, witness := Stretch{Since: dedup.FloorMillis(floor), To: w.assignment.Committed}, w.window.Rebuild()
+	a := attempt{settler: &w.settler, patience: rebuildTimeout}
 	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
-		return w.sink.deps.Reader.Sightings(ctx, w.partition, &stretch, witness)
+		return w.deps.Reader.Sightings(ctx, w.partition, &stretch, witness)
 	}); err != nil {
 		return err
 	}
-	witness.follow()
+	witness.Done()
 	took := time.Since(begin)
-	w.sink.metrics.rebuilt(stretch.Records, took)
-	w.sink.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
+	w.metrics.rebuilt(stretch.Records, took)
+	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
 		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records), slog.Int("keys", w.window.Len()), slog.Duration("took", took))
 	return nil
 }
@@ -153,13 +155,8 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 	const enough = 1000
 	for {
 		w.mu.Lock()
-		var received []int64
-		for i := 0; i < len(w.open.records) && len(received) < enough; i++ {
-			if h := &w.open.records[i]; h.hasHash() {
-				received = append(received, h.receivedAt)
-			}
-		}
-		full, ending := w.sink.gates.full(&w.open), w.ending != running
+		received := w.open.Receipts(enough)
+		full, ending := w.gates.Full(&w.open), w.ending != running
 		w.mu.Unlock()
 		switch {
 		case len(received) > 0, full:
@@ -178,7 +175,7 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 }
 
 // goOnWith makes an open plan the next range.
-func (w *worker) goOnWith(s State) {
+func (w *worker) goOnWith(s ledger.State) {
 	f := &forcedSpan{last: s.Plan[1], exact: true, plan: true, epoch: s.Epoch, leader: -1}
 	if s.PlanLeader != nil {
 		f.leader = *s.PlanLeader
@@ -210,15 +207,15 @@ func (w *worker) recut(ctx context.Context) error {
 		return nil
 	}
 	w.mu.Lock()
-	next := w.open.first
+	next := w.open.First()
 	w.mu.Unlock()
 	for len(c.spans) > 0 && c.spans[0].Last < next {
 		c.spans = c.spans[1:]
 	}
 	if len(c.spans) == 0 && c.more {
-		a := attempt{worker: w}
+		a := attempt{settler: &w.settler}
 		if err := a.until(ctx, stepRestore, func(ctx context.Context) (err error) {
-			c.spans, err = w.sink.deps.Ledger.Ranges(ctx, w.assignment.TopicID, w.partition.Index, w.epoch, next, recutsAtOnce)
+			c.spans, err = w.deps.Ledger.Ranges(ctx, w.assignment.TopicID, w.partition.Index, w.epoch, next, recutsAtOnce)
 			return err
 		}); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // run has a sink store what there is to store, and stops it.
@@ -27,8 +28,8 @@ func run(t *testing.T, w *world, long time.Duration) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if s.budget.inUse() != 0 {
-		t.Errorf("%d bytes in hand after the stop", s.budget.inUse())
+	if s.budget.InUse() != 0 {
+		t.Errorf("%d bytes in hand after the stop", s.budget.InUse())
 	}
 }
 
@@ -46,7 +47,7 @@ func (s *Sink) stuckNow() map[int32]StuckReason {
 }
 
 // commitState sets a partition's committed offset.
-func (w *world) commitState(p Partition, next int64, s State) {
+func (w *world) commitState(p Partition, next int64, s ledger.State) {
 	metadata, err := s.Encode()
 	if err != nil {
 		panic(err) //nolint:forbidigo // a mistake in the test itself
@@ -69,7 +70,7 @@ func TestAnOpenPlanIsStoredFirstAndExactly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
 		w.produceMany(part, 250)
-		state := NewState([16]byte{}, 1)
+		state := ledger.NewState([16]byte{}, 1)
 		state.Plan = &[2]int64{10, 159} // more than the gates let through today
 		w.commitState(part, 10, state)
 		run(t, w, 5*time.Second)
@@ -88,7 +89,7 @@ func TestAPlanKeepsItsEpoch(t *testing.T) {
 		w := newWorld(part)
 		w.produceMany(part, 20)
 		w.epoch = 7
-		state := NewState([16]byte{}, 6)
+		state := ledger.NewState([16]byte{}, 6)
 		state.Plan = &[2]int64{0, 9}
 		w.commitState(part, 0, state)
 		run(t, w, 5*time.Second)
@@ -167,16 +168,16 @@ func TestRestoredWindowsAreCounted(t *testing.T) {
 		for _, o := range s.owned() {
 			kept, bytes = kept+o.stats.keys.Load(), bytes+o.stats.bytes.Load()
 		}
-		if kept != 4*250 || bytes != s.WindowBytes() {
-			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.WindowBytes())
+		if kept != 4*250 || bytes != s.windows.Bytes() {
+			t.Errorf("windows hold %d keys in %d bytes, and %d are counted", kept, bytes, s.windows.Bytes())
 		}
-		if room := s.WindowRoom(); room < bytes || room < kept*keyBytes {
+		if room := s.WindowRoom(); room < bytes || room < kept*40 {
 			t.Errorf("windows are given %d bytes", room)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.WindowRoom(); n != 0 || s.WindowBytes() != 0 {
+		if n := s.WindowRoom(); n != 0 || s.windows.Bytes() != 0 {
 			t.Errorf("%d bytes are counted after the stop", n)
 		}
 	})
@@ -249,17 +250,17 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 		{"nothing committed, but stored", func(w *world) {
 			w.ledger[part] = []ledger.Entry{{Span: ledger.Span{First: 0, Last: 4}, Epoch: 1}}
 		}, StuckOffset},
-		{"another topic", func(w *world) { w.commitState(part, 0, NewState(other, 1)) }, StuckTopic},
+		{"another topic", func(w *world) { w.commitState(part, 0, ledger.NewState(other, 1)) }, StuckTopic},
 		{"no state of ours", func(w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, StuckMetadata},
 		{"a newer build's state", func(w *world) { w.committed[part], w.metadata[part] = 0, `{"v":2}` }, StuckMetadata},
 		{"a plan elsewhere", func(w *world) {
-			s := NewState([16]byte{}, 1)
+			s := ledger.NewState([16]byte{}, 1)
 			s.Plan = &[2]int64{3, 4}
 			w.commitState(part, 0, s)
 		}, StuckMetadata},
 		{"records gone", func(w *world) {
 			w.logStart[part] = 3
-			w.commitState(part, 1, NewState([16]byte{}, 1))
+			w.commitState(part, 1, ledger.NewState([16]byte{}, 1))
 		}, StuckRetention},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -353,7 +354,7 @@ func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T)
 		s := newSink(t, testConfig(), w)
 		stop := start(t, s)
 		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
-		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", ErrUnreadable))
+		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", buffer.ErrUnreadable))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
 		if diff := cmp.Diff(map[int32]StuckReason{0: StuckBatch}, s.stuckNow()); diff != "" {
 			t.Errorf("stuck (-want +got):\n%s", diff)
@@ -453,7 +454,7 @@ func TestARowIsFoundInFewTries(t *testing.T) {
 			w.refuses = func(id string) bool { return id == "bad" }
 			s := newSink(t, testConfig(), w)
 			s.deps.Inserter = &counting{world: w, tries: &tries}
-			a := attempt{worker: newWorker(s, Assignment{Partition: part})}
+			a := attempt{settler: &newWorker(s.common, Assignment{Partition: part}).settler}
 			found, err := a.isolate(t.Context(), b)
 			if err != nil || !slices.Equal(found, []int64{int64(at)}) || tries > 36 {
 				t.Errorf("row %d: found %v, %v in %d tries, want at most 36", at, found, err, tries)
@@ -488,47 +489,13 @@ func TestTooManyDeadLettersStopThePartition(t *testing.T) {
 	}
 }
 
-func TestStateIsReadAsItWasWritten(t *testing.T) {
-	t.Parallel()
-	s := NewState([16]byte{0xab}, 3)
-	s.Floor, s.Plan, s.Refused = 12, &[2]int64{5, 900}, []int64{0, 17}
-	text, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"x":[0,17]}`; text != want {
-		t.Errorf("encoded %s, want %s", text, want)
-	}
-	again, known, err := DecodeState(text)
-	if diff := cmp.Diff(s, again); diff != "" || !known || err != nil {
-		t.Errorf("known %v, %v (-want +got):\n%s", known, err, diff)
-	}
-	s.Plan = &[2]int64{1 << 60, 1<<60 + 10_000_000}
-	s.Refused = make([]int64, maxRefused)
-	for i := range s.Refused {
-		s.Refused[i] = 9_000_000
-	}
-	if _, err := s.Encode(); err != nil {
-		t.Errorf("a plan with as many refused offsets as it may have: %v", err)
-	}
-	s.Refused = make([]int64, MaxStateBytes)
-	if _, err := s.Encode(); !errors.Is(err, errStateTooLong) {
-		t.Errorf("a plan beyond the limit: %v", err)
-	}
-	for _, text := range []string{`{"v":1,"p":[5,4]}`, `{"v":1,"x":[1]}`, `{}`, `[`} {
-		if _, _, err := DecodeState(text); err == nil {
-			t.Errorf("%s is taken", text)
-		}
-	}
-}
-
 // A window may take minutes to read; a stop does not wait for it.
 func TestAStopDoesNotWaitForAPartitionThatIsBeingTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
 		w.produceMany(part, 10)
-		w.commitState(part, 5, NewState([16]byte{}, 1))
+		w.commitState(part, 5, ledger.NewState([16]byte{}, 1))
 		s := newSink(t, testConfig(), w)
 		s.deps.Reader = &slow{world: w}
 		stop, begin := start(t, s), time.Now()
@@ -555,7 +522,7 @@ func TestAGapInTheLogBelongsToTheRangeAfterIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
-		control := Record{Control: true}
+		control := buffer.Record{Control: true}
 		w.produce(part, anEvent("a", noon, noon), control, control, anEvent("b", noon, noon), control)
 		run(t, w, 2*time.Second)
 		e := w.ledger[part]

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 const millisPerHour = 60 * 60 * 1000
@@ -63,18 +64,18 @@ func (s *shares) list() []ledger.Share {
 
 // share counts a record of an owner that is no row. Of a website that was erased as
 // a whole nothing is told any more.
-func (r *frozen) share(owner []byte, receivedAt int64, of ledger.Share) {
-	if !r.tombstones.Load().Covers(owner, nil, nil, receivedAt) {
-		r.shares.add(owner, receivedAt, of)
+func (j *job) share(owner []byte, receivedAt int64, of ledger.Share) {
+	if !j.tombstones.Load().Covers(owner, nil, nil, receivedAt) {
+		j.shares.add(owner, receivedAt, of)
 	}
 }
 
 // addLetters counts dead letters by their key, which is the owner in every record
 // of ours, whatever is wrong with its value.
-func (r *frozen) addLetters(letters []DeadLetter) {
+func (j *job) addLetters(letters []DeadLetter) {
 	for i := range letters {
 		o := &letters[i].Original
-		r.share(o.Key, r.receivedAround(o.Offset), ledger.Share{DeadLetters: 1})
+		j.share(o.Key, j.receivedAround(o.Offset), ledger.Share{DeadLetters: 1})
 	}
 }
 
@@ -82,20 +83,20 @@ func (r *frozen) addLetters(letters []DeadLetter) {
 // headers do not say, when the one before it was that says so, else the one behind
 // it. In a range in which none says so, the time that the log has of it counts, or now
 // where it has none.
-func (r *frozen) receivedAround(offset int64) int64 {
-	at, _ := slices.BinarySearchFunc(r.records, offset, func(h held, offset int64) int { return cmp.Compare(h.offset, offset) })
-	for i := min(at, len(r.records)-1); i >= 0; i-- {
-		if r.records[i].hasHash() {
-			return r.records[i].receivedAt
+func (j *job) receivedAround(offset int64) int64 {
+	at, _ := slices.BinarySearchFunc(j.Records, offset, func(h buffer.Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
+	for i := min(at, len(j.Records)-1); i >= 0; i-- {
+		if j.Records[i].Named() {
+			return j.Records[i].ReceivedAt
 		}
 	}
-	for i := at; i < len(r.records); i++ {
-		if r.records[i].hasHash() {
-			return r.records[i].receivedAt
+	for i := at; i < len(j.Records); i++ {
+		if j.Records[i].Named() {
+			return j.Records[i].ReceivedAt
 		}
 	}
-	if at < len(r.records) && r.records[at].receivedAt > 0 {
-		return r.records[at].receivedAt
+	if at < len(j.Records) && j.Records[at].ReceivedAt > 0 {
+		return j.Records[at].ReceivedAt
 	}
 	return time.Now().UnixMilli()
 }

@@ -9,16 +9,17 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
 // ownedBy returns the record of an event of some owner.
-func ownedBy(owner, id string, received int64) Record {
+func ownedBy(owner, id string, received int64) buffer.Record {
 	e := record.Event{
 		Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte(owner), Owner: []byte(owner), Type: []byte(record.TypeCustom),
 		Name: []byte("n"), TimeMillis: noon, ReceivedAt: received,
 	}
-	return Record{ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e)}
+	return buffer.Record{ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e)}
 }
 
 func TestTheLedgerTellsWhoseRecordsAreNoRows(t *testing.T) {

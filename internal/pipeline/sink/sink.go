@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -39,26 +41,33 @@ type Pacer interface {
 
 // Sink consumes the partitions that its Source gives it. Run it once.
 type Sink struct {
-	cfg      config.Sink
-	deps     Deps
-	gates    *gates
-	metrics  *metrics
-	budget   *budget
-	builders builders
-	upcoming semaphore // ranges that are frozen and have no builder yet
-	blocks   *blockPools
-	memory   *memory
-	rebuilds semaphore    // windows that are read at the same time
-	copying  semaphore    // ranges whose dead letters are copied out of batches at the same time
-	probing  sync.Mutex   // held while refused rows are looked for
-	windows  *windowShare // the memory of all windows
-	owners   *ownerShares // whose records they are
-	focus    focus
+	*common
+
+	focus buffer.Focus[*worker]
 	// stretched is when the wait was last made to fit; of the poll's goroutine.
 	stretched time.Time
 
 	mu      sync.Mutex
 	workers map[Partition]*worker
+}
+
+// common is what the workers of a sink share: the settings, the servers that they store
+// with, and the bounds that all of them keep to together. Its fields never change.
+type common struct {
+	cfg      config.Sink
+	deps     Deps
+	metrics  *metrics
+	gates    *buffer.Gates
+	budget   *buffer.Budget
+	memory   *buffer.Memory
+	windows  *dedup.Memory // of all windows
+	owners   *ownerShares  // whose records they are
+	pools    *blockPools
+	builders builders
+	upcoming semaphore  // ranges that are frozen and have no builder yet
+	rebuilds semaphore  // windows that are read at the same time
+	copying  semaphore  // ranges whose dead letters are copied out of batches at the same time
+	probing  sync.Mutex // held while refused rows are looked for
 }
 
 // New returns an idle Sink: it opens no connection and starts no goroutine.
@@ -67,28 +76,25 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
 	s := &Sink{
-		cfg: cfg, deps: deps, gates: gatesOf(cfg), budget: newBudget(int64(cfg.MaxMemory)),
-		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections), workers: map[Partition]*worker{},
-		blocks: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock), memory: newMemory(2 * cfg.Connections),
-		rebuilds: make(semaphore, rebuildsAtOnce), windows: newWindowShare(int64(cfg.WindowMemory)), owners: &ownerShares{tell: tellOwner(deps.Log)},
-		copying: make(semaphore, cfg.Connections), focus: focusOn(int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
+		common: newCommon(cfg, deps), workers: map[Partition]*worker{},
+		focus: buffer.NewFocus[*worker](int64(cfg.MaxMemory), int64(cfg.MaxBytes), cfg.Connections),
 	}
 	s.metrics = newMetrics(deps.Metrics, s)
 	return s, nil
 }
 
-const (
-	rebuildsAtOnce = 2
-	keyBytes       = 40 // of a window, at most
-)
-
-// newWindow returns an empty window that shares the memory for all of them.
-func (s *Sink) newWindow() *Window {
-	w := NewWindow(s.cfg.Window, s.cfg.WindowKeys)
-	w.share = s.windows
-	w.share.windows.Add(1)
-	return w
+func newCommon(cfg config.Sink, deps Deps) *common {
+	return &common{
+		cfg: cfg, deps: deps, gates: buffer.NewGates(cfg), budget: buffer.NewBudget(int64(cfg.MaxMemory)),
+		memory: buffer.NewMemory(2 * cfg.Connections), windows: dedup.NewMemory(int64(cfg.WindowMemory)),
+		owners: &ownerShares{tell: tellOwner(deps.Log)}, pools: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock),
+		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections),
+		rebuilds: make(semaphore, rebuildsAtOnce), copying: make(semaphore, cfg.Connections),
+	}
 }
+
+// rebuildsAtOnce is how many windows are read at the same time.
+const rebuildsAtOnce = 2
 
 // validate reports what makes the steps of a range impossible or unsafe.
 func validate(cfg config.Sink) error {
@@ -120,7 +126,7 @@ func (s *Sink) Run(ctx context.Context) error {
 
 func (s *Sink) poll(ctx context.Context) error {
 	for ctx.Err() == nil {
-		room, err := s.budget.room(ctx, s.tight)
+		room, err := s.budget.Room(ctx, s.tight)
 		if err != nil {
 			return nil //nolint:nilerr // asked to stop while waiting
 		}
@@ -136,7 +142,7 @@ func (s *Sink) poll(ctx context.Context) error {
 
 // stretch has open ranges wait longer where many partitions have something to store.
 func (s *Sink) stretch(now time.Time) {
-	if s.gates.inserts == 0 || now.Sub(s.stretched) < stretchEvery {
+	if !s.gates.Stretches() || now.Sub(s.stretched) < stretchEvery {
 		return
 	}
 	s.stretched = now
@@ -146,11 +152,22 @@ func (s *Sink) stretch(now time.Time) {
 			active++
 		}
 	}
-	s.gates.stretch(active)
+	s.gates.Stretch(active)
 }
 
 // stretchEvery is how often partitions with something to store are counted.
 const stretchEvery = time.Second
+
+// tight is called when memory has run out.
+func (s *Sink) tight() (fetch bool) {
+	if s.focus.Begin() {
+		s.rotate(time.Now())
+	}
+	return s.hurry()
+}
+
+// rotate ends the turns of being fetched that are over, and begins others.
+func (s *Sink) rotate(now time.Time) { s.focus.Rotate(now, s.owned(), s.budget) }
 
 // deliver hands a batch to its partition's worker. A batch without one came
 // after a worker gave its partition up; it is read again.
@@ -203,57 +220,8 @@ func (s *Sink) drain(ctx context.Context) {
 	}
 }
 
-// Assigned implements Owner.
-func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, a := range assigned {
-		if s.workers[a.Partition] != nil {
-			continue // kept through a change of the group
-		}
-		w := newWorker(s, a)
-		s.workers[a.Partition] = w
-		w.start(ctx)
-	}
-	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions assigned", slog.Int("new", len(assigned)), slog.Int("owned", len(s.workers)))
-}
-
-// Revoked implements Owner. An insert under way may finish and be committed, so
-// that the next owner does not have to do it again; all else is dropped.
-func (s *Sink) Revoked(ctx context.Context, revoked []Partition) {
-	workers := s.remove(revoked)
-	for _, w := range workers {
-		w.end(halted)
-	}
-	late := s.await(workers, s.cfg.InsertTimeout)
-	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions revoked", slog.Int("partitions", len(workers)), slog.Int("cut_off", late))
-}
-
-// Lost implements Owner: nothing may be committed any more.
-func (s *Sink) Lost(ctx context.Context, lost []Partition) {
-	workers := s.remove(lost)
-	s.await(workers, 0)
-	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partitions lost", slog.Int("partitions", len(workers)))
-}
-
-// Gone implements Owner.
-func (s *Sink) Gone(_ context.Context, p Partition, err error) {
-	s.mu.Lock()
-	w := s.workers[p]
-	s.mu.Unlock()
-	if w != nil {
-		w.gone(err)
-	}
-}
-
-// WindowBytes returns the memory of the windows.
-func (s *Sink) WindowBytes() int64 { return s.windows.bytes.Load() }
-
-// WindowRoom returns the memory that the windows are given: what they take, and at least
-// what their keys take at most, since full tables are made anew larger, piece by piece.
-func (s *Sink) WindowRoom() int64 {
-	return max(s.windows.bytes.Load(), keyBytes*s.windows.keys.Load())
-}
+// WindowRoom returns the memory that the windows are given.
+func (s *Sink) WindowRoom() int64 { return s.windows.Needed() }
 
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.
@@ -265,75 +233,4 @@ func (s *Sink) Positions() []ledger.Position {
 		}
 	}
 	return all
-}
-
-// await waits for workers to end by themselves, then ends the rest at once. It
-// returns how many those were.
-func (s *Sink) await(workers []*worker, patience time.Duration) (late int) {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	expired := patience <= 0
-	for _, w := range workers {
-		if !expired {
-			select {
-			case <-w.done:
-			case <-timer.C:
-				expired = true
-			}
-		}
-		if expired {
-			select {
-			case <-w.done:
-			default:
-				late++
-			}
-			w.cancel()
-		}
-	}
-	for _, w := range workers {
-		<-w.done
-		w.cancel()
-	}
-	return late
-}
-
-func (s *Sink) remove(ps []Partition) []*worker {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var workers []*worker
-	for _, p := range ps {
-		if w := s.workers[p]; w != nil {
-			delete(s.workers, p)
-			workers = append(workers, w)
-		}
-	}
-	return workers
-}
-
-func (s *Sink) owned() []*worker {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	workers := make([]*worker, 0, len(s.workers))
-	for _, w := range s.workers {
-		workers = append(workers, w)
-	}
-	slices.SortFunc(workers, func(a, b *worker) int { return int(a.partition.Index - b.partition.Index) })
-	return workers
-}
-
-// recycle gives a range's memory back.
-func (s *Sink) recycle(r *frozen, blocks *pool[Block]) {
-	s.recycleBlocks(r, blocks)
-	s.memory.held.put(r.records)
-	r.records = nil
-}
-
-// recycleBlocks gives the blocks back, which are what counts of a range that is
-// built, and the batches that they were made of.
-func (s *Sink) recycleBlocks(r *frozen, blocks *pool[Block]) {
-	s.budget.give(r.bytes)
-	for _, m := range r.blocks {
-		blocks.put(m.block)
-	}
-	r.blocks, r.batches, r.bytes = nil, nil, 0
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 var (
@@ -200,8 +201,8 @@ func TestAFencedPartitionIsReadAgainFromItsCommit(t *testing.T) {
 		if diff := cmp.Diff([]string{"plan 0", "insert 2", "plan 0", "insert 2", "commit 2", "close"}, w.calls); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		if len(w.rows) != 2 || s.budget.inUse() != 0 {
-			t.Errorf("%d rows, want 2; %d bytes still in hand", len(w.rows), s.budget.inUse())
+		if len(w.rows) != 2 || s.budget.InUse() != 0 {
+			t.Errorf("%d rows, want 2; %d bytes still in hand", len(w.rows), s.budget.InUse())
 		}
 	})
 }
@@ -240,8 +241,8 @@ func TestAStopEndsWithItsBudgetWhenNothingCanBeStored(t *testing.T) {
 		if took := time.Since(begin); took > s.cfg.DrainBudget {
 			t.Errorf("stopping took %s, want at most %s", took, s.cfg.DrainBudget)
 		}
-		if w.committed[part] != 0 || s.budget.inUse() != 0 {
-			t.Errorf("committed %d, %d bytes in hand", w.committed[part], s.budget.inUse())
+		if w.committed[part] != 0 || s.budget.InUse() != 0 {
+			t.Errorf("committed %d, %d bytes in hand", w.committed[part], s.budget.InUse())
 		}
 	})
 }
@@ -274,8 +275,8 @@ func TestMemoryIsBoundedWhileNothingCanBeStored(t *testing.T) {
 		stop := start(t, s)
 		for range 600 {
 			time.Sleep(time.Second) //nolint:forbidigo // fake time
-			if used := s.budget.inUse(); used > s.budget.limit+10*recordBytes(&r) {
-				t.Fatalf("%d bytes in hand, limit %d", used, s.budget.limit)
+			if used := s.budget.InUse(); used > s.budget.Limit()+10*recordBytes(&r) {
+				t.Fatalf("%d bytes in hand, limit %d", used, s.budget.Limit())
 			}
 		}
 		if len(s.owned()) != 2 || len(w.letters) != 0 || len(w.rows) != 0 {
@@ -286,8 +287,8 @@ func TestMemoryIsBoundedWhileNothingCanBeStored(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.rows) != 2000 || s.budget.inUse() != 0 {
-			t.Errorf("%d rows afterwards, want 2000; %d bytes in hand", len(w.rows), s.budget.inUse())
+		if len(w.rows) != 2000 || s.budget.InUse() != 0 {
+			t.Errorf("%d rows afterwards, want 2000; %d bytes in hand", len(w.rows), s.budget.InUse())
 		}
 	})
 }
@@ -347,8 +348,8 @@ func TestARevokedPartitionFinishesTheInsertUnderWay(t *testing.T) {
 		if diff := cmp.Diff([]string{"plan 0", "insert 1", "commit 1"}, w.calls); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		if s.budget.inUse() != 0 {
-			t.Errorf("%d bytes of a revoked partition in hand", s.budget.inUse())
+		if s.budget.InUse() != 0 {
+			t.Errorf("%d bytes of a revoked partition in hand", s.budget.InUse())
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -367,8 +368,8 @@ func TestALostPartitionIsNotCommitted(t *testing.T) {
 		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
 		begin := time.Now()
 		s.Lost(t.Context(), []Partition{part})
-		if took := time.Since(begin); took != 0 || !slices.Equal(w.calls, []string{"plan 0"}) || s.budget.inUse() != 0 {
-			t.Errorf("took %s, calls %q, %d bytes in hand", took, w.calls, s.budget.inUse())
+		if took := time.Since(begin); took != 0 || !slices.Equal(w.calls, []string{"plan 0"}) || s.budget.InUse() != 0 {
+			t.Errorf("took %s, calls %q, %d bytes in hand", took, w.calls, s.budget.InUse())
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -384,15 +385,6 @@ func TestNewRefusesAnInsertTimeoutThatARebalanceCannotWaitFor(t *testing.T) {
 		if err := validate(cfg); (err == nil) != ok {
 			t.Errorf("insert timeout %s: %v", timeout, err)
 		}
-	}
-}
-
-func TestTokenNamesTopicPartitionRangeAndMonth(t *testing.T) {
-	t.Parallel()
-	id := [16]byte{0xde, 0xad, 0xbe, 0xef, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6}
-	want := "2:deadbeef-0001-0002-0003-000400050006:7:10-42:202612"
-	if got := blockToken(2, id, 7, ledger.Span{First: 10, Last: 42}, 202612); got != want {
-		t.Errorf("token() = %s, want %s", got, want)
 	}
 }
 
@@ -435,7 +427,7 @@ func TestADeadLetterNeedsNoSecondReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
-		bad := func(id string) Record { r := anEvent(id, noon, noon); r.Value = []byte("{" + id); return r }
+		bad := func(id string) buffer.Record { r := anEvent(id, noon, noon); r.Value = []byte("{" + id); return r }
 		w.produce(part, bad("a"), anEvent("b", noon, noon), bad("c"), anEvent("d", noon, noon))
 		w.refuses = func(id string) bool { return id == "d" }
 		waits := true

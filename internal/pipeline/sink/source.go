@@ -5,18 +5,13 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // ErrFenced is wrapped by Source.Commit when the group does not accept commits
 // of this session any more: somebody else may own the partition.
 var ErrFenced = errors.New("session is not valid any more")
-
-// ErrUnreadable is wrapped by what Owner.Gone is told when the log has what comes next,
-// but in a batch that cannot be unpacked: it is malformed, or larger than a process can be
-// asked to hold.
-var ErrUnreadable = errors.New("a record batch cannot be read")
 
 // ErrTruncated is wrapped by what Owner.Gone is told when the log was cut below what was
 // read of it, and goes on with other records. To read on would skip those between.
@@ -53,43 +48,6 @@ type Assignment struct {
 	LogStart int64
 }
 
-// Record is one record as it is delivered. What it points to is only valid during
-// the call that delivers it, and is read again from its batch.
-type Record struct {
-	Offset      int64
-	LeaderEpoch int32 // of the leader that appended it; -1 when it is not known
-	// ReceivedAt is the time of receipt in Unix milliseconds, from the record's headers;
-	// where they are bad, the time that the log has of it, which may be anything.
-	ReceivedAt int64
-	Hash       record.Hash // identity of the event, from the record's headers
-	Value      []byte
-	// At says where Value begins in the unpacked records of its batch.
-	At uint32
-	// Size is how many bytes of memory the record counts: those of Value, or of its part of
-	// the packed batch where that is more.
-	Size uint32
-	// BadHeaders says that headers, which ReceivedAt and Hash come from, are
-	// missing or malformed, or that there are more of them than a record may have.
-	BadHeaders bool
-	// Control marks a record that only the broker needs: an offset without content.
-	Control bool
-	// Replay marks a dead letter that was sent again: it is never a duplicate.
-	Replay bool
-	// Traceparent is the W3C trace context of the request that brought the event;
-	// empty when it was not traced.
-	Traceparent []byte
-}
-
-// Original is a record as the log has it.
-type Original struct {
-	Offset     int64
-	Key, Value []byte
-	Headers    []record.Header // in their order
-	// Cut is what there was of a record that is too large to be kept whole; nil of one
-	// that is whole.
-	Cut *deadletter.Sizes
-}
-
 // Batch is a run of records of one partition in offset order. The slice, and all
 // that its records point to, is only valid during the call it is given to; what they
 // were unpacked from stays as long as somebody has it.
@@ -101,8 +59,8 @@ type Batch struct {
 	End int64
 	// Packed is the batch of the log that the records are of. Runs of one batch, of which
 	// there may be several, have the same.
-	Packed  Packed
-	Records []Record
+	Packed  buffer.Packed
+	Records []buffer.Record
 }
 
 // Progress is what is committed for a partition.
@@ -129,7 +87,7 @@ type Owner interface {
 	Lost(ctx context.Context, lost []Partition)
 	// Gone says that the log does not hold what comes next in a partition:
 	// retention was faster, or the log was cut; where the error wraps ErrTruncated,
-	// that it has something else there; where it wraps ErrUnreadable, that it cannot be
+	// that it has something else there; where it wraps buffer.ErrUnreadable, that it cannot be
 	// read. Nothing more is delivered of it.
 	Gone(ctx context.Context, p Partition, err error)
 }
@@ -159,7 +117,7 @@ type Source interface {
 	Close()
 }
 
-// Witness is shown which events the log holds; a Window is one.
+// Witness is shown which events the log holds; a dedup.Window is one.
 type Witness interface {
 	// Expect says, before the first one, how many sightings there are at most.
 	Expect(sightings int64)

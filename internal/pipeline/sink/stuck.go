@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // StuckReason says why a partition that is owned stands still until somebody does
@@ -43,6 +45,14 @@ type stuck struct {
 func (e *stuck) Error() string { return e.err.Error() }
 func (e *stuck) Unwrap() error { return e.err }
 
+// unreadable makes the reason to stand still of an error that wraps buffer.ErrUnreadable.
+func unreadable(err error) error {
+	if errors.Is(err, buffer.ErrUnreadable) {
+		return &stuck{StuckBatch, err}
+	}
+	return err
+}
+
 // exhausted returns why nothing comes any more, once what is in hand is settled,
 // or cannot be because the rest of its range is gone, or is that of another log.
 func (w *worker) exhausted() error {
@@ -60,7 +70,7 @@ func (w *worker) exhausted() error {
 		}
 		return w.lost
 	}
-	if len(w.open.records) > 0 {
+	if w.open.Len() > 0 {
 		return nil
 	}
 	return w.lost
@@ -72,9 +82,9 @@ func (w *worker) exhausted() error {
 func (w *worker) giveUp(ctx context.Context, err error) {
 	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
 	if errors.Is(err, errMissed) {
-		w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
-		w.sink.metrics.missed.Inc()
-		w.sink.deps.Source.Rewind(w.partition)
+		w.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
+		w.metrics.missed.Inc()
+		w.deps.Source.Rewind(w.partition)
 		return
 	}
 	if errors.Is(err, errOutdated) {
@@ -82,16 +92,16 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 		return
 	}
 	if errors.Is(err, ErrFenced) {
-		w.sink.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
-		w.sink.metrics.fenced.Inc()
-		w.sink.deps.Source.Rewind(w.partition)
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
+		w.metrics.fenced.Inc()
+		w.deps.Source.Rewind(w.partition)
 		return
 	}
 	var s *stuck
 	if !errors.As(err, &s) {
 		return // asked to end
 	}
-	w.sink.deps.Log.LogAttrs(ctx, slog.LevelError, "partition stands still until somebody does something about it",
+	w.deps.Log.LogAttrs(ctx, slog.LevelError, "partition stands still until somebody does something about it",
 		append(where, slog.String("reason", string(s.reason)))...)
 	w.stand(ctx, s.reason)
 }
@@ -100,8 +110,8 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 func (w *worker) stand(ctx context.Context, why StuckReason) {
 	w.mu.Lock()
 	w.stuck = why
-	w.sink.budget.give(w.open.bytes)
-	w.open.drop(w.sink.memory)
+	w.budget.Give(w.open.Bytes())
+	w.open.Drop(w.memory)
 	w.regulate()
 	w.mu.Unlock()
 	for !w.isEnding() {

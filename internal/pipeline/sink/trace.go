@@ -19,23 +19,23 @@ const maxLinks = 32
 // startSpan begins the span of a range. A range holds events of many requests,
 // each with a trace of its own: the span continues that of the first one that
 // was traced and links to the others. Without any there is no span.
-func (s *Sink) startSpan(ctx context.Context, p Partition, r *frozen) (context.Context, trace.Span) {
+func (s *settler) startSpan(ctx context.Context, j *job) (context.Context, trace.Span) {
 	if s.deps.Tracer == nil {
 		return ctx, noop.Span{}
 	}
-	links := linksOf(ctx, r.traced)
+	links := linksOf(ctx, j.Traced())
 	if len(links) == 0 {
 		return ctx, noop.Span{}
 	}
 	ctx = trace.ContextWithRemoteSpanContext(ctx, links[0].SpanContext)
-	return s.deps.Tracer.Start(ctx, "store "+p.Topic, //nolint:spancheck // its caller ends it
+	return s.deps.Tracer.Start(ctx, "store "+s.partition.Topic, //nolint:spancheck // its caller ends it
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(links[1:]...),
 		trace.WithAttributes(
 			semconv.MessagingSystemKafka, semconv.MessagingOperationName("store"), semconv.MessagingOperationTypeProcess,
-			semconv.MessagingDestinationName(p.Topic), semconv.MessagingDestinationPartitionID(strconv.Itoa(int(p.Index))),
-			semconv.MessagingConsumerGroupName(s.cfg.Group), semconv.MessagingBatchMessageCount(len(r.records)),
-			semconv.MessagingKafkaOffset(int(r.First)), attribute.Int64("millrace.last_offset", r.Last),
+			semconv.MessagingDestinationName(s.partition.Topic), semconv.MessagingDestinationPartitionID(strconv.Itoa(int(s.partition.Index))),
+			semconv.MessagingConsumerGroupName(s.cfg.Group), semconv.MessagingBatchMessageCount(len(j.Records)),
+			semconv.MessagingKafkaOffset(int(j.First)), attribute.Int64("millrace.last_offset", j.Last),
 		))
 }
 
@@ -49,10 +49,10 @@ func startInsert(ctx context.Context, topic string, b Block) (context.Context, t
 }
 
 // linksOf names the traced requests of a range, each once, up to maxLinks.
-func linksOf(ctx context.Context, requests []traced) []trace.Link {
+func linksOf(ctx context.Context, parents []string) []trace.Link {
 	var seen []trace.SpanContext
-	for _, r := range requests {
-		sc := trace.SpanContextFromContext(telemetry.ContextWithTraceparent(ctx, r.parent))
+	for _, parent := range parents {
+		sc := trace.SpanContextFromContext(telemetry.ContextWithTraceparent(ctx, parent))
 		if sc.IsSampled() && !slices.ContainsFunc(seen, sc.Equal) {
 			seen = append(seen, sc)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/platform/telemetry/telemetrytest"
 )
 
@@ -39,7 +40,7 @@ func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
 			recorder := telemetrytest.New(t)
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(part)
-				records := make([]Record, len(tc.headers))
+				records := make([]buffer.Record, len(tc.headers))
 				for i, h := range tc.headers {
 					records[i] = anEvent(fmt.Sprint("e", i), noon, noon)
 					records[i].Traceparent = h

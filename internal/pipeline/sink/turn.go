@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -20,12 +21,12 @@ type forcedSpan struct {
 // of: they come from a log whose leader lacked some of them. A record is that of the plan
 // when it has the same leader epoch at the same offset, and then all before it are too.
 // Leader epochs never go down in a log, so a later one tells as soon as it is seen.
-func (f *forcedSpan) parts(o *open) error {
+func (f *forcedSpan) parts(o *buffer.Open) error {
 	if f == nil || !f.plan || f.leader < 0 {
 		return nil
 	}
-	at := o.epochs.seen(f.last)
-	if at > f.leader || at >= 0 && at < f.leader && o.holds(f.last) {
+	at := o.LeaderAt(f.last)
+	if at > f.leader || at >= 0 && at < f.leader && o.Holds(f.last) {
 		return fmt.Errorf("%w: the plan up to offset %d was made of records of leader epoch %d, and they are of %d",
 			ErrTruncated, f.last, f.leader, at)
 	}
@@ -36,16 +37,16 @@ func (f *forcedSpan) parts(o *open) error {
 // that it has to be, or as many as the gates let through.
 func (w *worker) complete() bool {
 	if f := w.forced; f != nil && f.exact {
-		return w.open.next > f.last
+		return w.open.Next() > f.last
 	}
-	return w.sink.gates.full(&w.open)
+	return w.gates.Full(&w.open)
 }
 
 func (w *worker) rangesFrom(ctx context.Context) {
-	timer := time.NewTimer(w.sink.gates.patience())
+	timer := time.NewTimer(w.gates.Patience())
 	defer timer.Stop()
 	for {
-		if w.sink.windows.room() < 0 { // where others have grown, also a partition that gets nothing gives way
+		if w.windows.Full() { // where others have grown, also a partition that gets nothing gives way
 			w.window.KeepWithin()
 			w.measure()
 		}
@@ -78,19 +79,19 @@ func (w *worker) rangesFrom(ctx context.Context) {
 func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ending == halted || w.ending == draining && len(w.open.records) == 0 {
+	if w.ending == halted || w.ending == draining && w.open.Len() == 0 {
 		return false, 0, true
 	}
 	if f := w.forced; f != nil && f.exact {
 		// Half of it must not be stored. What is there of it when draining is read
 		// again.
 		done := w.complete()
-		return done, w.sink.gates.patience(), !done && w.ending == draining
+		return done, w.gates.Patience(), !done && w.ending == draining
 	}
-	if len(w.open.records) == 0 {
-		return false, w.sink.gates.patience(), false
+	if w.open.Len() == 0 {
+		return false, w.gates.Patience(), false
 	}
-	wait = w.sink.gates.due(&w.open, now)
+	wait = w.gates.Due(&w.open, now)
 	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false
 }
 
@@ -101,11 +102,15 @@ func (w *worker) turn(ctx context.Context) error {
 	if err := w.pace(ctx); err != nil {
 		return err
 	}
-	a := attempt{worker: w}
+	a := attempt{settler: &w.settler}
 	if err := a.enter(ctx); err != nil {
 		return err
 	}
-	if err := a.settle(ctx, w.freeze()); err != nil {
+	j := w.freeze()
+	err := a.settle(ctx, j)
+	w.landed(j, err == nil)
+	w.settler.recycle(j)
+	if err != nil {
 		return err
 	}
 	return w.recut(ctx)
@@ -116,45 +121,50 @@ func (w *worker) turn(ctx context.Context) error {
 func (w *worker) cut() (n int, last int64, f *forcedSpan) {
 	f = w.forced
 	if f != nil && f.exact {
-		return w.open.upTo(f.last), f.last, f
+		return w.open.UpTo(f.last), f.last, f
 	}
-	n = w.sink.gates.cut(w.open.records)
-	if f != nil && w.open.next > f.last && w.open.upTo(f.last) <= n {
-		return w.open.upTo(f.last), f.last, f
+	n = w.gates.Cut(&w.open)
+	if f != nil && w.open.Next() > f.last && w.open.UpTo(f.last) <= n {
+		return w.open.UpTo(f.last), f.last, f
 	}
-	return n, w.open.records[n-1].offset, f
+	return n, w.open.At(n - 1).Offset, f
 }
 
-// freeze cuts the next range off. There are records, or the span it has to be.
-func (w *worker) freeze() *frozen {
+// freeze cuts the next range off, and says how it is to be stored. There are records, or the
+// span it has to be.
+func (w *worker) freeze() *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flush = false
 	n, last, f := w.cut()
-	r := w.open.freeze(n, last, w.sink.memory)
-	r.epoch, r.planLeader = w.epoch, r.epochOfLast
+	j := &job{Range: w.open.Freeze(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, floor: w.window.Floor()}
+	j.leader = j.EpochOfLast
 	if f != nil && f.exact {
-		r.planned, r.epoch, r.refused = f.plan, f.epoch, f.refused
-		r.planLeader = max(r.planLeader, f.leader)
+		j.replayed, j.epoch, j.refused = f.plan, f.epoch, f.refused
+		j.leader = max(j.leader, f.leader)
 	}
-	r.floor = w.window.Floor()
 	w.forced = nil
 	w.inFlight = 1
-	if len(r.records) > 0 {
-		w.inFlight = max(1, r.records[0].receivedAt) // 0 would say that none is
+	if len(j.Records) > 0 {
+		w.inFlight = max(1, j.Records[0].ReceivedAt) // 0 would say that none is
 	}
 	w.frozen++
 	w.regulate()
-	return r
+	return j
 }
 
 // landed is told that no range is in flight any more. The plan of one that was not
 // settled is still open.
-func (w *worker) landed(settled bool) {
+func (w *worker) landed(j *job, settled bool) {
+	if settled {
+		w.window.MoveOn(time.Now())
+	}
 	w.mu.Lock()
 	w.inFlight = 0
 	if settled {
 		w.planned = time.Time{}
+		w.settled.next = j.Last + 1
+		w.settled.received = cmp.Or(j.LastReceived(), w.settled.received)
 	}
 	w.mu.Unlock()
 	w.measure()
@@ -163,15 +173,15 @@ func (w *worker) landed(settled bool) {
 // pace waits until the next range may be stored. What is in hand at the end is
 // not held up.
 func (w *worker) pace(ctx context.Context) error {
-	if w.sink.deps.Pacer == nil || w.isEnding() {
+	if w.deps.Pacer == nil || w.isEnding() {
 		return nil
 	}
 	w.mu.Lock()
-	n := min(len(w.open.records), w.sink.gates.rows)
+	n := min(w.open.Len(), w.gates.Rows())
 	w.mu.Unlock()
 	ctx, cancel := w.untilItEnds(ctx)
 	defer cancel()
-	if err := w.sink.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
+	if err := w.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
 		return fmt.Errorf("waiting for its turn: %w", err)
 	}
 	return nil

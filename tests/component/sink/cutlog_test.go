@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
@@ -72,7 +73,7 @@ func (s *stage) plan(t *testing.T, span [2]int64, leader int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := sink.NewState(id, 1)
+	state := ledger.NewState(id, 1)
 	state.Plan, state.PlanLeader = &span, &leader
 	metadata, err := state.Encode()
 	if err != nil {

@@ -25,7 +25,7 @@ func (s unplannedSource) Open(ctx context.Context, owner sink.Owner) error {
 
 // Commit implements sink.Source.
 func (s unplannedSource) Commit(ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress) error {
-	if state, _, err := sink.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
+	if state, _, err := ledger.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
 		return nil
 	}
 	return s.Source.Commit(ctx, p, session, progress)
@@ -44,7 +44,7 @@ func (o unplannedOwner) Assigned(ctx context.Context, assigned []sink.Assignment
 
 // unplanned is commit metadata without its plan; what cannot be read stays.
 func unplanned(metadata string) string {
-	state, known, err := sink.DecodeState(metadata)
+	state, known, err := ledger.DecodeState(metadata)
 	if err != nil || !known {
 		return metadata
 	}

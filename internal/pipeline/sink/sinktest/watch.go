@@ -37,7 +37,7 @@ func (w *watch) knows(assigned []sink.Assignment) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, a := range assigned {
-		w.topics[sink.UUID(a.TopicID)] = a.Partition.Topic
+		w.topics[ledger.UUID(a.TopicID)] = a.Partition.Topic
 	}
 }
 
@@ -82,7 +82,7 @@ func (s watchedSource) Commit(ctx context.Context, p sink.Partition, session sin
 		return err
 	}
 	at := PointCommitted
-	if state, _, err := sink.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
+	if state, _, err := ledger.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
 		at = PointPlanned
 	}
 	s.watch.reached(at, p)

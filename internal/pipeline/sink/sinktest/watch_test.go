@@ -74,7 +74,7 @@ func (o *owner) Revoked(context.Context, []sink.Partition) {}
 // metadata is that of a plan, or of an offset.
 func metadata(t *testing.T, plan *[2]int64) string {
 	t.Helper()
-	state := sink.NewState(topic, 1)
+	state := ledger.NewState(topic, 1)
 	state.Plan = plan
 	text, err := state.Encode()
 	if err != nil {
@@ -92,7 +92,7 @@ func through(t *testing.T, d sink.Deps, o sink.Owner, w *world) error {
 	}
 	planned := metadata(t, &[2]int64{0, 9})
 	w.owner.Assigned(ctx, []sink.Assignment{{Partition: part, TopicID: topic, Metadata: planned}})
-	token := "1:" + sink.UUID(topic) + ":3:0-9:202611"
+	token := "1:" + ledger.UUID(topic) + ":3:0-9:202611"
 	w.owner.Revoked(ctx, []sink.Partition{part})
 	return errors.Join(
 		d.Source.Poll(ctx, 1, func(sink.Batch) {}),
@@ -160,7 +160,7 @@ func TestWhoIsHeldBeforeTheLedgerHasItsWholeAttempt(t *testing.T) {
 
 func TestWithoutALockTheRestIsAsItWas(t *testing.T) {
 	t.Parallel()
-	token := "insert 1:" + sink.UUID(topic) + ":3:0-9:202611"
+	token := "insert 1:" + ledger.UUID(topic) + ":3:0-9:202611"
 	for name, tc := range map[string]struct {
 		without  func(sink.Deps) sink.Deps
 		metadata string

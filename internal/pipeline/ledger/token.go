@@ -1,28 +1,32 @@
-package sink
+package ledger
 
 import (
 	"encoding/hex"
 	"strconv"
-
-	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
-// rangeToken names what a range brings as a whole:
+// RangeToken names what a range brings as a whole:
 // <epoch>:<topic uuid>:<partition>:<first>-<last>. Whoever settles the same range
 // sends the same token, and two different ranges never do.
-func rangeToken(epoch int64, topicID [16]byte, partition int32, r ledger.Span) string {
+func RangeToken(epoch int64, topicID [16]byte, partition int32, r Span) string {
 	return string(appendToken(make([]byte, 0, 96), epoch, topicID, partition, r))
 }
 
-// blockToken names the insert of one month of a range: the range's token and
+// BlockToken names the insert of one month of a range: the range's token and
 // :<YYYYMM>. Two months under one token would be taken for one insert by a table
 // that is not partitioned by month.
-func blockToken(epoch int64, topicID [16]byte, partition int32, r ledger.Span, month int) string {
+func BlockToken(epoch int64, topicID [16]byte, partition int32, r Span, month int) string {
 	b := appendToken(make([]byte, 0, 96), epoch, topicID, partition, r)
 	return string(strconv.AppendInt(append(b, ':'), int64(month), 10))
 }
 
-func appendToken(b []byte, epoch int64, topicID [16]byte, partition int32, r ledger.Span) []byte {
+// GapToken names the entry of offsets that are gone: the token that they would have had as a
+// range, and :gap.
+func GapToken(epoch int64, topicID [16]byte, partition int32, r Span) string {
+	return RangeToken(epoch, topicID, partition, r) + ":gap"
+}
+
+func appendToken(b []byte, epoch int64, topicID [16]byte, partition int32, r Span) []byte {
 	b = strconv.AppendInt(b, epoch, 10)
 	b = append(b, ':')
 	b = appendUUID(b, topicID)

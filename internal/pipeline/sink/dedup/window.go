@@ -1,10 +1,7 @@
-package sink
+package dedup
 
 import (
-	"maps"
 	"math"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/record"
@@ -40,7 +37,7 @@ const (
 type Window struct {
 	horizon  int32 // buckets
 	maxKeys  int
-	share    *windowShare
+	memory   *Memory
 	shards   [windowShards]hashset // so that making one anew takes a moment only
 	counts   map[int32]*int        // keys per bucket
 	latest   int32                 // the bucket of the latest key, and
@@ -51,24 +48,25 @@ type Window struct {
 	seen     seen  // since the window was moved on
 	newest   int32 // the bucket that the window has followed to
 	floor    int32 // buckets below are forgotten
-	clamped  int64 // times that it did not follow the newest record, which says that it is from the future
-	early    int64 // buckets that had to go before the horizon was over
+	clamped  int64
+	early    int64
 	closed   bool
 }
 
-// NewWindow returns an empty window.
+// NewWindow returns an empty window with memory of its own.
 func NewWindow(horizon time.Duration, maxKeys int) *Window {
-	buckets := (horizon.Milliseconds() + bucketMillis - 1) / bucketMillis
-	return &Window{horizon: int32(buckets), maxKeys: maxKeys, share: newWindowShare(math.MaxInt64), counts: map[int32]*int{}, seen: seen{counts: map[int32]*int{}}}
+	return NewMemory(math.MaxInt64).Window(horizon, maxKeys)
 }
 
 // bucketOf returns the bucket of a time in Unix milliseconds; it fits until the
 // year 22,000.
 func bucketOf(millis int64) int32 { return int32(millis / bucketMillis) }
 
-// within reports whether an event received in one bucket duplicates one that was
-// seen in another.
-func (w *Window) within(seen, now int32) bool { return now-seen <= w.horizon }
+// Duplicate notes an event, and reports whether it was seen within the horizon before it.
+func (w *Window) Duplicate(h record.Hash, receivedAt int64) bool {
+	before, known := w.Sight(h, receivedAt)
+	return known && bucketOf(receivedAt)-before <= w.horizon
+}
 
 // Sight notes that an event was seen in a record received at the time, and returns
 // the bucket of its latest sighting before, if the window knows of one. It forgets
@@ -106,7 +104,7 @@ func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known boo
 // Expect makes room for so many sightings at once, as far as the window may hold
 // them.
 func (w *Window) Expect(sightings int64) {
-	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.share.room()/keyBytes)))
+	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.memory.room()/keyBytes)))
 	for i := range w.shards {
 		w.shards[i].grow(n / windowShards)
 	}
@@ -138,8 +136,8 @@ func (w *Window) KeepWithin() { w.keepWithin(int64(w.maxKeys) * keyBytes) }
 // keepWithin forgets what is beyond a number of bytes, or all windows' memory.
 func (w *Window) keepWithin(most int64) {
 	w.tell()
-	if excess := -w.share.room(); excess > 0 {
-		most = min(most, max(w.share.part(), w.told-excess))
+	if excess := -w.memory.room(); excess > 0 {
+		most = min(most, max(w.memory.part(), w.told-excess))
 	}
 	for int64(w.keys)*keyBytes > most && w.forgetOldest() {
 	}
@@ -161,85 +159,12 @@ func (w *Window) shrink() {
 	w.tell()
 }
 
-// restoring is a window that is shown again what the log holds. All windows are kept
-// within their memory meanwhile; its own keys are as many as they were.
-type restoring struct {
-	*Window
-
-	latest int32 // the newest bucket that it may follow to
-	since  int   // sightings since its memory was looked at
-}
-
-// lookEvery is how many sightings pass between two looks at the memory.
-const lookEvery = 1 << 14
-
-// restore returns a witness that makes the window whole from its floor on.
-func (w *Window) restore() *restoring {
-	return &restoring{Window: w, latest: w.floor + w.horizon + slackBuckets}
-}
-
-// Sight is Window.Sight.
-func (r *restoring) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
-	if r.since++; r.since >= lookEvery {
-		r.follow()
-	}
-	return r.Window.Sight(h, receivedAt)
-}
-
-// follow makes the window follow what it was shown since the last time.
-func (r *restoring) follow() {
-	r.newest = max(r.newest, min(r.seen.newest, r.latest))
-	r.seen.reset()
-	r.since = 0
-	r.keepWithin(math.MaxInt64)
-}
-
-// seen counts records by the bucket of their receipt.
-type seen struct {
-	counts map[int32]*int
-	last   int32 // the bucket of the last record, and
-	count  *int  // its count
-	total  int
-	newest int32
-	turned bool // a record was received well before one that was read earlier
-}
-
-func (s *seen) add(b int32) {
-	if s.count == nil || b != s.last {
-		s.last, s.count = b, s.counts[b]
-		if s.count == nil {
-			s.count = new(int)
-			s.counts[b] = s.count
-		}
-		s.newest = max(s.newest, b)
-		s.turned = s.turned || b+slackBuckets < s.newest
-	}
-	*s.count++
-	s.total++
-}
-
-// low returns the bucket up to which a tenth of the records were received; 0 of none.
-func (s *seen) low() int32 {
-	below := 0
-	for _, b := range slices.Sorted(maps.Keys(s.counts)) {
-		if below += *s.counts[b]; below > s.total/followed {
-			return b
-		}
-	}
-	return 0
-}
-
-func (s *seen) reset() {
-	clear(s.counts)
-	*s = seen{counts: s.counts}
-}
-
 // tell says to those that share the memory how much of it the window takes, for how many
 // keys.
 func (w *Window) tell() {
 	now := int64(w.Bytes())
-	w.share.bytes.Add(now - w.told)
-	w.share.keys.Add(int64(w.keys - w.toldKeys))
+	w.memory.bytes.Add(now - w.told)
+	w.memory.keys.Add(int64(w.keys - w.toldKeys))
 	w.told, w.toldKeys = now, w.keys
 }
 
@@ -269,25 +194,27 @@ func (w *Window) Close() {
 	w.tell()
 	if !w.closed {
 		w.closed = true
-		w.share.windows.Add(-1)
+		w.memory.windows.Add(-1)
 	}
 }
 
-// windowShare bounds the memory of all windows of a process together.
-type windowShare struct {
-	limit   int64 // in bytes
-	bytes   atomic.Int64
-	keys    atomic.Int64
-	windows atomic.Int64
+// Stats is what there is to tell of a window.
+type Stats struct {
+	Keys, Bytes int
+	// Coverage is how far back from the newest event the window is whole: the horizon, or
+	// less when keys had to go early.
+	Coverage time.Duration
+	// Clamped is how often it did not follow the newest record, which says that it is from
+	// the future.
+	Clamped int64
+	// Early is how many buckets had to go before the horizon was over.
+	Early int64
 }
 
-func newWindowShare(limit int64) *windowShare { return &windowShare{limit: limit} }
-
-// room is how many bytes more there may be; below 0, how many there are too many.
-func (s *windowShare) room() int64 { return s.limit - s.bytes.Load() }
-
-// part is what a window may take when all take as much as they may.
-func (s *windowShare) part() int64 { return s.limit / max(1, s.windows.Load()) }
+// Stats returns them as of now.
+func (w *Window) Stats() Stats {
+	return Stats{Keys: w.keys, Bytes: w.Bytes(), Coverage: w.Coverage(), Clamped: w.clamped, Early: w.early}
+}
 
 // Len returns the number of events remembered.
 func (w *Window) Len() int { return w.keys }

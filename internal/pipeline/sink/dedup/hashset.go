@@ -1,4 +1,4 @@
-package sink
+package dedup
 
 import (
 	"encoding/binary"

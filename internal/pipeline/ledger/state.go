@@ -1,4 +1,4 @@
-package sink
+package ledger
 
 import (
 	"encoding/json"
@@ -8,14 +8,15 @@ import (
 
 const (
 	stateVersion = 1
-	// MaxStateBytes is how much metadata brokers keep beside an offset unless they
+	// maxStateBytes is how much metadata brokers keep beside an offset unless they
 	// are told otherwise (offset.metadata.max.bytes).
-	MaxStateBytes = 4096
-	// maxRefused is how many refused offsets a plan can name within MaxStateBytes.
-	maxRefused = 400
+	maxStateBytes = 4096
+	// MaxRefused is how many refused offsets a plan can name within maxStateBytes.
+	MaxRefused = 400
 )
 
-var errStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit metadata", MaxStateBytes)
+// ErrStateTooLong is the error of a state that brokers do not keep.
+var ErrStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit metadata", maxStateBytes)
 
 // State is what the sink commits beside an offset, as JSON, so that whoever owns
 // the partition next decides and names everything as its predecessor did.
@@ -54,8 +55,8 @@ func (s State) Encode() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encoding the commit metadata: %w", err)
 	}
-	if len(b) > MaxStateBytes {
-		return "", errStateTooLong
+	if len(b) > maxStateBytes {
+		return "", ErrStateTooLong
 	}
 	return string(b), nil
 }

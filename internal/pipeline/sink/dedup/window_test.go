@@ -1,4 +1,4 @@
-package sink
+package dedup
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ func (w *Window) add(h record.Hash, receivedAt int64, now time.Time) {
 // has reports whether an event received at the time would be a duplicate.
 func (w *Window) has(h record.Hash, receivedAt int64) bool {
 	before, known := w.shards[h[15]%windowShards].find(h)
-	return known && w.within(before, bucketOf(receivedAt))
+	return known && bucketOf(receivedAt)-before <= w.horizon
 }
 
 // The first record of a bucket, so that a test can be exact about its end.
@@ -234,11 +234,11 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 		if from < 0 {
 			from = len(log)
 		}
-		witness := again.restore()
+		witness := again.Rebuild()
 		for _, s := range log[from:] {
 			witness.Sight(s.h, s.at)
 		}
-		witness.follow()
+		witness.Done()
 		seen := func(w *Window, n int) (int32, bool) {
 			h := hashOf(n)
 			return w.shards[h[15]%windowShards].find(h)
@@ -257,13 +257,11 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 }
 
 // sharing returns windows that share so many keys' memory.
-func sharing(keys, windows int) (*windowShare, []*Window) {
-	share := newWindowShare(int64(keys) * keyBytes)
+func sharing(keys, windows int) (*Memory, []*Window) {
+	share := NewMemory(int64(keys) * keyBytes)
 	all := make([]*Window, windows)
 	for i := range all {
-		all[i] = NewWindow(time.Hour, 1_000_000)
-		all[i].share = share
-		share.windows.Add(1)
+		all[i] = share.Window(time.Hour, 1_000_000)
 	}
 	return share, all
 }
@@ -352,14 +350,14 @@ func TestAWindowThatIsRestoredKeepsToItsMemory(t *testing.T) {
 	share, all := sharing(20_000, 1)
 	w := all[0]
 	w.SetFloor(w.FloorFor([]int64{after(time.Hour)}, farAhead))
-	r := w.restore()
+	r := w.Rebuild()
 	for n := range 120_000 {
 		r.Sight(hashOf(n), after(time.Duration(n)*30*time.Millisecond)) // an hour
 		if most := share.limit + 3*lookEvery*keyBytes; int64(w.Bytes()) > most {
 			t.Fatalf("after %d sightings, %d bytes, want %d at most", n, w.Bytes(), most)
 		}
 	}
-	r.follow()
+	r.Done()
 	if share.room() < 0 || w.Len() < 8_000 || !w.has(hashOf(119_999), after(time.Hour)) {
 		t.Errorf("%d keys, %d bytes too many", w.Len(), -share.room())
 	}

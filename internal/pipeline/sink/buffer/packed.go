@@ -1,6 +1,13 @@
-package sink
+package buffer
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnreadable is wrapped by the error of a batch that cannot be unpacked: it is malformed,
+// or larger than a process can be asked to hold.
+var ErrUnreadable = errors.New("a record batch cannot be read")
 
 // Packed is a record batch as the log has it, compressed. It never changes, and several
 // goroutines may open it.
@@ -40,41 +47,41 @@ func (b batches) cut(at uint32) (head, rest batches) {
 	return b[: at+1 : at+1], append(batches(nil), b[at:]...)
 }
 
-// reader reads records of a range, batch after batch. The zero value is ready.
-type reader struct {
+// Reader reads records of a range, batch after batch. The zero value is ready. It has one
+// user at a time.
+type Reader struct {
 	batch  Packed // that is open
 	opened Unpacked
 }
 
-// open has the batch of a record open.
-func (r *reader) open(from batches, rec *held) error {
-	p := from[rec.value.batch]
+// Open has the batch of one of a range's records open.
+func (r *Reader) Open(from *Range, rec *Held) error {
+	p := from.batches[rec.value.batch]
 	if p == r.batch {
 		return nil
 	}
 	opened, err := p.Open(r.opened)
 	if err != nil {
-		*r = reader{}
+		*r = Reader{}
 		return unreadable(rec, err)
 	}
 	r.batch, r.opened = p, opened
 	return nil
 }
 
-// unreadable is why a partition stands still whose batch could be read when it came, and
-// cannot any more.
-func unreadable(rec *held, err error) error {
-	return &stuck{StuckBatch, fmt.Errorf("%w: again, at offset %d: %w", ErrUnreadable, rec.offset, err)}
+// unreadable is the error of a batch that could be read when it came, and cannot any more.
+func unreadable(rec *Held, err error) error {
+	return fmt.Errorf("%w: again, at offset %d: %w", ErrUnreadable, rec.Offset, err)
 }
 
-// value returns the value of a record, whose batch is open, until another one is.
-func (r *reader) value(rec *held) []byte {
+// Value returns the value of a record, whose batch is open, until another one is.
+func (r *Reader) Value(rec *Held) []byte {
 	return r.opened.Records()[rec.value.at : rec.value.at+rec.value.size]
 }
 
 // original returns a copy of a record, whose batch is open.
-func (r *reader) original(rec *held) (Original, error) {
-	o, err := r.opened.Original(rec.offset)
+func (r *Reader) original(rec *Held) (Original, error) {
+	o, err := r.opened.Original(rec.Offset)
 	if err != nil {
 		return Original{}, unreadable(rec, err)
 	}
@@ -84,21 +91,21 @@ func (r *reader) original(rec *held) (Original, error) {
 // keptOpen is up to how many bytes of memory a batch stays unpacked while its reader waits.
 const keptOpen = 4 << 20
 
-// rest lets go of a batch that is large while the reader waits; it is unpacked again
+// Rest lets go of a batch that is large while the reader waits; it is unpacked again
 // afterwards. It returns how many bytes stay.
-func (r *reader) rest() (bytes int64) {
+func (r *Reader) Rest() (bytes int64) {
 	if r.batch == nil {
 		return 0
 	}
 	if bytes = int64(cap(r.opened.Records())); bytes > keptOpen {
-		*r = reader{}
+		*r = Reader{}
 		return 0
 	}
 	return bytes
 }
 
-// close lets go of the batch, but not of what the next one may be unpacked into.
-func (r *reader) close() {
+// Close lets go of the batch, but not of what the next one may be unpacked into.
+func (r *Reader) Close() {
 	r.batch = nil
 	if r.opened != nil {
 		r.opened.Release()

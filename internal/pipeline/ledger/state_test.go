@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStateIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	s := NewState([16]byte{0xab}, 3)
+	s.Floor, s.Plan, s.Refused = 12, &[2]int64{5, 900}, []int64{0, 17}
+	text, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"x":[0,17]}`; text != want {
+		t.Errorf("encoded %s, want %s", text, want)
+	}
+	again, known, err := DecodeState(text)
+	if diff := cmp.Diff(s, again); diff != "" || !known || err != nil {
+		t.Errorf("known %v, %v (-want +got):\n%s", known, err, diff)
+	}
+	s.Plan = &[2]int64{1 << 60, 1<<60 + 10_000_000}
+	s.Refused = make([]int64, MaxRefused)
+	for i := range s.Refused {
+		s.Refused[i] = 9_000_000
+	}
+	if _, err := s.Encode(); err != nil {
+		t.Errorf("a plan with as many refused offsets as it may have: %v", err)
+	}
+	s.Refused = make([]int64, maxStateBytes)
+	if _, err := s.Encode(); !errors.Is(err, ErrStateTooLong) {
+		t.Errorf("a plan beyond the limit: %v", err)
+	}
+	for _, text := range []string{`{"v":1,"p":[5,4]}`, `{"v":1,"x":[1]}`, `{}`, `[`} {
+		if _, _, err := DecodeState(text); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+// earlierState is the metadata as the version before the plan's leader wrote and read it.
+type earlierState struct {
+	Version int       `json:"v"`
+	TopicID string    `json:"t"`
+	Epoch   int64     `json:"e"`
+	Floor   int32     `json:"f,omitempty"`
+	Plan    *[2]int64 `json:"p,omitempty"`
+	Refused []int64   `json:"x,omitempty"`
+}
+
+// Sinks of two versions run side by side during a deployment: each takes the other's plan over.
+func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
+	t.Parallel()
+	s := NewState([16]byte{0xab}, 3)
+	s.Floor, s.Plan, s.PlanLeader, s.Refused = 12, &[2]int64{5, 900}, new(int32(0)), []int64{17}
+	text, err := s.Encode()
+	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`
+	if text != want || err != nil {
+		t.Errorf("encoded %s, %v, want %s", text, err, want)
+	}
+	earlier := earlierState{1, s.TopicID, 3, 12, &[2]int64{5, 900}, []int64{17}}
+	var read earlierState
+	if err := json.Unmarshal([]byte(text), &read); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(earlier, read); diff != "" {
+		t.Errorf("the version before reads (-want +got):\n%s", diff)
+	}
+	written, err := json.Marshal(earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, known, err := DecodeState(string(written))
+	s.PlanLeader = nil
+	if diff := cmp.Diff(s, got); diff != "" || !known || err != nil {
+		t.Errorf("of the version before: known %v, %v (-want +got):\n%s", known, err, diff)
+	}
+}
