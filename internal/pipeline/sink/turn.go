@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 // forcedSpan says where the next range ends: exactly at last, or not behind it.
