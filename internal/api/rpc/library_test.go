@@ -62,7 +62,7 @@ func TestTheLibraryChecksOtherwiseThanTheDocumentSays(t *testing.T) {
 		`{"name":"x"}`:                  {true, true},
 		`{"name":"x","note":null}`:      {true, true},
 		`{"name":""}`:                   {false, false},
-		`{"name":"x","nmae":1}`:         {false, false},
+		`{"name":"x","colour":1}`:       {false, false},
 		`{"name":"x","tags":["a","a"]}`: {false, false},
 		`{"name":"x","until":"y"}`:      {false, false},
 		`{"name":"x","until":null}`:     {false, true}, // null is no date-time
