@@ -87,7 +87,7 @@ func (h *Host) expose(w *work, f *flagset.Flag, r flageval.Result) {
 		return
 	}
 	w.exposure = Exposure{ // in the work's memory, since whoever takes it is not known
-		Website: w.website, Flag: f, Variant: r.Variant, Reason: r.Reason,
+		Website: w.website, Flag: f, Variant: r.Variant, Reason: r.Reason, Drawn: r.Drawn,
 		UserID: w.text[paramUserID], Email: w.text[paramEmail], AnonymousID: w.text[paramAnonymousID],
 		Country: w.person.Country, Environment: w.environment, Time: w.at,
 	}

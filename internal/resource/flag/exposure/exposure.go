@@ -16,7 +16,9 @@ type Exposure struct {
 	Flag    *flagset.Flag
 	Variant int // its place among the flag's variants
 	Reason  flageval.Reason
-	// Told says that a client tells of it, which does not say why: Reason is not read.
+	Drawn   bool // as of flageval.Result
+	// Told says that a client tells of it, which does not say why: Reason and Drawn are not
+	// read.
 	Told bool
 
 	UserID      string
@@ -29,10 +31,10 @@ type Exposure struct {
 	Time        time.Time
 }
 
-// byPercentage are the reasons of those for whom a percentage decided.
-var byPercentage = [...]bool{
-	flageval.Off: false, flageval.PrerequisiteFailed: false, flageval.ByTarget: false, flageval.ByRule: false,
-	flageval.ByRollout: true, flageval.BySplit: true, flageval.RolloutMiss: true, flageval.ByDefault: false,
+// byPercentage reports whether a percentage decided about somebody: one that they are within,
+// also where it is everybody, or one that missed them on the way to what they got.
+func (e *Exposure) byPercentage() bool {
+	return e.Drawn || e.Reason == flageval.ByRollout || e.Reason == flageval.BySplit || e.Reason == flageval.RolloutMiss
 }
 
 // Counts reports whether the flag asks for the exposure: where it asks for those of
@@ -44,7 +46,7 @@ func (e *Exposure) Counts() bool {
 	case mode == flag.ExposeOff:
 		return false
 	case !e.Told:
-		return byPercentage[e.Reason]
+		return e.byPercentage()
 	}
 	d := e.Flag.Definition
 	if o, ok := d.Environments[e.Environment]; ok && o.Rules != nil {

@@ -17,9 +17,13 @@ func TestAFlagSaysWhichExposuresCount(t *testing.T) {
 		for mode, want := range map[flag.ExposureMode]bool{
 			flag.ExposeSplit: split, flag.ExposeAll: true, flag.ExposeOff: false,
 		} {
-			e.Flag = aFlag(t, mode, 100)
+			e.Flag, e.Drawn = aFlag(t, mode, 100), false
 			if e.Counts() != want {
 				t.Errorf("%s counts where the flag asks for %s: %t", reason, mode, !want)
+			}
+			// A percentage that missed them decided too, whatever came after it.
+			if e.Drawn = true; e.Counts() != (mode != flag.ExposeOff) {
+				t.Errorf("%s after a draw counts where the flag asks for %s: %t", reason, mode, mode == flag.ExposeOff)
 			}
 		}
 	}

@@ -36,6 +36,9 @@ type Result struct {
 	Rule int
 	// Segment says that the rule asks for a segment.
 	Segment bool
+	// Drawn says that the context was drawn by one of the flag's own percentages, whether
+	// that reached it or not: with another percentage it might get something else.
+	Drawn bool
 	// Unidentified says that the context was to be drawn by user id or e-mail on the way,
 	// also of a prerequisite, and has neither: with one it might get something else.
 	Unidentified bool
@@ -74,8 +77,8 @@ type Evaluator struct {
 	slots       []slot
 	email       []byte // in lower case
 	text        []byte
-	// unidentified is Result.Unidentified of the flag that is being evaluated.
-	unidentified bool
+	// unidentified and drawn are those of the Result of the flag that is being evaluated.
+	unidentified, drawn bool
 }
 
 // slot is an attribute of the context that somebody asked for.
@@ -100,7 +103,7 @@ func (e *Evaluator) Reset(set *Set, ctx *Context, environment string, now time.T
 		e.life = 1
 		e.known, e.slots = make([]known, len(set.ordered)), make([]slot, len(set.slots))
 	}
-	e.email, e.unidentified = e.email[:0], false
+	e.email, e.unidentified, e.drawn = e.email[:0], false, false
 	for _, r := range ctx.Email {
 		e.email = utf8.AppendRune(e.email, unicode.ToLower(r))
 	}
@@ -130,11 +133,11 @@ func (e *Evaluator) Evaluate(f *Flag) Result {
 }
 
 func (e *Evaluator) evaluate(f *Flag) Result {
-	unidentified := e.unidentified
-	e.unidentified = false
+	unidentified, drawn := e.unidentified, e.drawn // of the flag that needs this one
+	e.unidentified, e.drawn = false, false
 	result := e.decide(f)
-	result.Unidentified = e.unidentified
-	e.unidentified = unidentified
+	result.Unidentified, result.Drawn = e.unidentified, e.drawn
+	e.unidentified, e.drawn = unidentified, drawn
 	return result
 }
 
@@ -249,7 +252,7 @@ func (e *Evaluator) bucket(f *Flag, r *rule) (bucket int, ok bool) {
 		return 0, false
 	}
 	e.text = append(append(e.text[:0], r.seed...), cut(id)...)
-	bucket = int(murmur3(e.text) % buckets)
+	bucket, e.drawn = int(murmur3(e.text)%buckets), true
 	if e.Steps != nil {
 		*e.Steps = append(*e.Steps, Step{Flag: f.Definition.Key, Rule: r.place, Looked: r.kind, Met: true, Bucket: bucket})
 	}

@@ -53,6 +53,37 @@ func TestWhoHasNothingToBeDrawnByIsTold(t *testing.T) {
 	}
 }
 
+// Who was drawn might get something else with another percentage of this very flag.
+func TestWhoWasDrawnIsTold(t *testing.T) {
+	t.Parallel()
+	on := Serve{Variant: "on"}
+	roll := func(percentage float64) Serve {
+		return Serve{Rollout: &Rollout{Variant: "on", Percentage: percentage}}
+	}
+	needy := boolean("needy", Rule{Serve: on})
+	needy.Prerequisites = []Prerequisite{{"missed", []string{"off"}}}
+	stops := roll(0.001)
+	stops.Rollout.OnMiss = MissStop
+	set := compiled(t,
+		boolean("missed", Rule{Serve: roll(0.001)}), boolean("hit", Rule{Serve: roll(99.999)}), boolean("stops", Rule{Serve: stops}),
+		boolean("split", Rule{Serve: Serve{Split: &[]Share{{"on", 50}, {"off", 50}}}}),
+		boolean("missed-before", Rule{Serve: roll(0.001)}, Rule{Serve: on}), needy,
+		boolean("none", Rule{Serve: roll(0)}), boolean("all", Rule{Serve: roll(100)}), boolean("ruled", Rule{Serve: on}, Rule{Serve: roll(50)}),
+	)
+	drawn := map[string]bool{"missed": true, "hit": true, "stops": true, "split": true, "missed-before": true}
+	var e Evaluator
+	for id, identified := range map[string]bool{"ann": true, "": false} {
+		e.Reset(set, &Context{UserID: id}, "", now)
+		for range 2 { // the second time it is known
+			for _, f := range set.ordered {
+				if key, got := f.Definition.Key, e.Evaluate(f).Drawn; got != (identified && drawn[key]) {
+					t.Errorf("%s for %q: drawn is %t", key, id, got)
+				}
+			}
+		}
+	}
+}
+
 func TestAPrerequisiteThatLacksAnIDIsNoMatterOfTheFlagsBeside(t *testing.T) {
 	t.Parallel()
 	needy := boolean("needy", Rule{Serve: Serve{Variant: "on"}})
