@@ -135,7 +135,8 @@ func (s seeder) websites(ctx context.Context) error {
 		if w.clientID != "" {
 			site.ClientID = w.clientID
 		}
-		site.AllowedOrigins, site.AllowedIPs, site.ExcludedPaths = w.rules.AllowedOrigins, w.rules.AllowedIPs, w.rules.ExcludedPaths
+		site.AllowedOrigins, site.AllowedIPs = w.rules.AllowedOrigins, w.rules.AllowedIPs
+		site.ExcludedPaths = w.rules.ExcludedPaths
 		site.Public = w.to == &s.f.PublicWebsiteID
 		if err := s.store.CreateWebsite(ctx, bySeeder, site); err != nil {
 			return err

@@ -56,7 +56,8 @@ func options(cfg config.Redis) (*redis.Options, error) {
 	opts.ClientName = "millrace"
 	opts.MaxRetries = -1 // a request that was perhaps counted is not counted again
 	opts.DialerRetries = 1
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = cfg.Timeout, cfg.Timeout, cfg.Timeout, cfg.Timeout
+	opts.DialTimeout, opts.PoolTimeout = cfg.Timeout, cfg.Timeout
+	opts.ReadTimeout, opts.WriteTimeout = cfg.Timeout, cfg.Timeout
 	opts.ContextTimeoutEnabled = true
 	opts.PoolSize, opts.ConnMaxIdleTime = cfg.PoolSize, cfg.IdleTime
 	opts.ReadBufferSize, opts.WriteBufferSize = bufferSize, bufferSize

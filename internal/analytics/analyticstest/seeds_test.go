@@ -140,7 +140,8 @@ func randomPage(r *rand.Rand, typ *analytics.Type, q *analyticstest.Question) (f
 
 // randomOptions are the options of a type that has some, as members of its parameter.
 func randomOptions(
-	r *rand.Rand, typ *analytics.Type, conditions *analyticstest.Conditions, events []analyticstest.Event, q *analyticstest.Question,
+	r *rand.Rand, typ *analytics.Type, conditions *analyticstest.Conditions,
+	events []analyticstest.Event, q *analyticstest.Question,
 ) string {
 	some := func() *analyticstest.Event { return &events[r.IntN(len(events))] }
 	members, o := map[string]any{}, &q.Options
@@ -203,7 +204,8 @@ func randomOptions(
 // randomSteps are those of a funnel: events, pages, filters and what holds of two of
 // them at once.
 func randomSteps(
-	r *rand.Rand, typ *analytics.Type, conditions *analyticstest.Conditions, some func() *analyticstest.Event, q *analyticstest.Question,
+	r *rand.Rand, typ *analytics.Type, conditions *analyticstest.Conditions,
+	some func() *analyticstest.Event, q *analyticstest.Question,
 ) []any {
 	var steps []any
 	for i := range 2 + r.IntN(4) {

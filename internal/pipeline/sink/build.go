@@ -39,8 +39,9 @@ type builder struct {
 }
 
 // build decides what of the range is stored, and fills its blocks. newBlock
-// returns an empty one. The window has seen the range afterwards: it is of no use any more if the range is not settled. A panic is returned as the
-// reason to stand still, with the offset of the record and without its content.
+// returns an empty one. The window has seen the range afterwards: it is of no use any more if
+// the range is not settled. A panic is returned as the reason to stand still, with the offset
+// of the record and without its content.
 func (b *builder) build(j *job, p Partition, w *dedup.Window, newBlock func() Block) (err error) {
 	at := j.First
 	defer func() {

@@ -48,7 +48,8 @@ func byLibrary(values map[string]any) (s Settings, err error) {
 	if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
 		return s, err
 	}
-	return s, k.Unmarshal("", &s)
+	err = k.Unmarshal("", &s)
+	return s, err
 }
 
 // What the library makes of what we reject is the reason that we convert settings ourselves.

@@ -76,6 +76,9 @@ func isScheme(s string) bool {
 	return schemeForm.MatchString(s)
 }
 
+// plainForms say nothing that the help does not.
+var plainForms = []string{"listen", "text", "path"}
+
 // describe completes "accepts" on the reference page.
 func (r rules) describe() string {
 	var s string
@@ -84,7 +87,7 @@ func (r rules) describe() string {
 		s = r.low + " to " + r.high
 	case len(r.oneOf) > 0:
 		s = strings.Join(r.oneOf, ", ")
-	case r.form != "" && !slices.Contains([]string{"listen", "text", "path"}, r.form): // these say nothing that the help does not
+	case r.form != "" && !slices.Contains(plainForms, r.form):
 		s = forms[r.form].says
 	}
 	if s != "" && r.emptyOK {

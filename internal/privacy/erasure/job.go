@@ -180,7 +180,8 @@ func (j *Job) round(ctx context.Context) error {
 }
 
 // sweep asks for the erasure of websites that nobody can restore any more, and of
-// what an organization has besides once its websites are gone; and it has the salts of days that are over destroyed also where no edge runs.
+// what an organization has besides once its websites are gone; and it has the salts of days
+// that are over destroyed also where no edge runs.
 func (j *Job) sweep(ctx context.Context) error {
 	now := j.deps.Now().UTC().Truncate(time.Millisecond)
 	if err := j.deps.Store.PruneSalts(ctx, now.Add(-event.SaltGrace)); err != nil {

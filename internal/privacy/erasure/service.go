@@ -62,10 +62,11 @@ type Subject struct {
 }
 
 // Request asks for a visitor to be erased: everything that was received of them by
-// now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is what is stored under the id itself and under its
-// hashes of the days whose salts are known, which is today, and yesterday for some
-// minutes; of a profile id that is an e-mail address also what is stored under its hash. A
-// subject with none or both of the ids is a Validation fault.
+// now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is
+// what is stored under the id itself and under its hashes of the days whose salts are known,
+// which is today, and yesterday for some minutes; of a profile id that is an e-mail address
+// also what is stored under its hash. A subject with none or both of the ids is a Validation
+// fault.
 func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
 	if (subject.ProfileID == "") == (subject.AnonymousID == "") {
 		var bad fault.Refusal

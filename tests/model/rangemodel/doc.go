@@ -60,9 +60,11 @@
 // Workers are alike, so states that differ in their order are one. Tokens are
 // forgotten at the earliest moment; keeping them longer stops more. A worker that
 // lost its membership at a step from which it can only commit gets no further, so
-// what it had in hand is left out, as is a generation that it has no use for. Once nothing can go wrong any more, partitions are
-// walked one after the other. A test holds all of this against plain exploration.
+// what it had in hand is left out, as is a generation that it has no use for. Once nothing can
+// go wrong any more, partitions are walked one after the other. A test holds all of this
+// against plain exploration.
 //
-// The flag -more-faults explores further than the tests do. States are seven words. The functions of the search carry go:norace: they run in
-// one goroutine, and the detector would make them eight times slower.
+// The flag -more-faults explores further than the tests do. States are seven words. The
+// functions of the search carry go:norace: they run in one goroutine, and the detector would
+// make them eight times slower.
 package rangemodel

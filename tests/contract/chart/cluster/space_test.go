@@ -54,7 +54,8 @@ func newSpace(t *testing.T, name string) *space {
 	}
 	s.name = made.Name
 	flags := genericclioptions.NewConfigFlags(false)
-	flags.APIServer, flags.BearerToken, flags.CAFile, flags.Namespace = &config.Host, &config.BearerToken, &config.CAFile, &s.name
+	flags.APIServer, flags.BearerToken = &config.Host, &config.BearerToken
+	flags.CAFile, flags.Namespace = &config.CAFile, &s.name
 	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.WarningHandlerWithContext = -1, s.said
 		return c
