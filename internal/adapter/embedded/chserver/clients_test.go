@@ -169,8 +169,8 @@ func killQuery(t *testing.T, addr, id string) {
 
 // ask reads what is asked for. came is closed within the answer, after more of it for some n, and
 // ended has the error.
-func ask( //nolint:revive // as the others
-	t *testing.T, ctx context.Context, client *ch.Client, q ch.Query, n int,
+func ask(
+	t *testing.T, ctx context.Context, client *ch.Client, q ch.Query, n int, //nolint:revive // as the others
 ) (came chan struct{}, ended chan error) {
 	t.Helper()
 	came, ended = make(chan struct{}), make(chan error, 1)
