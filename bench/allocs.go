@@ -22,7 +22,7 @@ const (
 )
 
 // loopAllocs counts what the whole accept path allocates, from a request's bytes to
-// its answer's, without a socket and without Kafka.
+// its response's, without a socket and without Kafka.
 func loopAllocs(_ context.Context, j job, say func(result) error) error {
 	const warm, counted = 2_000, 20_000
 	p := newParts()

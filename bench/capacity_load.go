@@ -26,7 +26,7 @@ func serveEdge(ctx context.Context, j job, say func(result) error) error {
 }
 
 func serveSinks(ctx context.Context, j job, say func(result) error) error {
-	return daemon.Run(ctx, appsink.Component, j.daemon(), os.Stderr, appsink.Parts, func() { say(result{}) })
+	return daemon.Run(ctx, appsink.Component, j.daemon(), os.Stderr, appsink.Components, func() { say(result{}) })
 }
 
 // daemon are the settings of one: the defaults, without limits of rate.

@@ -37,17 +37,17 @@ func serveApp(ctx context.Context, app *fiber.App, say func(result) error) error
 	return errors.Join(app.ShutdownWithTimeout(patience), <-ended)
 }
 
-// serveBare is the limit of B1 and B3: fiber, a body that is read, an answer of
+// serveBare is the limit of B1 and B3: fiber, a body that is read, a response of
 // the same length as ours.
 func serveBare(ctx context.Context, _ job, say func(result) error) error {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: event.MaxBodyBytes})
-	answer := []byte(`{"status":"success","type":"custom_event","count":1}`)
+	response := []byte(`{"status":"success","type":"custom_event","count":1}`)
 	app.Post("/track", func(c *fiber.Ctx) error {
 		if len(c.Body()) == 0 {
 			return fiber.ErrBadRequest
 		}
 		c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
-		return c.Send(answer)
+		return c.Send(response)
 	})
 	return serveApp(ctx, app, say)
 }
@@ -71,14 +71,14 @@ func listen(ctx context.Context, p parts, app *fiber.App, say func(result) error
 	if err := l.Close(); err != nil {
 		return err
 	}
-	part := httpkit.ListenPart("ingest", addr, "addr", app, p.tel.Log)
-	if err := part.Start(ctx); err != nil {
+	component := httpkit.ListenComponent("ingest", addr, "addr", app, p.tel.Log)
+	if err := component.Start(ctx); err != nil {
 		return err
 	}
 	if err := say(result{Addr: addr}); err != nil {
-		return errors.Join(err, part.Stop(ctx))
+		return errors.Join(err, component.Stop(ctx))
 	}
-	return errors.Join(part.Run(ctx), part.Stop(context.WithoutCancel(ctx)))
+	return errors.Join(component.Run(ctx), component.Stop(context.WithoutCancel(ctx)))
 }
 
 // checked is an Acceptor that is asked to judge and not to publish.

@@ -121,10 +121,10 @@ func serveChangingFlags(ctx context.Context, _ job, say func(result) error) erro
 	return listen(ctx, p, app, say)
 }
 
-// serveBareFlags is the limit of F2 and F3: fiber, and an answer with the body and the headers
+// serveBareFlags is the limit of F2 and F3: fiber, and a response with the body and the headers
 // of ours.
 func serveBareFlags(ctx context.Context, j job, say func(result) error) error {
-	header, body, err := flagAnswer(ctx, j.Flags)
+	header, body, err := flagResponse(ctx, j.Flags)
 	if err != nil {
 		return err
 	}
@@ -140,30 +140,30 @@ func serveBareFlags(ctx context.Context, j job, say func(result) error) error {
 	return serveApp(ctx, app, say)
 }
 
-// flagHeaders are the headers of an answer of ours that fiber does not set by itself.
+// flagHeaders are the headers of a response of ours that fiber does not set by itself.
 var flagHeaders = []string{
 	fiber.HeaderAccessControlAllowOrigin, fiber.HeaderAccessControlExposeHeaders, fiber.HeaderCacheControl,
 	fiber.HeaderETag, httpkit.HeaderRequestID,
 }
 
-// flagAnswer is what our host answers.
-func flagAnswer(ctx context.Context, route string) (http.Header, []byte, error) {
+// flagResponse is what our host answers.
+func flagResponse(ctx context.Context, route string) (http.Header, []byte, error) {
 	p := newParts()
 	defer p.access.Close()
 	app, err := flagHost(p, newOneSet())
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err := app.Test(httptest.NewRequestWithContext(ctx, http.MethodGet, flagTarget(route), http.NoBody), -1)
+	response, err := app.Test(httptest.NewRequestWithContext(ctx, http.MethodGet, flagTarget(route), http.NoBody), -1)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s is answered %d: %s", route, answer.StatusCode, body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s is answered %d: %s", route, response.StatusCode, body)
 	}
-	return answer.Header, body, err
+	return response.Header, body, err
 }
 
 // oneSet is every organization's.

@@ -15,14 +15,14 @@ const (
 	// latencyRun is how long a latency is watched: long enough for a p99.9 of some
 	// hundred values.
 	latencyRun = 5 * time.Second
-	// allowedMillis is what an answer may take beyond the broker's.
+	// allowedMillis is what a response may take beyond the broker's.
 	allowedMillis = 3
 	// maxLatency is the largest latency that is told apart.
 	maxLatency = time.Minute
 )
 
 // openLoop finds a server's peak, then sends half as much to it at fixed moments,
-// whether it has answered or not, and returns how long answers took.
+// whether it has answered or not, and returns how long responses took.
 func openLoop(ctx context.Context, m *measure, e *surroundings) (r result, err error) {
 	server, err := spawn(ctx, coreMeasured, e.job(m))
 	if err != nil {
@@ -117,20 +117,20 @@ func loopOpen(ctx context.Context, j job, say func(result) error) error {
 			return nil, nil, err
 		}
 		request := j.requests()
-		length, err := answerLength(conn, request.bytes)
+		length, err := responseLength(conn, request.bytes)
 		if err != nil {
 			return nil, nil, errors.Join(err, conn.Close())
 		}
-		answer := make([]byte, length)
+		response := make([]byte, length)
 		return func() error {
 			request.next()
 			if _, err := conn.Write(request.bytes); err != nil {
 				return err
 			}
-			if _, err := io.ReadFull(conn, answer); err != nil {
+			if _, err := io.ReadFull(conn, response); err != nil {
 				return err
 			}
-			return goodAnswer(answer)
+			return goodResponse(response)
 		}, func() { conn.Close() }, nil
 	})
 	if err != nil {

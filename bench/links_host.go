@@ -23,7 +23,7 @@ import (
 	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
-// serveBare302 is the limit of L1 and L2: fiber, and an answer with the headers of ours.
+// serveBare302 is the limit of L1 and L2: fiber, and a response with the headers of ours.
 func serveBare302(ctx context.Context, _ job, say func(result) error) error {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	target := targetOf(0)
@@ -74,7 +74,7 @@ func publishing(ctx context.Context, j job, links linkcache.Store, say func(resu
 	if err != nil {
 		return err
 	}
-	served := lifecycle.Part{Name: "links", Run: func(ctx context.Context) error { return serveLinks(ctx, p, j, links, clicks, say) }}
+	served := lifecycle.Component{Name: "links", Run: func(ctx context.Context) error { return serveLinks(ctx, p, j, links, clicks, say) }}
 	return lifecycle.Run(ctx, lifecycle.Options{Log: p.tel.Log, Grace: time.Minute}, append(publishing, served)...)
 }
 

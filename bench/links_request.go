@@ -7,7 +7,7 @@ import (
 )
 
 // slugDigits is how many digits follow the k of a slug; all have as many, so that all
-// answers have the same length.
+// responses have the same length.
 const slugDigits = 7
 
 func slugOf(link int) string { return fmt.Sprintf("k%0*d", slugDigits, link) }
@@ -59,14 +59,14 @@ func (r *requests) next() {
 	}
 }
 
-// goodAnswers are how those begin that are no refusals.
-var goodAnswers = [][]byte{[]byte("HTTP/1.1 200 "), []byte("HTTP/1.1 302 ")}
+// goodResponses are how those begin that are no rejections.
+var goodResponses = [][]byte{[]byte("HTTP/1.1 200 "), []byte("HTTP/1.1 302 ")}
 
-func goodAnswer(answer []byte) error {
-	for _, good := range goodAnswers {
-		if bytes.HasPrefix(answer, good) {
+func goodResponse(response []byte) error {
+	for _, good := range goodResponses {
+		if bytes.HasPrefix(response, good) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the server answers %q", answer)
+	return fmt.Errorf("the server answers %q", response)
 }

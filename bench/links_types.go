@@ -16,10 +16,10 @@ import (
 
 // L5 asks about a link of so many clicks in the last days, each question so often.
 const (
-	clicksL5  = 10_000_000
-	daysL5    = 30
-	answersL5 = 40
-	allowedL5 = 150 // milliseconds
+	clicksL5    = 10_000_000
+	daysL5      = 30
+	responsesL5 = 40
+	allowedL5   = 150 // milliseconds
 )
 
 // What it asks about: the last days, in time zones whose days are those of the rollups
@@ -84,7 +84,7 @@ func (a *asker) eachLinkType(ctx context.Context, zone string, days int, r *resu
 		if err != nil {
 			return err
 		}
-		took, err := alternate(0, answersL5, func() error { _, err := a.ask(ctx, body, true); return err })
+		took, err := alternate(0, responsesL5, func() error { _, err := a.ask(ctx, body, true); return err })
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (a *asker) eachLinkType(ctx context.Context, zone string, days int, r *resu
 	return nil
 }
 
-// asked adds answers to a question and what they cost, and remembers the slowest.
+// asked adds responses to a question and what they cost, and remembers the slowest.
 func (r *result) asked(about string, took times, cpu float64) {
 	p50, p95, each := took.at(0.5), took.at(0.95), 1000*cpu/float64(1+len(took)) // one was not timed
 	told := fmt.Sprintf("%s: p50 %.1f ms, p95 %.1f ms, %.1f ms of processor time each, load average %s", about, p50, p95, each, loadAverage())
@@ -132,15 +132,15 @@ func (a *asker) makeLink(ctx context.Context) (id string, err error) {
 		return "", err
 	}
 	defer resp.Body.Close()
-	var answer struct {
+	var response struct {
 		Data struct{ ID string } `json:"data"`
 	}
 	var text bytes.Buffer
 	if _, err = text.ReadFrom(resp.Body); err == nil {
-		err = json.Unmarshal(text.Bytes(), &answer)
+		err = json.Unmarshal(text.Bytes(), &response)
 	}
-	if err == nil && answer.Data.ID == "" {
+	if err == nil && response.Data.ID == "" {
 		err = fmt.Errorf("making a link: %d %s", resp.StatusCode, text.Bytes())
 	}
-	return answer.Data.ID, err
+	return response.Data.ID, err
 }

@@ -141,7 +141,7 @@ func (p parts) acceptor(to ingest.Publisher) *ingest.Acceptor {
 	return ingest.New(ingest.Deps{
 		Access: p.access, Salts: p.salts, Publisher: to, Metrics: p.tel.Registry,
 		Limits: ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: p.tel.Log, Metrics: p.tel.Registry}),
-		Quota:  quota.NewGate(control.NewStates(control.Quota, noQuotas)),
+		Quota:  quota.NewEnforcer(control.NewStates(control.Quota, noQuotas)),
 		Gate:   p.gate,
 		Enrich: p.enrich,
 	})

@@ -17,8 +17,8 @@ import (
 )
 
 // servePrototype is the limit of B5: an edge of which everything is left out that costs and is
-// not seen in a record. Plain fiber, the same decoder, envelope, headers and producer, an
-// answer once the broker has them; no key, limit, quota, metric, request id or deadline. With
+// not seen in a record. Plain fiber, the same decoder, envelope, headers and producer, a
+// response once the broker has them; no key, limit, quota, metric, request id or deadline. With
 // fastjson instead of the decoder it is slower.
 func servePrototype(ctx context.Context, j job, say func(result) error) error {
 	t := telemetry.Discard()
@@ -40,9 +40,9 @@ func servePrototype(ctx context.Context, j job, say func(result) error) error {
 			return fiber.ErrServiceUnavailable
 		}
 		c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
-		p.answer = append(p.answer[:0], `{"status":"success","type":"custom_event","count":`...)
-		p.answer = append(strconv.AppendInt(p.answer, int64(n), 10), '}')
-		return c.Send(p.answer)
+		p.response = append(p.response[:0], `{"status":"success","type":"custom_event","count":`...)
+		p.response = append(strconv.AppendInt(p.response, int64(n), 10), '}')
+		return c.Send(p.response)
 	})
 	err = serveApp(ctx, app, say)
 	return errors.Join(err, producer.Close(context.WithoutCancel(ctx)))
@@ -50,9 +50,9 @@ func servePrototype(ctx context.Context, j job, say func(result) error) error {
 
 // prototype is the memory of one request.
 type prototype struct {
-	decoder event.Decoder
-	records record.Batch
-	answer  []byte
+	decoder  event.Decoder
+	records  record.Batch
+	response []byte
 }
 
 var prototypes = sync.Pool{New: func() any { return new(prototype) }}

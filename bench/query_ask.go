@@ -34,20 +34,20 @@ func (a *asker) body(parameters ...string) string {
 
 func (a *asker) last() string { return a.until.AddDate(0, 0, -1).Format(time.DateOnly) }
 
-// ask sends a request and fails when any part of the answer did. A fresh answer is no
+// ask sends a request and fails when any part of the response did. A fresh response is no
 // copy of an earlier one.
 func (a *asker) ask(ctx context.Context, body string, fresh bool) ([]byte, error) {
-	answer, status, err := a.post(ctx, "/v1/query", body, fresh)
+	response, status, err := a.post(ctx, "/v1/query", body, fresh)
 	if err != nil {
 		return nil, err
 	}
-	if status != http.StatusOK || bytes.Contains(answer, []byte(`"success":false`)) {
-		return nil, fmt.Errorf("asking %s: %d %.300s", body, status, answer)
+	if status != http.StatusOK || bytes.Contains(response, []byte(`"success":false`)) {
+		return nil, fmt.Errorf("asking %s: %d %.300s", body, status, response)
 	}
-	return answer, nil
+	return response, nil
 }
 
-func (a *asker) post(ctx context.Context, path, body string, fresh bool) (answer []byte, status int, err error) {
+func (a *asker) post(ctx context.Context, path, body string, fresh bool) (response []byte, status int, err error) {
 	subject := "?website_id=" + a.website
 	if a.link != "" {
 		subject = "?link_id=" + a.link
@@ -66,8 +66,8 @@ func (a *asker) post(ctx context.Context, path, body string, fresh bool) (answer
 		return nil, 0, err
 	}
 	defer resp.Body.Close()
-	answer, err = io.ReadAll(resp.Body)
-	return answer, resp.StatusCode, err
+	response, err = io.ReadAll(resp.Body)
+	return response, resp.StatusCode, err
 }
 
 // types are the names of the query types that a question needs nothing for but a
@@ -107,12 +107,12 @@ type compiled struct {
 }
 
 func (a *asker) compile(ctx context.Context, name string) (c compiled, err error) {
-	answer, status, err := a.post(ctx, "/v1/query/compile", a.compileBody(name), true)
+	response, status, err := a.post(ctx, "/v1/query/compile", a.compileBody(name), true)
 	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("compiling %s: %d %s", name, status, answer)
+		err = fmt.Errorf("compiling %s: %d %s", name, status, response)
 	}
 	if err == nil {
-		err = json.Unmarshal(answer, &c)
+		err = json.Unmarshal(response, &c)
 	}
 	return c, err
 }

@@ -199,11 +199,11 @@ func (f *queryFigures) visible(ctx context.Context, a *asker) (seen times, err e
 		question := fmt.Sprintf(`{"parameters":["custom_events"],"startDate":%q,"endDate":%q,"filters":[{"field":"event_name","op":"eq","value":%q}]}`,
 			probe.from.Format(time.DateOnly), probe.last(), name)
 		for ctx.Err() == nil {
-			answer, err := probe.ask(ctx, question, true)
+			response, err := probe.ask(ctx, question, true)
 			if err != nil && ctx.Err() == nil {
 				return seen, err
 			}
-			if strings.Contains(string(answer), name) {
+			if strings.Contains(string(response), name) {
 				seen = append(seen, time.Since(acknowledged))
 				break
 			}

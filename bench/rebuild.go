@@ -71,7 +71,7 @@ func (j job) readBatches(ctx context.Context, to func(*kadm.Client) (kadm.Offset
 	for index, end := range ends[record.TopicEvents] {
 		w := dedup.NewWindow(s.Sink.Window, s.Sink.WindowKeys)
 		p, stretch := sink.Partition{Topic: record.TopicEvents, Index: index}, sink.Stretch{To: end.At}
-		if err := consumer.Sightings(ctx, p, &stretch, w); err != nil {
+		if err := consumer.Observations(ctx, p, &stretch, w); err != nil {
 			return r, err
 		}
 		records += int(stretch.Records)

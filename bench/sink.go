@@ -234,7 +234,7 @@ func loopInsert(ctx context.Context, j job, say func(result) error) error {
 // loopSink runs the sink, as the daemon does, and measures from the first tenth
 // of the records to the last one: both ends of the interval are the end of an
 // insert, with others under way. What is left out besides the start are the last
-// ranges of the topic, which are not full and wait for the gate of time.
+// ranges of the topic, which are not full and wait for the trigger of time.
 func loopSink(ctx context.Context, j job, say func(result) error) error {
 	if err := j.table(ctx); err != nil {
 		return err
@@ -276,7 +276,7 @@ type runningSink struct {
 	ended    chan error
 }
 
-// startSink runs the live lane under a group of the job's own, which begins where
+// startSink runs the live pipeline under a group of the job's own, which begins where
 // the filled topic says.
 func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	s := config.Default()
@@ -302,7 +302,7 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 }
 
 // built is the daemon without a window, or on tables that keep nothing.
-func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 	var w appsink.Wiring
 	if j.Blind {
 		s.Sink.Window = 0

@@ -35,7 +35,7 @@ func serveLoad(ctx context.Context, j job, say func(result) error) error {
 		}
 	}()
 	runtime.LockOSThread()
-	answers, begin := 0, time.Now()
+	responses, begin := 0, time.Now()
 	for ctx.Err() == nil && time.Since(begin) < j.For {
 		const passes = 100 // between two looks at the clock
 		for range passes {
@@ -45,12 +45,12 @@ func serveLoad(ctx context.Context, j job, say func(result) error) error {
 					return err
 				}
 				if answered {
-					answers++
+					responses++
 				}
 			}
 		}
 	}
-	return say(result{Events: float64(answers * j.Batch), Seconds: time.Since(begin).Seconds()})
+	return say(result{Events: float64(responses * j.Batch), Seconds: time.Since(begin).Seconds()})
 }
 
 // trackRequest is a request as bytes.
@@ -60,36 +60,36 @@ func trackRequest(addr string, events int) []byte {
 		benchWebsite, addr, benchKey, len(body), body)
 }
 
-// line is one connection: a request is sent, its answer awaited, and again.
+// line is one connection: a request is sent, its response awaited, and again.
 type line struct {
-	file    *os.File
-	fd      int
-	request *requests
-	answer  int // bytes of an answer; all are of one length
-	sent    int
-	got     int
-	buf     []byte
+	file     *os.File
+	fd       int
+	request  *requests
+	response int // bytes of a response; all are of one length
+	sent     int
+	got      int
+	buf      []byte
 }
 
-// answerLength sends a first request and returns how many bytes its answer has, as
+// responseLength sends a first request and returns how many bytes its response has, as
 // all others will.
-func answerLength(conn net.Conn, request []byte) (int, error) {
+func responseLength(conn net.Conn, request []byte) (int, error) {
 	if _, err := conn.Write(request); err != nil {
 		return 0, err
 	}
 	var raw bytes.Buffer
-	answer, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &raw)), nil)
+	response, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &raw)), nil)
 	if err != nil {
 		return 0, err
 	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
 		return 0, err
 	}
-	return raw.Len(), goodAnswer(raw.Bytes())
+	return raw.Len(), goodResponse(raw.Bytes())
 }
 
-// dial connects, and sends one request to learn how long an answer is.
+// dial connects, and sends one request to learn how long a response is.
 func dial(ctx context.Context, addr string, request *requests) (*line, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
@@ -97,7 +97,7 @@ func dial(ctx context.Context, addr string, request *requests) (*line, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	length, err := answerLength(conn, request.bytes)
+	length, err := responseLength(conn, request.bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +105,11 @@ func dial(ctx context.Context, addr string, request *requests) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{file: file, fd: int(file.Fd()), request: request, answer: length, buf: make([]byte, length+1)}
+	l := &line{file: file, fd: int(file.Fd()), request: request, response: length, buf: make([]byte, length+1)}
 	return l, syscall.SetNonblock(l.fd, true)
 }
 
-// step sends or receives what it can without waiting; answered says that an answer is
+// step sends or receives what it can without waiting; answered says that a response is
 // complete: the next request is on its way.
 func (l *line) step() (answered bool, err error) {
 	answered, err = l.move()
@@ -132,10 +132,10 @@ func (l *line) move() (answered bool, err error) {
 	if err != nil {
 		return false, unlessAgain(err)
 	}
-	if l.got += n; n > 0 && l.got < l.answer {
+	if l.got += n; n > 0 && l.got < l.response {
 		return false, nil
 	}
-	if err := goodAnswer(l.buf[:l.got]); err != nil || l.got != l.answer {
+	if err := goodResponse(l.buf[:l.got]); err != nil || l.got != l.response {
 		return false, errors.Join(err, fmt.Errorf("the server answers %d bytes", l.got))
 	}
 	l.sent, l.got = 0, 0

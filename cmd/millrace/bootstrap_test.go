@@ -45,7 +45,7 @@ func TestBootstrapPrintsTheFirstAccountOnce(t *testing.T) {
 	}
 }
 
-func TestBootstrapSaysWhatIsMissingOrRefused(t *testing.T) {
+func TestBootstrapSaysWhatIsMissingOrRejected(t *testing.T) {
 	t.Parallel()
 	url := emptyStore(t)
 	for args, want := range map[string]string{

@@ -97,7 +97,7 @@ func (f *dlqFlags) filter(now time.Time) (deadletter.Filter, error) {
 
 // parsePosition reads the place of a letter.
 func parsePosition(text string) (record.Position, error) {
-	at, err := deadletter.ParsePlace(text)
+	at, err := deadletter.ParsePosition(text)
 	if err == nil && !slices.Contains(letterTopics(), strings.TrimSuffix(at.Topic, deadletter.Suffix)) {
 		err = fmt.Errorf("%q: the topics with dead letters are those of %s", text, strings.Join(letterTopics(), ", "))
 	}
@@ -107,8 +107,8 @@ func parsePosition(text string) (record.Position, error) {
 	return at, err
 }
 
-// dlqDesk returns the desk of a command, and what disconnects it.
-func dlqDesk(cmd *cobra.Command, s config.Settings, sends bool) (*deadletter.Desk, func() error, error) {
+// deadLetterService returns the service of a command, and what disconnects it.
+func deadLetterService(cmd *cobra.Command, s config.Settings, sends bool) (*deadletter.Service, func() error, error) {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	deps, done := deadletter.Deps{Reader: kafka.NewLog(s.Kafka, log)}, func() error { return nil }
 	if sends {
@@ -150,8 +150,8 @@ base table.`,
   millrace dlq replay --position events.v1.dlq/3/1041 --again`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
-			return f.work(cmd, s, func(desk *deadletter.Desk, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome)) error {
-				return desk.Replay(cmd.Context(), filter, deadletter.Options{DryRun: f.dryRun, Again: f.again, Force: f.force}, report)
+			return f.work(cmd, s, func(service *deadletter.Service, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome)) error {
+				return service.Replay(cmd.Context(), filter, deadletter.Options{DryRun: f.dryRun, Again: f.again, Force: f.force}, report)
 			})
 		}),
 	}
@@ -175,8 +175,8 @@ keeps them.`,
   millrace dlq park --position events.v1.dlq/3/1041`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
-			return f.work(cmd, s, func(desk *deadletter.Desk, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome)) error {
-				return desk.Park(cmd.Context(), filter, f.dryRun, report)
+			return f.work(cmd, s, func(service *deadletter.Service, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome)) error {
+				return service.Park(cmd.Context(), filter, f.dryRun, report)
 			})
 		}),
 	}
@@ -191,21 +191,21 @@ func (f *dlqFlags) addWork(cmd *cobra.Command) {
 }
 
 // work runs a command that changes something, and prints what it did.
-func (f *dlqFlags) work(cmd *cobra.Command, s config.Settings, do func(*deadletter.Desk, deadletter.Filter, func(*deadletter.Letter, deadletter.Outcome)) error) (err error) {
+func (f *dlqFlags) work(cmd *cobra.Command, s config.Settings, do func(*deadletter.Service, deadletter.Filter, func(*deadletter.Letter, deadletter.Outcome)) error) (err error) {
 	filter, err := f.filter(time.Now())
 	if err != nil {
 		return err
 	}
-	desk, done, err := dlqDesk(cmd, s, true)
+	service, done, err := deadLetterService(cmd, s, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	out, count := cmd.OutOrStdout(), map[deadletter.Outcome]int{}
-	err = do(desk, filter, func(l *deadletter.Letter, what deadletter.Outcome) {
+	err = do(service, filter, func(l *deadletter.Letter, what deadletter.Outcome) {
 		count[what]++
 		if f.dryRun || what != deadletter.OutcomeSent && what != deadletter.OutcomeAlready {
-			fmt.Fprintf(out, "%s  %s  %s from %s, hops %d\n", deadletter.Place(l.Position), what, l.Reason, deadletter.Place(l.Source), l.Hops)
+			fmt.Fprintf(out, "%s  %s  %s from %s, hops %d\n", deadletter.FormatPosition(l.Position), what, l.Reason, deadletter.FormatPosition(l.Source), l.Hops)
 		}
 	})
 	printOutcomes(out, count, f.dryRun)

@@ -41,12 +41,12 @@ are selected per reason. A letter that stands in its topic twice is listed once.
 			if err != nil {
 				return err
 			}
-			desk, _, err := dlqDesk(cmd, s, false)
+			service, _, err := deadLetterService(cmd, s, false)
 			if err != nil {
 				return err
 			}
 			l := newLetterList(cmd.OutOrStdout(), f.limit, f.json)
-			err = desk.List(cmd.Context(), filter, func(letter *deadletter.Letter, state deadletter.State, problem error) error {
+			err = service.List(cmd.Context(), filter, func(letter *deadletter.Letter, state deadletter.State, problem error) error {
 				if f.all || f.parked == (state == deadletter.StateParked) && state != deadletter.StateReplayed {
 					return l.add(letter, state, problem)
 				}
@@ -82,7 +82,7 @@ func newLetterList(out io.Writer, limit int, asJSON bool) *letterList {
 func (p *letterList) add(l *deadletter.Letter, state deadletter.State, problem error) error {
 	p.count[string(l.Reason)+" "+string(state)]++
 	if problem != nil {
-		p.bad = append(p.bad, fmt.Sprintf("%s: %s", deadletter.Place(l.Position), oneLine([]byte(problem.Error()))))
+		p.bad = append(p.bad, fmt.Sprintf("%s: %s", deadletter.FormatPosition(l.Position), oneLine([]byte(problem.Error()))))
 	}
 	if p.limit > 0 && p.listed == p.limit {
 		return nil
@@ -94,8 +94,8 @@ func (p *letterList) add(l *deadletter.Letter, state deadletter.State, problem e
 	if p.listed == 1 {
 		fmt.Fprintln(p.table, "POSITION\tREASON\tSTATE\tSOURCE\tHOPS\tFIRST SEEN\tWEBSITE\tERROR")
 	}
-	_, err := fmt.Fprintf(p.table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", deadletter.Place(l.Position), printable(string(l.Reason)), state,
-		printable(deadletter.Place(l.Source)), l.Hops, l.FirstSeen.Format(time.RFC3339), printable(l.Website()), printable(l.Error))
+	_, err := fmt.Fprintf(p.table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", deadletter.FormatPosition(l.Position), printable(string(l.Reason)), state,
+		printable(deadletter.FormatPosition(l.Source)), l.Hops, l.FirstSeen.Format(time.RFC3339), printable(l.Website()), printable(l.Error))
 	return err
 }
 
@@ -139,8 +139,8 @@ type jsonLetter struct {
 
 func letterJSON(l *deadletter.Letter, state deadletter.State) jsonLetter {
 	return jsonLetter{
-		Position: deadletter.Place(l.Position), At: l.At.UTC(), State: string(state), Reason: string(l.Reason), Class: string(l.Class),
-		Error: l.Error, Source: deadletter.Place(l.Source), Hops: l.Hops, FirstSeen: l.FirstSeen, Trace: l.Trace,
+		Position: deadletter.FormatPosition(l.Position), At: l.At.UTC(), State: string(state), Reason: string(l.Reason), Class: string(l.Class),
+		Error: l.Error, Source: deadletter.FormatPosition(l.Source), Hops: l.Hops, FirstSeen: l.FirstSeen, Trace: l.Trace,
 		Website: l.Website(), Organization: l.Organization(),
 	}
 }
@@ -158,11 +158,11 @@ text are shown in hexadecimal. The value may hold personal data.`,
 			if err != nil {
 				return err
 			}
-			desk, _, err := dlqDesk(cmd, s, false)
+			service, _, err := deadLetterService(cmd, s, false)
 			if err != nil {
 				return err
 			}
-			return desk.Show(cmd.Context(), at, func(l *deadletter.Letter, state deadletter.State, problem error) error {
+			return service.Show(cmd.Context(), at, func(l *deadletter.Letter, state deadletter.State, problem error) error {
 				return errors.Join(showLetter(cmd.OutOrStdout(), l, state), problem)
 			})
 		}),
@@ -172,12 +172,12 @@ text are shown in hexadecimal. The value may hold personal data.`,
 func showLetter(out io.Writer, l *deadletter.Letter, state deadletter.State) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
-		{"position", deadletter.Place(l.Position)},
+		{"position", deadletter.FormatPosition(l.Position)},
 		{"written", l.At.UTC().Format(time.RFC3339Nano)},
 		{"state", string(state)},
 		{"reason", string(l.Reason) + " (" + string(l.Class) + ")"},
 		{"error", l.Error},
-		{"source", deadletter.Place(l.Source)},
+		{"source", deadletter.FormatPosition(l.Source)},
 		{"hops", strconv.Itoa(l.Hops)},
 		{"first seen", l.FirstSeen.Format(time.RFC3339Nano)},
 	} {

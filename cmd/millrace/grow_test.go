@@ -43,8 +43,8 @@ func TestATopicGrowsAndNothingCountsTwice(t *testing.T) {
 	if len(moving) == 0 || len(moving) == 6 {
 		t.Fatalf("%d of 6 owners move: the test shows nothing", len(moving))
 	}
-	s.refused(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions: a topic can only grow`)
-	s.refused(t, "topics grow --topic control.v1 --partitions 4", `is not a topic that sinks store`)
+	s.rejected(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions: a topic can only grow`)
+	s.rejected(t, "topics grow --topic control.v1 --partitions 4", `is not a topic that sinks store`)
 	line := fmt.Sprintf("topics grow --topic events.v1 --partitions %d", grown)
 	s.must(t, line+" --dry-run", fmt.Sprintf(`^nothing was changed; events\.v1 would grow from 4 to %d partitions, and %d days of owners be listed`, grown, len(moving)))
 	s.Holds(t, 18, 18, 18, 18, 0)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
-	"github.com/millrace/millrace/internal/pipeline/bulk"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/pipeline/importer"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/privacy/salt"
@@ -25,14 +25,14 @@ import (
 
 // What stands behind a file's name for what an import makes beside it.
 const (
-	stateSuffix    = ".import-state"
-	refusalsSuffix = ".errors.ndjson"
+	stateSuffix      = ".import-state"
+	rejectionsSuffix = ".errors.ndjson"
 )
 
 // importFlags are the flags of `millrace import`.
 type importFlags struct {
-	key, website, format, state, refusals string
-	dryRun                                bool
+	key, website, format, state, rejections string
+	dryRun                                  bool
 }
 
 func newImport() *cobra.Command {
@@ -54,7 +54,7 @@ property, numbers, true and false are themselves and all else is text.
 How far an import has come stands in FILE` + stateSuffix + `; the same command goes on
 there after a stop or a crash, and nothing is stored twice. Events without an
 eventId get one made of the file's content and the line; those without a timestamp
-are dated as the file is. What is refused is listed in FILE` + refusalsSuffix + `, with
+are dated as the file is. What is refused is listed in FILE` + rejectionsSuffix + `, with
 line, field and rule, and makes the command fail in the end; the other lines are
 imported all the same.
 
@@ -70,13 +70,13 @@ Files whose events are sorted by month are stored faster.`,
 	flags.StringVar(&f.website, "website", "", "website `ID` or client id of events that name none")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the files, ndjson or csv; the names say it when left out")
 	flags.StringVar(&f.state, "state", "", "`FILE` for the state of the import instead of the one beside the events")
-	flags.StringVar(&f.refusals, "errors", "", "`FILE` for what is refused instead of the one beside the events")
+	flags.StringVar(&f.rejections, "errors", "", "`FILE` for what is refused instead of the one beside the events")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check every line, print what would be refused, and send nothing")
 	return cmd
 }
 
 func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings, db *store.Store) (err error) {
-	if len(files) > 1 && (f.state != "" || f.refusals != "") {
+	if len(files) > 1 && (f.state != "" || f.rejections != "") {
 		return errors.New("--state and --errors go with one file")
 	}
 	if f.key == "" {
@@ -101,7 +101,7 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	defer access.Close()
 	principal, err := access.Key(ctx, []byte(f.key), auth.From{}) // a file comes from no address
 	if err != nil {
-		return bulk.Explain(err)
+		return importer.Explain(err)
 	}
 	target := f.website
 	if target == "" {
@@ -116,25 +116,25 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	acceptor := ingest.New(ingest.Deps{
 		Access: access, Salts: salt.New(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(), Enrich: enricher,
 	})
-	refused := int64(0)
+	rejected := int64(0)
 	for _, file := range files {
 		p, err := f.one(cmd, acceptor, file, principal.OrganizationID+"/"+target)
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, bulk.Explain(err))
+			return fmt.Errorf("%s: %w", file, importer.Explain(err))
 		}
-		refused += p.Refused
+		rejected += p.Rejected
 	}
-	if refused > 0 {
-		return fmt.Errorf("%d lines were refused", refused)
+	if rejected > 0 {
+		return fmt.Errorf("%d lines were refused", rejected)
 	}
 	return nil
 }
 
 // one imports a file.
-func (f *importFlags) one(cmd *cobra.Command, acceptor bulk.Acceptor, file, target string) (p bulk.Progress, err error) {
-	opts := bulk.Options{
-		Path: file, Format: bulk.Format(f.format), Target: target, Key: f.key, WebsiteID: f.website,
-		Checkpoint: file + stateSuffix, Refusals: file + refusalsSuffix, DryRun: f.dryRun, RefusalsOut: cmd.OutOrStdout(),
+func (f *importFlags) one(cmd *cobra.Command, acceptor importer.Acceptor, file, target string) (p importer.Progress, err error) {
+	opts := importer.Options{
+		Path: file, Format: importer.Format(f.format), Target: target, Key: f.key, WebsiteID: f.website,
+		Checkpoint: file + stateSuffix, Rejections: file + rejectionsSuffix, DryRun: f.dryRun, RejectionsOut: cmd.OutOrStdout(),
 	}
 	if file == "-" {
 		dir, made := os.MkdirTemp("", "millrace-import-")
@@ -143,7 +143,7 @@ func (f *importFlags) one(cmd *cobra.Command, acceptor bulk.Acceptor, file, targ
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		opts.Path, opts.DefaultTime = filepath.Join(dir, "stdin"), time.Now()
-		opts.Checkpoint, opts.Refusals = filepath.Join(dir, "state"), "stdin"+refusalsSuffix
+		opts.Checkpoint, opts.Rejections = filepath.Join(dir, "state"), "stdin"+rejectionsSuffix
 		if err := spool(opts.Path, cmd.InOrStdin()); err != nil {
 			return p, err
 		}
@@ -151,21 +151,21 @@ func (f *importFlags) one(cmd *cobra.Command, acceptor bulk.Acceptor, file, targ
 	if f.state != "" {
 		opts.Checkpoint = f.state
 	}
-	if f.refusals != "" {
-		opts.Refusals = f.refusals
+	if f.rejections != "" {
+		opts.Rejections = f.rejections
 	}
 	switch opts.Format {
-	case bulk.NDJSON, bulk.CSV:
+	case importer.NDJSON, importer.CSV:
 	case "":
-		if opts.Format, err = bulk.FormatOf(file); err != nil {
+		if opts.Format, err = importer.FormatOf(file); err != nil {
 			return p, err
 		}
 	default:
-		return p, fmt.Errorf("unknown format %q; the formats are %s and %s", f.format, bulk.NDJSON, bulk.CSV)
+		return p, fmt.Errorf("unknown format %q; the formats are %s and %s", f.format, importer.NDJSON, importer.CSV)
 	}
 	meter := newMeter(cmd.ErrOrStderr(), file)
 	opts.Progress = meter.tick
-	p, err = bulk.Run(cmd.Context(), acceptor, opts)
+	p, err = importer.Run(cmd.Context(), acceptor, opts)
 	meter.end(p, opts)
 	return p, err
 }
@@ -207,7 +207,7 @@ func newMeter(out io.Writer, name string) *meter {
 	return m
 }
 
-func (m *meter) tick(p bulk.Progress) {
+func (m *meter) tick(p importer.Progress) {
 	every := logEvery
 	if m.terminal {
 		every = terminalEvery
@@ -218,7 +218,7 @@ func (m *meter) tick(p bulk.Progress) {
 	}
 }
 
-func (m *meter) print(p bulk.Progress, over bool) {
+func (m *meter) print(p importer.Progress, over bool) {
 	start, end := "", "\n"
 	if m.terminal {
 		start = "\r\x1b[K"
@@ -228,11 +228,11 @@ func (m *meter) print(p bulk.Progress, over bool) {
 	}
 	rate := float64(p.Sent) / max(time.Since(m.begun).Seconds(), 0.001)
 	fmt.Fprintf(m.out, "%s%s: %3.0f %%, %d lines, %d events, %d refused, %.0f events/s%s",
-		start, m.name, 100*p.Ratio, p.Lines, p.Accepted, p.Refused, rate, end)
+		start, m.name, 100*p.Ratio, p.Lines, p.Accepted, p.Rejected, rate, end)
 }
 
 // end prints the summary.
-func (m *meter) end(p bulk.Progress, opts bulk.Options) {
+func (m *meter) end(p importer.Progress, opts importer.Options) {
 	m.print(p, false)
 	switch {
 	case p.Done && p.Sent == 0 && p.Accepted > 0 && !opts.DryRun:
@@ -240,7 +240,7 @@ func (m *meter) end(p bulk.Progress, opts bulk.Options) {
 	case !p.Done && p.Lines > 0 && !opts.DryRun:
 		fmt.Fprintf(m.out, "%s: stopped behind line %d; the same command goes on there\n", m.name, p.Lines)
 	}
-	if p.Refused > 0 && !opts.DryRun {
-		fmt.Fprintf(m.out, "%s: what was refused stands in %s\n", m.name, opts.Refusals)
+	if p.Rejected > 0 && !opts.DryRun {
+		fmt.Fprintf(m.out, "%s: what was refused stands in %s\n", m.name, opts.Rejections)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
-	"github.com/millrace/millrace/internal/pipeline/bulk"
+	"github.com/millrace/millrace/internal/pipeline/importer"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -81,11 +81,11 @@ func writeFile(t *testing.T, name, text string) string {
 	return path
 }
 
-func refusalsIn(t *testing.T, text string) []bulk.Refusal {
+func rejectionsIn(t *testing.T, text string) []importer.Rejection {
 	t.Helper()
-	var list []bulk.Refusal
+	var list []importer.Rejection
 	for line := range strings.Lines(text) {
-		var r bulk.Refusal
+		var r importer.Rejection
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func refusalsIn(t *testing.T, text string) []bulk.Refusal {
 	return list
 }
 
-func TestALineIsRefusedByItselfAndTheOthersAreImported(t *testing.T) {
+func TestALineIsRejectedByItselfAndTheOthersAreImported(t *testing.T) {
 	t.Parallel()
 	p := newPort(t)
 	key := p.key(t, "--scope", "track:events", "--website", p.website.ID)
@@ -110,18 +110,18 @@ func TestALineIsRefusedByItselfAndTheOthersAreImported(t *testing.T) {
 		`{"name":"` + long + `x"}`,
 		`{"name":"other","websiteId":"web_unknown"}`,
 		`{"name":"big","properties":{"x":"` + strings.Repeat("y", 32<<10) + `"}}`,
-		`{"name":"huge` + strings.Repeat(" ", bulk.MaxLineBytes) + `"}`,
+		`{"name":"huge` + strings.Repeat(" ", importer.MaxLineBytes) + `"}`,
 		`{"name":"last"}`,
 	}, "\n"))
 	_, said, err := p.run(t, key, file)
 	if err == nil || err.Error() != "7 lines were refused" || !strings.Contains(said, "100 %, 11 lines, 3 events, 7 refused") {
 		t.Errorf("the error is %v, and it says %s", err, said)
 	}
-	text, err := os.ReadFile(file + refusalsSuffix)
+	text, err := os.ReadFile(file + rejectionsSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]bulk.Refusal{
+	if diff := cmp.Diff([]importer.Rejection{
 		{Line: 2, Field: "name", Rule: "required"},
 		{Line: 4, Rule: "malformed"},
 		{Line: 5, Rule: "wrong_type"},
@@ -129,7 +129,7 @@ func TestALineIsRefusedByItselfAndTheOthersAreImported(t *testing.T) {
 		{Line: 8, Field: "websiteId", Rule: "WEBSITE_NOT_FOUND"},
 		{Line: 9, Field: "properties", Rule: "too_large"},
 		{Line: 10, Rule: "too_long"},
-	}, refusalsIn(t, string(text))); diff != "" {
+	}, rejectionsIn(t, string(text))); diff != "" {
 		t.Error(diff)
 	}
 	got := p.imported(t)
@@ -204,10 +204,10 @@ func TestADryRunChecksAndSendsNothing(t *testing.T) {
 	p := newPort(t)
 	file := writeFile(t, "a.ndjson", `{"name":"good"}`+"\n{}\n")
 	out, said, err := p.run(t, p.key(t, "--scope", "track:events"), "--dry-run", file)
-	if err == nil || !cmp.Equal(refusalsIn(t, out), []bulk.Refusal{{Line: 2, Field: "name", Rule: "required"}}) {
+	if err == nil || !cmp.Equal(rejectionsIn(t, out), []importer.Rejection{{Line: 2, Field: "name", Rule: "required"}}) {
 		t.Errorf("the error is %v, it prints %s and says %s", err, out, said)
 	}
-	for _, suffix := range []string{stateSuffix, refusalsSuffix} {
+	for _, suffix := range []string{stateSuffix, rejectionsSuffix} {
 		if _, err := os.Stat(file + suffix); err == nil {
 			t.Errorf("%s was made", suffix)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/management"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -35,37 +35,37 @@ hear of it within a second.`,
 	return cmd
 }
 
-// keyDesk is the store with the rules of keys in front of it.
-type keyDesk struct {
+// keyService is the store with the rules of keys in front of it.
+type keyService struct {
 	*apikey.Service
 
 	db  *store.Store
 	now time.Time
 }
 
-// withKeys runs a command with the rules of keys. What a rule refuses is said as
+// withKeys runs a command with the rules of keys. What a rule rejects is said as
 // the operator reads it.
-func withKeys(run func(cmd *cobra.Command, args []string, keys *keyDesk) error) func(*cobra.Command, []string) error {
+func withKeys(run func(cmd *cobra.Command, args []string, keys *keyService) error) func(*cobra.Command, []string) error {
 	return withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
 		rules := apikey.Config{Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings()}
-		return told(run(cmd, args, &keyDesk{apikey.NewService(rules, db, nil), db, time.Now().UTC()}))
+		return told(run(cmd, args, &keyService{apikey.NewService(rules, db, nil), db, time.Now().UTC()}))
 	})
 }
 
 // told says every rule that was broken, without the code for callers.
 func told(err error) error {
-	if !fault.Is(err, fault.Validation) {
+	if !apierr.Is(err, apierr.Validation) {
 		return err
 	}
 	var rules []string
-	for _, d := range fault.Of(err).Details {
+	for _, d := range apierr.Of(err).Details {
 		rules = append(rules, d.Message)
 	}
 	return errors.New(strings.Join(rules, "; "))
 }
 
 // target names a key of whatever organization.
-func (d *keyDesk) target(ctx context.Context, id string) (managed.Target, error) {
+func (d *keyService) target(ctx context.Context, id string) (managed.Target, error) {
 	k, err := d.db.KeyByID(ctx, id)
 	if err != nil {
 		return managed.Target{}, fmt.Errorf("%s: %w", id, err)
@@ -73,7 +73,7 @@ func (d *keyDesk) target(ctx context.Context, id string) (managed.Target, error)
 	return managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}, nil
 }
 
-// printKey prints a key as the answers of the operations have it.
+// printKey prints a key as the responses of the operations have it.
 func printKey(out io.Writer, k *apikey.Key, secret string, now time.Time) error {
 	var body any = management.NewKeyBody(k, now)
 	if secret != "" {
@@ -92,7 +92,7 @@ func newKeysList() *cobra.Command {
 		Example: `  millrace keys list --organization org_01JD…
   millrace keys list --status active --json | jq -r .id`,
 		Args: cobra.NoArgs,
-		RunE: withKeys(func(cmd *cobra.Command, _ []string, keys *keyDesk) (err error) {
+		RunE: withKeys(func(cmd *cobra.Command, _ []string, keys *keyService) (err error) {
 			if f.OrganizationID, err = organizationOf(cmd.Context(), keys.db, f.OrganizationID); err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func parseStatus(text string) (apikey.Status, error) {
 	}
 }
 
-func (d *keyDesk) list(ctx context.Context, out io.Writer, f apikey.Filter, asJSON bool) error {
+func (d *keyService) list(ctx context.Context, out io.Writer, f apikey.Filter, asJSON bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if !asJSON {
 		fmt.Fprintln(w, "ID\tNAME\tSTARTS\tSTATE\tWEBSITE\tEXPIRES\tUSED\tSCOPES")
@@ -179,7 +179,7 @@ func newKeysGet() *cobra.Command {
 		Short:   "Print everything about an API key but its secret, as JSON",
 		Example: `  millrace keys get key_01JD…`,
 		Args:    cobra.ExactArgs(1),
-		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyService) error {
 			t, err := keys.target(cmd.Context(), args[0])
 			if err != nil {
 				return err

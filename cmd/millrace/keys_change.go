@@ -64,7 +64,7 @@ and "all" for every one of them.`,
   millrace keys create --name dashboards --scope read:data --expires 2160h --ip 203.0.113.0/24
   KEY=$(millrace keys create --name admin --scope all --organization org_01JD…)`,
 		Args: cobra.NoArgs,
-		RunE: withKeys(func(cmd *cobra.Command, _ []string, keys *keyDesk) error {
+		RunE: withKeys(func(cmd *cobra.Command, _ []string, keys *keyService) error {
 			return f.create(cmd, keys, organization, website)
 		}),
 	}
@@ -74,7 +74,7 @@ and "all" for every one of them.`,
 	return cmd
 }
 
-func (f *keyFlags) create(cmd *cobra.Command, keys *keyDesk, organization, website string) error {
+func (f *keyFlags) create(cmd *cobra.Command, keys *keyService, organization, website string) error {
 	scopes, err := parseScopes(f.scopes)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (f *keyFlags) create(cmd *cobra.Command, keys *keyDesk, organization, websi
 
 // tell prints a secret alone on the output, so that a shell can take it, and the
 // rest beside it; or all as JSON.
-func (f *keyFlags) tell(cmd *cobra.Command, keys *keyDesk, k *apikey.Key, secret, done string) error {
+func (f *keyFlags) tell(cmd *cobra.Command, keys *keyService, k *apikey.Key, secret, done string) error {
 	if f.json {
 		return printKey(cmd.OutOrStdout(), k, secret, keys.now)
 	}
@@ -117,7 +117,7 @@ and tags are replaced whole.`,
 		Example: `  millrace keys update key_01JD… --expires 720h --rate-limit 600
   millrace keys update key_01JD… --ip "" --expires never`,
 		Args: cobra.ExactArgs(1),
-		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyService) error {
 			patch, err := f.patch(cmd.Flags(), keys.now)
 			if err != nil {
 				return err
@@ -195,7 +195,7 @@ func newKeysRotate() *cobra.Command {
 over; the one before it dies in any case.`,
 		Example: `  millrace keys rotate key_01JD… --grace 1h`,
 		Args:    cobra.ExactArgs(1),
-		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyService) error {
 			t, err := keys.target(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -233,7 +233,7 @@ func newKeysEnd(use, short, long, what string, end endKey) *cobra.Command {
 		Use: use, Short: short, Long: long,
 		Example: `  millrace keys ` + verb + ` key_01JD…`,
 		Args:    cobra.ExactArgs(1),
-		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyDesk) error {
+		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyService) error {
 			t, err := keys.target(cmd.Context(), args[0])
 			if err != nil {
 				return err

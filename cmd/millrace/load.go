@@ -91,7 +91,7 @@ func (f *loadFlags) drive(cmd *cobra.Command, work load.Work, about any) error {
 	if err := f.write(cmd, report); err != nil {
 		return err
 	}
-	if report.Statuses[load.NoAnswer] == report.Requests && report.Requests > 0 {
+	if report.Statuses[load.NoResponse] == report.Requests && report.Requests > 0 {
 		return fmt.Errorf("%s does not answer: %s", f.url, report.FirstError)
 	}
 	return nil

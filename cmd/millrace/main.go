@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/standalone"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 func main() {
@@ -38,10 +38,10 @@ func main() {
 	os.Exit(code)
 }
 
-// said is what an error tells whoever typed the command: a fault's message, which
+// said is what an error tells whoever typed the command: an API error's message, which
 // says what to do, without its code.
 func said(err error) string {
-	f, ok := errors.AsType[*fault.Error](err)
+	f, ok := errors.AsType[*apierr.Error](err)
 	if !ok || f.Message == "" {
 		return err.Error()
 	}

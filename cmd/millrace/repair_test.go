@@ -41,7 +41,7 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1 --dry-run", dry+`nothing was changed; 4 days of owners would be listed as dirty\n$`)
 	s.Holds(t, 40, 40, 40, 40, 0)
 	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1", dry+`done; 4 days of owners are listed as dirty`)
-	s.refused(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition stands there already`)
+	s.rejected(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition stands there already`)
 	s.Holds(t, 40, 40, 40, 40, 4)
 	committed, err := s.Offsets.Committed(t.Context(), s.Sink.Group, record.TopicEvents)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 		t.Errorf("committed (-want +got):\n%s", diff)
 	}
 
-	s.refused(t, "rollups rebuild", `partition [01] of events\.v1 is at offset 0, and records up to 19 were stored before: start the sinks`)
+	s.rejected(t, "rollups rebuild", `partition [01] of events\.v1 is at offset 0, and records up to 19 were stored before: start the sinks`)
 	s.Store(t)
 	s.Holds(t, teststage.Merging, 40, 80, 80, 4)
 	s.must(t, "rollups dirty", `(?m)^web_0 +20\S+ +replay +0 +0 +0 +20\S+Z\n(.*\n){3}$`)
@@ -81,19 +81,19 @@ func TestAReplayOfATimeBeginsAtItsFirstRecord(t *testing.T) {
 	}
 	s.Store(t)
 	s.must(t, "replay --topic events.v1 --dry-run --from "+now.Add(-14*time.Minute).UTC().Format(time.RFC3339), `(?m)^0 +10 +6 +4 +0 +1\nnothing`)
-	s.refused(t, "replay --topic events.v1 --from 5m", `^every partition stands there already`)
+	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition stands there already`)
 }
 
-func TestRepairsRefuseWhileASinkIsThere(t *testing.T) {
+func TestRepairsRejectWhileASinkIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.Produce(t, several(4)...)
 	stop := s.Start(t)
 	s.CaughtUp(t)
 	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT owner_id, event_date, 'over' FROM events LIMIT 1")
-	const refusal = `^the consumer group millrace-sink has 1 active members \(millrace-sink\S* at 127\.0\.0\.1\): stop the sinks first`
+	const rejection = `^the consumer group millrace-sink has 1 active members \(millrace-sink\S* at 127\.0\.0\.1\): stop the sinks first`
 	for _, line := range []string{"rollups rebuild", "rollups rebuild --dry-run", "replay --topic events.v1 --offset 0", "replay --topic events.v1 --offset 0 --dry-run"} {
-		s.refused(t, line, refusal)
+		s.rejected(t, line, rejection)
 	}
 	stop()
 	s.must(t, "rollups rebuild", `all 1 dirty days are rebuilt`)
@@ -121,7 +121,7 @@ func TestAnOpenPlanKeepsItsDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT owner_id, event_date, 'over' FROM events LIMIT 1")
-	s.refused(t, "rollups rebuild", `^partition 0 of events\.v1 has an open plan, offsets 10 to 14: start the sinks and let them finish, then stop them$`)
+	s.rejected(t, "rollups rebuild", `^partition 0 of events\.v1 has an open plan, offsets 10 to 14: start the sinks and let them finish, then stop them$`)
 	s.Produce(t, several(30)[20:]...)
 	s.Store(t)
 	s.must(t, "rollups rebuild", `all 1 dirty days are rebuilt`)
@@ -154,7 +154,7 @@ func TestAPartitionGoesOnBehindWhatIsGone(t *testing.T) {
 	s.Produce(t, several(40)...)
 	s.Store(t)
 	s.Produce(t, sent{ID: "lost"}, sent{ID: "lost too"}, sent{ID: "kept"})
-	s.refused(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: going on at 22 would lose 2 offsets that were never stored; --skip does it all the same$`)
+	s.rejected(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: going on at 22 would lose 2 offsets that were never stored; --skip does it all the same$`)
 	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip --dry-run", `(?m)^0 +20 +22 +0 +2 +0\nnothing was changed`)
 	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip", `(?m)^0 +20 +22 +0 +2 +0\ndone; 0 days`)
 	s.Store(t)
@@ -182,6 +182,6 @@ func TestAReplaySaysWhatIsWrong(t *testing.T) {
 		"--topic events.backfill.v1 --offset 0":         `^every partition stands there already`,
 		"--topic events.v1 --offset 5 --partitions 0,1": `^every partition stands there already`,
 	} {
-		s.refused(t, "replay "+line, want)
+		s.rejected(t, "replay "+line, want)
 	}
 }

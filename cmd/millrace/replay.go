@@ -64,14 +64,14 @@ completes it.`,
 			if err != nil {
 				return err
 			}
-			books := clickhouse.NewBooks(s.ClickHouse)
-			defer func() { err = errors.Join(err, books.Close()) }()
+			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {
 				return err
 			}
 			defer offsets.Close()
-			return f.replay(cmd, repair.ReplayDeps{Groups: offsets, Log: offsets, Books: books}, options)
+			return f.replay(cmd, repair.ReplayDeps{Groups: offsets, Log: offsets, Store: store}, options)
 		}),
 	}
 	flags := cmd.Flags()
@@ -91,7 +91,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, d repair.ReplayDeps, all []repa
 	out := cmd.OutOrStdout()
 	for i := range all {
 		if f.allTopics {
-			fmt.Fprintf(out, "%s:\n", all[i].Lane.Topic)
+			fmt.Fprintf(out, "%s:\n", all[i].Pipeline.Topic)
 		}
 		moves, err := repair.Replay(cmd.Context(), d, all[i])
 		if f.allTopics && errors.Is(err, repair.ErrNothing) {
@@ -110,16 +110,16 @@ func (f *replayFlags) replay(cmd *cobra.Command, d repair.ReplayDeps, all []repa
 
 // options returns what to do with each topic.
 func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) ([]repair.ReplayOptions, error) {
-	lanes := lanesOf(cfg)
+	pipelines := pipelinesOf(cfg)
 	if f.allTopics {
 		if f.topic != "" || f.from == "" || len(f.partitions) > 0 || f.skip {
 			return nil, errors.New("--all-topics needs --from, and neither --topic nor --partitions nor --skip")
 		}
-	} else if lanes = slices.DeleteFunc(lanes, func(l repair.Lane) bool { return l.Topic != f.topic }); len(lanes) == 0 {
-		return nil, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", f.topic, topicsOf(lanesOf(cfg)))
+	} else if pipelines = slices.DeleteFunc(pipelines, func(l repair.Pipeline) bool { return l.Topic != f.topic }); len(pipelines) == 0 {
+		return nil, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", f.topic, topicsOf(pipelinesOf(cfg)))
 	}
-	all := make([]repair.ReplayOptions, len(lanes))
-	for i, l := range lanes {
+	all := make([]repair.ReplayOptions, len(pipelines))
+	for i, l := range pipelines {
 		var err error
 		if all[i], err = f.optionsOf(cmd, l); err != nil {
 			return nil, err
@@ -128,8 +128,8 @@ func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) ([]repair.Rep
 	return all, nil
 }
 
-func (f *replayFlags) optionsOf(cmd *cobra.Command, lane repair.Lane) (repair.ReplayOptions, error) {
-	o := repair.ReplayOptions{Lane: lane, Offset: f.offset, Skip: f.skip, DryRun: f.dryRun}
+func (f *replayFlags) optionsOf(cmd *cobra.Command, pipeline repair.Pipeline) (repair.ReplayOptions, error) {
+	o := repair.ReplayOptions{Pipeline: pipeline, Offset: f.offset, Skip: f.skip, DryRun: f.dryRun}
 	if hasOffset := cmd.Flags().Changed("offset"); hasOffset == (f.from != "") {
 		return o, errors.New("either --offset or --from is needed")
 	} else if hasOffset && f.offset < 0 {
@@ -175,27 +175,27 @@ func printMoves(out io.Writer, moves []repair.Move, dryRun bool) error {
 	return nil
 }
 
-// lanesOf returns the topics that sinks store, each with its group.
-func lanesOf(cfg config.Sink) []repair.Lane {
-	all := []repair.Lane{
+// pipelinesOf returns the topics that sinks store, each with its group.
+func pipelinesOf(cfg config.Sink) []repair.Pipeline {
+	all := []repair.Pipeline{
 		{Topic: record.TopicEvents, Group: cfg.Group},
 		{Topic: record.TopicEventsBackfill, Group: kafka.BackfillGroup(cfg.Group)},
 	}
 	for _, topic := range kafka.WebTopics {
-		all = append(all, repair.Lane{Topic: topic, Group: kafka.WebGroup(cfg.Group)})
+		all = append(all, repair.Pipeline{Topic: topic, Group: kafka.WebGroup(cfg.Group)})
 	}
 	for _, topic := range kafka.ClickTopics {
-		all = append(all, repair.Lane{Topic: topic, Group: kafka.ClickGroup(cfg.Group)})
+		all = append(all, repair.Pipeline{Topic: topic, Group: kafka.ClickGroup(cfg.Group)})
 	}
 	for _, topic := range kafka.ExposureTopics {
-		all = append(all, repair.Lane{Topic: topic, Group: kafka.ExposureGroup(cfg.Group)})
+		all = append(all, repair.Pipeline{Topic: topic, Group: kafka.ExposureGroup(cfg.Group)})
 	}
 	return all
 }
 
-// groupsOf returns the consumer groups of lanes, each once.
-func groupsOf(lanes []repair.Lane) (names []string) {
-	for _, l := range lanes {
+// groupsOf returns the consumer groups of pipelines, each once.
+func groupsOf(pipelines []repair.Pipeline) (names []string) {
+	for _, l := range pipelines {
 		if !slices.Contains(names, l.Group) {
 			names = append(names, l.Group)
 		}
@@ -203,9 +203,9 @@ func groupsOf(lanes []repair.Lane) (names []string) {
 	return names
 }
 
-func topicsOf(lanes []repair.Lane) string {
-	names := make([]string, len(lanes))
-	for i, l := range lanes {
+func topicsOf(pipelines []repair.Pipeline) string {
+	names := make([]string, len(pipelines))
+	for i, l := range pipelines {
 		names[i] = l.Topic
 	}
 	return strings.Join(names, ", ")

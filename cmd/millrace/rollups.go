@@ -46,9 +46,9 @@ are
 		Example: `  millrace rollups dirty --clickhouse.addr ch-1:9000`,
 		Args:    cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			books := clickhouse.NewBooks(s.ClickHouse)
-			defer func() { err = errors.Join(err, books.Close()) }()
-			days, err := books.Listed(cmd.Context())
+			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			defer func() { err = errors.Join(err, store.Close()) }()
+			days, err := store.Listed(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -84,8 +84,8 @@ begins the days that are left from the start.`,
   millrace rollups rebuild --kafka.brokers kafka-1:9092 --clickhouse.addr ch-1:9000`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			books := clickhouse.NewBooks(s.ClickHouse)
-			defer func() { err = errors.Join(err, books.Close()) }()
+			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {
 				return err
@@ -93,7 +93,7 @@ begins the days that are left from the start.`,
 			defer offsets.Close()
 			out, rebuilt := cmd.OutOrStdout(), 0
 			days, err := repair.Rebuild(cmd.Context(), repair.RebuildDeps{
-				Lanes: lanesOf(s.Sink), Groups: offsets, Log: offsets, Books: books, Rollups: books,
+				Pipelines: pipelinesOf(s.Sink), Groups: offsets, Log: offsets, Store: store, Rollups: store,
 				Done: func(done []ledger.Listed) {
 					rebuilt += len(done)
 					fmt.Fprintf(out, "rebuilt %d days of %s\n", len(done), ledger.Date(done[0].Day)[:len("2006-01")])

@@ -43,8 +43,8 @@ func (s *stage) must(t *testing.T, line, want string) {
 	wantMatch(t, "millrace "+line, out, want)
 }
 
-// refused runs a command that has to end with an error.
-func (s *stage) refused(t *testing.T, line, want string) {
+// rejected runs a command that has to end with an error.
+func (s *stage) rejected(t *testing.T, line, want string) {
 	t.Helper()
 	out, err := s.millrace(t, line)
 	if err == nil {

@@ -49,7 +49,7 @@ and with 2 when a part is unknown.`,
 				return failedError{err}
 			}
 			s = standalone.Local(s)
-			o := status.Options{Settings: s, Lanes: lanesOf(s.Sink), Admins: f.admins, Timeout: f.timeout}
+			o := status.Options{Settings: s, Pipelines: pipelinesOf(s.Sink), Admins: f.admins, Timeout: f.timeout}
 			return f.run(cmd, o)
 		},
 	}

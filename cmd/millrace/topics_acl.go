@@ -64,7 +64,7 @@ func (f *aclFlags) run(cmd *cobra.Command, s config.Settings) error {
 	case f.tapper.Principal == "":
 		return errors.New("--principal is required")
 	}
-	acls, err := f.tapper.ACLs(s.Kafka, groupsOf(lanesOf(s.Sink))...)
+	acls, err := f.tapper.ACLs(s.Kafka, groupsOf(pipelinesOf(s.Sink))...)
 	if err != nil {
 		return err
 	}

@@ -41,20 +41,20 @@ afterwards. docs/guides/growing-topics.md tells all of it.`,
   millrace topics grow --topic events.v1 --partitions 128`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			lanes := lanesOf(s.Sink)
-			i := slices.IndexFunc(lanes, func(l repair.Lane) bool { return l.Topic == topic })
+			pipelines := pipelinesOf(s.Sink)
+			i := slices.IndexFunc(pipelines, func(l repair.Pipeline) bool { return l.Topic == topic })
 			if i < 0 {
-				return fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", topic, topicsOf(lanes))
+				return fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", topic, topicsOf(pipelines))
 			}
-			books := clickhouse.NewBooks(s.ClickHouse)
-			defer func() { err = errors.Join(err, books.Close()) }()
+			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {
 				return err
 			}
 			defer offsets.Close()
-			g, err := repair.Grow(cmd.Context(), repair.GrowDeps{Groups: offsets, Log: offsets, Partitions: offsets, Touches: books, Books: books},
-				repair.GrowOptions{Lane: lanes[i], Partitions: partitions, Since: time.Now().Add(-s.Sink.Window - windowSlack), DryRun: dryRun})
+			g, err := repair.Grow(cmd.Context(), repair.GrowDeps{Groups: offsets, Log: offsets, Partitions: offsets, Touches: store, Store: store},
+				repair.GrowOptions{Pipeline: pipelines[i], Partitions: partitions, Since: time.Now().Add(-s.Sink.Window - windowSlack), DryRun: dryRun})
 			if err != nil {
 				return err
 			}

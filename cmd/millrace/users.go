@@ -142,15 +142,15 @@ func newUsersList() *cobra.Command {
 
 // listedUser is a user as --json lists it.
 type listedUser struct {
-	ID            string        `json:"id"`
-	Email         string        `json:"email"`
-	Name          string        `json:"name"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	EmailVerified bool          `json:"emailVerified"`
-	Organizations []listedPlace `json:"organizations"`
+	ID            string             `json:"id"`
+	Email         string             `json:"email"`
+	Name          string             `json:"name"`
+	CreatedAt     time.Time          `json:"createdAt"`
+	EmailVerified bool               `json:"emailVerified"`
+	Organizations []listedMembership `json:"organizations"`
 }
 
-type listedPlace struct {
+type listedMembership struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Role string `json:"role"`
@@ -171,17 +171,17 @@ func listUsers(cmd *cobra.Command, db *store.Store, asJSON bool) error {
 		}
 		for _, u := range users {
 			after = u.ID
-			places, err := db.ListPlaces(cmd.Context(), u.ID)
+			memberships, err := db.ListMemberships(cmd.Context(), u.ID)
 			if err != nil {
 				return err
 			}
 			listed := listedUser{
 				ID: u.ID, Email: u.Email, Name: u.Name, CreatedAt: u.CreatedAt,
-				EmailVerified: u.Verified(), Organizations: []listedPlace{},
+				EmailVerified: u.Verified(), Organizations: []listedMembership{},
 			}
 			var names []string
-			for _, p := range places {
-				listed.Organizations = append(listed.Organizations, listedPlace{p.OrganizationID, p.Organization, string(p.Role)})
+			for _, p := range memberships {
+				listed.Organizations = append(listed.Organizations, listedMembership{p.OrganizationID, p.Organization, string(p.Role)})
 				names = append(names, fmt.Sprintf("%s (%s)", p.OrganizationID, p.Role))
 			}
 			if asJSON {

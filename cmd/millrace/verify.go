@@ -101,31 +101,31 @@ func (f *verifyFlags) verify(cmd *cobra.Command, s config.Settings) (report *ver
 	if err != nil {
 		return nil, err
 	}
-	books := clickhouse.NewBooks(s.ClickHouse)
-	defer func() { err = errors.Join(err, books.Close()) }()
+	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	defer func() { err = errors.Join(err, store.Close()) }()
 	offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 	if err != nil {
 		return nil, err
 	}
 	defer offsets.Close()
-	return verify.Run(cmd.Context(), offsets, books, o)
+	return verify.Run(cmd.Context(), offsets, store, o)
 }
 
 // settleMargin is what the server may still do after an insert's deadline.
 const settleMargin = 5 * time.Second
 
 func (f *verifyFlags) options(cfg config.Sink, now time.Time) (verify.Options, error) {
-	o := verify.Options{Lanes: lanesOf(cfg), Settle: 2*cfg.InsertTimeout + settleMargin, Examples: max(0, f.examples)}
-	for _, l := range o.Lanes {
+	o := verify.Options{Pipelines: pipelinesOf(cfg), Settle: 2*cfg.InsertTimeout + settleMargin, Examples: max(0, f.examples)}
+	for _, l := range o.Pipelines {
 		o.Known = append(o.Known, l.Topic)
 	}
 	for _, t := range f.topics {
 		if !slices.Contains(o.Known, t) {
-			return o, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", t, topicsOf(o.Lanes))
+			return o, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", t, topicsOf(o.Pipelines))
 		}
 	}
 	if len(f.topics) > 0 {
-		o.Lanes = slices.DeleteFunc(o.Lanes, func(l repair.Lane) bool { return !slices.Contains(f.topics, l.Topic) })
+		o.Pipelines = slices.DeleteFunc(o.Pipelines, func(l repair.Pipeline) bool { return !slices.Contains(f.topics, l.Topic) })
 	}
 	var err error
 	if o.Since, err = parseWhen("--since", f.since, now); err != nil {

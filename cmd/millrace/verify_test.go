@@ -215,7 +215,7 @@ func findsWhatWasDone(t *testing.T, all ...deed) {
 	s.finds(t, want, examples...)
 }
 
-func TestTwoLanesShareATable(t *testing.T) {
+func TestTwoPipelinesShareATable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.Produce(t, several(20)...)
@@ -225,8 +225,8 @@ func TestTwoLanesShareATable(t *testing.T) {
 		old[i].Topic = record.TopicEventsBackfill
 	}
 	s.Produce(t, old...) // 20 of them are there already
-	stop := s.StartLane(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
-	s.CaughtUpLane(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
+	stop := s.StartPipeline(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
+	s.CaughtUpPipeline(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
 	stop()
 	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT DISTINCT owner_id, event_date, 'over' FROM events")
 	s.must(t, "rollups rebuild", "are rebuilt")

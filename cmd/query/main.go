@@ -9,4 +9,4 @@ import (
 	"github.com/millrace/millrace/internal/app/query"
 )
 
-func main() { os.Exit(daemon.Main(query.Component, query.Parts)) }
+func main() { os.Exit(daemon.Main(query.Component, query.Components)) }

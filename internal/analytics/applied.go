@@ -4,10 +4,10 @@ import "cmp"
 
 // Applied is what a parameter was taken for, where the request leaves it open.
 type Applied struct {
-	// Limit and Page are those of its rows; 0 for an answer of one row.
+	// Limit and Page are those of its rows; 0 for a response of one row.
 	Limit, Page int
 	// Sort is the column that it is ordered by, after a minus where the largest comes
-	// first; empty for an answer of one row.
+	// first; empty for a response of one row.
 	Sort string
 	// Filters is how many leave something out.
 	Filters int

@@ -3,7 +3,7 @@ package analytics
 import (
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Asked is a range as requests name one beside queries: two dates or instants, or
@@ -12,16 +12,16 @@ type Asked struct{ Start, End, Preset, TimeZone string }
 
 // Range resolves it as of now. It returns every problem found, with the fields
 // called startDate, endDate, preset and timezone.
-func (a *Asked) Range(now time.Time) (Range, []fault.Detail) {
+func (a *Asked) Range(now time.Time) (Range, []apierr.Detail) {
 	zone, err := LoadZone(a.TimeZone)
 	if err != nil {
-		return Range{}, []fault.Detail{problem("timezone", "unknown_timezone", "Invalid timezone: "+echo(a.TimeZone), "Use an IANA name such as 'Europe/Berlin'")}
+		return Range{}, []apierr.Detail{problem("timezone", "unknown_timezone", "Invalid timezone: "+echo(a.TimeZone), "Use an IANA name such as 'Europe/Berlin'")}
 	}
 	if a.Preset != "" {
 		return a.preset(now, zone)
 	}
 	rng := Range{Zone: zone}
-	var problems []fault.Detail
+	var problems []apierr.Detail
 	for _, bound := range []struct {
 		to           *time.Time
 		field, given string
@@ -42,13 +42,13 @@ func (a *Asked) Range(now time.Time) (Range, []fault.Detail) {
 	return rng, problems
 }
 
-func (a *Asked) preset(now time.Time, zone *time.Location) (Range, []fault.Detail) {
+func (a *Asked) preset(now time.Time, zone *time.Location) (Range, []apierr.Detail) {
 	rng, ok := PresetRange(a.Preset, now, zone)
 	switch {
 	case !ok:
-		return rng, []fault.Detail{problem("preset", "unknown_preset", "Invalid date preset: "+echo(a.Preset), presetSuggestion())}
+		return rng, []apierr.Detail{problem("preset", "unknown_preset", "Invalid date preset: "+echo(a.Preset), presetSuggestion())}
 	case a.Start != "" || a.End != "":
-		return rng, []fault.Detail{problem("preset", "conflict", "preset and dates exclude each other", "")}
+		return rng, []apierr.Detail{problem("preset", "conflict", "preset and dates exclude each other", "")}
 	}
 	return rng, nil
 }

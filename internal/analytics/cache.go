@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// resultKey names one answer: a statement with its values, and the version of the
-// data. It is a hash that nobody can aim: of two answers with one key, one could
+// resultKey names one response: a statement with its values, and the version of the
+// data. It is a hash that nobody can aim: of two responses with one key, one could
 // be another tenant's.
 type resultKey [sha256.Size]byte
 
-// keyOf returns the key of a statement's answer. Texts go in with their lengths, so
+// keyOf returns the key of a statement's response. Texts go in with their lengths, so
 // that no two statements run into each other.
 func keyOf(s *Statement, version uint64) resultKey {
 	h := sha256.New()

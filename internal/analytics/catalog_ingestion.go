@@ -3,8 +3,8 @@ package analytics
 import "strings"
 
 // What became of events, as perOutcome names it. Every other outcome is the
-// code of a refusal.
-const notRefused = "'accepted', 'bot', 'excluded', 'declined', 'duplicate', 'dead_letter', 'erased'"
+// code of a rejection.
+const notRejected = "'accepted', 'bot', 'excluded', 'declined', 'duplicate', 'dead_letter', 'erased'"
 
 // perOutcome is a row per owner, moment and outcome: what the edges counted,
 // by the minute, and what the sink's ledger says about records that are no rows, by
@@ -60,11 +60,11 @@ var ingestionTypes = []Type{
 			outcomeColumn("duplicates", "Duplicates", "duplicate", "Events that were stored before under the same eventId.", "3"),
 			{
 				Name: "refused", Type: Number, Label: "Refused", Description: "Events whose request was answered with an error, or that were refused one by one.", Example: "2",
-				Expr: "sumIf(e.events, e.outcome NOT IN (" + notRefused + "))",
+				Expr: "sumIf(e.events, e.outcome NOT IN (" + notRejected + "))",
 			},
 			{
 				Name: "refusals", Type: JSON, Label: "Refusals", Description: "The same by code of the answer.", Example: `{"RATE_LIMITED":2}`,
-				Expr: "toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN (" + notRefused + ")))",
+				Expr: "toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN (" + notRejected + ")))",
 			},
 			outcomeColumn("bots", "Bots", "bot", "Events of programs that say what they are, which the website does not want.", "41"),
 			outcomeColumn("excluded", "Excluded", "excluded", "Events that the website's settings exclude by address or path.", "7"),

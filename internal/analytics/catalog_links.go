@@ -19,7 +19,7 @@ var (
 )
 
 // The columns that types of links share. A visitor is one for a day: what tells visitors
-// apart is made anew every UTC day.
+// apart is recreated every UTC day.
 var (
 	linkClicks   = Column{Name: "clicks", Type: Number, Label: "Clicks", Description: "Clicks of persons.", Example: "57", Expr: "count()"}
 	linkVisitors = Column{

@@ -26,7 +26,7 @@ WHERE 1{more}`
 // people are events with their people, of some days.
 func people(days string) string { return replaceMark(peopleRows, "{days}", days) }
 
-// ofPeople is the page of an answer about people; ofTheirSessions of one about the
+// ofPeople is the page of a response about people; ofTheirSessions of one about the
 // sessions in which they did something.
 var (
 	ofPeople        = paged{key: "e.person", rows: people(""), order: map[string]string{"last_visit": "max(e.event_time)"}}

@@ -48,7 +48,7 @@ func TestEveryTypeIsComplete(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasATotalOrder(t *testing.T) {
+func TestEveryResponseHasATotalOrder(t *testing.T) {
 	t.Parallel()
 	for i := range Catalog {
 		typ := &Catalog[i]

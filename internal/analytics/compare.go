@@ -89,7 +89,7 @@ func (t *Type) keys() (keys []string, ok bool) {
 	return keys, true
 }
 
-// checkCompare refuses what cannot be compared.
+// checkCompare rejects what cannot be compared.
 func (c *compiler) checkCompare(types []*Type) {
 	if c.request.Compare == nil {
 		return
@@ -148,7 +148,7 @@ func shared(name string) bool {
 	return name == "owner" || strings.HasPrefix(name, "filter") || strings.HasPrefix(name, "option_")
 }
 
-// compared joins to each row of an answer what it was in the other range. Rows
+// compared joins to each row of a response what it was in the other range. Rows
 // that were not there have zeros.
 func (q *query) compared(shown string) string {
 	earlier := q.earlier.marked(q.earlier.body())

@@ -53,7 +53,7 @@ func TestTypesThatCannotBeComparedAreLists(t *testing.T) {
 		}
 		body := `{"parameters":["` + typ.Name + `"],"preset":"today","compare":"previous_period"}`
 		_, err := compileBody(t, body, envOf(typ))
-		if refused := err != nil && strings.Contains(err.Error(), "Comparing is not supported"); refused == typ.Comparable() && len(typ.Requires) == 0 {
+		if rejected := err != nil && strings.Contains(err.Error(), "Comparing is not supported"); rejected == typ.Comparable() && len(typ.Requires) == 0 {
 			t.Errorf("%s is comparable: %v; error %v", typ.Name, typ.Comparable(), err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAComparisonCoversBothRanges(t *testing.T) {
 	}
 }
 
-// Each of both ranges is read from where it can be: the answer says so, and its
+// Each of both ranges is read from where it can be: the response says so, and its
 // version is that of all tables that it was made of.
 func TestAComparisonPlansBothRanges(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Environment is what a request is read against.
@@ -18,25 +18,25 @@ type Environment struct {
 	// at midnight UTC, that those cannot answer for.
 	Rollups bool
 	Dirty   []time.Time
-	// Refuse says why the caller may not ask for a type, with ErrNoCredential or
+	// Reject says why the caller may not ask for a type, with ErrNoCredential or
 	// ErrNotCovered; such a parameter fails alone. personal tells that the request asks
-	// by who users are, which is never public. nil refuses nothing.
-	Refuse func(t *Type, personal bool) error
+	// by who users are, which is never public. nil rejects nothing.
+	Reject func(t *Type, personal bool) error
 }
 
-func (e *Environment) refuse(t *Type, r *Request) error {
-	if e.Refuse == nil {
+func (e *Environment) reject(t *Type, r *Request) error {
+	if e.Reject == nil {
 		return nil
 	}
-	return e.Refuse(t, r.personal())
+	return e.Reject(t, r.personal())
 }
 
-// Output is the answer of one parameter of a request.
+// Output is the response of one parameter of a request.
 type Output struct {
-	// Label is how the answer names it: as the caller wrote it.
+	// Label is how the response names it: as the caller wrote it.
 	Label string
 	Type  *Type
-	// Columns are those of the answer.
+	// Columns are those of the response.
 	Columns []Column
 	// Range and Granularity are what was asked of it; the latter is unset but for
 	// series.
@@ -46,10 +46,10 @@ type Output struct {
 	Previous *Range
 	Applied  Applied
 	// Statement is the place of what computes it in the plan's Statements; 0 for one
-	// that is refused.
+	// that is rejected.
 	Statement int
-	// Refused is why nothing computes it: see Environment.Refuse.
-	Refused error
+	// Rejected is why nothing computes it: see Environment.Reject.
+	Rejected error
 
 	// part picks the output's own out of what its statement computes; nil where that
 	// is all of it.
@@ -68,7 +68,7 @@ func (o *Output) pick(t *Table) *Table {
 type Plan struct {
 	QueryID    string
 	Statements []Statement
-	// Outputs are the parameters' answers, in the order of the request.
+	// Outputs are the parameters' responses, in the order of the request.
 	Outputs []Output
 	// Names are the parameters as the caller named them.
 	Names       []string
@@ -77,10 +77,10 @@ type Plan struct {
 }
 
 // Compile checks requests and turns them into plans. The error is a Validation
-// fault with every problem; in a batch the fields start with batch[i].
+// error with every problem; in a batch the fields start with batch[i].
 func Compile(requests []Request, batch bool, env Environment) ([]Plan, error) {
 	plans := make([]Plan, 0, len(requests))
-	var problems []fault.Detail
+	var problems []apierr.Detail
 	for i := range requests {
 		c := compiler{request: &requests[i], env: env}
 		if batch {
@@ -101,7 +101,7 @@ type compiler struct {
 	env      Environment
 	prefix   string
 	zone     *time.Location
-	problems []fault.Detail
+	problems []apierr.Detail
 }
 
 func (c *compiler) add(field, rule, message, suggestion string) {
@@ -141,14 +141,14 @@ func (c *compiler) plan() Plan {
 		if t == nil || !ok || len(c.problems) > 0 {
 			continue
 		}
-		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t, r), Refused: c.env.refuse(t, r)}
+		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t, r), Rejected: c.env.reject(t, r)}
 		switch {
 		case t.ownRange() && t.Series:
 			o.Granularity = Minutely
 		case t.Series:
 			o.Granularity = c.granularity(param, "", t)
 		}
-		if o.Refused == nil {
+		if o.Rejected == nil {
 			q := newQuery(t, r, given[i], c.env.Subject, rng, buckets)
 			q.plan = q.choose(&c.env)
 			if r.Compare != nil {
@@ -213,7 +213,7 @@ func (c *compiler) checkFilters(types []*Type) {
 	}
 }
 
-// checkGroupBy checks what the answers are to be cut by.
+// checkGroupBy checks what the responses are to be cut by.
 func (c *compiler) checkGroupBy(types []*Type) {
 	groups := c.request.GroupBy
 	if len(groups) > MaxGroups {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/valyala/fastjson"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Decode reads the body of POST /v1/query: one request object, or an array of
-// them, which batch reports. The error is a fault: Parse when the body is no
+// them, which batch reports. The error is an API error: Parse when the body is no
 // JSON, Validation with every problem when a field is unknown, given twice or of
 // the wrong type. What the values mean is checked by Compile.
 func Decode(body []byte) (requests []Request, batch bool, err error) {
@@ -51,26 +51,26 @@ func Decode(body []byte) (requests []Request, batch bool, err error) {
 	return requests, batch, nil
 }
 
-// Parse reads a body as JSON in UTF-8, nested 300 deep at most. The error is a Parse fault.
+// Parse reads a body as JSON in UTF-8, nested 300 deep at most. The error is a Parse error.
 func Parse(body []byte) (*fastjson.Value, error) {
 	if !utf8.Valid(body) {
-		return nil, &fault.Error{Code: fault.Parse, Message: "Request body is not valid UTF-8"}
+		return nil, &apierr.Error{Code: apierr.Parse, Message: "Request body is not valid UTF-8"}
 	}
 	v, err := fastjson.ParseBytes(body)
 	if err != nil {
-		return nil, fault.Wrap(fault.Parse, err)
+		return nil, apierr.Wrap(apierr.Parse, err)
 	}
-	// The parser is lenient about a few things that the validator refuses. The validator
+	// The parser is lenient about a few things that the validator rejects. The validator
 	// comes second, because it goes as deep as a body does, and writes an error of each
 	// level into that of the one above: a body of 100 KB took it more than a minute.
 	if err := fastjson.ValidateBytes(body); err != nil {
-		return nil, fault.Wrap(fault.Parse, err)
+		return nil, apierr.Wrap(apierr.Parse, err)
 	}
 	return v, nil
 }
 
 // decoder collects the problems of a body.
-type decoder struct{ problems []fault.Detail }
+type decoder struct{ problems []apierr.Detail }
 
 // full reports whether as many problems were found as are told: what comes after them is
 // not read, so that a body costs no more for being wrong everywhere.
@@ -88,7 +88,7 @@ func (d *decoder) object(prefix string, v *fastjson.Value, table fields) {
 	d.open(prefix, v, table, nil)
 }
 
-// open reads an object whose other keys are for somebody else to read; nil refuses
+// open reads an object whose other keys are for somebody else to read; nil rejects
 // them.
 func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other func(name string, v *fastjson.Value)) {
 	seen := map[string]bool{}

@@ -41,7 +41,7 @@ func (d *decoder) filter(at string, v *fastjson.Value, level int) Filter {
 	return f
 }
 
-// oneForm refuses a filter that is several, and a comparison without its parts.
+// oneForm rejects a filter that is several, and a comparison without its parts.
 func (d *decoder) oneForm(at string, f *Filter) {
 	forms := 0
 	for _, has := range []bool{f.And != nil, f.Or != nil, f.Not != nil, f.Field != "" || f.Op != "" || f.list || len(f.Values) > 0} {

@@ -10,7 +10,7 @@ import (
 //
 // It returns the midnights at which they begin, in order, each once; for an
 // organization those of all of its owners. What it returns may be some seconds
-// old. When it cannot know it returns an error, for an answer that may be wrong is
+// old. When it cannot know it returns an error, for a response that may be wrong is
 // none. It is safe for concurrent use.
 type DirtyDays interface {
 	DirtyDays(ctx context.Context, s Subject) ([]time.Time, error)

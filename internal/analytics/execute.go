@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/fair"
 )
 
-// Runner executes a statement. It honours the context's deadline, refuses
+// Runner executes a statement. It honours the context's deadline, rejects
 // results beyond its bounds with an error, and is safe for concurrent use.
 type Runner interface {
 	Run(ctx context.Context, s *Statement) (*Table, error)
@@ -35,12 +35,12 @@ type Config struct {
 	// MaxTime ends a statement; 25 s.
 	MaxTime time.Duration
 	// Reserve is the part of the request's time that is kept for writing the
-	// answer; 500 ms.
+	// response; 500 ms.
 	Reserve time.Duration
 	// MaxResultBytes is how much memory the results of one HTTP request may hold
 	// together; what comes after that fails. 64 MiB.
 	MaxResultBytes int
-	// CacheBytes is how much memory the answers may take that are kept; 0 keeps none.
+	// CacheBytes is how much memory the responses may take that are kept; 0 keeps none.
 	CacheBytes int64
 }
 
@@ -60,7 +60,7 @@ type Deps struct {
 	Metrics prometheus.Registerer
 	Tracer  trace.Tracer
 	Runner  Runner
-	// Versions tells of what state of the data an answer is; nil keeps no answers.
+	// Versions tells of what state of the data a response is; nil keeps no responses.
 	Versions Versions
 }
 
@@ -98,18 +98,18 @@ func NewEngine(cfg Config, deps Deps) *Engine {
 	return e
 }
 
-// Close frees the memory of the answers that are kept.
+// Close frees the memory of the responses that are kept.
 func (e *Engine) Close() {
 	if e.results != nil {
 		e.results.close()
 	}
 }
 
-// Result is the answer of one parameter: a table, or the reason why there is none.
+// Result is the response of one parameter: a table, or the reason why there is none.
 // The table may be another caller's too: it is not to be changed.
 type Result struct {
 	Output    *Output
-	Statement *Statement // nil for one that is refused
+	Statement *Statement // nil for one that is rejected
 	Table     *Table
 	// Err is not for callers to see; Failure is.
 	Err error
@@ -128,14 +128,14 @@ func (r *Result) Failure() *Failure {
 // computes; what finds no place to run has that of Execution.Begin.
 func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 	x := e.Prepare(ctx, plans, Freshness{})
-	refused := x.Begin(ctx)
+	rejected := x.Begin(ctx)
 	defer x.Close()
 	all := make([][]Result, len(plans))
 	for i := range plans {
 		all[i] = make([]Result, len(plans[i].Outputs))
 		for j := range all[i] {
-			if refused != nil {
-				all[i][j] = Result{Output: &plans[i].Outputs[j], Err: refused}
+			if rejected != nil {
+				all[i][j] = Result{Output: &plans[i].Outputs[j], Err: rejected}
 				continue
 			}
 			all[i][j] = x.Wait(ctx, i, j)
@@ -145,9 +145,9 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 }
 
 // fly runs a statement in its turn and lands the flight.
-func (e *Engine) fly(f *flight, s *Statement, place *fair.Place, life time.Duration) {
-	defer place.Release()
-	if err := place.Acquire(f.ctx); err != nil {
+func (e *Engine) fly(f *flight, s *Statement, claim *fair.Claim, life time.Duration) {
+	defer claim.Release()
+	if err := claim.Acquire(f.ctx); err != nil {
 		e.flights.land(f, nil, err)
 		return
 	}
@@ -181,7 +181,7 @@ func (e *Engine) run(ctx context.Context, f *flight, s *Statement) (*Table, erro
 	return table, nil
 }
 
-// failed logs and counts a parameter that has no answer.
+// failed logs and counts a parameter that has no response.
 func (e *Engine) failed(ctx context.Context, s *Statement, err error) {
 	f := failureOf(err)
 	e.metrics.failures.WithLabelValues(s.Type.Name, f.Code).Inc()

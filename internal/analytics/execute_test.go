@@ -96,7 +96,7 @@ func TestResultsOfARequestAreBoundedTogether(t *testing.T) {
 	}
 }
 
-func TestExecuteKeepsTimeForTheAnswer(t *testing.T) {
+func TestExecuteKeepsTimeForTheResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &slowRunner{}

@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/fair"
 )
 
-// Freshness says what a caller wants of answers that are kept.
+// Freshness says what a caller wants of responses that are kept.
 type Freshness struct {
 	// NoRead has every statement run, whatever is known.
 	NoRead bool
@@ -21,7 +21,7 @@ type Freshness struct {
 }
 
 // Execution is a request under way. It is used by one goroutine at a time: Prepare
-// makes it, Begin starts it, Wait brings each answer, Close ends it.
+// makes it, Begin starts it, Wait brings each response, Close ends it.
 type Execution struct {
 	engine *Engine
 	plans  []Plan
@@ -43,7 +43,7 @@ type run struct {
 	err     error
 }
 
-// errResultsTooLarge and errLeft are reasons why a statement has no answer.
+// errResultsTooLarge and errLeft are reasons why a statement has no response.
 var (
 	errResultsTooLarge = fmt.Errorf("%w: the results of the request together", ErrTooLarge)
 	errLeft            = errors.New("nobody waits for the answer any more")
@@ -52,7 +52,7 @@ var (
 // versionsAtOnce is how many versions one request reads at the same time.
 const versionsAtOnce = 4
 
-// Prepare finds out of what state of the data the answers will be, unless they are
+// Prepare finds out of what state of the data the responses will be, unless they are
 // neither to be found nor to be kept by it. It runs no statement.
 func (e *Engine) Prepare(ctx context.Context, plans []Plan, wants Freshness) *Execution {
 	x := &Execution{engine: e, plans: plans, wants: wants, runs: make([][]run, len(plans))}
@@ -70,7 +70,7 @@ func (e *Engine) Prepare(ctx context.Context, plans []Plan, wants Freshness) *Ex
 			}
 		}
 	}
-	_ = g.Wait() // a version that cannot be read keeps an answer from being kept, no more
+	_ = g.Wait() // a version that cannot be read keeps a response from being kept, no more
 	return x
 }
 
@@ -83,7 +83,7 @@ func (x *Execution) stamp(ctx context.Context, r *run) {
 	r.stamped, r.key, r.life = true, keyOf(r.statement, st.number), st.life
 }
 
-// Tag returns what tells the answers from those that the same request gets once the
+// Tag returns what tells the responses from those that the same request gets once the
 // data has changed; false when that cannot be told, as with statements about the
 // present, or was not found out.
 func (x *Execution) Tag() (tag []byte, ok bool) {
@@ -100,26 +100,26 @@ func (x *Execution) Tag() (tag []byte, ok bool) {
 }
 
 // Begin starts every statement that needs to run, or none: then the error is a
-// RateLimited or ServiceUnavailable fault. It does not wait. The context gives the
+// RateLimited or ServiceUnavailable error. It does not wait. The context gives the
 // runs its values and no deadline; they end when nobody waits for them.
 func (x *Execution) Begin(ctx context.Context) error {
 	e := x.engine
 	e.flights.mu.Lock()
 	defer e.flights.mu.Unlock()
-	news, joins, same := x.sort()
-	if len(news) > 0 {
-		subject := news[0].statement.Subject
-		places, err := e.slots.Admit(subject.ID, len(news))
+	fresh, joins, same := x.sort()
+	if len(fresh) > 0 {
+		subject := fresh[0].statement.Subject
+		claims, err := e.slots.Admit(subject.ID, len(fresh))
 		if err != nil {
-			return refusal(err, subject.Kind, e.cfg.OwnerSlots+e.cfg.OwnerQueue)
+			return rejection(err, subject.Kind, e.cfg.OwnerSlots+e.cfg.OwnerQueue)
 		}
-		for i, r := range news {
+		for i, r := range fresh {
 			r.flight = e.flights.begin(ctx, r.key, r.stamped && !x.wants.NoRead)
 			life := r.life
 			if x.wants.NoStore || !r.stamped {
 				life = 0
 			}
-			go e.fly(r.flight, r.statement, places[i], life)
+			go e.fly(r.flight, r.statement, claims[i], life)
 		}
 	}
 	for r, f := range joins {
@@ -135,7 +135,7 @@ func (x *Execution) Begin(ctx context.Context) error {
 
 // sort tells what has to run from what is known, what runs for somebody else, and
 // what this request asks twice.
-func (x *Execution) sort() (news []*run, joins map[*run]*flight, same map[*run]*run) {
+func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]*run) {
 	e, now := x.engine, time.Now()
 	joins, same = map[*run]*flight{}, map[*run]*run{}
 	own := map[resultKey]*run{}
@@ -167,33 +167,33 @@ func (x *Execution) sort() (news []*run, joins map[*run]*flight, same map[*run]*
 				continue
 			}
 			own[r.key] = r
-			news = append(news, r)
+			fresh = append(fresh, r)
 		}
 	}
-	return news, joins, same
+	return fresh, joins, same
 }
 
-// refusal is the error of a request whose statements find no place.
-func refusal(err error, kind SubjectKind, limit int) error {
+// rejection is the error of a request whose statements find no place.
+func rejection(err error, kind SubjectKind, limit int) error {
 	if !errors.Is(err, fair.ErrOwnerFull) {
-		return &fault.Error{Code: fault.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err}
+		return &apierr.Error{Code: apierr.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err}
 	}
 	what := map[SubjectKind]string{Website: "website", Organization: "organization", Link: "link"}[kind]
-	return &fault.Error{
-		Code: fault.RateLimited, Message: "Too many queries of this " + what + " are waiting", RetryAfter: retryAfter, Err: err,
-		Rate: &fault.Rate{Limit: limit, Reset: time.Now().Add(retryAfter)},
+	return &apierr.Error{
+		Code: apierr.RateLimited, Message: "Too many queries of this " + what + " are waiting", RetryAfter: retryAfter, Err: err,
+		Rate: &apierr.Rate{Limit: limit, Reset: time.Now().Add(retryAfter)},
 	}
 }
 
 // retryAfter is what a caller is told to wait whose statements find no place.
 const retryAfter = time.Second
 
-// Wait returns the answer of an output of a plan, which is there when its statement
+// Wait returns the response of an output of a plan, which is there when its statement
 // ran, or a part of the context's time before its deadline.
 func (x *Execution) Wait(ctx context.Context, plan, output int) Result {
 	o := &x.plans[plan].Outputs[output]
-	if o.Refused != nil {
-		return Result{Output: o, Err: o.Refused}
+	if o.Rejected != nil {
+		return Result{Output: o, Err: o.Rejected}
 	}
 	r := &x.runs[plan][o.Statement]
 	if !r.known {
@@ -236,8 +236,8 @@ func (x *Execution) know(r *run, t *Table, err error) {
 	r.known, r.table, r.err = true, t, err
 }
 
-// Known reports whether every answer is there, so that Wait does not wait, and
-// whether there is one to everything that is not refused.
+// Known reports whether every response is there, so that Wait does not wait, and
+// whether there is one to everything that is not rejected.
 func (x *Execution) Known() (all, good bool) {
 	good = true
 	for i := range x.runs {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // countingRunner answers after a second with how often it was asked.
@@ -74,7 +74,7 @@ func (d *dial) set(v Version, err error) {
 	d.version, d.err = v, err
 }
 
-// cachingEngine is an engine that keeps answers.
+// cachingEngine is an engine that keeps responses.
 func cachingEngine(t *testing.T, r Runner, v Versions, cfg Config) *Engine {
 	t.Helper()
 	if cfg.CacheBytes == 0 {
@@ -121,7 +121,7 @@ func expectAnswer(t *testing.T, e *Engine, why string, wants Freshness, want uin
 	}
 }
 
-func TestAnAnswerIsKeptUntilTheDataChanges(t *testing.T) {
+func TestAResponseIsKeptUntilTheDataChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &dial{version: Version{Number: 1}}
@@ -140,7 +140,7 @@ func TestAnAnswerIsKeptUntilTheDataChanges(t *testing.T) {
 	})
 }
 
-func TestAnAnswerIsKeptForAMomentWhileTheDataSettles(t *testing.T) {
+func TestAResponseIsKeptForAMomentWhileTheDataSettles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := cachingEngine(t, &countingRunner{}, &dial{version: Version{Number: 1, Settling: true}}, Config{})
@@ -378,7 +378,7 @@ func many(n int) string {
 	return `{"parameters":[` + strings.Join(parameters, ",") + `],"startDate":"2026-01-01","endDate":"2026-03-01"}`
 }
 
-func TestARequestFindsPlacesOrIsRefusedAsAWhole(t *testing.T) {
+func TestARequestFindsSlotsOrIsRejectedAsAWhole(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &countingRunner{}
@@ -398,8 +398,8 @@ func TestARequestFindsPlacesOrIsRefusedAsAWhole(t *testing.T) {
 			t.Errorf("as many as there is room for: %v", err)
 		}
 		err := admit(many(1))
-		f := fault.Of(err)
-		if f == nil || f.Code != fault.RateLimited || f.Message != "Too many queries of this website are waiting" || f.RetryAfter != time.Second || f.Rate == nil || f.Rate.Limit != 258 {
+		f := apierr.Of(err)
+		if f == nil || f.Code != apierr.RateLimited || f.Message != "Too many queries of this website are waiting" || f.RetryAfter != time.Second || f.Rate == nil || f.Rate.Limit != 258 {
 			t.Errorf("one more: %+v", f)
 		}
 		synctest.Wait()
@@ -417,7 +417,7 @@ func TestARequestFindsPlacesOrIsRefusedAsAWhole(t *testing.T) {
 	})
 }
 
-func TestTooManyOfAllAreRefused(t *testing.T) {
+func TestTooManyOfAllAreRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := cachingEngine(t, &countingRunner{}, &dial{}, Config{Slots: 1, OwnerSlots: 1, Queue: 256})
@@ -434,7 +434,7 @@ func TestTooManyOfAllAreRefused(t *testing.T) {
 			err = x.Begin(t.Context())
 			all = append(all, x)
 		}
-		if f := fault.Of(err); f == nil || f.Code != fault.ServiceUnavailable || f.RetryAfter != time.Second || len(all) != 11 {
+		if f := apierr.Of(err); f == nil || f.Code != apierr.ServiceUnavailable || f.RetryAfter != time.Second || len(all) != 11 {
 			t.Errorf("request %d: %+v; want the 11th to be refused", len(all), f)
 		}
 		for _, x := range all {
@@ -470,11 +470,11 @@ func TestATagChangesWithTheQuestionAndTheData(t *testing.T) {
 	})
 }
 
-func TestARefusedParameterRunsNothing(t *testing.T) {
+func TestARejectedParameterRunsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := websiteEnv()
-		env.Refuse = func(typ *Type, _ bool) error {
+		env.Reject = func(typ *Type, _ bool) error {
 			if typ.Name == "top_pages" {
 				return ErrNotCovered
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // What a Runner's errors wrap, where more is known than that it failed.
@@ -18,7 +18,7 @@ var (
 	ErrUnavailable = errors.New("the database cannot be asked")
 )
 
-// Failure is why a parameter has no answer, as callers see it.
+// Failure is why a parameter has no response, as callers see it.
 type Failure struct {
 	// Code is a stable word.
 	Code string
@@ -34,15 +34,15 @@ const failedText = "Query execution failed"
 
 // Failures lists them; the last one is for what is no other.
 var Failures = []Failure{
-	{Code: string(fault.AuthRequired), Text: "Authentication required", err: ErrNoCredential, Meaning: "The query type is not public, and no credential was sent."},
-	{Code: string(fault.Forbidden), Text: "Insufficient permissions", err: ErrNotCovered, Meaning: "The credential does not cover the query type."},
+	{Code: string(apierr.AuthRequired), Text: "Authentication required", err: ErrNoCredential, Meaning: "The query type is not public, and no credential was sent."},
+	{Code: string(apierr.Forbidden), Text: "Insufficient permissions", err: ErrNotCovered, Meaning: "The credential does not cover the query type."},
 	{Code: "QUERY_TIMEOUT", Text: failedText, err: ErrTimeout, Meaning: "The query did not end in time; a shorter range or fewer parameters may."},
 	{Code: "QUERY_TOO_LARGE", Text: failedText, err: ErrTooLarge, Meaning: "The query needs more memory, reads more rows or answers with more than it may, alone or with the others of its request; a shorter range or a lower limit helps."},
 	{Code: "QUERY_UNAVAILABLE", Text: failedText, err: ErrUnavailable, Meaning: "The database cannot be asked now; try again later."},
 	{Code: "QUERY_FAILED", Text: failedText, Meaning: "Anything else; the log knows more under the request id."},
 }
 
-// Why a parameter is refused before anything is asked; see Environment.Refuse.
+// Why a parameter is rejected before anything is asked; see Environment.Reject.
 var (
 	ErrNoCredential = errors.New("the query type is not public")
 	ErrNotCovered   = errors.New("the query type is not covered by the credential")

@@ -8,21 +8,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // filterCheck collects what is wrong with filters, for the types that are asked
 // with them.
 type filterCheck struct {
 	types    []*Type
-	problems []fault.Detail
+	problems []apierr.Detail
 }
 
 // checkFilters reports what is wrong with a list of filters at a place of the
 // body. More than MaxFilters are one problem.
-func checkFilters(at string, filters []Filter, types []*Type) []fault.Detail {
+func checkFilters(at string, filters []Filter, types []*Type) []apierr.Detail {
 	if n := countFilters(filters); n > MaxFilters {
-		return []fault.Detail{tooMany(at, "filters", n, MaxFilters)}
+		return []apierr.Detail{tooMany(at, "filters", n, MaxFilters)}
 	}
 	c := filterCheck{types: distinctTypes(types)}
 	for i := range filters {
@@ -55,7 +55,7 @@ func (c *filterCheck) filter(at string, f *Filter) {
 }
 
 // oneSide refuses to combine what is asked of events with what is asked of rows of
-// the answer, but by keeping both.
+// the response, but by keeping both.
 func (c *filterCheck) oneSide(at string, f *Filter) {
 	for _, t := range c.types {
 		if measures, fields := sides(t, f); measures && fields {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// conditions are filters as SQL: predicates on events, and on rows of the answer by
+// conditions are filters as SQL: predicates on events, and on rows of the response by
 // the names of its columns. Tables are read besides the type's own.
 type conditions struct {
 	where, having []string

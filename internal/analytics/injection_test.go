@@ -112,8 +112,8 @@ func encode(t *testing.T, v any) string {
 }
 
 // Where a string has a meaning (a date, a zone, a name), a hostile one is
-// refused instead.
-func TestHostileNamesAreRefused(t *testing.T) {
+// rejected instead.
+func TestHostileNamesAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, h := range hostile {
 		quoted, err := json.Marshal(h)

@@ -2,7 +2,7 @@ package analytics
 
 import "slices"
 
-// A measure is a column of an answer that the request may filter by. Rows are
+// A measure is a column of a response that the request may filter by. Rows are
 // dropped by it after they were computed.
 
 // measure returns the column of that name if the type may be filtered by it; nil

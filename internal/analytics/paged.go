@@ -17,7 +17,7 @@ type paged struct {
 	rows string
 	// found is where filters look for keys, as rows; empty for the same.
 	found string
-	// order holds the SQL of columns that an answer may be sorted by, where that of the
+	// order holds the SQL of columns that a response may be sorted by, where that of the
 	// type is not over events.
 	order map[string]string
 }
@@ -78,7 +78,7 @@ const (
 	numberOnOne = "page.4[indexOf(page.1, e.session_id)]"
 )
 
-// ofSessions is the page of an answer about sessions.
+// ofSessions is the page of a response about sessions.
 var ofSessions = paged{key: "e.session_id", rows: "{all events}{more}"}
 
 // wideRows are a table's rows of the sessions of the page, of some days. Their keys are
@@ -97,10 +97,10 @@ var eachEventOfPage = &Source{Paged: true, Build: func(q *query) string {
 	return "(\n    WITH " + strings.TrimLeft(indent(ofSessions.page(q)), " ") + "\n    SELECT e.*\n" + indent(wideRows("events", onPageDays)) + "\n) AS e"
 }}
 
-// MaxSessionEvents is how many events of a session an answer lists, the first of them.
+// MaxSessionEvents is how many events of a session a response lists, the first of them.
 const MaxSessionEvents = "500"
 
-// jsonTime is an instant as answers have it.
+// jsonTime is an instant as responses have it.
 func jsonTime(expr string) string {
 	return "concat('\"', replaceOne(toString(" + expr + "), ' ', 'T'), 'Z\"')"
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // The work is that of the depth at which it ends, not that of the depth squared, which
@@ -14,7 +14,7 @@ func TestADeepBodyCostsNoMoreThanTheDepthThatIsTaken(t *testing.T) { //nolint:pa
 	for name, open := range map[string]string{"arrays": "[", "objects": `{"a":`} {
 		body := []byte(strings.Repeat(open, 10_000))
 		allocations := testing.AllocsPerRun(1, func() {
-			if _, err := analytics.Parse(body); !fault.Is(err, fault.Parse) {
+			if _, err := analytics.Parse(body); !apierr.Is(err, apierr.Parse) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})

@@ -3,7 +3,7 @@ package analytics
 import (
 	"fmt"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Bounds of a request. A body holds one request or an array of them.
@@ -13,10 +13,10 @@ const (
 	MaxBodyBytes  = 1 << 20   // before and after decompression
 	MaxLabelLen   = 256       // of an id or a label, in bytes
 	MaxGroups     = 3         // of groupBy
-	DefaultLimit  = 100       // rows of an answer
-	MaxLimit      = 10_000    // rows of an answer
+	DefaultLimit  = 100       // rows of a response
+	MaxLimit      = 10_000    // rows of a response
 	MaxPage       = 1_000_000 // so that the offset stays within bounds
-	MaxProblems   = 50        // listed in one refusal
+	MaxProblems   = 50        // listed in one rejection
 	maxEchoLen    = 64        // of a caller's text inside a message, in code points
 )
 
@@ -48,7 +48,7 @@ type Request struct {
 // one.
 type Parameter struct {
 	Name string
-	// ID replaces the name as the label of the answer.
+	// ID replaces the name as the label of the response.
 	ID                 string
 	StartDate, EndDate string
 	Granularity        string
@@ -56,7 +56,7 @@ type Parameter struct {
 	options []rawOption
 }
 
-// Label is how the answer names the parameter: as the caller wrote it.
+// Label is how the response names the parameter: as the caller wrote it.
 func (p *Parameter) Label() string {
 	if p.ID != "" {
 		return p.ID
@@ -73,13 +73,13 @@ func echo(s string) string {
 }
 
 // problem makes one entry of details[].
-func problem(field, rule, message, suggestion string) fault.Detail {
-	return fault.Detail{Index: fault.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion}
+func problem(field, rule, message, suggestion string) apierr.Detail {
+	return apierr.Detail{Index: apierr.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion}
 }
 
-// invalid makes the error of a refused request. Its message is the first
+// invalid makes the error of a rejected request. Its message is the first
 // problem's, so that a caller who shows nothing else shows what to do.
-func invalid(details []fault.Detail) error {
+func invalid(details []apierr.Detail) error {
 	if len(details) == 0 {
 		return nil
 	}
@@ -88,10 +88,10 @@ func invalid(details []fault.Detail) error {
 	if s := details[0].Suggestion; s != "" {
 		message += ". " + s
 	}
-	return &fault.Error{Code: fault.Validation, Message: message, Details: details}
+	return &apierr.Error{Code: apierr.Validation, Message: message, Details: details}
 }
 
 // tooMany says both numbers, so that a caller can split without guessing.
-func tooMany(field, what string, got, most int) fault.Detail {
+func tooMany(field, what string, got, most int) apierr.Detail {
 	return problem(field, "too_many", fmt.Sprintf("Too many %s: %d given, at most %d are allowed", what, got, most), "")
 }

@@ -10,7 +10,7 @@ import (
 // Rollup says how a type is answered from tables that count ahead, where nothing
 // asks for what they do not know: filters and groups read the events.
 type Rollup struct {
-	// SQL makes the answer's columns, one row for each of its rows, with marks as a
+	// SQL makes the response's columns, one row for each of its rows, with marks as a
 	// Source has and {name} for each of Shapes. What a series makes has a column
 	// called bucket.
 	SQL func(q *query) string
@@ -162,7 +162,7 @@ func (s *shape) columns(slot string, ofEvents bool) []Column {
 // slotBucket is the start of the bucket of a shape's row.
 const slotBucket = "roundDown(toUnixTimestamp(e.slot), {buckets:" + typeSeconds + "})"
 
-// tablesRead are those that a question's answer is made of.
+// tablesRead are those that a question's response is made of.
 func (q *query) tablesRead() []string {
 	if !q.plan.rollup {
 		return append(q.typ.tables(), q.kept.tables...)

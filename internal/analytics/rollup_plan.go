@@ -25,7 +25,7 @@ type plan struct {
 	timed bool
 }
 
-// sourceName is how an answer says where its numbers come from: by one plan, or by
+// sourceName is how a response says where its numbers come from: by one plan, or by
 // those of both ranges of a comparison.
 func sourceName(plans ...plan) string {
 	rollup, events := false, false

@@ -110,10 +110,10 @@ func (q *query) statement() Statement {
 	return s
 }
 
-// limit is how many rows the answer has at most.
+// limit is how many rows the response has at most.
 func (q *query) limit() int { return cmp.Or(q.request.Limit, q.typ.DefaultLimit) }
 
-// body is the answer without its order.
+// body is the response without its order.
 func (q *query) body() string {
 	if len(q.plan.base) > 0 {
 		q.params = append(q.params, datesParam("base_days", q.plan.base))
@@ -221,7 +221,7 @@ func (q *query) limited() bool {
 	return q.plan.rollup && q.typ.Rollup.Limited != nil && q.typ.Rollup.Limited(q)
 }
 
-// rows is the answer of a type that is no series, without its order.
+// rows is the response of a type that is no series, without its order.
 func (q *query) rows() string {
 	t := q.typ
 	if q.plan.rollup {
@@ -319,7 +319,7 @@ func (q *query) order() string {
 	return "ORDER BY " + joined(by, next, joined(q.ties()...))
 }
 
-// ordered is the column that an answer is ordered by, and in which direction.
+// ordered is the column that a response is ordered by, and in which direction.
 func ordered(t *Type, r *Request) (by string, desc bool) {
 	by, desc = t.OrderBy, t.Desc
 	if r.SortBy != "" && slices.Contains(t.Sorts, r.SortBy) {

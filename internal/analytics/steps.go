@@ -15,7 +15,7 @@ type step struct {
 	filters           []Filter
 }
 
-// label is how an answer calls the step.
+// label is how a response calls the step.
 func (s *step) label(i int) string {
 	for _, text := range []string{s.name, s.event, s.path} {
 		if text != "" {

@@ -124,7 +124,7 @@ func appendFloat(dst []byte, f float64) []byte {
 }
 
 // appendObject appends stored JSON as it is. What is no JSON, which we never
-// store, becomes an empty object rather than a broken answer.
+// store, becomes an empty object rather than a broken response.
 func appendObject(dst []byte, s string) []byte {
 	if s == "" || !utf8.ValidString(s) || fastjson.Validate(s) != nil {
 		return append(dst, "{}"...)

@@ -24,7 +24,7 @@ func TestRowsKeepTheOrderOfColumnsAndEveryDigit(t *testing.T) {
 	}
 }
 
-func TestABrokenValueDoesNotBreakTheAnswer(t *testing.T) {
+func TestABrokenValueDoesNotBreakTheResponse(t *testing.T) {
 	t.Parallel()
 	table := Table{Rows: 4, Columns: []Values{
 		{Name: "f", Floats: []float64{math.Inf(1), math.Inf(-1), 1e21, 1e-9}},

@@ -43,7 +43,7 @@ type Subject struct {
 	left, came string
 }
 
-// ColumnType is how a column's values look in an answer.
+// ColumnType is how a column's values look in a response.
 type ColumnType string
 
 // The column types.
@@ -55,7 +55,7 @@ const (
 	Boolean  ColumnType = "boolean"
 )
 
-// Column is one column of a type's answer.
+// Column is one column of a type's response.
 type Column struct {
 	Name        string
 	Type        ColumnType
@@ -68,7 +68,7 @@ type Column struct {
 	// Order is what rows are sorted by, over the type's source, where the value itself
 	// would put them in another order; empty for the value.
 	Order string
-	// Show makes of a text what the answer shows; nil shows it as it is.
+	// Show makes of a text what the response shows; nil shows it as it is.
 	Show func(string) string
 }
 
@@ -86,10 +86,10 @@ type Type struct {
 	Visualization string
 	Columns       []Column
 	Filters       []string // names of Fields
-	// Sorts are the columns an answer may be sorted by; none for an answer of one
+	// Sorts are the columns a response may be sorted by; none for a response of one
 	// row.
 	Sorts []string
-	// DefaultLimit is how many rows an answer has when the request does not say.
+	// DefaultLimit is how many rows a response has when the request does not say.
 	DefaultLimit int
 	// Scope is the scope that a caller needs, by its name in specification 5.3. Catalog
 	// sets it.
@@ -173,7 +173,7 @@ type Option struct {
 	Example string
 }
 
-// SingleRow reports whether an answer always has exactly one row, so that
+// SingleRow reports whether a response always has exactly one row, so that
 // sorting and paging mean nothing to it.
 func (t *Type) SingleRow() bool { return !t.Series && t.OrderBy == "" }
 
@@ -185,7 +185,7 @@ func (t *Type) Granularities() []string {
 	return GranularityNames()
 }
 
-// tables are those whose rows decide about an answer.
+// tables are those whose rows decide about a response.
 func (t *Type) tables() []string {
 	all := []string{cmp.Or(t.Table, "events")}
 	if t.From != nil {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Each row is one thing that a caller can get wrong, and all that it is told.
-func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
+func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 	t.Parallel()
 	const days = `"startDate":"2026-03-01","endDate":"2026-03-02"`
 	for _, tc := range []struct{ name, body, field, message, suggestion string }{
@@ -106,10 +106,10 @@ func TestEveryRefusalNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := compileBody(t, tc.body, websiteEnv())
-			if !fault.Is(err, fault.Validation) {
-				t.Fatalf("%s: error %v, want a validation fault", tc.body, err)
+			if !apierr.Is(err, apierr.Validation) {
+				t.Fatalf("%s: error %v, want a validation error", tc.body, err)
 			}
-			f := fault.Of(err)
+			f := apierr.Of(err)
 			got := []string{f.Details[0].Field, f.Details[0].Message, f.Details[0].Suggestion}
 			if diff := cmp.Diff([]string{tc.field, tc.message, tc.suggestion}, got); diff != "" {
 				t.Errorf("first of %d details (-want +got):\n%s", len(f.Details), diff)
@@ -134,7 +134,7 @@ func TestEveryProblemIsReportedOnce(t *testing.T) {
 	_, err := compileBody(t, `[{"parameters":["summery","summary","events_by_date"],"startDate":"x","endDate":"y","sortOrder":"z",
 		"filters":[{"field":"path","op":"is","value":"x"}],"timeZone":"Nowhere"}]`, websiteEnv())
 	var got []string
-	for _, d := range fault.Of(err).Details {
+	for _, d := range apierr.Of(err).Details {
 		got = append(got, d.Field)
 	}
 	want := []string{
@@ -150,13 +150,13 @@ func TestATypeOfAnotherSubjectSaysWhichItHas(t *testing.T) {
 	env := websiteEnv()
 	env.Subject = Subject{Kind: Organization, ID: "org_1"}
 	_, err := compileBody(t, `{"parameters":["summary","profiles"],"preset":"today"}`, env)
-	want := []fault.Detail{problem("parameters[1]", "unsupported_subject", "Query type profiles is not about this subject", "Ask with website_id")}
-	if f, ok := errors.AsType[*fault.Error](err); !ok || !cmp.Equal(f.Details, want) {
+	want := []apierr.Detail{problem("parameters[1]", "unsupported_subject", "Query type profiles is not about this subject", "Ask with website_id")}
+	if f, ok := errors.AsType[*apierr.Error](err); !ok || !cmp.Equal(f.Details, want) {
 		t.Errorf("%v, want %v", err, want)
 	}
 }
 
-func TestLimitsAreAcceptedAtAndRefusedBeyond(t *testing.T) {
+func TestLimitsAreAcceptedAtAndRejectedBeyond(t *testing.T) {
 	t.Parallel()
 	many := func(n int, s string) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
 	query := func(parameters, filters, limit int, extra string) string {
@@ -217,14 +217,14 @@ func TestLimitsAreAcceptedAtAndRefusedBeyond(t *testing.T) {
 				t.Errorf("at the limit: %v", err)
 			}
 			_, err := compileBody(t, tc.beyond, websiteEnv())
-			if !fault.Is(err, fault.Validation) || fault.Of(err).Message != tc.message {
+			if !apierr.Is(err, apierr.Validation) || apierr.Of(err).Message != tc.message {
 				t.Errorf("beyond the limit: %v, want %q", err, tc.message)
 			}
 		})
 	}
 }
 
-func TestARefusalIsShortHoweverLongTheRequest(t *testing.T) {
+func TestARejectionIsShortHoweverLongTheRequest(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 10_000)
 	for _, body := range []string{
@@ -234,8 +234,8 @@ func TestARefusalIsShortHoweverLongTheRequest(t *testing.T) {
 		`{"parameters":[` + strings.Repeat("1,", 10_000) + `1]}`,
 	} {
 		_, err := compileBody(t, body, websiteEnv())
-		f := fault.Of(err)
-		if f.Code != fault.Validation || len(f.Details) > MaxProblems {
+		f := apierr.Of(err)
+		if f.Code != apierr.Validation || len(f.Details) > MaxProblems {
 			t.Errorf("%.60s: %s with %d details", body, f.Code, len(f.Details))
 			continue
 		}
@@ -247,10 +247,10 @@ func TestARefusalIsShortHoweverLongTheRequest(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoJSONIsAParseFault(t *testing.T) {
+func TestWhatIsNoJSONIsAParseError(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", "nope", `{"parameters":["summary"],}`, `{"limit":1e}`, `{"limit":NaN}`, "{\"id\":\"\xff\"}", "{\"id\":\"a\nb\"}", `{} {}`} {
-		if _, _, err := Decode([]byte(body)); !fault.Is(err, fault.Parse) {
+		if _, _, err := Decode([]byte(body)); !apierr.Is(err, apierr.Parse) {
 			t.Errorf("Decode(%q) = %v, want a parse fault", body, err)
 		}
 	}
@@ -292,7 +292,7 @@ const errRegexSizeText = "The regular expression of path is not usable: it is to
 
 // A body that is wrong in every place costs what it takes to read it, and not a sentence
 // for each place: anybody may send one.
-func TestABodyThatIsWrongEverywhereCostsNoMoreToRefuse(t *testing.T) { //nolint:paralleltest // allocations are counted
+func TestABodyThatIsWrongEverywhereCostsNoMoreToReject(t *testing.T) { //nolint:paralleltest // allocations are counted
 	const many = 60_000
 	var members strings.Builder
 	for i := range many {
@@ -312,7 +312,7 @@ func TestABodyThatIsWrongEverywhereCostsNoMoreToRefuse(t *testing.T) { //nolint:
 	} {
 		var err error
 		allocated := testing.AllocsPerRun(1, func() { _, err = compileBody(t, tc.body, websiteEnv()) })
-		if f := fault.Of(err); f.Code != fault.Validation || len(f.Details) != tc.details {
+		if f := apierr.Of(err); f.Code != apierr.Validation || len(f.Details) != tc.details {
 			t.Errorf("%s: %s with %d details, want %d", tc.name, f.Code, len(f.Details), tc.details)
 		}
 		if allocated > 3*many {

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Version tells the state of the data that an answer is made of.
+// Version tells the state of the data that a response is made of.
 type Version struct {
-	// Number changes with whatever may change the answer: what arrives, what is
+	// Number changes with whatever may change the response: what arrives, what is
 	// erased, what is rebuilt.
 	Number uint64
 	// Settling says that the data is being changed in ways that the number tells only
-	// at their end, such as an erasure, so that an answer is good for a moment only.
+	// at their end, such as an erasure, so that a response is good for a moment only.
 	Settling bool
 }
 
@@ -29,20 +29,20 @@ type Versions interface {
 	Of(ctx context.Context, subject Subject, rng Range, tables []string) (Version, error)
 }
 
-// How long things are good for. What arrives is seen within twice fresh: an answer
+// How long things are good for. What arrives is seen within twice fresh: a response
 // may be asked for right after its version was read, and be kept as long again.
 const (
-	// fresh is how long a version is remembered, and an answer to data that has just
+	// fresh is how long a version is remembered, and a response to data that has just
 	// changed: parts of one insert become visible one after the other, base tables and
 	// rollups, on one replica and another.
 	fresh = 250 * time.Millisecond
-	// settled is how long a version must have been the same before an answer is kept
+	// settled is how long a version must have been the same before a response is kept
 	// for as long as it stays so.
 	settled = 10 * time.Second
-	// oldest is the longest time that an answer is kept.
+	// oldest is the longest time that a response is kept.
 	oldest = time.Hour
 	// versionTime is the longest time that a version may take. Without one, a statement
-	// runs and its answer is not kept.
+	// runs and its response is not kept.
 	versionTime = time.Second
 	// rememberedVersions bounds how many are remembered, twice.
 	rememberedVersions = 1 << 14
@@ -73,7 +73,7 @@ type seen struct {
 	read, since time.Time
 }
 
-// stamp is what an answer is kept under, and for how long.
+// stamp is what a response is kept under, and for how long.
 type stamp struct {
 	number uint64
 	life   time.Duration

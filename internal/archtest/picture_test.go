@@ -37,7 +37,7 @@ func TestThePictureShowsTheRooms(t *testing.T) {
 	for name, change := range map[string]struct{ old, is, want string }{
 		"no picture":                   {"\n## Rooms\n", "\n## Halls\n", "ARCHITECTURE.md draws the rooms []"},
 		"two rooms change places":      {"\ntenant ", "\nprivate ", `ARCHITECTURE.md draws the rooms ["internal/contract"`},
-		"a package is not there":       {" bulk ", " ", "ARCHITECTURE.md does not draw internal/pipeline/bulk in its room"},
+		"a package is not there":       {" importer ", " ", "ARCHITECTURE.md does not draw internal/pipeline/importer in its room"},
 		"a line is not that of layers": {"flagapi management", "flagapi  management", `ARCHITECTURE.md does not draw ["flagapi"`},
 	} {
 		got := CheckRooms(page, strings.Replace(string(text), change.old, change.is, 1), packages)

@@ -51,21 +51,21 @@ func checkImport(from, imp string) []string {
 	if to == "" || isTest(from) && !within(to, never) {
 		return nil
 	}
-	refuse := func(why string) []string { return []string{fmt.Sprintf("%s imports %s: %s", from, to, why)} }
+	reject := func(why string) []string { return []string{fmt.Sprintf("%s imports %s: %s", from, to, why)} }
 	if within(to, never) {
-		return refuse("the service never imports its client")
+		return reject("the service never imports its client")
 	}
 	if isFiles(from) {
-		return refuse("a folder of files imports nothing of ours")
+		return reject("a folder of files imports nothing of ours")
 	}
 	if isFiles(to) {
 		return nil
 	}
 	if isTest(to) {
-		return refuse("only tests may")
+		return reject("only tests may")
 	}
 	if why := forbidden(from, to); why != "" {
-		return refuse(why)
+		return reject(why)
 	}
 	return nil
 }

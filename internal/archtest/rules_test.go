@@ -13,7 +13,7 @@ func pkg(path string, imports ...string) Package {
 
 func own(path string) string { return Module + "/" + path }
 
-func TestEachRuleRefusesWhatBreaksIt(t *testing.T) {
+func TestEachRuleRejectsWhatBreaksIt(t *testing.T) {
 	t.Parallel()
 	undocumented, long, tested := pkg("internal/contract/event"), pkg("cmd/sink"), pkg("internal/pipeline/sink")
 	undocumented.Documented = false
@@ -199,7 +199,7 @@ func TestTheRulesAllowWhatTheyShould(t *testing.T) {
 		pkg("internal/adapter/kafka/kafkatest", own("internal/testkit"), own("internal/adapter/kafka")),
 		pkg("internal/resource/link/redirect", own("internal/resource/link"), own("internal/pipeline/enrich")),
 		pkg("internal/pipeline/ingest", own("internal/pipeline/enrich"), own("internal/privacy/salt")),
-		pkg("internal/tenant/auth", own("internal/tenant/apikey"), own("internal/contract/fault"), "log/slog"),
+		pkg("internal/tenant/auth", own("internal/tenant/apikey"), own("internal/contract/apierr"), "log/slog"),
 		pkg("internal/tenant/apikey", own("internal/tenant/audit")),
 		pkg("schemas/sql", "embed"),
 		pkg("tests/system/e2e", own("internal/adapter/embedded/chserver"), "github.com/twmb/franz-go/pkg/kgo"),

@@ -91,10 +91,10 @@ func (c *Client) noted(ctx context.Context, r Result) Result {
 
 // Batch sends 1 to MaxBatchSize events at once, past the queue. When one of them
 // breaks a rule that the client knows, none is sent, and the results say which. When
-// the host refuses some, the others are sent without them.
+// the host rejects some, the others are sent without them.
 func (c *Client) Batch(ctx context.Context, events []Event) BatchResult {
 	if n := len(events); n < 1 || n > MaxBatchSize {
-		return sum([]Result{refused(CodeValidation, fmt.Sprintf("a batch has 1 to %d events, this one has %d", MaxBatchSize, n))}).bare()
+		return sum([]Result{rejected(CodeValidation, fmt.Sprintf("a batch has 1 to %d events, this one has %d", MaxBatchSize, n))}).bare()
 	}
 	results := make([]Result, len(events))
 	place := make([]int, 0, len(events)) // of each item among the results
@@ -146,14 +146,14 @@ func (c *Client) Identify(ctx context.Context, i Identity) Result {
 		return canceled(context.Cause(ctx))
 	}
 	if c.isClosed() {
-		return refused(CodeClosed, "the client is closed")
+		return rejected(CodeClosed, "the client is closed")
 	}
 	if i.WebsiteID == "" {
 		i.WebsiteID = c.opts.websiteID
 	}
 	body, wrong := i.encode()
 	if wrong != "" {
-		return refused(CodeValidation, wrong)
+		return rejected(CodeValidation, wrong)
 	}
 	var r Result
 	c.insist(ctx, func() (again bool, wait time.Duration) {
@@ -165,7 +165,7 @@ func (c *Client) Identify(ctx context.Context, i Identity) Result {
 
 // Flush sends everything that is queued, and returns when each event has its final
 // result, when the retries are used up, or when the context ends; what is left then
-// stays queued. Its results have also the events that the host has refused since the
+// stays queued. Its results have also the events that the host has rejected since the
 // last Flush.
 func (c *Client) Flush(ctx context.Context) BatchResult {
 	return c.queue.flush(ctx, c.opts.retries)
@@ -174,7 +174,7 @@ func (c *Client) Flush(ctx context.Context) BatchResult {
 // closeTime is how long Close tries with a context that has no deadline.
 const closeTime = 30 * time.Second
 
-// Close refuses new events, sends what is queued, and returns when nothing of the
+// Close rejects new events, sends what is queued, and returns when nothing of the
 // client runs any more. It tries until its context ends, or for half a minute if
 // that has no deadline; what could not be sent by then is lost, and its results say
 // which events those are. Every call after the first waits for it and returns the

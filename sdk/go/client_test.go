@@ -85,7 +85,7 @@ func TestNoPrintOfAClientShowsItsKey(t *testing.T) {
 	}
 }
 
-func TestWithoutBatchingTrackSendsOneObjectAndTellsTheAnswer(t *testing.T) {
+func TestWithoutBatchingTrackSendsOneObjectAndTellsTheResponse(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
 	at := time.UnixMilli(1_700_000_000_123)
@@ -306,7 +306,7 @@ func TestIdentifySendsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnswersBecomeResults(t *testing.T) {
+func TestResponsesBecomeResults(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name  string
@@ -315,10 +315,10 @@ func TestAnswersBecomeResults(t *testing.T) {
 	}{
 		{"accepted", accepted, Result{Success: true, Delivery: Delivered, StatusCode: 200}},
 		{"nothing stored, nothing said", reply{status: 204}, Result{Success: true, Delivery: Delivered, StatusCode: 204}},
-		{"no key", refusal(401, "AUTH_REQUIRED", false), Result{Code: "AUTH_REQUIRED", StatusCode: 401, RequestID: "req_1"}},
-		{"quota", refusal(402, "QUOTA_EXCEEDED", false), Result{Code: "QUOTA_EXCEEDED", StatusCode: 402, RequestID: "req_1"}},
-		{"fault", refusal(500, "INTERNAL_SERVER_ERROR", true), Result{Code: "INTERNAL_SERVER_ERROR", StatusCode: 500, RequestID: "req_1", Retryable: true}},
-		{"the body knows better", refusal(500, "X", false), Result{Code: "X", StatusCode: 500, RequestID: "req_1"}},
+		{"no key", rejection(401, "AUTH_REQUIRED", false), Result{Code: "AUTH_REQUIRED", StatusCode: 401, RequestID: "req_1"}},
+		{"quota", rejection(402, "QUOTA_EXCEEDED", false), Result{Code: "QUOTA_EXCEEDED", StatusCode: 402, RequestID: "req_1"}},
+		{"fault", rejection(500, "INTERNAL_SERVER_ERROR", true), Result{Code: "INTERNAL_SERVER_ERROR", StatusCode: 500, RequestID: "req_1", Retryable: true}},
+		{"the body knows better", rejection(500, "X", false), Result{Code: "X", StatusCode: 500, RequestID: "req_1"}},
 		{"proxy", reply{status: 502, body: "<html>"}, Result{Code: CodeHTTP, StatusCode: 502, Retryable: true}},
 		{"too early", reply{status: 425}, Result{Code: CodeHTTP, StatusCode: 425, Retryable: true}},
 		{"elsewhere", reply{status: 301, header: http.Header{"Location": {"https://h"}}}, Result{Code: CodeHTTP, StatusCode: 301}},
@@ -386,7 +386,7 @@ func TestWhatMaySucceedLaterIsTriedAgainWithTheSameID(t *testing.T) {
 func TestRetryAfterIsHonouredUnlessItIsTooLongForACall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limited := refusal(429, "RATE_LIMITED", true)
+		limited := rejection(429, "RATE_LIMITED", true)
 		limited.header = http.Header{"Retry-After": {"7"}}
 		h := newHost(t, replies(limited))
 		c := h.client(WithBatching(false))
@@ -463,7 +463,7 @@ func TestTheLogHasNeitherKeysNorEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		h := newHost(t, replies(unavailable, refusal(401, "AUTH_REQUIRED", false)))
+		h := newHost(t, replies(unavailable, rejection(401, "AUTH_REQUIRED", false)))
 		c := h.client(WithDebug(true), WithBatchSize(1), WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 		for range 2 {
 			c.Track(t.Context(), Event{Name: "secret-name", ProfileID: "secret-profile", Properties: map[string]any{"k": "secret-value"}})

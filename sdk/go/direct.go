@@ -59,7 +59,7 @@ func (c *Client) unseen(items []*item, results []Result) (fresh []*item, at []in
 		_, twice := here[it.identity]
 		switch {
 		case q.closed:
-			results[i] = refused(CodeClosed, "the client is closed").of(it.id)
+			results[i] = rejected(CodeClosed, "the client is closed").of(it.id)
 		case q.deduplicate && (twice || q.has(it.identity)):
 			results[i] = duplicate(it.id)
 		default:

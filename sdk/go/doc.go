@@ -10,11 +10,11 @@
 //
 // # What is promised
 //
-// An event that Track reported as queued is sent until the host has it or refuses
-// it for good; what becomes of it is told to OnResult, and a refusal to the next
+// An event that Track reported as queued is sent until the host has it or rejects
+// it for good; what becomes of it is told to OnResult, and a rejection to the next
 // Flush and to the log as well. Each event has an id and a time from the moment it
 // is tracked, so that however often it is sent it is stored once. When the queue is
-// full a new event is refused with QUEUE_FULL; nothing that was taken is given up
+// full a new event is rejected with QUEUE_FULL; nothing that was taken is given up
 // for it. One bad event in a batch does not take the others with it.
 //
 // Failures of delivery are results and never panics; [Result.Err] makes an error

@@ -33,25 +33,25 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
-	store  bool          // the events are stored, whatever the answer
-	err    error         // instead of an answer
+	store  bool          // the events are stored, whatever the response
+	err    error         // instead of a response
 	hang   time.Duration // before it
 }
 
 var (
 	accepted    = reply{status: 200, store: true, body: `{"status":"success","type":"custom_event","count":1}`}
-	unavailable = refusal(503, "DELIVERY_UNAVAILABLE", true)
+	unavailable = rejection(503, "DELIVERY_UNAVAILABLE", true)
 	errCut      = errors.New("connection reset by peer")
 )
 
-func refusal(status int, code string, retry bool) reply {
+func rejection(status int, code string, retry bool) reply {
 	return reply{status: status, body: fmt.Sprintf(
 		`{"success":false,"status":"error","error":"says %[1]s","message":"says %[1]s","code":%[1]q,"retryable":%[2]v,"requestId":"req_1"}`, code, retry)}
 }
 
-// naming is a refusal for what is wrong with some events of the request.
+// naming is a rejection for what is wrong with some events of the request.
 func naming(indexes ...int) reply {
-	r := refusal(400, CodeValidation, false)
+	r := rejection(400, CodeValidation, false)
 	var list []string
 	for _, i := range indexes {
 		list = append(list, fmt.Sprintf(`{"index":%d,"field":"name","code":"too_long","message":"name is bad"}`, i))

@@ -130,7 +130,7 @@ func WithMaxDeduplicationCacheSize(ids int) Option {
 	return func(o *options) { o.maxDeduplicationCacheSize = ids }
 }
 
-// WithRequestTimeout sets the longest that one request may take, its answer
+// WithRequestTimeout sets the longest that one request may take, its response
 // included. The default is DefaultRequestTimeout.
 func WithRequestTimeout(d time.Duration) Option { return func(o *options) { o.requestTimeout = d } }
 
@@ -145,7 +145,7 @@ func WithMiddleware(m ...Middleware) Option {
 }
 
 // WithOnResult sets a function that is told what finally became of each event that
-// was queued: once for each, whether it was delivered or refused for good. It is
+// was queued: once for each, whether it was delivered or rejected for good. It is
 // called by the goroutines that send, of which there may be several, and should
 // return soon. When Close returns it has been told of every event. It may call the
 // client's methods, except Close, which would wait for itself.

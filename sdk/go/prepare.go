@@ -28,7 +28,7 @@ func (c *Client) prepare(ctx context.Context, e Event) (*item, Result) {
 	}
 	body, wrong := e.encode()
 	if wrong != "" {
-		return nil, refused(CodeValidation, wrong).of(e.EventID)
+		return nil, rejected(CodeValidation, wrong).of(e.EventID)
 	}
 	return &item{identity: identity{e.WebsiteID, e.EventID}, body: body}, Result{Success: true, EventID: e.EventID}
 }

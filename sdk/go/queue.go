@@ -75,11 +75,11 @@ func (q *queue) add(it *item) (r Result, done <-chan Result) {
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		return refused(CodeClosed, "the client is closed").of(it.id), nil
+		return rejected(CodeClosed, "the client is closed").of(it.id), nil
 	case q.deduplicate && q.has(it.identity):
 		return duplicate(it.id), nil
 	case len(q.waiting)+q.flying >= q.capacity:
-		r := refused(CodeQueueFull, "the queue is full").of(it.id)
+		r := rejected(CodeQueueFull, "the queue is full").of(it.id)
 		r.Retryable = true
 		return r, nil
 	}
@@ -197,7 +197,7 @@ func (q *queue) land(batch []*item, results []Result, began int) (final []Result
 			final = append(final, q.finish(it, q.abandoned(it)))
 		default:
 			back = append(back, it)
-			it.answer(results[i].stillQueued())
+			it.settle(results[i].stillQueued())
 		}
 	}
 	switch {
@@ -249,7 +249,7 @@ func (q *queue) finish(it *item, r Result) Result {
 			q.missed++
 		}
 	}
-	it.answer(r)
+	it.settle(r)
 	return r
 }
 
@@ -261,14 +261,14 @@ func (q *queue) abandoned(it *item) Result {
 		r = q.outage.last
 	}
 	if r.Code == "" || r.Code == CodeCanceled {
-		r = refused(CodeClosed, "the client was closed before the event was delivered")
+		r = rejected(CodeClosed, "the client was closed before the event was delivered")
 	}
 	r.Retryable = true
 	return r.of(it.id)
 }
 
-// answer tells whoever waits for the event's result, once.
-func (it *item) answer(r Result) {
+// settle tells whoever waits for the event's result, once.
+func (it *item) settle(r Result) {
 	if it.done != nil {
 		it.done <- r
 		it.done = nil

@@ -132,7 +132,7 @@ func TestAFullQueueIsSentAtOnceThoughNoBatchIsFull(t *testing.T) {
 	})
 }
 
-func TestAnEventThatDoesNotFitIsRefusedAndNoneIsGivenUpForIt(t *testing.T) {
+func TestAnEventThatDoesNotFitIsRejectedAndNoneIsGivenUpForIt(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	script := func(int, *call) reply {
@@ -214,7 +214,7 @@ func TestTheQueueTriesAgainLaterAndLaterWithTheSameBodies(t *testing.T) {
 
 func TestTheQueueWaitsAsLongAsTheHostAsks(t *testing.T) {
 	t.Parallel()
-	limited := refusal(429, "RATE_LIMITED", true)
+	limited := rejection(429, "RATE_LIMITED", true)
 	limited.header = http.Header{"Retry-After": {"90"}}
 	bubble(t, replies(limited), []Option{WithBatchSize(1)}, func(s stage) {
 		t, h, c, _ := s.parts()
@@ -237,7 +237,7 @@ func TestTheQueueWaitsAsLongAsTheHostAsks(t *testing.T) {
 
 func TestAnEventThatIsQueuedOrWasDeliveredIsSkipped(t *testing.T) {
 	t.Parallel()
-	bubble(t, replies(refusal(401, "AUTH_REQUIRED", false)), nil, func(s stage) {
+	bubble(t, replies(rejection(401, "AUTH_REQUIRED", false)), nil, func(s stage) {
 		t, h, c, told := s.parts()
 		skipped := Result{Success: true, Delivery: Skipped, EventID: "a"}
 		track(t, c, "a")
@@ -317,7 +317,7 @@ func TestWhatTheHostDoesNotNameIsFound(t *testing.T) {
 	foreign := func(_ int, c *call) reply {
 		for _, e := range c.events {
 			if e["websiteId"] == "foreign" {
-				return refusal(403, "ACCESS_DENIED", false)
+				return rejection(403, "ACCESS_DENIED", false)
 			}
 		}
 		return accepted
@@ -325,7 +325,7 @@ func TestWhatTheHostDoesNotNameIsFound(t *testing.T) {
 	large := func(_ int, c *call) reply {
 		for _, e := range c.events {
 			if e["name"] == "huge" || len(c.events) > 2 {
-				return refusal(413, "PAYLOAD_TOO_LARGE", false)
+				return rejection(413, "PAYLOAD_TOO_LARGE", false)
 			}
 		}
 		return accepted
@@ -340,8 +340,8 @@ func TestWhatTheHostDoesNotNameIsFound(t *testing.T) {
 		{"by website", foreign, "a@own b@foreign c@own d@foreign e@", "b d", 4},
 		{"one website alone", foreign, "a@foreign b@foreign", "a b", 1},
 		{"by halves", large, "a@ b@ huge@ c@ d@ e@", "huge", 9},
-		{"the key", func(int, *call) reply { return refusal(403, "FORBIDDEN", false) }, "a@x b@y", "a b", 1},
-		{"the quota", func(int, *call) reply { return refusal(402, "QUOTA_EXCEEDED", false) }, "a@x b@y", "a b", 1},
+		{"the key", func(int, *call) reply { return rejection(403, "FORBIDDEN", false) }, "a@x b@y", "a b", 1},
+		{"the quota", func(int, *call) reply { return rejection(402, "QUOTA_EXCEEDED", false) }, "a@x b@y", "a b", 1},
 		{"all named", func(int, *call) reply { return naming(0, 1, 7) }, "a@x b@y", "a b", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -388,7 +388,7 @@ func TestAfterAFailureThatMayPassNothingMoreOfTheBatchIsSent(t *testing.T) {
 
 func TestAfterAFailureThatMayPassTheOtherHalfIsNotSent(t *testing.T) {
 	t.Parallel()
-	bubble(t, replies(refusal(413, "PAYLOAD_TOO_LARGE", false), unavailable), []Option{WithRetries(0)}, func(s stage) {
+	bubble(t, replies(rejection(413, "PAYLOAD_TOO_LARGE", false), unavailable), []Option{WithRetries(0)}, func(s stage) {
 		t, h, c, _ := s.parts()
 		b := c.Batch(t.Context(), []Event{{Name: "a"}, {Name: "b"}})
 		if b.Failed != 2 || b.Code != "DELIVERY_UNAVAILABLE" {
@@ -400,7 +400,7 @@ func TestAfterAFailureThatMayPassTheOtherHalfIsNotSent(t *testing.T) {
 
 func TestFlushWaitsForNothingButTheHost(t *testing.T) {
 	t.Parallel()
-	limited := refusal(429, "RATE_LIMITED", true)
+	limited := rejection(429, "RATE_LIMITED", true)
 	limited.header = http.Header{"Retry-After": {"90"}}
 	bubble(t, replies(accepted, unavailable, accepted, limited), nil, func(s stage) {
 		t, h, c, _ := s.parts()
@@ -453,7 +453,7 @@ func TestWhatFailedGoesBeforeWhatCameLater(t *testing.T) {
 
 func TestAnOlderSuccessDoesNotEndAPause(t *testing.T) {
 	t.Parallel()
-	limited := refusal(429, "RATE_LIMITED", true)
+	limited := rejection(429, "RATE_LIMITED", true)
 	limited.header, limited.hang = http.Header{"Retry-After": {"60"}}, time.Second
 	late := accepted
 	late.hang = 2 * time.Second
@@ -477,7 +477,7 @@ func TestAnOlderSuccessDoesNotEndAPause(t *testing.T) {
 
 func TestFlushReturnsTheFinalResult(t *testing.T) {
 	t.Parallel()
-	bubble(t, replies(refusal(402, "QUOTA_EXCEEDED", false), unavailable, reply{err: errCut}), nil, func(s stage) {
+	bubble(t, replies(rejection(402, "QUOTA_EXCEEDED", false), unavailable, reply{err: errCut}), nil, func(s stage) {
 		t, h, c, _ := s.parts()
 		b := c.Flush(t.Context())
 		check(t, "nothing", b.Result, Result{Success: true})
@@ -551,7 +551,7 @@ func TestWhileTheHostFailsOneRequestAtATimeIsSent(t *testing.T) {
 	})
 }
 
-func TestCloseSendsWhatThereIsAndThenRefuses(t *testing.T) {
+func TestCloseSendsWhatThereIsAndThenRejects(t *testing.T) {
 	t.Parallel()
 	bubble(t, replies(unavailable, unavailable, unavailable, unavailable), nil, func(s stage) {
 		t, h, c, told := s.parts()

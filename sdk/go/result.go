@@ -24,7 +24,7 @@ const (
 
 // The codes of what the client finds out by itself. All others are the host's.
 const (
-	// CodeNetwork: no answer arrived. Whether the events are stored is not known.
+	// CodeNetwork: no response arrived. Whether the events are stored is not known.
 	CodeNetwork = "NETWORK_ERROR"
 	// CodeValidation: the event breaks a rule; the host uses the same code.
 	CodeValidation = "VALIDATION_ERROR"
@@ -34,9 +34,9 @@ const (
 	CodeCanceled = "CANCELED"
 	// CodeClosed: the client was closed.
 	CodeClosed = "CLIENT_CLOSED"
-	// CodeInvalidResponse: the answer is none of the ingestion host.
+	// CodeInvalidResponse: the response is none of the ingestion host.
 	CodeInvalidResponse = "INVALID_RESPONSE"
-	// CodeHTTP: a refusal without a code, as proxies send it.
+	// CodeHTTP: a rejection without a code, as proxies send it.
 	CodeHTTP = "HTTP_ERROR"
 )
 
@@ -59,7 +59,7 @@ type Result struct {
 	RequestID string `json:"requestId,omitempty"`
 	// Retryable says that the same call may succeed later.
 	Retryable bool `json:"retryable,omitempty"`
-	// StatusCode is the answer's HTTP status, 0 when there was none.
+	// StatusCode is the response's HTTP status, 0 when there was none.
 	StatusCode int `json:"statusCode,omitempty"`
 
 	cause error
@@ -90,13 +90,13 @@ func (e *Error) Unwrap() error { return e.Result.cause }
 // is Queued.
 type BatchResult struct {
 	Result
-	// Processed events were delivered, Failed ones refused for good, and Pending ones
+	// Processed events were delivered, Failed ones rejected for good, and Pending ones
 	// are still queued.
 	Processed int `json:"processed"`
 	Failed    int `json:"failed"`
 	Pending   int `json:"pending"`
 	// Results has, after Batch, one for each event in the order of the call, and
-	// after Flush and Close one for each event that was delivered or refused.
+	// after Flush and Close one for each event that was delivered or rejected.
 	Results []Result `json:"results"`
 }
 
@@ -142,12 +142,12 @@ func (r Result) explained() Result {
 	return r
 }
 
-// refused returns the failure of something that cannot succeed as it is.
-func refused(code, message string) Result {
+// rejected returns the failure of something that cannot succeed as it is.
+func rejected(code, message string) Result {
 	return Result{Code: code, Error: message}.explained()
 }
 
-// unreachable returns the failure of a request without an answer.
+// unreachable returns the failure of a request without a response.
 func unreachable(err error) Result {
 	return Result{Code: CodeNetwork, Error: err.Error(), Retryable: true, cause: err}.explained()
 }

@@ -23,12 +23,12 @@ type host struct {
 }
 
 // post sends one request.
-func (h *host) post(ctx context.Context, path string, body []byte) answer {
+func (h *host) post(ctx context.Context, path string, body []byte) response {
 	timed, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(timed, http.MethodPost, h.url+path, bytes.NewReader(body))
 	if err != nil { // the address was checked
-		return answer{Result: refused(CodeNetwork, err.Error())}
+		return response{Result: rejected(CodeNetwork, err.Error())}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -36,14 +36,14 @@ func (h *host) post(ctx context.Context, path string, body []byte) answer {
 	h.authorize(req.Header)
 	resp, err := h.client.Do(req)
 	if err != nil {
-		return answer{Result: failure(ctx, timed, err)}
+		return response{Result: failure(ctx, timed, err)}
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes))
 	if err != nil {
-		return answer{Result: failure(ctx, timed, err)}
+		return response{Result: failure(ctx, timed, err)}
 	}
-	return readAnswer(resp.StatusCode, resp.Header, text, time.Now())
+	return readResponse(resp.StatusCode, resp.Header, text, time.Now())
 }
 
 // failure tells whether the caller gave up or the network failed.
@@ -78,7 +78,7 @@ type dispatch struct {
 	stopped *Result // once a request has failed in a way that may pass
 }
 
-// send sends items and returns a result for each. Whatever the host refuses for
+// send sends items and returns a result for each. Whatever the host rejects for
 // good is told apart from the rest, which is sent again without it; after a failure
 // that may pass nothing more is sent.
 func (h *host) send(ctx context.Context, items []*item, alone bool) []Result {
@@ -143,12 +143,12 @@ func (d *dispatch) settle(at []int, r Result) {
 	}
 }
 
-// split settles the events that a refusal is about, and returns the others in the
+// split settles the events that a rejection is about, and returns the others in the
 // parts in which they are sent again: without those that are named; else, when some
 // website may be the reason, each website by itself; else, when it may be the size
 // or one event that is not named, in halves. Each part is smaller than the whole, so
 // this ends.
-func (d *dispatch) split(at []int, a *answer) [][]int {
+func (d *dispatch) split(at []int, a *response) [][]int {
 	rest := make([]int, 0, len(at))
 	for i, p := range at {
 		if text, named := a.named[i]; named {
@@ -191,7 +191,7 @@ func (d *dispatch) byWebsite(at []int) [][]int {
 }
 
 // aboutWebsite reports whether another website may be answered differently.
-func aboutWebsite(a *answer) bool {
+func aboutWebsite(a *response) bool {
 	switch a.StatusCode {
 	case http.StatusForbidden:
 		return a.Code != "FORBIDDEN" // which is about the key

@@ -9,8 +9,8 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/ingestapi"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -62,21 +62,21 @@ func TestEveryLimitOfAnEventHasACaseAtItAndOneBeyond(t *testing.T) {
 	}
 }
 
-// checkLimit looks for the case at a limit, which is not refused for it, and the
+// checkLimit looks for the case at a limit, which is not rejected for it, and the
 // one beyond, which is, unless it is cut.
 func checkLimit(t *testing.T, file string, steps map[string]apitest.Step, l event.Limit, at, beyond int64) {
 	t.Helper()
 	for _, want := range []struct {
-		n       int64
-		refused bool
+		n        int64
+		rejected bool
 	}{{at, false}, {beyond, l.Status != 0}} {
 		name := fmt.Sprintf("%s: %d %s", l.Name, want.n, l.Unit)
 		s, ok := steps[name]
-		switch refused := s.Response.Status == l.Status; {
+		switch rejected := s.Response.Status == l.Status; {
 		case !ok:
 			t.Errorf("%s.txtar has no step %q", file, name)
-		case refused != want.refused:
-			t.Errorf("%s: step %q is answered %d; refused with %d: %v, want %v", file, name, s.Response.Status, l.Status, refused, want.refused)
+		case rejected != want.rejected:
+			t.Errorf("%s: step %q is answered %d; refused with %d: %v, want %v", file, name, s.Response.Status, l.Status, rejected, want.rejected)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestEveryRouteHasACaseOfEveryCode(t *testing.T) {
 			continue
 		}
 		for _, row := range httpkit.Codes {
-			if row.Code == fault.Parse {
+			if row.Code == apierr.Parse {
 				break // from here on the codes are the query host's
 			}
 			if r.Method == http.MethodGet && !row.Retryable() {

@@ -18,7 +18,7 @@ import (
 	metadata "github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -174,8 +174,8 @@ func (m *maker) signIn() {
 		if err := tx.CreateUser(ctx, audit.BySystem(), u); err != nil {
 			return err
 		}
-		place := &org.Member{OrganizationID: m.organization, UserID: u.ID, Role: org.RoleOwner, CreatedAt: now}
-		if err := tx.AddMember(ctx, audit.BySystem(), place); err != nil {
+		membership := &org.Member{OrganizationID: m.organization, UserID: u.ID, Role: org.RoleOwner, CreatedAt: now}
+		if err := tx.AddMember(ctx, audit.BySystem(), membership); err != nil {
 			return err
 		}
 		return tx.CreateSession(ctx, audit.BySystem(), u, &session.Session{
@@ -186,7 +186,7 @@ func (m *maker) signIn() {
 	m.Samples["currentPassword"], m.Samples["password"] = []any{password}, []any{password}
 }
 
-// try makes a request, sends it and holds the answer against the document.
+// try makes a request, sends it and holds the response against the document.
 func (m *maker) try() {
 	m.t.Helper()
 	r := m.Request(m.operation)
@@ -202,7 +202,7 @@ func (m *maker) try() {
 		return
 	}
 	defer resp.Body.Close()
-	body, err := readAnswer(resp)
+	body, err := readResponse(resp)
 	if err != nil {
 		m.t.Errorf("%s: %d, then %v", told(&r), resp.StatusCode, err)
 		return
@@ -216,12 +216,12 @@ func (m *maker) try() {
 	}
 	if resp.StatusCode < http.StatusMultipleChoices && strings.HasPrefix(r.Path, "/rpc/") {
 		m.learn(body)
-		m.signIn() // the call may have ended the session, or the place
+		m.signIn() // the call may have ended the session, or the membership
 	}
 }
 
-// readAnswer reads a body, and of one that goes on until somebody leaves its beginning.
-func readAnswer(resp *http.Response) ([]byte, error) {
+// readResponse reads a body, and of one that goes on until somebody leaves its beginning.
+func readResponse(resp *http.Response) ([]byte, error) {
 	if resp.Header.Get("Content-Type") != "text/event-stream" {
 		return io.ReadAll(resp.Body)
 	}
@@ -242,7 +242,7 @@ func (m *maker) credential(r *apitest.Generated) {
 	}
 }
 
-// learn keeps the ids of records that an answer tells of.
+// learn keeps the ids of records that a response tells of.
 func (m *maker) learn(body []byte) {
 	var one struct{ Data struct{ ID, Token string } }
 	var many struct{ Data []struct{ ID string } }
@@ -257,7 +257,7 @@ func (m *maker) learn(body []byte) {
 	}
 }
 
-// statusOf refuses an answer that is the host's fault, and one whose status is not that of
+// statusOf rejects a response that is the host's fault, and one whose status is not that of
 // its code.
 func statusOf(status int, body []byte) error {
 	if status >= http.StatusInternalServerError {
@@ -266,18 +266,18 @@ func statusOf(status int, body []byte) error {
 	if status < http.StatusBadRequest || status == http.StatusRequestHeaderFieldsTooLarge { // which is no code's own
 		return nil
 	}
-	var answer struct {
-		Code      fault.Code
+	var response struct {
+		Code      apierr.Code
 		ErrorCode string
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	if err := json.Unmarshal(body, &response); err != nil {
 		return err
 	}
-	if answer.ErrorCode != "" { // of OpenFeature, some of whose codes have several statuses
+	if response.ErrorCode != "" { // of OpenFeature, some of whose codes have several statuses
 		return nil
 	}
-	if row := httpkit.RowOf(answer.Code); row.Status != status {
-		return fmt.Errorf("the status of %s is %d", answer.Code, row.Status)
+	if row := httpkit.RowOf(response.Code); row.Status != status {
+		return fmt.Errorf("the status of %s is %d", response.Code, row.Status)
 	}
 	return nil
 }

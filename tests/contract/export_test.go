@@ -44,8 +44,8 @@ func widely(t *testing.T, s *harness.System, n int) (ids []string) {
 	return ids
 }
 
-// exported asks for rows after a cursor and reads so many bytes of the answer before
-// it cuts the connection; all of it for 0. A cut export holds its place for a moment.
+// exported asks for rows after a cursor and reads so many bytes of the response before
+// it cuts the connection; all of it for 0. A cut export holds its slot for a moment.
 func exported(t *testing.T, s *harness.System, format, more string, most int64) (body []byte) {
 	t.Helper()
 	testkit.Eventually(t, time.Minute, func() error {

@@ -28,9 +28,9 @@ type guide struct {
 	website func(*harness.System) string
 	// events are stored before the first example.
 	events []string
-	// silent is what a script prints for which the page shows no answer.
+	// silent is what a script prints for which the page shows no response.
 	silent *regexp.Regexp
-	// settle is how long an answer may take until it is the one shown, since what was
+	// settle is how long a response may take until it is the one shown, since what was
 	// sent is stored a little later; 0 where answers come at once.
 	settle time.Duration
 }
@@ -52,7 +52,7 @@ var guides = []guide{
 	},
 }
 
-// example is a script of a guide and, where it shows one, its answer.
+// example is a script of a guide and, where it shows one, its response.
 var example = regexp.MustCompile("(?s)```sh\n(.*?)```\n(?:\n```(json|text)\n(.*?)```)?")
 
 // TestTheExamplesOfTheGuidesDoWhatTheySay runs the scripts of each guide one after the
@@ -134,7 +134,7 @@ func run(t *testing.T, script, dir string, env []string) (string, error) {
 	return strings.TrimSpace(strings.ReplaceAll(string(out), "\r\n", "\n")), nil
 }
 
-// compare says how an answer differs from what the guide shows.
+// compare says how a response differs from what the guide shows.
 func (g *guide) compare(kind, want, got string) error {
 	switch kind {
 	case "json":
@@ -142,11 +142,11 @@ func (g *guide) compare(kind, want, got string) error {
 		if err != nil {
 			return err
 		}
-		answer, err := parsed(got)
+		response, err := parsed(got)
 		if err != nil {
 			return err
 		}
-		if diff := cmp.Diff(shown, answer); diff != "" {
+		if diff := cmp.Diff(shown, response); diff != "" {
 			return errors.New("(-guide +answer):\n" + diff)
 		}
 	case "text":
@@ -161,7 +161,7 @@ func (g *guide) compare(kind, want, got string) error {
 	return nil
 }
 
-// parsed returns an answer without what differs each time.
+// parsed returns a response without what differs each time.
 func parsed(text string) (any, error) {
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {

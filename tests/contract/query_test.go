@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/queryapi"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 )
 
@@ -98,15 +98,15 @@ func (l *queryLimit) check(t *testing.T, steps map[string]apitest.Step, at, beyo
 
 // codesOfAll are the codes that every route of the query host may answer with which
 // is not public.
-var codesOfAll = []fault.Code{
-	fault.AuthRequired, fault.Forbidden, fault.AccessDenied, fault.IPNotAuthorized, fault.RateLimited,
-	fault.Internal, fault.ServiceUnavailable,
+var codesOfAll = []apierr.Code{
+	apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.IPNotAuthorized, apierr.RateLimited,
+	apierr.Internal, apierr.ServiceUnavailable,
 }
 
 // codesOf are those of single routes besides.
-var codesOf = map[string][]fault.Code{
-	"/v1/query":          {fault.Validation, fault.Parse, fault.MissingProjectID, fault.PayloadTooLarge},
-	"/v1/query/compile":  {fault.Compilation, fault.Parse, fault.MissingProjectID, fault.PayloadTooLarge},
+var codesOf = map[string][]apierr.Code{
+	"/v1/query":          {apierr.Validation, apierr.Parse, apierr.MissingProjectID, apierr.PayloadTooLarge},
+	"/v1/query/compile":  {apierr.Compilation, apierr.Parse, apierr.MissingProjectID, apierr.PayloadTooLarge},
 	"/v1/query/websites": {},
 }
 

@@ -80,9 +80,9 @@ func attacks(t *testing.T) []attack {
 	}
 }
 
-// Whatever a caller tries, it gets the answer that is due, the edge keeps its
+// Whatever a caller tries, it gets the response that is due, the edge keeps its
 // memory, and the others hardly notice.
-func TestWhoAbusesAnEdgeIsRefusedAndNobodyElseNotices(t *testing.T) {
+func TestWhoAbusesAnEdgeIsRejectedAndNobodyElseNotices(t *testing.T) {
 	tr := trial{fault: "F21 abuse", point: "of every kind, one after the other", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
 		x := s.newTarget(nil)
 		request := x.request(x.fixture.SecondWebsiteID, "v")

@@ -46,7 +46,7 @@ type order struct {
 	StoreURL string // Settings.Store.URL does not survive being written down
 	RedisURL string // nor does this one
 	Deed     deed
-	At       sinktest.Point
+	At       sinktest.Failpoint
 	Nth      int // passage of the point, over all partitions, 1 is the first
 	Locks    locks
 	// Alone runs a sink as a process of its own does, with what it tells the collector.
@@ -57,7 +57,7 @@ type order struct {
 }
 
 // locks are what a test takes away from a sink.
-type locks struct{ WithoutPlan, WithoutFence, WithoutWindow, WithoutToken bool }
+type locks struct{ WithoutPlan, WithoutFence, WithoutWindow, WithoutInsertToken bool }
 
 // watched is a sink without some locks that says where it has got to; nil tells nobody.
 type watched struct {
@@ -71,8 +71,8 @@ func (w watched) deps(d sink.Deps) sink.Deps {
 	if w.WithoutPlan {
 		d = sinktest.WithoutPlan(d)
 	}
-	if w.WithoutToken {
-		d = sinktest.WithoutToken(d)
+	if w.WithoutInsertToken {
+		d = sinktest.WithoutInsertToken(d)
 	}
 	return sinktest.Watch(d, w.reached)
 }
@@ -80,7 +80,7 @@ func (w watched) deps(d sink.Deps) sink.Deps {
 // parts are those of the sink.
 func (w watched) parts(
 	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
-) ([]lifecycle.Part, error) {
+) ([]lifecycle.Component, error) {
 	wiring := appsink.Wiring{Deps: w.deps}
 	if w.WithoutFence {
 		wiring.Fence = sinktest.Unfenced
@@ -144,20 +144,20 @@ func sayWaits(say func(string, ...any), r prometheus.Gatherer) error {
 	return err
 }
 
-func (o *order) parts(say func(string, ...any)) daemon.Parts {
+func (o *order) parts(say func(string, ...any)) daemon.Components {
 	switch o.Role {
 	case edge.Component:
 		return edge.Alone
 	case query.Component:
-		return query.Parts
+		return query.Components
 	}
-	parts := watched{o.Locks, o.reached(say)}.parts
+	components := watched{o.Locks, o.reached(say)}.parts
 	if o.Alone {
-		parts = appsink.Alone
+		components = appsink.Alone
 	}
-	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 		o.registry = t.Registry
-		return parts(ctx, s, t, r)
+		return components(ctx, s, t, r)
 	}
 }
 
@@ -167,7 +167,7 @@ func (o *order) reached(say func(string, ...any)) sinktest.Reached {
 		return nil
 	}
 	var passed atomic.Int64
-	return func(at sinktest.Point, p sink.Partition) {
+	return func(at sinktest.Failpoint, p sink.Partition) {
 		if at != o.At || p.Topic != record.TopicEvents || passed.Add(1) != int64(o.Nth) {
 			return
 		}

@@ -148,7 +148,7 @@ func (v *linkFront) compare(to *verdict) (lost int) {
 		to.Base += n
 		to.Doubled += n - 1
 		rows[r[0]] = true
-		// Without an answer it is not known whether the visitor was to be sent on.
+		// Without a response it is not known whether the visitor was to be sent on.
 		if of := v.visits[r[0]]; of == nil || of.status != http.StatusFound && of.status != 0 {
 			to.Unknown++
 			to.note("%s stands there and was not sent on: %+v", r[0], of)
@@ -170,9 +170,9 @@ func (v *linkFront) compare(to *verdict) (lost int) {
 // verify is `millrace verify`.
 func (s *stage) verify() {
 	s.t.Helper()
-	offsets, books, lane := s.tools()
-	report, err := verify.Run(s.t.Context(), offsets, books, verify.Options{
-		Lanes: []repair.Lane{lane}, Known: []string{lane.Topic}, Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute), Examples: 5,
+	offsets, store, pipeline := s.tools()
+	report, err := verify.Run(s.t.Context(), offsets, store, verify.Options{
+		Pipelines: []repair.Pipeline{pipeline}, Known: []string{pipeline.Topic}, Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute), Examples: 5,
 	})
 	if err != nil {
 		s.t.Fatal(err)

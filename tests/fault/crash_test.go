@@ -10,21 +10,21 @@ import (
 )
 
 // midStream is where a sink is killed that is in the middle of sending a block.
-const midStream sinktest.Point = "mid-stream"
+const midStream sinktest.Failpoint = "mid-stream"
 
 const crashFault = "F4 sink killed"
 
 // A sink that is killed anywhere leaves nothing missing and nothing doubled.
 func TestASinkThatIsKilledAnywhereLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	points := append([]sinktest.Point{midStream}, sinktest.Points...)
+	points := append([]sinktest.Failpoint{midStream}, sinktest.Failpoints...)
 	tr := trial{fault: crashFault, on: realToo(), each: 1}
-	tr.everywhere(t, points, sinktest.PointInserted, func(s *stage, at sinktest.Point) { s.crash(at, locks{}) })
+	tr.everywhere(t, points, sinktest.FailpointInserted, func(s *stage, at sinktest.Failpoint) { s.crash(at, locks{}) })
 }
 
 // crash kills one sink after the other at a point, under load, and has a last one
 // bring everything to its end.
-func (s *stage) crash(at sinktest.Point, without locks) {
+func (s *stage) crash(at sinktest.Failpoint, without locks) {
 	s.t.Helper()
 	n := backlog()
 	if at == midStream {
@@ -38,7 +38,7 @@ func (s *stage) crash(at sinktest.Point, without locks) {
 		switch at {
 		case midStream:
 			s.killMidStream(without)
-		case sinktest.PointRevoking:
+		case sinktest.FailpointRevoking:
 			s.killRevoking(1+s.rng.IntN(2), without)
 		default:
 			s.spawnSink(order{Deed: doKill, At: at, Nth: nth, Locks: without}).killed()
@@ -54,7 +54,7 @@ func (s *stage) finish(without locks) {
 	s.t.Helper()
 	s.send(s.events(100)) // so that there is something
 	begin := time.Now()
-	first := newHold(sinktest.PointInserted, 1)
+	first := newHold(sinktest.FailpointInserted, 1)
 	first.release()
 	last := s.startSink(watched{without, first.reached})
 	first.wait(s.t)
@@ -93,7 +93,7 @@ func (s *stage) killMidStream(without locks) {
 func (s *stage) killRevoking(nth int, without locks) {
 	s.t.Helper()
 	defer s.keepsMembers()()
-	c := s.spawnSink(order{Deed: doKill, At: sinktest.PointRevoking, Nth: nth, Locks: without})
+	c := s.spawnSink(order{Deed: doKill, At: sinktest.FailpointRevoking, Nth: nth, Locks: without})
 	c.heard("ready")
 	s.progress()
 	other := s.startSink(watched{locks: without})

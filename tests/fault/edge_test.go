@@ -23,7 +23,7 @@ import (
 )
 
 // edgeDeadline is the edges' wait for acknowledgements, and slack what the machine may
-// add to an answer.
+// add to a response.
 const edgeDeadline = time.Second
 
 var slack = testkit.Promised(3 * time.Second)
@@ -35,7 +35,7 @@ type front struct {
 	store    string
 	settings []config.Settings // of each edge
 
-	refused  atomic.Int64 // answers 503
+	rejected atomic.Int64 // answers 503
 	slowest  atomic.Int64 // of them, in nanoseconds
 	requests atomic.Int64
 }
@@ -141,7 +141,7 @@ func (f *front) insist(batch []happening, from int) error {
 			f.s.acked.add(batch)
 			return nil
 		case a.Status == http.StatusServiceUnavailable:
-			f.refused.Add(1)
+			f.rejected.Add(1)
 			f.slowest.Store(max(f.slowest.Load(), int64(time.Since(begin))))
 		}
 		return fmt.Errorf("answer %d %s", a.Status, a.Body)
@@ -161,7 +161,7 @@ var produceFaults = []struct {
 }
 
 // Whatever a broker does to a publication, what was acknowledged is in the log, a
-// refusal comes in time, and sending it again doubles nothing.
+// rejection comes in time, and sending it again doubles nothing.
 func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
 	for _, fault := range produceFaults {
@@ -212,10 +212,10 @@ func TestARealBrokerThatIsKilledLosesNothingThatWasAcknowledged(t *testing.T) {
 		for n := range 2 {
 			delivered := make(chan error, 1)
 			go func() { delivered <- f.deliver(all[(n+1)*third : (n+2)*third]) }()
-			refused := f.refused.Load()
+			rejected := f.rejected.Load()
 			server.Kill(t)
 			testkit.Eventually(t, patience, func() error {
-				if f.refused.Load() < refused+3 {
+				if f.rejected.Load() < rejected+3 {
 					return errNotYet
 				}
 				return nil
@@ -253,7 +253,7 @@ func (s *stage) failProduce(with *kerr.Error, times int) {
 	s.fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		s.fake.KeepControl()
 		if third() {
-			return nil, errNotYet, true // the connection ends without an answer
+			return nil, errNotYet, true // the connection ends without a response
 		}
 		return nil, nil, false
 	})
@@ -310,7 +310,7 @@ func TestEdgesThatAreKilledLoseAndDoubleNothing(t *testing.T) {
 			e.stop()
 		}
 		sinks.stop()
-		t.Logf("%d requests, %d of them refused, for %d events", f.requests.Load(), f.refused.Load(), s.acked.unique())
+		t.Logf("%d requests, %d of them refused, for %d events", f.requests.Load(), f.rejected.Load(), s.acked.unique())
 		s.judge()
 	}}
 	tr.run(t)

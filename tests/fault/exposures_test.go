@@ -110,9 +110,9 @@ func (s *stage) told() map[string]int {
 // verifyTold is `millrace verify` where so many records tell of the exposures.
 func (s *stage) verifyTold(records int) {
 	s.t.Helper()
-	offsets, books, lane := s.tools()
-	report, err := verify.Run(s.t.Context(), offsets, books, verify.Options{
-		Lanes: []repair.Lane{lane}, Known: []string{lane.Topic}, Examples: 5,
+	offsets, store, pipeline := s.tools()
+	report, err := verify.Run(s.t.Context(), offsets, store, verify.Options{
+		Pipelines: []repair.Pipeline{pipeline}, Known: []string{pipeline.Topic}, Examples: 5,
 		Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute),
 	})
 	if err != nil {

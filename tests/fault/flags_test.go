@@ -127,15 +127,15 @@ func (f *flagFront) ask(at string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
+	var response struct {
 		Flags map[string]struct{ Variant string }
 	}
-	err = json.Unmarshal(a.Body, &answer)
-	if err != nil || a.Status != http.StatusOK || len(answer.Flags) != len(flagKeys) {
+	err = json.Unmarshal(a.Body, &response)
+	if err != nil || a.Status != http.StatusOK || len(response.Flags) != len(flagKeys) {
 		return nil, fmt.Errorf("answer %d %s, %w", a.Status, a.Body, err)
 	}
 	given := map[string]string{}
-	for key, served := range answer.Flags {
+	for key, served := range response.Flags {
 		given[key] = served.Variant
 	}
 	return given, nil

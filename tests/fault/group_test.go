@@ -122,8 +122,8 @@ type mark struct {
 	ends  map[int32]int64
 }
 
-func (q *queue) reached(at sinktest.Point, p sink.Partition) {
-	if at != sinktest.PointCommitted {
+func (q *queue) reached(at sinktest.Failpoint, p sink.Partition) {
+	if at != sinktest.FailpointCommitted {
 		return
 	}
 	q.mu.Lock()

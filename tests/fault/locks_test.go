@@ -18,7 +18,7 @@ import (
 )
 
 // none of the sink's locks.
-var none = locks{WithoutPlan: true, WithoutFence: true, WithoutWindow: true, WithoutToken: true}
+var none = locks{WithoutPlan: true, WithoutFence: true, WithoutWindow: true, WithoutInsertToken: true}
 
 // lockTests say for each lock what it alone is good for: the fault that it stops
 // while all others are off, and that gets through once it is off too.
@@ -41,12 +41,12 @@ var lockTests = []struct {
 		"plan and token: a sink is killed after its insert", func(s *stage, on bool) {
 			s.plainTable()
 			left := none
-			left.WithoutPlan, left.WithoutToken = !on, !on
+			left.WithoutPlan, left.WithoutInsertToken = !on, !on
 			s.send(s.different(200))
 			s.store(left) // so that each partition has a committed offset
 			s.send(s.different(900))
 			s.settings.Sink.Session = 4 * time.Second // the group waits for the dead one so long
-			s.spawnSink(order{Deed: doKill, At: sinktest.PointInserted, Nth: 2, Locks: left}).killed()
+			s.spawnSink(order{Deed: doKill, At: sinktest.FailpointInserted, Nth: 2, Locks: left}).killed()
 			s.store(left)
 		},
 		(*stage).plainRows,
@@ -140,7 +140,7 @@ func (s *stage) plainRows(bool) int {
 	return s.number("SELECT count() FROM events")
 }
 
-// plainTable makes the base table anew without the key that collapses rows.
+// plainTable recreates the base table without the key that collapses rows.
 func (s *stage) plainTable() {
 	s.t.Helper()
 	ddl := func(name string) string {

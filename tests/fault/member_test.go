@@ -176,17 +176,17 @@ func (s *stage) sinkSettings() config.Settings {
 // startEdge runs an edge in this process and returns when it is ready.
 func (s *stage) startEdge(settings config.Settings) *local {
 	s.t.Helper()
-	return s.startLocal(edge.Component, settings, edge.Parts)
+	return s.startLocal(edge.Component, settings, edge.Components)
 }
 
-func (s *stage) startLocal(component string, settings config.Settings, parts daemon.Parts) *local {
+func (s *stage) startLocal(component string, settings config.Settings, parts daemon.Components) *local {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	l := &local{t: s.t, cancel: cancel, ended: make(chan struct{})}
 	ready := make(chan struct{})
 	go func() {
 		defer close(l.ended)
-		l.err = daemon.Run(ctx, component, settings, s.log, func(ctx context.Context, c config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+		l.err = daemon.Run(ctx, component, settings, s.log, func(ctx context.Context, c config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 			l.registry = t.Registry
 			return parts(ctx, c, t, r)
 		}, func() { close(ready) })
@@ -252,7 +252,7 @@ func (l *local) metric(name string, labels ...string) float64 {
 
 // hold blocks a goroutine at the n-th passage of a point until it is let go.
 type hold struct {
-	at   sinktest.Point
+	at   sinktest.Failpoint
 	nth  int
 	once sync.Once
 
@@ -263,12 +263,12 @@ type hold struct {
 	free  chan struct{}
 }
 
-func newHold(at sinktest.Point, nth int) *hold {
+func newHold(at sinktest.Failpoint, nth int) *hold {
 	return &hold{at: at, nth: nth, there: make(chan struct{}, 1), free: make(chan struct{})}
 }
 
 // reached is what sinktest.Watch wants.
-func (h *hold) reached(at sinktest.Point, _ sink.Partition) {
+func (h *hold) reached(at sinktest.Failpoint, _ sink.Partition) {
 	if at != h.at {
 		return
 	}

@@ -27,14 +27,14 @@ const (
 	intoEvents = `INSERT INTO "events"`
 	// intoLedger picks those into the ledger.
 	intoLedger = `INSERT INTO "ingest_ledger"`
-	// endOfStream is how the server's native protocol ends an answer.
+	// endOfStream is how the server's native protocol ends a response.
 	endOfStream = 5
 )
 
-// The server stores a block, the answer is lost, and the block is sent again: it
+// The server stores a block, the response is lost, and the block is sent again: it
 // has to be ignored in the base table and in both rollups. The count of ignored
 // blocks is the server's, for all its databases; so this runs alone.
-func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
+func TestLostResponsesAreAskedForAgainAndIgnored(t *testing.T) {
 	tr := trial{fault: "F6 answer lost", point: "after the insert", on: realToo(), few: 1, alone: true, body: func(t *testing.T, s *stage) {
 		// An insert that takes too long on a busy machine would be sent again too, and
 		// ignored, and counted.
@@ -42,7 +42,7 @@ func TestLostAnswersAreAskedForAgainAndIgnored(t *testing.T) {
 		k.InsertTimeout, k.Rebalance, k.Session = 20*time.Second, 60*time.Second, 30*time.Second
 		each := s.ignoredBy()
 		before := s.number(ignored)
-		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
+		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.DropResponse, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
 		s.send(s.events(fullBacklog))
 		one := s.startSink(watched{})
 		s.drained()
@@ -79,15 +79,15 @@ func (s *stage) ignoredBy() int {
 // ignored is what the server has counted since its start.
 const ignored = "SELECT toInt64(ifNull((SELECT value FROM system.events WHERE event = 'DuplicatedInsertedBlocks'), 0))"
 
-// Whatever the network does to inserts and their answers, the table is exact.
+// Whatever the network does to inserts and their responses, the table is exact.
 func TestANetworkThatFailsInEveryWayChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, r := range []faultproxy.Rule{
 		{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: 3000, Times: 4},
 		{Kind: faultproxy.CutRequest, Match: intoLedger, Times: 3},
-		{Kind: faultproxy.CutAnswer, Match: intoEvents, Bytes: 10, Times: 4},
+		{Kind: faultproxy.CutResponse, Match: intoEvents, Bytes: 10, Times: 4},
 		{Kind: faultproxy.HalfClose, Match: intoEvents, Bytes: 2000, Times: 3},
-		{Kind: faultproxy.DropAnswer, Match: intoLedger, Ends: endOfStream, Times: 4},
+		{Kind: faultproxy.DropResponse, Match: intoLedger, Ends: endOfStream, Times: 4},
 		{Kind: faultproxy.Delay, Delay: 20 * time.Millisecond},
 	} {
 		point := r.Kind.String()
@@ -254,9 +254,9 @@ func TestWhileClickHouseIsAwayTheSinkKeepsItsPartitionsAndItsBudget(t *testing.T
 // exact is what the target of a view has to have for the sink to start.
 const exact = "SETTINGS non_replicated_deduplication_window = 300000, fsync_after_insert = 1, fsync_part_directory = 1"
 
-// refusals make the server refuse inserts with its own errors, each in a way that
+// rejections make the server reject inserts with its own errors, each in a way that
 // heals.
-var refusals = []struct {
+var rejections = []struct {
 	point string
 	class sink.Class // of the failed attempts
 	make  []string
@@ -290,11 +290,11 @@ var refusals = []struct {
 	},
 }
 
-// What the server refuses for now is sent again until it is taken; nothing is
-// written off, nothing is doubled by what a refused insert had done already.
-func TestWhatTheServerRefusesForNowIsStoredOnceItCan(t *testing.T) {
+// What the server rejects for now is sent again until it is taken; nothing is
+// written off, nothing is doubled by what a rejected insert had done already.
+func TestWhatTheServerRejectsForNowIsStoredOnceItCan(t *testing.T) {
 	t.Parallel()
-	for _, r := range refusals {
+	for _, r := range rejections {
 		t.Run(r.point, func(t *testing.T) {
 			tr := trial{fault: "F9 server refuses", point: r.point, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
 				s.send(s.events(600))

@@ -110,7 +110,7 @@ func (x *target) warm(request func([]byte, int) []byte) {
 
 // capacity is how many requests a second the edge takes, with so many under way.
 // Where the machine may do something else too, which is a plain test run, some may
-// wait for too long and be refused; with many seeds none may.
+// wait for too long and be rejected; with many seeds none may.
 func (x *target) capacity(request func([]byte, int) []byte, wires int, d time.Duration) int {
 	x.s.t.Helper()
 	heard := newTally()
@@ -158,7 +158,7 @@ func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
 		l := load{addr: x.addr(), rate: 3 * capacity, wires: 3000, request: x.request(x.fixture.WebsiteID, "o"), heard: heard.heard}
 		lasts := long(time.Minute)
 		l.run(t.Context(), lasts)
-		// Nobody here waits as a refusal asks for, so refusals take most of the processor.
+		// Nobody here waits as a rejection asks for, so rejections take most of the processor.
 		// What they leave must be used.
 		if want := int(float64(capacity)*lasts.Seconds()) / 10; thorough() && heard.byStatus[200] < want {
 			t.Errorf("%d requests were accepted, want at least a tenth of what could have been without refusals: %d", heard.byStatus[200], want)
@@ -219,7 +219,7 @@ func (s *stage) lost(prefix string, numbers []int) (lost []int) {
 	return lost
 }
 
-// One website sends nine tenths of what an edge is asked: the others' answers come
+// One website sends nine tenths of what an edge is asked: the others' responses come
 // as fast as when the same load is everybody's.
 func TestAWebsiteWithNineTenthsOfTheRequestsDoesNotSlowTheOthersDown(t *testing.T) {
 	tr := trial{fault: "F16 hot website", point: "90 % of the requests, at the edge", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {

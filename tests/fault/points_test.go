@@ -10,13 +10,13 @@ import (
 // what is left is judged. At one point it runs on both brokers always. Who is asked to give
 // partitions back waits for others.
 func (tr *trial) everywhere(
-	t *testing.T, points []sinktest.Point, onBoth sinktest.Point, strike func(*stage, sinktest.Point),
+	t *testing.T, points []sinktest.Failpoint, onBoth sinktest.Failpoint, strike func(*stage, sinktest.Failpoint),
 ) {
 	t.Helper()
 	for _, at := range points {
 		t.Run(string(at), func(t *testing.T) {
 			one := *tr
-			one.point, one.few, one.waits = string(at), 1, tr.waits || at == sinktest.PointRevoking
+			one.point, one.few, one.waits = string(at), 1, tr.waits || at == sinktest.FailpointRevoking
 			if at == onBoth {
 				one.on = bothBrokers
 			}

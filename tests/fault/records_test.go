@@ -91,9 +91,9 @@ func (s *stage) letters(n int) map[deadletter.Reason]int {
 	return got
 }
 
-// ClickHouse refuses one row of a large range: it is found with few inserts, none
+// ClickHouse rejects one row of a large range: it is found with few inserts, none
 // of which stores anything, and all other rows are stored once.
-func TestARowThatClickHouseRefusesIsFoundAmongMany(t *testing.T) {
+func TestARowThatClickHouseRejectsIsFoundAmongMany(t *testing.T) {
 	rows := 10_000
 	if thorough() {
 		rows = 100_000
@@ -123,7 +123,7 @@ func TestARowThatClickHouseRefusesIsFoundAmongMany(t *testing.T) {
 			t.Errorf("it took %d inserts into the clone, want at most 36", probes)
 		}
 		t.Logf("%d inserts into the clone found 1 row of %d", probes, rows)
-		if got := s.letters(1); got[deadletter.ReasonRefused] != 1 {
+		if got := s.letters(1); got[deadletter.ReasonRejected] != 1 {
 			t.Errorf("dead letters by reason: %v, want one refused", got)
 		}
 		s.judgeWith(1)

@@ -133,23 +133,23 @@ func (s *stage) offline() {
 }
 
 // tools are what the operator's commands work with.
-func (s *stage) tools() (*kafka.Offsets, *clickhouse.Books, repair.Lane) {
+func (s *stage) tools() (*kafka.Offsets, *clickhouse.LedgerStore, repair.Pipeline) {
 	s.t.Helper()
-	books := clickhouse.NewBooks(s.clickhouse)
-	s.t.Cleanup(func() { books.Close() })
+	store := clickhouse.NewLedgerStore(s.clickhouse)
+	s.t.Cleanup(func() { store.Close() })
 	offsets, err := kafka.NewOffsets(s.settings.Kafka, s.log.Logger())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(offsets.Close)
-	return offsets, books, s.lane
+	return offsets, store, s.pipeline
 }
 
 // replay is `millrace replay --offset 0`.
 func (s *stage) replay() {
 	s.t.Helper()
-	offsets, books, lane := s.tools()
-	if _, err := repair.Replay(s.t.Context(), repair.ReplayDeps{Groups: offsets, Log: offsets, Books: books}, repair.ReplayOptions{Lane: lane}); err != nil {
+	offsets, store, pipeline := s.tools()
+	if _, err := repair.Replay(s.t.Context(), repair.ReplayDeps{Groups: offsets, Log: offsets, Store: store}, repair.ReplayOptions{Pipeline: pipeline}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -157,9 +157,9 @@ func (s *stage) replay() {
 // rebuild is `millrace rollups rebuild`.
 func (s *stage) rebuild() {
 	s.t.Helper()
-	offsets, books, lane := s.tools()
+	offsets, store, pipeline := s.tools()
 	if _, err := repair.Rebuild(s.t.Context(), repair.RebuildDeps{
-		Lanes: []repair.Lane{lane}, Groups: offsets, Log: offsets, Books: books, Rollups: books, Done: func([]ledger.Listed) {},
+		Pipelines: []repair.Pipeline{pipeline}, Groups: offsets, Log: offsets, Store: store, Rollups: store, Done: func([]ledger.Listed) {},
 	}, false); err != nil {
 		s.t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestADuplicateIsStoppedAsFarAsTheHorizonsSay(t *testing.T) {
 	tr.run(t)
 }
 
-// Retention removes what a partition needs next: that partition stands still, the
+// Retention removes what a partition needs next: that partition is halted, the
 // ledger says what is gone, and the others go on.
 func TestAPartitionWhoseRecordsAreGoneStandsStillAndSaysSo(t *testing.T) {
 	tr := trial{fault: "F23 records gone", point: "below the committed offset", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
@@ -263,7 +263,7 @@ func TestAPartitionWhoseRecordsAreGoneStandsStillAndSaysSo(t *testing.T) {
 		one := s.startSink(watched{})
 		label := strconv.Itoa(int(lost))
 		testkit.Eventually(t, patience, func() error {
-			if one.metric("millrace_sink_halted", "partition", label, "reason", string(sink.StuckRetention)) != 1 {
+			if one.metric("millrace_sink_halted", "partition", label, "reason", string(sink.HaltRetention)) != 1 {
 				return errNotYet
 			}
 			return nil

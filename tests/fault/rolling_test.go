@@ -29,8 +29,8 @@ type fleet struct {
 	edges [fleetSize]*child
 	sinks [fleetSize]*child
 
-	answers   atomic.Int64
-	unreached atomic.Int64 // attempts that ended without an answer
+	responses atomic.Int64
+	unreached atomic.Int64 // attempts that ended without a response
 	odd       atomic.Int64 // answers other than 200 and 503
 }
 
@@ -171,14 +171,14 @@ func (f *fleet) insistOn(turn *int, batch []happening) error {
 		case err != nil:
 			f.unreached.Add(1)
 		case a.Status == http.StatusOK:
-			f.answers.Add(1)
+			f.responses.Add(1)
 			f.s.acked.add(batch)
 			return nil
 		case a.Status == http.StatusServiceUnavailable:
-			f.answers.Add(1)
-			f.refused.Add(1)
+			f.responses.Add(1)
+			f.rejected.Add(1)
 		default:
-			f.answers.Add(1)
+			f.responses.Add(1)
 			f.odd.Add(1)
 		}
 		*turn++
@@ -187,16 +187,16 @@ func (f *fleet) insistOn(turn *int, batch []happening) error {
 }
 
 // smooth fails the test when clients saw more of the restarts than they may: no
-// answer but 200 and, in less than one of a thousand, 503.
+// response but 200 and, in less than one of a thousand, 503.
 func (f *fleet) smooth() {
 	f.s.t.Helper()
-	answers, refused := f.answers.Load(), f.refused.Load()
-	f.s.t.Logf("%d answers, %d of them 503; %d attempts without an answer; %d events acknowledged", answers, refused, f.unreached.Load(), f.s.acked.unique())
+	responses, rejected := f.responses.Load(), f.rejected.Load()
+	f.s.t.Logf("%d answers, %d of them 503; %d attempts without an answer; %d events acknowledged", responses, rejected, f.unreached.Load(), f.s.acked.unique())
 	if n := f.odd.Load(); n > 0 {
 		f.s.t.Errorf("%d answers were neither 200 nor 503", n)
 	}
-	if refused*1000 >= answers {
-		f.s.t.Errorf("%d of %d answers were 503, want less than 0.1 %%", refused, answers)
+	if rejected*1000 >= responses {
+		f.s.t.Errorf("%d of %d answers were 503, want less than 0.1 %%", rejected, responses)
 	}
 }
 

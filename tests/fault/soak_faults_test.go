@@ -26,15 +26,15 @@ var soakFaults = []struct {
 		s.victim = s.front.spawn(1)
 	}},
 	{"F7 ClickHouse killed", func(s *soak) { killServer(s.stage, s.dir) }},
-	{"F9 too many parts", func(s *soak) { s.refuse(0) }},
-	{"F9 table away", func(s *soak) { s.refuse(3) }},
+	{"F9 too many parts", func(s *soak) { s.reject(0) }},
+	{"F9 table away", func(s *soak) { s.reject(3) }},
 	{"F4 sink killed", func(s *soak) {
-		at := sinktest.Points[s.rng.IntN(len(sinktest.Points)-1)] // who is killed while it revokes needs a third one
+		at := sinktest.Failpoints[s.rng.IntN(len(sinktest.Failpoints)-1)] // who is killed while it revokes needs a third one
 		c := s.spawnSink(order{Deed: doKill, At: at, Nth: 1 + s.rng.IntN(3)})
 		c.killed()
 	}},
 	{"F5 sink stopped", func(s *soak) {
-		c := s.spawnSink(order{Deed: doStop, At: sinktest.Points[s.rng.IntN(len(sinktest.Points)-1)], Nth: 1})
+		c := s.spawnSink(order{Deed: doStop, At: sinktest.Failpoints[s.rng.IntN(len(sinktest.Failpoints)-1)], Nth: 1})
 		c.heard("at ")
 		<-time.After(4 * session)
 		c.signal(syscall.SIGCONT)
@@ -47,7 +47,7 @@ var soakFaults = []struct {
 		c.stop()
 	}},
 	{"F6 answers lost", func(s *soak) {
-		s.during(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: "INSERT INTO", Ends: endOfStream})
+		s.during(faultproxy.Rule{Kind: faultproxy.DropResponse, Match: "INSERT INTO", Ends: endOfStream})
 	}},
 	{"F6 requests cut", func(s *soak) {
 		s.during(faultproxy.Rule{Kind: faultproxy.CutRequest, Match: "INSERT INTO", Bytes: s.rng.Int64N(5000)})
@@ -62,9 +62,9 @@ var soakFaults = []struct {
 	}},
 }
 
-// refuse has the server refuse inserts for a moment, as one of the refusals does.
-func (s *soak) refuse(which int) {
-	r := &refusals[which]
+// reject has the server reject inserts for a moment, as one of the rejections does.
+func (s *soak) reject(which int) {
+	r := &rejections[which]
 	insist := func(sql string) { // the server may be starting again
 		testkit.Eventually(s.t, patience, func() error { return execute(s.t.Context(), s.clickhouse, sql) })
 	}

@@ -30,7 +30,7 @@ type soakLoad struct {
 	ids   int // clients that were started
 	acked checksum
 
-	answers, refused, unreached int64
+	responses, rejected, unreached int64
 }
 
 // checksum tells a set of events from others.
@@ -97,10 +97,10 @@ func (l *soakLoad) insist(s *soak, turn int, batch []happening) error {
 			l.unreached++
 			return err
 		case a.Status == http.StatusOK:
-			l.answers++
+			l.responses++
 			return nil
 		case a.Status == http.StatusServiceUnavailable:
-			l.answers, l.refused = l.answers+1, l.refused+1
+			l.responses, l.rejected = l.responses+1, l.rejected+1
 		}
 		return fmt.Errorf("answer %d %s", a.Status, a.Body)
 	})

@@ -106,7 +106,7 @@ func (s *soak) page(peak, load float64, took time.Duration, wrong []string) []by
 	fmt.Fprint(&b, soakIntro)
 	fmt.Fprintf(&b, "| Peak | Load | Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | Gaps, overlaps | Duplicates dropped | Answers | of them 503 | Unanswered |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	fmt.Fprintf(&b, "| %.0f/s | %.0f/s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n\n", peak, load, v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
-		v.Gaps+v.Overlaps+v.Odd, v.Duplicates, s.sent.answers, s.sent.refused, s.sent.unreached)
+		v.Gaps+v.Overlaps+v.Odd, v.Duplicates, s.sent.responses, s.sent.rejected, s.sent.unreached)
 	s.samples.table(&b)
 	fmt.Fprint(&b, "\n| Fault | Times |\n|---|--:|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.struck)) {

@@ -50,7 +50,7 @@ type stage struct {
 	clickhouse config.ClickHouse
 	proxy      *faultproxy.Proxy
 	settings   config.Settings // of sinks; ClickHouse is the proxy
-	lane       repair.Lane     // what is counted, and the group that stores it
+	pipeline   repair.Pipeline // what is counted, and the group that stores it
 	client     *kgo.Client
 	admin      *kadm.Client
 	offsets    *watch
@@ -70,7 +70,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 }
 
 // newStageOf takes the brokers that apache names, or kfake without it, and a topic,
-// events.v1, clicks.v1 or exposures.v1, whose lane alone has sinks.
+// events.v1, clicks.v1 or exposures.v1, whose pipeline alone has sinks.
 func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka, topic string) *stage {
 	t.Helper()
 	s := &stage{
@@ -112,12 +112,12 @@ func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka,
 	// would end unfinished, be sent again together, and so keep it busy.
 	k.Session, k.Rebalance, k.InsertTimeout = session, 25*time.Second, 10*time.Second
 	k.DrainBudget = 10 * time.Second
-	s.lane, k.Lanes = repair.Lane{Topic: topic, Group: k.Group}, []string{"live"}
+	s.pipeline, k.Lanes = repair.Pipeline{Topic: topic, Group: k.Group}, []string{"live"}
 	switch topic {
 	case record.TopicClicks:
-		s.lane.Group, k.Lanes = kafka.ClickGroup(k.Group), []string{"clicks"}
+		s.pipeline.Group, k.Lanes = kafka.ClickGroup(k.Group), []string{"clicks"}
 	case record.TopicExposures:
-		s.lane.Group, k.Lanes = kafka.ExposureGroup(k.Group), []string{"exposures"}
+		s.pipeline.Group, k.Lanes = kafka.ExposureGroup(k.Group), []string{"exposures"}
 	}
 
 	opts, err := kafka.ClientOptions(s.settings.Kafka, "fault", s.log.Logger(), nil)
@@ -146,12 +146,12 @@ func (s *stage) keepRows() {
 }
 
 // topic is the name on the broker of the topic that is counted.
-func (s *stage) topic() string { return kafka.TopicName(s.settings.Kafka, s.lane.Topic) }
+func (s *stage) topic() string { return kafka.TopicName(s.settings.Kafka, s.pipeline.Topic) }
 
 // committed returns the committed offset of each partition of the topic; -1
 // where there is none.
 func (s *stage) committed(ctx context.Context) (map[int32]kadm.Offset, error) {
-	all, err := s.admin.FetchOffsets(ctx, s.lane.Group)
+	all, err := s.admin.FetchOffsets(ctx, s.pipeline.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
 		return nil, fmt.Errorf("reading committed offsets: %w", err)
 	}

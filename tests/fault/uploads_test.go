@@ -34,7 +34,7 @@ const (
 	// upload: 84 KiB each for the header, what is read ahead, the first of the body and
 	// the stacks, beside some 85 MB.
 	uploadsBound = 512 << 20
-	// late is how many in a hundred of the others' requests may be refused, with the time
+	// late is how many in a hundred of the others' requests may be rejected, with the time
 	// to come again: room is made for one connection in 2 ms, whoever comes first.
 	late = 5
 )
@@ -165,8 +165,8 @@ func (x *target) besideUploads(path string, others func(prefix string) func([]by
 			wires, addresses, during, u.open.Load(), u.begun.Load(), u.cutOff.Load(), now>>20)
 		stop()
 		all.Wait()
-		refused := during.byStatus[503]
-		if during.others(200, 503) > 0 || len(during.errs) > 0 || during.silent > 0 || 100*refused > late*during.byStatus[200] {
+		rejected := during.byStatus[503]
+		if during.others(200, 503) > 0 || len(during.errs) > 0 || during.silent > 0 || 100*rejected > late*during.byStatus[200] {
 			t.Errorf("beside uploads from %d addresses the others were answered %s: %v",
 				addresses, during, first(texts(during.errs), 3))
 		}

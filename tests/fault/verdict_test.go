@@ -190,7 +190,7 @@ func (s *stage) countLedger(v *verdict) {
 	}
 	next := map[int32]int64{}
 	for _, r := range s.query(`SELECT partition, first, last, kind, stored, duplicates, dead_letters, skipped, erased FROM ingest_ledger
-		WHERE topic = '` + s.lane.Topic + `' GROUP BY ALL ORDER BY partition, first, last`) {
+		WHERE topic = '` + s.pipeline.Topic + `' GROUP BY ALL ORDER BY partition, first, last`) {
 		p, from, to := int32(atoi(r[0])), int64(atoi(r[1])), int64(atoi(r[2]))
 		switch {
 		case from > next[p]:
@@ -231,7 +231,7 @@ func (s *stage) query(sql string) (rows [][]string) {
 	return rows
 }
 
-// number returns the one number that a SELECT has for an answer.
+// number returns the one number that a SELECT has for a response.
 func (s *stage) number(sql string) int {
 	s.t.Helper()
 	return atoi(s.query(sql)[0][0])

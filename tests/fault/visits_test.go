@@ -21,7 +21,7 @@ const (
 	linksVisited = 7
 	// visitEvery is how often somebody opens one, whether others were answered or not.
 	visitEvery = 5 * time.Millisecond
-	// visitsAtOnce bounds those that wait for an answer.
+	// visitsAtOnce bounds those that wait for a response.
 	visitsAtOnce = 64
 )
 
@@ -32,7 +32,7 @@ var published = testkit.Promised(time.Second)
 // visit is one request for a link.
 type visit struct {
 	edge            int
-	asked, answered time.Time // answered is zero without an answer
+	asked, answered time.Time // answered is zero without a response
 	status          int
 }
 
@@ -109,7 +109,7 @@ func (v *linkFront) open(edge int, slug string) {
 	}
 }
 
-// ask returns the status of the answer, 0 for none.
+// ask returns the status of the response, 0 for none.
 func (v *linkFront) ask(url, site string) int {
 	req, err := http.NewRequestWithContext(context.WithoutCancel(v.s.t.Context()), http.MethodGet, url, http.NoBody)
 	if err != nil {

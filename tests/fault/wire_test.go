@@ -36,7 +36,7 @@ type load struct {
 	scattered bool
 	// request makes the n-th request in a buffer that is used again.
 	request func(buf []byte, n int) []byte
-	// heard is called for each answer, by several goroutines.
+	// heard is called for each response, by several goroutines.
 	heard func(reply)
 }
 
@@ -113,7 +113,7 @@ func (w *wire) do() reply {
 	r := reply{retryAfter: -1}
 	if err == nil {
 		var closes bool
-		if r.status, closes, err = w.answer(&r); closes {
+		if r.status, closes, err = w.response(&r); closes {
 			w.close()
 		}
 	}
@@ -123,8 +123,8 @@ func (w *wire) do() reply {
 	return r
 }
 
-// answer reads one answer.
-func (w *wire) answer(r *reply) (status int, closes bool, err error) {
+// response reads one response.
+func (w *wire) response(r *reply) (status int, closes bool, err error) {
 	line, err := w.in.ReadSlice('\n')
 	if err != nil {
 		return 0, true, err
@@ -158,7 +158,7 @@ func (w *wire) answer(r *reply) (status int, closes bool, err error) {
 type tally struct {
 	mu        sync.Mutex
 	byStatus  map[int]int
-	silent    int // refusals that are to be repeated and do not say when
+	silent    int // rejections that are to be repeated and do not say when
 	errs      []error
 	accepted  []int // numbers
 	latencies []time.Duration

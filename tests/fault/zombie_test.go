@@ -26,20 +26,20 @@ const (
 func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 	t.Parallel()
 	tr := trial{fault: zombieFault, on: realToo(), each: 5}
-	tr.everywhere(t, sinktest.Points, sinktest.PointRecorded, func(s *stage, at sinktest.Point) { s.zombie(at, locks{}) })
+	tr.everywhere(t, sinktest.Failpoints, sinktest.FailpointRecorded, func(s *stage, at sinktest.Failpoint) { s.zombie(at, locks{}) })
 }
 
 // zombie stops a sink at a point for more than three session timeouts, has
 // another one store everything, and lets the first one go on.
-func (s *stage) zombie(at sinktest.Point, without locks) {
+func (s *stage) zombie(at sinktest.Failpoint, without locks) {
 	s.t.Helper()
-	if at == sinktest.PointRevoking {
+	if at == sinktest.FailpointRevoking {
 		defer s.keepsMembers()()
 	}
 	s.send(s.events(backlog()))
 	first := s.spawnSink(order{Deed: doStop, At: at, Nth: 1 + s.rng.IntN(2), Locks: without})
 	var other *local
-	if at == sinktest.PointRevoking {
+	if at == sinktest.FailpointRevoking {
 		first.heard("ready")
 		s.progress()
 		other = s.startSink(watched{locks: without})
@@ -95,14 +95,14 @@ func (s *stage) members(n int) {
 func TestAWorkerThatOutlivesItsMembershipChangesNothing(t *testing.T) {
 	t.Parallel()
 	tr := trial{fault: rejoinFault, on: kfakeOnly, each: 5, waits: true}
-	tr.everywhere(t, sinktest.Points, "", func(s *stage, at sinktest.Point) { s.rejoin(at, locks{}) })
+	tr.everywhere(t, sinktest.Failpoints, "", func(s *stage, at sinktest.Failpoint) { s.rejoin(at, locks{}) })
 }
 
 // rejoin blocks a worker at a point, and meanwhile has its client lose its
 // membership in the middle of a rebalance, which is the one way in which a client
 // is not told; another sink stores everything, then the client is let in again,
 // then the worker goes on.
-func (s *stage) rejoin(at sinktest.Point, without locks) {
+func (s *stage) rejoin(at sinktest.Failpoint, without locks) {
 	s.t.Helper()
 	// The group waits so long for a member that does not come, which this one does not.
 	s.settings.Sink.Rebalance, s.settings.Sink.InsertTimeout = 6*time.Second, 2500*time.Millisecond
@@ -110,7 +110,7 @@ func (s *stage) rejoin(at sinktest.Point, without locks) {
 	stall := newHold(at, 1+s.rng.IntN(2))
 	defer stall.release()
 	first := s.startSink(watched{without, stall.reached})
-	if at != sinktest.PointRevoking {
+	if at != sinktest.FailpointRevoking {
 		stall.wait(s.t)
 	} else {
 		s.progress()
@@ -211,7 +211,7 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 	leaveOutWhenShort(t)
 	defer enter(true)()
 	untilSeen(t, "moved back", func(s *stage) {
-		s.rejoin(sinktest.PointRecorded, locks{WithoutFence: true})
+		s.rejoin(sinktest.FailpointRecorded, locks{WithoutFence: true})
 	}, func(v *verdict) int { return v.MovedBack })
 }
 
@@ -227,7 +227,7 @@ func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 		s.store(without) // so that each partition has a committed offset
 		s.send(s.events(backlog()))
 		s.settings.Sink.Session = session
-		s.spawnSink(order{Deed: doKill, At: sinktest.PointInserted, Nth: 1, Locks: without}).killed()
+		s.spawnSink(order{Deed: doKill, At: sinktest.FailpointInserted, Nth: 1, Locks: without}).killed()
 		s.settings.Sink.MaxRows = rangeRows / 20 // which plans would not be impressed by
 		s.finish(without)
 	}, func(v *verdict) int { return v.Doubled })

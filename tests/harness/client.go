@@ -35,27 +35,27 @@ func get(ctx context.Context, url string) (body string, status int, err error) {
 	return string(b), resp.StatusCode, err
 }
 
-// Answer is an HTTP answer, read whole.
-type Answer struct {
+// Response is an HTTP response, read whole.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 // Post sends JSON with a key, which may be empty.
-func Post(ctx context.Context, url, key string, body []byte) (Answer, error) {
+func Post(ctx context.Context, url, key string, body []byte) (Response, error) {
 	return send(ctx, http.MethodPost, url, key, bytes.NewReader(body))
 }
 
 // Get asks with a key, which may be empty.
-func Get(ctx context.Context, url, key string) (Answer, error) {
+func Get(ctx context.Context, url, key string) (Response, error) {
 	return send(ctx, http.MethodGet, url, key, http.NoBody)
 }
 
-func send(ctx context.Context, method, url, key string, body io.Reader) (Answer, error) {
+func send(ctx context.Context, method, url, key string, body io.Reader) (Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
@@ -65,15 +65,15 @@ func send(ctx context.Context, method, url, key string, body io.Reader) (Answer,
 	}
 	resp, err := Client.Do(req)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: b}, err
+	return Response{Status: resp.StatusCode, Header: resp.Header, Body: b}, err
 }
 
 // Track posts events for the fixture's website with its global key.
-func (s *System) Track(ctx context.Context, body []byte) (Answer, error) {
+func (s *System) Track(ctx context.Context, body []byte) (Response, error) {
 	return Post(ctx, s.IngestURL+"/track?website_id="+s.WebsiteID, s.Key, body)
 }
 
@@ -100,7 +100,7 @@ func (s *System) TotalEvents(ctx context.Context) (int, error) {
 	if a.Status != http.StatusOK {
 		return 0, fmt.Errorf("POST /v1/query: %d %s", a.Status, a.Body)
 	}
-	var answer struct {
+	var response struct {
 		Data []struct {
 			Success bool `json:"success"`
 			Data    []struct {
@@ -108,13 +108,13 @@ func (s *System) TotalEvents(ctx context.Context) (int, error) {
 			} `json:"data"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(a.Body, &answer); err != nil {
+	if err := json.Unmarshal(a.Body, &response); err != nil {
 		return 0, fmt.Errorf("reading %s: %w", a.Body, err)
 	}
-	if len(answer.Data) != 1 || !answer.Data[0].Success || len(answer.Data[0].Data) != 1 {
+	if len(response.Data) != 1 || !response.Data[0].Success || len(response.Data[0].Data) != 1 {
 		return 0, fmt.Errorf("unexpected answer %s", a.Body)
 	}
-	return answer.Data[0].Data[0].TotalEvents, nil
+	return response.Data[0].Data[0].TotalEvents, nil
 }
 
 // StoredIDs returns the eventId of every event of the website in ClickHouse,

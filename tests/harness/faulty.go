@@ -30,9 +30,9 @@ import (
 	"github.com/millrace/millrace/internal/testkit/apitest"
 )
 
-// PlayContract plays cases at a system, in parallel, and holds every answer also
+// PlayContract plays cases at a system, in parallel, and holds every response also
 // against the OpenAPI document of its host. Beside the system stand the hosts of
-// faultyHosts and faultyQueries, for the answers that a healthy one never gives.
+// faultyHosts and faultyQueries, for the responses that a healthy one never gives.
 func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	t.Helper()
 	vars := s.Vars()
@@ -112,26 +112,28 @@ func faulty(tb testing.TB, deps ingest.Deps) string {
 		Log: log, Metrics: reg,
 		Intake: ingest.New(deps),
 	})
-	return serve(tb, func(addr string) lifecycle.Part { return httpkit.ListenPart("faulty host", addr, "none", app, log) })
+	return serve(tb, func(addr string) lifecycle.Component {
+		return httpkit.ListenComponent("faulty host", addr, "none", app, log)
+	})
 }
 
 // serve runs the listener of a host until the test ends and returns its address.
-func serve(tb testing.TB, listener func(addr string) lifecycle.Part) string {
+func serve(tb testing.TB, listener func(addr string) lifecycle.Component) string {
 	tb.Helper()
 	addr := testkit.FreeAddr(tb)
-	part := listener(addr)
+	component := listener(addr)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
-	if err := part.Start(ctx); err != nil {
+	if err := component.Start(ctx); err != nil {
 		cancel()
 		tb.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- part.Run(ctx) }()
+	go func() { ended <- component.Run(ctx) }()
 	tb.Cleanup(func() {
 		cancel()
 		err := <-ended
-		if part.Stop != nil {
-			err = errors.Join(err, part.Stop(context.WithoutCancel(ctx)))
+		if component.Stop != nil {
+			err = errors.Join(err, component.Stop(context.WithoutCancel(ctx)))
 		}
 		if err != nil {
 			tb.Errorf("stopping a faulty host: %v", err)

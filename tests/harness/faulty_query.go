@@ -51,7 +51,9 @@ func faultyQuery(tb testing.TB, deps queryapi.Deps, runner analytics.Runner) str
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return serve(tb, func(addr string) lifecycle.Part { return httpkit.ListenPart("faulty host", addr, "none", app, log) })
+	return serve(tb, func(addr string) lifecycle.Component {
+		return httpkit.ListenComponent("faulty host", addr, "none", app, log)
+	})
 }
 
 // awayRunner is the real runner with nobody to talk to.

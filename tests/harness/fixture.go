@@ -189,7 +189,7 @@ func (s seeder) keys(ctx context.Context) error {
 	return nil
 }
 
-// deadKeys makes the keys that are refused.
+// deadKeys makes the keys that are rejected.
 func (s seeder) deadKeys(ctx context.Context) error {
 	then := s.now.Add(-48 * time.Hour) // when they were made, and what ended them happened
 	scopes := auth.AllScopes().Strings()

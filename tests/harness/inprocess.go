@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
-// startInProcess runs the daemons' parts in this process.
+// startInProcess runs the daemons' components in this process.
 func (s *System) startInProcess(tb testing.TB, opts Options) {
 	tb.Helper()
 	if len(opts.Settings) > 0 || opts.OwnServers {
@@ -39,8 +39,8 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 	s.IngestURL, s.QueryURL = "http://"+settings.Ingest.Listen, "http://"+settings.Query.Listen
 	for _, d := range []struct {
 		role  Role
-		parts daemon.Parts
-	}{{Edge, edge.Parts}, {Sink, sink.Parts}, {Query, query.Parts}} {
+		parts daemon.Components
+	}{{Edge, edge.Components}, {Sink, sink.Components}, {Query, query.Components}} {
 		run(tb, d.role, settings, d.parts)
 	}
 }
@@ -57,12 +57,12 @@ func StartSink(tb testing.TB, cfg config.Kafka) *System {
 	settings := config.Default()
 	settings.Kafka, settings.ClickHouse, settings.Admin.Listen = s.Kafka, s.ClickHouse, ""
 	settings.Sink.Group = cfg.TopicPrefix + "sink"
-	run(tb, Sink, settings, sink.Parts)
+	run(tb, Sink, settings, sink.Components)
 	return s
 }
 
 // run runs a daemon until the test ends and returns when it is ready.
-func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Parts) {
+func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Components) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	log := testkit.NewLog(tb, string(role))

@@ -70,7 +70,7 @@ func newProcess(tb testing.TB, path string, args []string, settings map[string]s
 		if p.cmd != nil {
 			p.Stop(tb)
 		}
-		// It starts the embedded server again and goes on, so that no answer may show it.
+		// It starts the embedded server again and goes on, so that no response may show it.
 		if p.log.Contains(chserver.DiedMessage) {
 			tb.Errorf("under %s the embedded ClickHouse died", p.name)
 		}

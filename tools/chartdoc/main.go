@@ -6,7 +6,7 @@
 //   - files/, the copies of deploy/prometheus and deploy/grafana, since Helm reads
 //     nothing outside of a chart.
 //
-// A value without a comment is refused, and so is one about which the schema could
+// A value without a comment is rejected, and so is one about which the schema could
 // say nothing. Called with -check it writes nothing and fails when a file is not
 // as it would be written.
 package main

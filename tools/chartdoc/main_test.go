@@ -15,7 +15,7 @@ func TestTheChartIsUpToDate(t *testing.T) {
 	}
 }
 
-func TestAValueThatSaysTooLittleIsRefused(t *testing.T) {
+func TestAValueThatSaysTooLittleIsRejected(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"a: 1":                                  "a: has no comment",

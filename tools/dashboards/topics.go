@@ -37,7 +37,7 @@ var topics = board{
 		}},
 		{"Dead letters and changes", []panel{
 			{title: "Dead letters", about: "Records that cannot be stored, by reason.", unit: eventsPerSec, queries: []q{{rate("millrace_sink_dead_letters_total", "", "reason"), "{{reason}}"}}},
-			{title: "Changes published", about: "News of keys, websites and quotas, through control.v1.", unit: perSecond, queries: []q{{rate("millrace_control_published_total", "", ""), "published"}, {rate("millrace_control_publish_failures_total", "", ""), "failed"}}},
+			{title: "Changes published", about: "Changes of keys, websites and quotas, through control.v1.", unit: perSecond, queries: []q{{rate("millrace_control_published_total", "", ""), "published"}, {rate("millrace_control_publish_failures_total", "", ""), "failed"}}},
 			{title: "Changes arrive", about: "1 on a process that follows control.v1.", unit: yesNo, queries: []q{{"min by (instance) (millrace_control_following)", "{{instance}}"}}},
 		}},
 	},

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// buildTime bounds the building of the command and its answers.
+// buildTime bounds the building of the command and its responses.
 const buildTime = 5 * time.Minute
 
 // subcommand finds the names below "Available Commands:" in a help text.

@@ -16,7 +16,7 @@ type objective struct {
 	total  string  // likewise; empty where errors is a share already
 }
 
-// The bucket of a histogram up to which an answer is in time. Those of requests are
+// The bucket of a histogram up to which a response is in time. Those of requests are
 // half a millisecond times powers of two; Prometheus 3 writes a whole number as 60.0.
 const (
 	ackWithin   = "0.128"

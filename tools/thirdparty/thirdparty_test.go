@@ -38,7 +38,7 @@ func TestEveryPartHasALicenceThatSuits(t *testing.T) {
 const agplNotice = `This program is free software: you can redistribute it and/or modify it under the terms of the GNU Affero General
 Public License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version.`
 
-func TestALicenceThatDoesNotSuitIsRefused(t *testing.T) {
+func TestALicenceThatDoesNotSuitIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ text, want string }{
 		"another licence": {agplNotice, "example.com/x is under AGPL-3.0-or-later, which is not among the licences"},

@@ -114,7 +114,7 @@ func readSchema(name string) (*schema, error) {
 	return s, nil
 }
 
-// readField understands what our schemas use and refuses what it would have to
+// readField understands what our schemas use and rejects what it would have to
 // guess.
 func readField(name string, node *yaml.Node) (field, error) {
 	var p struct {

@@ -63,7 +63,7 @@ func TestTheDocumentIsAsyncAPI(t *testing.T) {
 }
 
 // TestTheTypeScriptTypesFitTheGoldenRecords compiles each golden record as a
-// value of its type; the compiler refuses unknown members of a literal.
+// value of its type; the compiler rejects unknown members of a literal.
 func TestTheTypeScriptTypesFitTheGoldenRecords(t *testing.T) {
 	t.Parallel()
 	modules := others(t)

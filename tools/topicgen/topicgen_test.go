@@ -200,7 +200,7 @@ func TestMarksKeepTheSchemaOfTheirTopic(t *testing.T) {
 	}
 }
 
-func TestAPropertyWithoutATypeInGoIsRefused(t *testing.T) {
+func TestAPropertyWithoutATypeInGoIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"type":"array"}`, `{"type":"array","items":{"type":"object"}}`, `{"const":1}`, `{}`} {
 		node, err := ordered([]byte(text))

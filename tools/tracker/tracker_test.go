@@ -36,7 +36,7 @@ func TestTheSourcesPassTheirChecksAndTests(t *testing.T) {
 	}
 }
 
-func TestAReleaseIsRefusedUntilItsFilesAreKept(t *testing.T) {
+func TestAReleaseIsRejectedUntilItsFilesAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := copyTo(filepath.Join(dir, "kept"), filepath.Join(root, home, "kept")); err != nil {

@@ -1,7 +1,7 @@
 // Package billing asks an external service whether an organization may send
 // events. docs/guides/quotas.md says what is asked and what is to be answered.
 //
-// It promises that an answer is one only when the service has said so in words: a
+// It promises that a response is one only when the service has said so in words: a
 // redirect, an error, a page of a proxy in between or a word that is missing are
 // none. The token goes to the configured address alone and into no error text.
 package billing
@@ -33,7 +33,7 @@ type Config struct {
 const (
 	maxConns = 64
 	maxIdle  = 90 * time.Second
-	maxBody  = 64 << 10 // bytes of an answer
+	maxBody  = 64 << 10 // bytes of a response
 )
 
 // Client asks the service. It is safe for concurrent use.
@@ -66,7 +66,7 @@ type question struct {
 	OrganizationID string `json:"organizationId"`
 }
 
-type answer struct {
+type response struct {
 	Allowed *bool `json:"allowed"`
 }
 
@@ -96,7 +96,7 @@ func (c *Client) Allowed(ctx context.Context, organizationID string) (bool, erro
 	return read(resp)
 }
 
-// read reads an answer to its end, so that the connection can be used again.
+// read reads a response to its end, so that the connection can be used again.
 func read(resp *http.Response) (bool, error) {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err != nil {
@@ -105,7 +105,7 @@ func read(resp *http.Response) (bool, error) {
 	if resp.StatusCode != http.StatusOK {
 		return false, fmt.Errorf("the billing service answered with status %d", resp.StatusCode)
 	}
-	var a answer
+	var a response
 	if err := json.Unmarshal(text, &a); err != nil || a.Allowed == nil {
 		return false, errNoWord
 	}

@@ -37,7 +37,7 @@ func TestTheQuestionIsAsDocumented(t *testing.T) {
 	}
 }
 
-func TestOnlyTheServicesOwnWordIsAnAnswer(t *testing.T) {
+func TestOnlyTheServicesOwnWordIsAResponse(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		status int

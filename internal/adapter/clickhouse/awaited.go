@@ -27,5 +27,5 @@ func Awaited(cfg config.ClickHouse, check func(context.Context, config.ClickHous
 
 func hopeless(err error) bool {
 	anotherBuild := errors.Is(err, ErrSchema) && !errors.Is(err, ErrUnmigrated)
-	return anotherBuild || errors.Is(err, ErrInexact) || credential.Refused(err)
+	return anotherBuild || errors.Is(err, ErrInexact) || credential.Rejected(err)
 }

@@ -14,7 +14,7 @@ func TestWhatNoWaitMakesGoodIsTold(t *testing.T) {
 	s := Awaited(config.ClickHouse{}, CheckExactness)
 	for err, want := range map[error]bool{
 		io.EOF: false, ErrUnmigrated: false, ErrSchema: true, ErrInexact: true,
-		credential.Refuse("clickhouse.password", nil, "is wrong"): true,
+		credential.Reject("clickhouse.password", nil, "is wrong"): true,
 	} {
 		if got := s.Hopeless(fmt.Errorf("asking: %w", err)); got != want {
 			t.Errorf("%v: hopeless %v, want %v", err, got, want)

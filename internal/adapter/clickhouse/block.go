@@ -144,7 +144,7 @@ func (b *block) Reset() {
 // insert sends the block into a table; known says that the server had its token
 // already. The web's columns are left out where no row has any: the table has
 // their defaults then.
-func (b *block) insert(ctx context.Context, c *Client, into, token string, quorum int) (known bool, err error) {
+func (b *block) insert(ctx context.Context, c *Client, into, insertToken string, quorum int) (known bool, err error) {
 	b.sizes.note(b)
 	input := b.input[:len(b.columns)]
 	if b.webRows > 0 {
@@ -153,7 +153,7 @@ func (b *block) insert(ctx context.Context, c *Client, into, token string, quoru
 	}
 	b.guard = guard{abort: c.Close}
 	err = c.Do(ctx, ch.Query{
-		Body: input.Into(into), Input: input, Settings: insertSettings(ctx, b.rows, token, quorum),
+		Body: input.Into(into), Input: input, Settings: insertSettings(ctx, b.rows, insertToken, quorum),
 		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
 			known = known || slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
 			return nil

@@ -163,7 +163,7 @@ func pageView(n int) *record.Event {
 	return e
 }
 
-// Of ordinary events two blocks of the size that ranges are frozen at are sent at the same
+// Of ordinary events two blocks of the size that ranges are sealed at are sent at the same
 // time, whose columns are mostly empty texts, dictionaries of few values, and small numbers.
 func TestTwoOrdinaryBlocksAreSentAtOnce(t *testing.T) {
 	t.Parallel()

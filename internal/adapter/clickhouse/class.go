@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
-// classes says what an answer of the server means for a block. A code that is
+// classes says what a response of the server means for a block. A code that is
 // not in it is ClassOther, which is tried again like all others.
 var classes = map[proto.Error]sink.Class{
 	252: sink.ClassBusy, // TOO_MANY_PARTS
@@ -55,14 +55,14 @@ var classes = map[proto.Error]sink.Class{
 	516: sink.ClassSchema, // AUTHENTICATION_FAILED
 	218: sink.ClassSchema, // TABLE_IS_DROPPED
 
-	6:   sink.ClassRefused, // CANNOT_PARSE_TEXT
-	27:  sink.ClassRefused, // CANNOT_PARSE_INPUT_ASSERTION_FAILED
-	43:  sink.ClassRefused, // ILLEGAL_TYPE_OF_ARGUMENT
-	53:  sink.ClassRefused, // TYPE_MISMATCH
-	70:  sink.ClassRefused, // CANNOT_CONVERT_TYPE
-	117: sink.ClassRefused, // INCORRECT_DATA
-	321: sink.ClassRefused, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
-	469: sink.ClassRefused, // VIOLATED_CONSTRAINT
+	6:   sink.ClassRejected, // CANNOT_PARSE_TEXT
+	27:  sink.ClassRejected, // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+	43:  sink.ClassRejected, // ILLEGAL_TYPE_OF_ARGUMENT
+	53:  sink.ClassRejected, // TYPE_MISMATCH
+	70:  sink.ClassRejected, // CANNOT_CONVERT_TYPE
+	117: sink.ClassRejected, // INCORRECT_DATA
+	321: sink.ClassRejected, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+	469: sink.ClassRejected, // VIOLATED_CONSTRAINT
 }
 
 // tooManyPartitions is how the server words the other meaning of code 252: a
@@ -79,7 +79,7 @@ func classify(err error) *sink.InsertError {
 			e.Class = class
 		}
 		if exception.Code == 252 && contains(exception.Message, tooManyPartitions) {
-			e.Class = sink.ClassRefused
+			e.Class = sink.ClassRejected
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Class = sink.ClassTimeout
@@ -93,7 +93,7 @@ func contains(message, part string) bool {
 	return strings.Contains(strings.ToLower(message), strings.ToLower(part))
 }
 
-// isBroken reports whether a connection ended without an answer.
+// isBroken reports whether a connection ended without a response.
 func isBroken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ch.ErrClosed)
 }

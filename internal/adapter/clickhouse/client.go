@@ -157,11 +157,11 @@ func (d dialer) DialContext(ctx context.Context, network, addr string) (net.Conn
 	return credential.Dial(ctx, tlsKey, d.cfg.TLS, d.within, network, addr)
 }
 
-// notAdmitted makes a Refusal of an error by which a server and the settings say that they
+// notAdmitted makes a Rejection of an error by which a server and the settings say that they
 // do not fit, and returns any other error as it is.
 func notAdmitted(cfg config.ClickHouse, err error) error {
 	if e, ok := ch.AsException(err); ok && e.Code == authenticationFailed {
-		return credential.Refuse("clickhouse.password", errors.New("AUTHENTICATION_FAILED"),
+		return credential.Reject("clickhouse.password", errors.New("AUTHENTICATION_FAILED"),
 			fmt.Sprintf("the server does not let user %q in with it", cfg.User))
 	}
 	return err

@@ -26,7 +26,7 @@ func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, r := refused(t, migrated, of.sent)
+			cfg, r := rejected(t, migrated, of.sent)
 			c, err := Dial(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -35,7 +35,7 @@ func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 			if err := of.ask(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			r.answer(silence)
+			r.response(silence)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)

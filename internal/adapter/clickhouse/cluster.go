@@ -5,7 +5,7 @@ import "strings"
 // A cluster's tables are those of a single server, made on every replica with
 // engines that replicate. It has one shard: a token is known to the replicas of
 // the shard that took it, so a retry that reached another shard would store its
-// rows twice (CheckExactness refuses that).
+// rows twice (CheckExactness rejects that).
 //
 // The paths in Keeper are made of the servers' own macros {shard} and {replica};
 // a replica that is added later finds its tables by running the migration again.

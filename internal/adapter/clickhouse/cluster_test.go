@@ -97,7 +97,7 @@ func TestAClusterHasTheSameTables(t *testing.T) {
 	}
 }
 
-func TestAMigrationWithoutStatementsForAClusterIsRefused(t *testing.T) {
+func TestAMigrationWithoutStatementsForAClusterIsRejected(t *testing.T) {
 	t.Parallel()
 	if _, err := (migration{name: "0009_later"}).statementsFor("main"); err == nil {
 		t.Error("statementsFor() = nil")

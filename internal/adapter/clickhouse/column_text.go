@@ -31,7 +31,7 @@ func (c *textColumn) appendRow(row *sink.Row) {
 }
 
 // copyTo passes over the values before the first one: rows are copied only where one of a
-// block is refused.
+// block is rejected.
 func (c *textColumn) copyTo(dst native, from, to int) {
 	d, begin := dst.(*textColumn), c.skip(0, from)
 	d.sent = append(d.sent, c.sent[begin:c.skip(begin, to-from)]...)

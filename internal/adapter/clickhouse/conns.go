@@ -62,7 +62,7 @@ func (p *conns) useAt(ctx context.Context, bytes int64, f func(*Client, string) 
 	whole := false
 	defer func() { // also where f panics
 		if whole {
-			p.give(c, addr)
+			p.release(c, addr)
 		} else {
 			c.Close()
 		}
@@ -140,7 +140,7 @@ func (p *conns) keeps(c *Client) bool {
 	return p.keep == 0 || bytes <= p.keep
 }
 
-func (p *conns) give(c *Client, addr string) {
+func (p *conns) release(c *Client, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || c.IsClosed() || !p.keeps(c) {

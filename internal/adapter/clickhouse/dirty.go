@@ -17,13 +17,13 @@ const dirtyDays = "FROM rollup_dirty FINAL WHERE cleared = 0"
 // daysPerInsert bounds one block of the list.
 const daysPerInsert = 100_000
 
-// List implements ledger.Books and repair.Books.
-func (b *Books) List(ctx context.Context, days []ledger.Listed) error {
+// List implements ledger.Store and repair.Store.
+func (b *LedgerStore) List(ctx context.Context, days []ledger.Listed) error {
 	return b.writeDays(ctx, days, 0)
 }
 
-// Clear implements ledger.Books and repair.Rollups.
-func (b *Books) Clear(ctx context.Context, days []ledger.Touched) error {
+// Clear implements ledger.Store and repair.Rollups.
+func (b *LedgerStore) Clear(ctx context.Context, days []ledger.Touched) error {
 	listed := make([]ledger.Listed, len(days))
 	for i, d := range days {
 		listed[i].Touched = d
@@ -31,7 +31,7 @@ func (b *Books) Clear(ctx context.Context, days []ledger.Touched) error {
 	return b.writeDays(ctx, listed, 1)
 }
 
-func (b *Books) writeDays(ctx context.Context, days []ledger.Listed, cleared uint8) error {
+func (b *LedgerStore) writeDays(ctx context.Context, days []ledger.Listed, cleared uint8) error {
 	for len(days) > 0 {
 		n := min(len(days), daysPerInsert)
 		if err := b.insert(ctx, RollupDirty.Name, "", dayColumns(days[:n], cleared)); err != nil {
@@ -68,8 +68,8 @@ func dayColumns(days []ledger.Listed, cleared uint8) proto.Input {
 	}
 }
 
-// Dirty implements ledger.Books.
-func (b *Books) Dirty(ctx context.Context) (int, error) {
+// Dirty implements ledger.Store.
+func (b *LedgerStore) Dirty(ctx context.Context) (int, error) {
 	var n proto.ColUInt64
 	err := b.read(ctx, RollupDirty.Name, ch.Query{Body: "SELECT count() AS n " + dirtyDays, Result: proto.Results{{Name: "n", Data: &n}}})
 	if err != nil {
@@ -81,8 +81,8 @@ func (b *Books) Dirty(ctx context.Context) (int, error) {
 	return int(n[0]), nil
 }
 
-// Found implements ledger.Books.
-func (b *Books) Found(ctx context.Context, limit int) ([]ledger.Touched, error) {
+// Found implements ledger.Store.
+func (b *LedgerStore) Found(ctx context.Context, limit int) ([]ledger.Touched, error) {
 	var days []ledger.Touched
 	err := b.listed(ctx, ch.Query{
 		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + dirtyDays +
@@ -95,7 +95,7 @@ func (b *Books) Found(ctx context.Context, limit int) ([]ledger.Touched, error) 
 }
 
 // Listed implements repair.Rollups.
-func (b *Books) Listed(ctx context.Context) ([]ledger.Listed, error) {
+func (b *LedgerStore) Listed(ctx context.Context) ([]ledger.Listed, error) {
 	var days []ledger.Listed
 	err := b.listed(ctx, ch.Query{
 		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + dirtyDays +
@@ -105,7 +105,7 @@ func (b *Books) Listed(ctx context.Context) ([]ledger.Listed, error) {
 }
 
 // listed gives each day that a query brings to do.
-func (b *Books) listed(ctx context.Context, q ch.Query, do func(ledger.Listed)) error {
+func (b *LedgerStore) listed(ctx context.Context, q ch.Query, do func(ledger.Listed)) error {
 	owners, reasons := new(proto.ColStr).LowCardinality(), new(proto.ColStr).LowCardinality()
 	var days proto.ColDate
 	var base, quarters, sums proto.ColUInt64

@@ -19,7 +19,7 @@ import (
 const (
 	dirtyFresh = 5 * time.Second // without asking again
 	dirtyStale = time.Minute     // while asking fails
-	dirtyWait  = 5 * time.Second // for an answer
+	dirtyWait  = 5 * time.Second // for a response
 	// dirtySpare is how long a caller waits for it who can do with the list as it was.
 	dirtySpare = time.Second
 )

@@ -22,10 +22,10 @@ import (
 //
 // Which tables have anything is told by their columns: owner_id, profile_id and
 // anonymous_id. A table without them has nothing of a website or a visitor.
-type Eraser struct{ *Books }
+type Eraser struct{ *LedgerStore }
 
 // NewEraser returns an Eraser for the servers of cfg; it opens no connection.
-func NewEraser(cfg config.ClickHouse) *Eraser { return &Eraser{NewBooks(cfg)} }
+func NewEraser(cfg config.ClickHouse) *Eraser { return &Eraser{NewLedgerStore(cfg)} }
 
 // The columns that an erasure goes by.
 const (
@@ -219,7 +219,7 @@ func (e *Eraser) deleteFrom(ctx context.Context, t *Table, where string) error {
 	return nil
 }
 
-// refill makes anew, of what was told of the subjects after the tombstones, the rows
+// refill recreates, of what was told of the subjects after the tombstones, the rows
 // of the tables that are made of identities: they have no time of receipt, so Delete
 // takes all that there is. To insert what is there already changes nothing in them.
 func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error {
@@ -238,7 +238,7 @@ func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error
 				Body: "INSERT INTO " + v.To + " " +
 					strings.Replace(v.Select, "FROM "+v.From, "FROM (SELECT * FROM "+v.From+" WHERE "+about+") AS told", 1),
 				// The same rows may have been inserted before, and deleted since.
-				Settings: append(tokenSettings(""), modest...),
+				Settings: append(insertTokenSettings(""), modest...),
 			})
 		}); err != nil {
 			return fmt.Errorf("making rows of %s of what was told later: %w", v.To, err)
@@ -291,7 +291,7 @@ func (e *Eraser) keepUsage(ctx context.Context, websiteID string) error {
 				"SELECT organization_id AS organization, day AS date, sum(events) AS n FROM usage_1d WHERE owner_id = {website:String}\n" +
 				"GROUP BY organization, date ORDER BY organization, date)",
 			Parameters: []proto.Parameter{stringParameter("website", websiteID)},
-			Settings:   append(tokenSettings("erasure of "+websiteID), ch.SettingInt("max_insert_threads", 1)),
+			Settings:   append(insertTokenSettings("erasure of "+websiteID), ch.SettingInt("max_insert_threads", 1)),
 		})
 	}); err != nil {
 		return fmt.Errorf("keeping the usage of website %s: %w", websiteID, err)

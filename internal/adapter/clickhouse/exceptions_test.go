@@ -33,8 +33,8 @@ type refuser struct {
 // silence is the exception of a server that hangs: none, for ever.
 const silence proto.Error = -1
 
-// refused returns the settings of cfg by way of a refuser.
-func refused(t *testing.T, cfg config.ClickHouse, word string, codes ...proto.Error) (config.ClickHouse, *refuser) {
+// rejected returns the settings of cfg by way of a refuser.
+func rejected(t *testing.T, cfg config.ClickHouse, word string, codes ...proto.Error) (config.ClickHouse, *refuser) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,8 +103,8 @@ func (r *refuser) next(packet []byte) (proto.Error, bool) {
 	return code, true
 }
 
-// answer gives it more exceptions.
-func (r *refuser) answer(codes ...proto.Error) {
+// response gives it more exceptions.
+func (r *refuser) response(codes ...proto.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = append(r.left, codes...)
@@ -126,7 +126,7 @@ func TestASinkWaitsOutAServerThatIsGoingDown(t *testing.T) {
 	for _, word := range []string{"getSetting(", "system.settings", "schema_migrations", "system.columns", "system.databases"} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
-			cfg, r := refused(t, migrated, word, going...)
+			cfg, r := rejected(t, migrated, word, going...)
 			log := testkit.NewLog(t, "log")
 			if err := lifecycle.AwaitServers(t.Context(), log.Logger(), new(lifecycle.Readiness), Awaited(cfg, CheckExactness)); err != nil {
 				t.Errorf("the wait ends with %v", err)
@@ -147,7 +147,7 @@ func TestASettingThatTheProfileForbidsEndsASink(t *testing.T) {
 	for _, code := range []proto.Error{proto.ErrReadonly, proto.ErrSettingConstraintViolation, proto.ErrUnknownSetting} {
 		t.Run(strconv.Itoa(int(code)), func(t *testing.T) {
 			t.Parallel()
-			cfg, _ := refused(t, migrated, "getSetting(", code)
+			cfg, _ := rejected(t, migrated, "getSetting(", code)
 			err := lifecycle.AwaitServers(t.Context(), testkit.NewLog(t, "log").Logger(), new(lifecycle.Readiness), Awaited(cfg, CheckExactness))
 			if !errors.Is(err, ErrInexact) || !strings.Contains(err.Error(), "user default may not set insert_deduplication_token to \"a token\"") {
 				t.Errorf("the wait ends with %v, want ErrInexact with the user and the setting", err)

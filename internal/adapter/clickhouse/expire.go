@@ -20,10 +20,10 @@ import (
 // them: to write whole months of everybody's rows anew for one day of one website,
 // every day, would be many times the work of storing them. Each partition is
 // written without its masked rows once a week; see Compact.
-type Expirer struct{ *Books }
+type Expirer struct{ *LedgerStore }
 
 // NewExpirer returns an Expirer for the servers of cfg; it opens no connection.
-func NewExpirer(cfg config.ClickHouse) *Expirer { return &Expirer{NewBooks(cfg)} }
+func NewExpirer(cfg config.ClickHouse) *Expirer { return &Expirer{NewLedgerStore(cfg)} }
 
 // ages say by which day a row is kept, by the column that tells of it.
 var ages = []struct{ column, day string }{

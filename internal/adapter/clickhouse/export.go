@@ -40,26 +40,26 @@ func (x *Exporter) Close() error { return x.conns.Close() }
 // Read implements export.Source. The server reads on only as fast as each takes
 // the rows.
 func (x *Exporter) Read(ctx context.Context, q *export.Query, each func(*export.Block) error) error {
-	var refused error // by each
+	var rejected error // by each
 	err := x.conns.use(ctx, func(c *Client) error {
 		r := newExportResult(q)
 		err := c.Do(ctx, ch.Query{
 			Body: exportSQL(q), Parameters: exportParameters(q), Settings: exportSettings(ctx), Result: r.results,
 			OnResult: func(context.Context, proto.Block) error {
-				refused = each(r.block())
-				return refused
+				rejected = each(r.block())
+				return rejected
 			},
 		})
-		if refused != nil {
-			return refused
+		if rejected != nil {
+			return rejected
 		}
 		return err
 	})
 	switch {
 	case err == nil:
 		return nil
-	case refused != nil:
-		return refused
+	case rejected != nil:
+		return rejected
 	case ctx.Err() == nil && silent(err):
 		err = errors.Join(export.ErrUnavailable, err)
 	}

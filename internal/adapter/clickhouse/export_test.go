@@ -292,7 +292,7 @@ func TestAnExportSortsNothingAndACursorSkipsWhatLiesBefore(t *testing.T) {
 		}
 		return n
 	}
-	q.After = &export.Position{Day: uint16(time.UnixMilli(noon).Unix()/86400 + 3), Name: "n7", Key: 1 << 63}
+	q.After = &export.RowKey{Day: uint16(time.UnixMilli(noon).Unix()/86400 + 3), Name: "n7", Key: 1 << 63}
 	whole, rest := granules(mustExport(t, ranged("ndjson"))), granules(q)
 	if rest == 0 || rest > whole/2 {
 		t.Errorf("%d of %d granules are read for the last rows", rest, whole)

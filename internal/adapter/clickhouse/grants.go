@@ -20,7 +20,7 @@ func grants(cfg config.ClickHouse) []string {
 	tables := " ON " + quoteName(cfg.Database) + ".*"
 	all := []string{
 		"SELECT" + tables, "INSERT" + tables, "ALTER DELETE" + tables,
-		// A sink tries on a temporary table what a table refuses.
+		// A sink tries on a temporary table what a table rejects.
 		"CREATE ARBITRARY TEMPORARY TABLE ON *.*", "TABLE ENGINE ON `Null`",
 	}
 	for _, name := range systemTables {

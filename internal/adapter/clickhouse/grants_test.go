@@ -29,13 +29,13 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	block := blockOf(i, anEvent("a"))
 	h := NewHealth(cfg, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	defer func() { _ = h.Close() }()
-	b, e, x := newBooks(t, cfg), newEraser(t, cfg), newExpirer(t, cfg)
+	b, e, x := newLedgerStore(t, cfg), newEraser(t, cfg), newExpirer(t, cfg)
 	for what, do := range map[string]func() error{
 		"exactness": func() error { return CheckExactness(t.Context(), cfg) },
 		"inserting": func() error { return i.Insert(t.Context(), block, "1") },
 		"probing":   func() error { return i.Probe(t.Context(), block) },
 		"pressure":  func() error { _, err := i.PartPressure(t.Context()); return err },
-		"tokens":    func() error { _, err := i.TokenMemory(t.Context()); return err },
+		"tokens":    func() error { _, err := i.InsertTokenMemory(t.Context()); return err },
 		"health":    func() error { _, err := h.read(t.Context()); return err },
 		"rebuild":   func() error { return b.Rebuild(t.Context(), []ledger.Touched{march}) },
 		"rebuilds":  func() error { _, err := b.Rebuilding(t.Context()); return err },

@@ -93,9 +93,9 @@ func inexact(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInexact, fmt.Sprintf(format, args...))
 }
 
-// forbidden are the answers of a server that knows the user's profile and does not
+// forbidden are the responses of a server that knows the user's profile and does not
 // take a setting by it. All others are about the moment: a server that is going down
-// refuses the same statement with 236 (ABORTED), and takes it when it is back.
+// rejects the same statement with 236 (ABORTED), and takes it when it is back.
 var forbidden = []proto.Error{
 	proto.ErrReadonly,                   // 164: the profile is readonly
 	proto.ErrSettingConstraintViolation, // 452: it bounds the setting, or holds it
@@ -105,7 +105,7 @@ var forbidden = []proto.Error{
 // checkSettings sends every setting as an insert does and asks what became of
 // it: a profile may forbid to change it, or hold it where it is.
 func checkSettings(ctx context.Context, c *Client, user string) error {
-	for _, s := range tokenSettings("a token") {
+	for _, s := range insertTokenSettings("a token") {
 		known, err := texts(ctx, c, "SELECT toString(count()) FROM system.settings WHERE name = '"+s.Key+"'")
 		if err != nil {
 			return err
@@ -270,7 +270,7 @@ func checkQuorum(cfg config.ClickHouse, events stored) error {
 
 // PartPressure returns the largest number of active parts in one partition of the
 // tables of records and of what views fill from them: the server slows inserts
-// down at 1000, by default, and refuses them at 3000.
+// down at 1000, by default, and rejects them at 3000.
 func (i *Inserter) PartPressure(ctx context.Context) (int, error) {
 	var names []string
 	for _, t := range bases {

@@ -137,8 +137,8 @@ func TestTheTokenWindowIsTheSmallest(t *testing.T) {
 		for _, s := range statements(tc.alter) {
 			run(t, cfg, s)
 		}
-		if got, err := i.TokenMemory(t.Context()); err != nil || got != (ledger.TokenMemory{Inserts: tc.want}) {
-			t.Errorf("after %q: TokenMemory() = %+v, %v, want %d", tc.alter, got, err, tc.want)
+		if got, err := i.InsertTokenMemory(t.Context()); err != nil || got != (ledger.InsertTokenMemory{Inserts: tc.want}) {
+			t.Errorf("after %q: InsertTokenMemory() = %+v, %v, want %d", tc.alter, got, err, tc.want)
 		}
 	}
 }
@@ -183,15 +183,15 @@ func TestReplicatedTablesNeedAQuorum(t *testing.T) {
 
 func TestAReplicatedTableForgetsByTimeToo(t *testing.T) {
 	t.Parallel()
-	table := func(tokens, seconds string) ledger.TokenMemory {
-		return stored{engine: "ReplicatedMergeTree", settings: map[string]string{replicatedWindow: tokens, replicatedWindow + "_seconds": seconds}}.tokenMemory()
+	table := func(insertTokens, seconds string) ledger.InsertTokenMemory {
+		return stored{engine: "ReplicatedMergeTree", settings: map[string]string{replicatedWindow: insertTokens, replicatedWindow + "_seconds": seconds}}.insertTokenMemory()
 	}
 	least := lessOf(table("300000", "86400"), table("20000", "604800"))
-	if want := (ledger.TokenMemory{Inserts: 20_000, For: 24 * time.Hour}); least != want {
+	if want := (ledger.InsertTokenMemory{Inserts: 20_000, For: 24 * time.Hour}); least != want {
 		t.Errorf("two tables remember %+v, want the smaller of each, %+v", least, want)
 	}
-	for _, both := range [][2]ledger.TokenMemory{{least, {Inserts: 10_000}}, {{Inserts: 10_000}, least}} {
-		if got, want := lessOf(both[0], both[1]), (ledger.TokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
+	for _, both := range [][2]ledger.InsertTokenMemory{{least, {Inserts: 10_000}}, {{Inserts: 10_000}, least}} {
+		if got, want := lessOf(both[0], both[1]), (ledger.InsertTokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
 			t.Errorf("with one that forgets by count alone, %+v, want %+v", got, want)
 		}
 	}
@@ -204,9 +204,9 @@ func TestPartPressureIsThatOfTheFullestPartition(t *testing.T) {
 	for _, table := range []string{"events", "events_15m", "events_1d"} {
 		run(t, cfg, "SYSTEM STOP MERGES "+table)
 	}
-	for n, token := range []string{"", "1", "2", "3"} {
-		if token != "" {
-			insert(t, i, token, anEvent(token))
+	for n, insertToken := range []string{"", "1", "2", "3"} {
+		if insertToken != "" {
+			insert(t, i, insertToken, anEvent(insertToken))
 		}
 		if got, err := i.PartPressure(t.Context()); err != nil || got != n {
 			t.Errorf("after %d inserts: PartPressure() = %d, %v", n, got, err)

@@ -16,8 +16,8 @@ func TestHealthTellsWhatTheServerSaysOfItself(t *testing.T) {
 	cfg := migrated(t)
 	run(t, cfg, "SYSTEM STOP MERGES events")
 	i := newInserter(t, cfg, "")
-	for _, token := range []string{"1", "2", "3", "3"} {
-		insert(t, i, token, anEvent("of "+token))
+	for _, insertToken := range []string{"1", "2", "3", "3"} {
+		insert(t, i, insertToken, anEvent("of "+insertToken))
 	}
 	h := NewHealth(cfg, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	defer func() { _ = h.Close() }()

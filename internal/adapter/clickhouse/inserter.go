@@ -68,14 +68,14 @@ func (i *Inserter) target(b *block) string {
 // Insert implements sink.Inserter. The block comes from NewBlock. An empty token
 // switches deduplication off, in the table and in every view: tests show with it
 // what the token is there for.
-func (i *Inserter) Insert(ctx context.Context, b sink.Block, token string) error {
+func (i *Inserter) Insert(ctx context.Context, b sink.Block, insertToken string) error {
 	native, err := ours(b)
 	if err != nil || native.rows == 0 {
 		return err
 	}
 	var known bool
 	if err := i.send(ctx, native, func(c *Client) (err error) {
-		known, err = native.insert(ctx, c, i.target(native), token, i.quorum)
+		known, err = native.insert(ctx, c, i.target(native), insertToken, i.quorum)
 		return err
 	}); err != nil {
 		return classify(err)
@@ -148,9 +148,9 @@ func ours(b sink.Block) (*block, error) {
 // ignored if its token is known, here and in every view. Without a token nothing
 // is ignored: otherwise the content would decide. With a quorum of two or more so
 // many replicas hold the rows before it is acknowledged.
-func insertSettings(ctx context.Context, rows int, token string, quorum int) []ch.Setting {
+func insertSettings(ctx context.Context, rows int, insertToken string, quorum int) []ch.Setting {
 	most := (rows + 1) * len(dimensions) // rows that a view makes, and one more
-	settings := append(tokenSettings(token),
+	settings := append(insertTokenSettings(insertToken),
 		ch.SettingInt("max_insert_block_size", rows+1),
 		// A view with grouping sets makes a block of each, which are put together too.
 		ch.SettingInt("min_insert_block_size_rows", most),
@@ -183,14 +183,14 @@ func insertSettings(ctx context.Context, rows int, token string, quorum int) []c
 	return settings
 }
 
-// tokenSettings are those of insertSettings that make the token decide.
-func tokenSettings(token string) []ch.Setting {
+// insertTokenSettings are those of insertSettings that make the token decide.
+func insertTokenSettings(insertToken string) []ch.Setting {
 	exact, insert := 1, "enable"
-	if token == "" {
+	if insertToken == "" {
 		exact, insert = 0, "disable"
 	}
 	return []ch.Setting{
-		{Key: "insert_deduplication_token", Value: token, Important: true},
+		{Key: "insert_deduplication_token", Value: insertToken, Important: true},
 		ch.SettingInt("async_insert", 0),
 		ch.SettingInt("insert_deduplicate", exact),
 		ch.SettingInt("deduplicate_blocks_in_dependent_materialized_views", exact),

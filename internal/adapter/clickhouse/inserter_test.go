@@ -48,11 +48,11 @@ func blockOf(i *Inserter, events ...*record.Event) sink.Block {
 	return b
 }
 
-func insert(t *testing.T, i *Inserter, token string, events ...*record.Event) {
+func insert(t *testing.T, i *Inserter, insertToken string, events ...*record.Event) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := i.Insert(ctx, blockOf(i, events...), token); err != nil {
+	if err := i.Insert(ctx, blockOf(i, events...), insertToken); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -258,13 +258,13 @@ func TestManyValuesOfALowCardinalityColumn(t *testing.T) {
 	}
 }
 
-func TestABlockOverTwoMonthsIsRefused(t *testing.T) {
+func TestABlockOverTwoMonthsIsRejected(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	i := newInserter(t, cfg, "")
 	err := i.Insert(t.Context(), blockOf(i, anEvent("a"), anEvent("b", func(e *record.Event) { e.TimeMillis = nextDay })), "1")
-	if e, ok := errors.AsType[*sink.InsertError](err); !ok || e.Class != sink.ClassRefused {
-		t.Errorf("Insert() = %v, want class %s", err, sink.ClassRefused)
+	if e, ok := errors.AsType[*sink.InsertError](err); !ok || e.Class != sink.ClassRejected {
+		t.Errorf("Insert() = %v, want class %s", err, sink.ClassRejected)
 	}
 	if got := column(t, cfg, "event_id", "events"); len(got) != 0 {
 		t.Errorf("%d rows were stored", len(got))
@@ -314,7 +314,7 @@ func TestAServerThatIsAwayIsAClassOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerOfTheServerHasItsClass(t *testing.T) {
+func TestEveryResponseOfTheServerHasItsClass(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		code    proto.Error
@@ -322,13 +322,13 @@ func TestEveryAnswerOfTheServerHasItsClass(t *testing.T) {
 		want    sink.Class
 	}{
 		{252, "Too many parts (3000). Merges are processing significantly slower than inserts", sink.ClassBusy},
-		{252, "Too many partitions for single INSERT block (more than 1)", sink.ClassRefused},
+		{252, "Too many partitions for single INSERT block (more than 1)", sink.ClassRejected},
 		{241, "", sink.ClassMemory},
 		{243, "", sink.ClassDisk},
 		{242, "", sink.ClassKeeper},
 		{159, "", sink.ClassTimeout},
 		{60, "", sink.ClassSchema},
-		{117, "", sink.ClassRefused},
+		{117, "", sink.ClassRejected},
 		{49, "", sink.ClassOther},
 	} {
 		if got := classify(&ch.Exception{Code: tc.code, Message: tc.message}).Class; got != tc.want {

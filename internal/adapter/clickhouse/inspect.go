@@ -73,7 +73,7 @@ type TableState struct {
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	// Parts is how many it has, Crowded the most in one partition of it: the server
-	// slows inserts down at 1000, by default, and refuses them at 3000.
+	// slows inserts down at 1000, by default, and rejects them at 3000.
 	Parts   int `json:"parts"`
 	Crowded int `json:"most_parts_in_a_partition"`
 }

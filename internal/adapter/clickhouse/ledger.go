@@ -21,7 +21,7 @@ import (
 // implements sink.Ledger. Connections are made when they are needed.
 //
 // On a cluster every read first waits until the replica that it asks has what
-// the others had: an older answer could cut ranges anew.
+// the others had: an older response could cut ranges anew.
 type Ledger struct {
 	*conns
 
@@ -124,8 +124,8 @@ func (l *Ledger) Ranges(ctx context.Context, topicID [16]byte, partition int32, 
 }
 
 // Write implements sink.Ledger. It is an insert as those of blocks are.
-func (l *Ledger) Write(ctx context.Context, e *ledger.Entry, token string) error {
-	if err := l.insert(ctx, IngestLedger.Name, token, entryInput(e)); err != nil {
+func (l *Ledger) Write(ctx context.Context, e *ledger.Entry, insertToken string) error {
+	if err := l.insert(ctx, IngestLedger.Name, insertToken, entryInput(e)); err != nil {
 		return classify(fmt.Errorf("writing the ledger entry of %d-%d: %w", e.Span.First, e.Span.Last, err))
 	}
 	return nil
@@ -200,9 +200,9 @@ func instant(unixMillis int64) proto.ColInput {
 	return c
 }
 
-func (l *Ledger) insert(ctx context.Context, table, token string, in proto.Input) error {
+func (l *Ledger) insert(ctx context.Context, table, insertToken string, in proto.Input) error {
 	return l.use(ctx, func(c *Client) error {
-		return c.Do(ctx, ch.Query{Body: in.Into(table), Input: in, Settings: insertSettings(ctx, 1, token, l.quorum)})
+		return c.Do(ctx, ch.Query{Body: in.Into(table), Input: in, Settings: insertSettings(ctx, 1, insertToken, l.quorum)})
 	})
 }
 

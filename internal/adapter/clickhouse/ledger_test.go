@@ -39,9 +39,9 @@ func entry(first, last int64, change ...func(*ledger.Entry)) *ledger.Entry {
 	return e
 }
 
-func write(t *testing.T, l *Ledger, token string, e *ledger.Entry) {
+func write(t *testing.T, l *Ledger, insertToken string, e *ledger.Entry) {
 	t.Helper()
-	if err := l.Write(t.Context(), e, token); err != nil {
+	if err := l.Write(t.Context(), e, insertToken); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -113,12 +113,12 @@ func TestTheLedgerTellsHowFarAPartitionReaches(t *testing.T) {
 func TestTheLedgerShowsTheRangesOfAnEpochInOrder(t *testing.T) {
 	t.Parallel()
 	l := newLedger(t, migrated(t))
-	for token, e := range map[string]*ledger.Entry{
+	for insertToken, e := range map[string]*ledger.Entry{
 		"b": entry(10, 19), "a": entry(0, 9), "c": entry(20, 29), "d": entry(30, 39, func(e *ledger.Entry) { e.Epoch = 2 }),
 		"e": entry(40, 49, func(e *ledger.Entry) { e.Partition = 4 }), "f": entry(50, 59, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
 		"written again in another month": entry(10, 19),
 	} {
-		write(t, l, token, e)
+		write(t, l, insertToken, e)
 	}
 	for _, tc := range []struct {
 		from  int64

@@ -18,7 +18,7 @@ func classIs(err error, want sink.Class) bool {
 	return ok && e.Class == want
 }
 
-func TestAProbeRefusesWhatTheTableRefusesAndKeepsNothing(t *testing.T) {
+func TestAProbeRejectsWhatTheTableRejectsAndKeepsNothing(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name         string
@@ -26,18 +26,18 @@ func TestAProbeRefusesWhatTheTableRefusesAndKeepsNothing(t *testing.T) {
 		probe, store sink.Class // of a block with the name "bad" in it; empty means taken
 	}{
 		{"an unchanged table", "", "", ""},
-		{"a constraint", "ALTER TABLE events ADD CONSTRAINT c CHECK name != 'bad'", sink.ClassRefused, sink.ClassRefused},
+		{"a constraint", "ALTER TABLE events ADD CONSTRAINT c CHECK name != 'bad'", sink.ClassRejected, sink.ClassRejected},
 		{
 			"a default that cannot be computed", "ALTER TABLE events ADD COLUMN n UInt8 DEFAULT toUInt8(if(name = 'bad', 'x', '1'))",
-			sink.ClassRefused, sink.ClassRefused,
+			sink.ClassRejected, sink.ClassRejected,
 		},
 		{
 			"a materialized column that cannot be computed", "ALTER TABLE events ADD COLUMN n UInt8 MATERIALIZED toUInt8(if(name = 'bad', 'x', '1'))",
-			sink.ClassRefused, sink.ClassRefused,
+			sink.ClassRejected, sink.ClassRejected,
 		},
 		{
 			"a view that fails", "CREATE MATERIALIZED VIEW v ENGINE = Memory AS SELECT toUInt8(if(name = 'bad', 'x', '1')) AS n FROM events",
-			"", sink.ClassRefused,
+			"", sink.ClassRejected,
 		},
 		{"a skip index", "ALTER TABLE events ADD INDEX i session_id TYPE bloom_filter", "", ""},
 		{

@@ -13,21 +13,21 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// Books is the ledger with what is kept and asked besides its entries. It
-// implements ledger.Books, repair.Books, repair.Rollups and verify.Base.
-type Books struct {
+// LedgerStore is the ledger with what is kept and asked besides its entries. It
+// implements ledger.Store, repair.Store, repair.Rollups and verify.Base.
+type LedgerStore struct {
 	*Ledger
 }
 
-// NewBooks returns Books for the servers of cfg; it opens no connection.
-func NewBooks(cfg config.ClickHouse) *Books { return &Books{NewLedger(cfg)} }
+// NewLedgerStore returns LedgerStore for the servers of cfg; it opens no connection.
+func NewLedgerStore(cfg config.ClickHouse) *LedgerStore { return &LedgerStore{NewLedger(cfg)} }
 
 // longestRange is more offsets than any entry has: a range ends after at most
 // 10,000,000 rows. It lets the primary key find entries by their last offset.
 const longestRange = 100_000_000
 
-// Entries implements ledger.Books.
-func (b *Books) Entries(ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int) ([]ledger.Entry, error) {
+// Entries implements ledger.Store.
+func (b *LedgerStore) Entries(ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int) ([]ledger.Entry, error) {
 	var r entryResult
 	var entries []ledger.Entry
 	err := b.read(ctx, IngestLedger.Name, ch.Query{
@@ -113,8 +113,8 @@ func (r *entryResult) append(to []ledger.Entry, p ledger.Partition) []ledger.Ent
 // entries behind an older one may be gone.
 const markAge = "INTERVAL 80 DAY"
 
-// Mark implements ledger.Books.
-func (b *Books) Mark(ctx context.Context, p ledger.Partition) (c ledger.Cursor, known bool, err error) {
+// Mark implements ledger.Store.
+func (b *LedgerStore) Mark(ctx context.Context, p ledger.Partition) (c ledger.Cursor, known bool, err error) {
 	var epoch, mark proto.ColInt64
 	err = b.read(ctx, IngestMarks.Name, ch.Query{
 		Body: `SELECT epoch, mark FROM ingest_marks
@@ -132,8 +132,8 @@ ORDER BY epoch DESC, mark DESC LIMIT 1`,
 	return ledger.Cursor{Epoch: epoch[0], Next: mark[0]}, true, nil
 }
 
-// SetMarks implements ledger.Books.
-func (b *Books) SetMarks(ctx context.Context, marks []ledger.Mark) error {
+// SetMarks implements ledger.Store.
+func (b *LedgerStore) SetMarks(ctx context.Context, marks []ledger.Mark) error {
 	if len(marks) == 0 {
 		return nil
 	}
@@ -160,8 +160,8 @@ func (b *Books) SetMarks(ctx context.Context, marks []ledger.Mark) error {
 	return nil
 }
 
-// InsertRate implements ledger.Books. Each month of a range is one insert.
-func (b *Books) InsertRate(ctx context.Context) (float64, error) {
+// InsertRate implements ledger.Store. Each month of a range is one insert.
+func (b *LedgerStore) InsertRate(ctx context.Context) (float64, error) {
 	var rate proto.ColFloat64
 	err := b.read(ctx, IngestLedger.Name, ch.Query{
 		Body: `SELECT sum(length(arrayDistinct(arrayMap(d -> toYYYYMM(d), days)))) / 600 AS rate
@@ -177,8 +177,8 @@ FROM ingest_ledger WHERE written_at > now64(3) - INTERVAL 10 MINUTE`,
 	return rate[0], nil
 }
 
-// StoredTo implements repair.Books.
-func (b *Books) StoredTo(ctx context.Context, topicID [16]byte, partition int32) (int64, error) {
+// StoredTo implements repair.Store.
+func (b *LedgerStore) StoredTo(ctx context.Context, topicID [16]byte, partition int32) (int64, error) {
 	var to proto.ColInt64
 	err := b.read(ctx, IngestLedger.Name, ch.Query{
 		Body: "SELECT if(count() = 0, 0, max(last) + 1) AS next FROM ingest_ledger\n" +
@@ -193,7 +193,7 @@ func (b *Books) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 }
 
 // TouchedSince implements repair.Touches.
-func (b *Books) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []ledger.Touched, err error) {
+func (b *LedgerStore) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []ledger.Touched, err error) {
 	var owners proto.ColStr
 	var when proto.ColDate
 	err = b.read(ctx, IngestLedger.Name, ch.Query{

@@ -14,15 +14,15 @@ import (
 )
 
 var (
-	_ ledger.Books   = (*Books)(nil)
-	_ repair.Books   = (*Books)(nil)
-	_ repair.Rollups = (*Books)(nil)
-	_ verify.Base    = (*Books)(nil)
+	_ ledger.Store   = (*LedgerStore)(nil)
+	_ repair.Store   = (*LedgerStore)(nil)
+	_ repair.Rollups = (*LedgerStore)(nil)
+	_ verify.Base    = (*LedgerStore)(nil)
 )
 
-func newBooks(t *testing.T, cfg config.ClickHouse) *Books {
+func newLedgerStore(t *testing.T, cfg config.ClickHouse) *LedgerStore {
 	t.Helper()
-	b := NewBooks(cfg)
+	b := NewLedgerStore(cfg)
 	t.Cleanup(func() { b.Close() })
 	return b
 }
@@ -31,17 +31,17 @@ var here = ledger.Partition{Topic: "events.v1", TopicID: topicID, Index: 3}
 
 func TestEntriesComeBackInOrderAndOnce(t *testing.T) {
 	t.Parallel()
-	b := newBooks(t, migrated(t))
+	b := newLedgerStore(t, migrated(t))
 	touched := func(e *ledger.Entry) {
 		e.Touched = []ledger.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
 	}
 	gone := func(e *ledger.Entry) { e.Kind, e.Stored, e.Skipped = ledger.EntryGap, 0, e.Span.Len() }
 	second := func(e *ledger.Entry) { e.Epoch = 2 }
-	for token, e := range map[string]*ledger.Entry{
+	for insertToken, e := range map[string]*ledger.Entry{
 		"a": entry(0, 9, touched), "b": entry(10, 19), "again, beyond the window": entry(10, 19), "c": entry(20, 24, gone),
 		"d": entry(5, 19, second), "e": entry(0, 9, func(e *ledger.Entry) { e.Partition = 4 }), "f": entry(0, 9, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
 	} {
-		write(t, b.Ledger, token, e)
+		write(t, b.Ledger, insertToken, e)
 	}
 	for name, tt := range map[string]struct {
 		from  ledger.Cursor
@@ -78,7 +78,7 @@ func TestEntriesComeBackInOrderAndOnce(t *testing.T) {
 func TestTheFurthestMarkCounts(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
-	b := newBooks(t, cfg)
+	b := newLedgerStore(t, cfg)
 	if _, known, err := b.Mark(t.Context(), here); known || err != nil {
 		t.Errorf("there is a mark before any was set, %v", err)
 	}
@@ -106,14 +106,14 @@ var (
 )
 
 // filled has one event in March and two in April.
-func filled(t *testing.T) (config.ClickHouse, *Books, *Inserter) {
+func filled(t *testing.T) (config.ClickHouse, *LedgerStore, *Inserter) {
 	t.Helper()
 	cfg := migrated(t)
 	i := newInserter(t, cfg, "")
 	later := func(e *record.Event) { e.TimeMillis, e.AnonymousID, e.SessionID = nextDay, e.ID, e.ID }
 	insert(t, i, "march", anEvent("a"))
 	insert(t, i, "april", anEvent("b", later), anEvent("c", later))
-	return cfg, newBooks(t, cfg), i
+	return cfg, newLedgerStore(t, cfg), i
 }
 
 func TestCountsOfBaseAndRollups(t *testing.T) {
@@ -174,8 +174,8 @@ func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 	t.Parallel()
 	cfg, b, i := filled(t)
 	insert(t, i, "another owner", anEvent("z", func(e *record.Event) { e.Owner, e.Website = []byte("o'2"), []byte("o'2") }))
-	for _, token := range []string{"march again", "and again"} {
-		insert(t, i, token, anEvent("a"))
+	for _, insertToken := range []string{"march again", "and again"} {
+		insert(t, i, insertToken, anEvent("a"))
 	}
 	run(t, cfg, "DELETE FROM events_15m WHERE event_date >= '2026-04-01'")
 	for range 2 { // the second time as after a stop in between
@@ -207,7 +207,7 @@ func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 
 func TestTheListOfDirtyDays(t *testing.T) {
 	t.Parallel()
-	b := newBooks(t, migrated(t))
+	b := newLedgerStore(t, migrated(t))
 	counts := ledger.Counts{Base: 1, Quarters: 2, Days: 3}
 	days := []ledger.Listed{
 		{Touched: april, Reason: ledger.ReasonUnder}, {Touched: march, Counts: counts, Reason: ledger.ReasonOver}, {Touched: never, Reason: ledger.ReasonReplay},

@@ -32,7 +32,7 @@ func failing(t *testing.T, cfg config.ClickHouse, days int) {
 
 // asked answers a body, all of it from the events or with the days from the events
 // that are dirty.
-func asked(t *testing.T, r *Runner, subject analytics.Subject, body string, rollups bool, dirty ...time.Time) (answer, source string) {
+func asked(t *testing.T, r *Runner, subject analytics.Subject, body string, rollups bool, dirty ...time.Time) (response, source string) {
 	t.Helper()
 	requests, batch, err := analytics.Decode([]byte(body))
 	if err != nil {
@@ -53,9 +53,9 @@ func asked(t *testing.T, r *Runner, subject analytics.Subject, body string, roll
 }
 
 // What a view stores of a day and what the planner counts of its events instead are
-// the same, or an answer would depend on which days are dirty: for every type, by the
+// the same, or a response would depend on which days are dirty: for every type, by the
 // tables of days and of quarters of an hour.
-func TestAnswersDoNotDependOnWhichDaysAreReadFromRollups(t *testing.T) {
+func TestResponsesDoNotDependOnWhichDaysAreReadFromRollups(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	browsed(t, cfg, 3)

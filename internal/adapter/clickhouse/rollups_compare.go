@@ -33,15 +33,15 @@ func (r *rollup) differing(where string) string {
 		") GROUP BY " + r.cells + " HAVING " + strings.Join(unequal, " OR ")
 }
 
-// Differing implements ledger.Books and repair.Rollups.
-func (b *Books) Differing(ctx context.Context, pairs []ledger.Touched) ([]ledger.Touched, error) {
+// Differing implements ledger.Store and repair.Rollups.
+func (b *LedgerStore) Differing(ctx context.Context, pairs []ledger.Touched) ([]ledger.Touched, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}
 	return b.differing(ctx, ch.Query{ExternalTable: pairsTable, ExternalData: pairColumns(pairs)}, ofPairs)
 }
 
-func (b *Books) differing(ctx context.Context, q ch.Query, where string) ([]ledger.Touched, error) {
+func (b *LedgerStore) differing(ctx context.Context, q ch.Query, where string) ([]ledger.Touched, error) {
 	var owners proto.ColStr
 	var days proto.ColDate
 	var differ []ledger.Touched
@@ -65,7 +65,7 @@ func (b *Books) differing(ctx context.Context, q ch.Query, where string) ([]ledg
 }
 
 // compare runs a statement over the base and the rollups.
-func (b *Books) compare(ctx context.Context, q ch.Query) error {
+func (b *LedgerStore) compare(ctx context.Context, q ch.Query) error {
 	q.Settings = append(q.Settings, modest...)
 	return b.use(ctx, func(c *Client) error {
 		if b.cluster {

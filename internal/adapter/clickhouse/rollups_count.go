@@ -66,8 +66,8 @@ func both(one, other string) string {
 	return "(" + one + ") AND (" + other + ")"
 }
 
-// Count implements ledger.Books.
-func (b *Books) Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error) {
+// Count implements ledger.Store.
+func (b *LedgerStore) Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error) {
 	counts := make([]ledger.Counts, len(pairs))
 	all := familiesOf(topic)
 	if len(pairs) == 0 || len(all) == 0 {

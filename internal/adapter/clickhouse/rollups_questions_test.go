@@ -141,7 +141,7 @@ func TestEachRollupIsHeldAgainstTheBaseAndMadeAnew(t *testing.T) {
 		"events_15m WHERE 1", "events_1d WHERE 1", "traffic_15m WHERE 1", "traffic_1d WHERE 1", "sessions_15m WHERE 1", "custom_15m WHERE 1",
 		"views_1d WHERE dimension IN ('path', 'os')", "views_1d WHERE dimension LIKE 'utm%'", "views_1d WHERE dimension = 'referrer'",
 	}
-	b, days := newBooks(t, cfg), browsed(t, cfg, 2*len(filled)+1)
+	b, days := newLedgerStore(t, cfg), browsed(t, cfg, 2*len(filled)+1)
 	wrong := days[:2*len(filled)]
 	for i, rows := range filled {
 		at := func(d ledger.Touched) string {
@@ -180,7 +180,7 @@ func TestEachRollupIsHeldAgainstTheBaseAndMadeAnew(t *testing.T) {
 	if err := b.Rebuild(t.Context(), days); err != nil {
 		t.Fatal(err)
 	}
-	differ("made anew", nil)
+	differ("recreated", nil)
 }
 
 // What the rollups say is what the base says, in words of its own.

@@ -17,7 +17,7 @@ const rebuildID = "millrace-rebuild-"
 
 // Rebuilding implements repair.Rollups. A statement goes on for a while after
 // whoever sent it is gone.
-func (b *Books) Rebuilding(ctx context.Context) (bool, error) {
+func (b *LedgerStore) Rebuilding(ctx context.Context) (bool, error) {
 	var n proto.ColUInt64
 	err := b.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{
@@ -33,7 +33,7 @@ func (b *Books) Rebuilding(ctx context.Context) (bool, error) {
 
 // Rebuild implements repair.Rollups. What it inserts has no token, and takes none
 // of those that the tables remember.
-func (b *Books) Rebuild(ctx context.Context, days []ledger.Touched) error {
+func (b *LedgerStore) Rebuild(ctx context.Context, days []ledger.Touched) error {
 	where := "(owner_id, event_date) IN (" + pairLiterals(days) + ")"
 	for _, r := range allRollups() {
 		if err := b.rebuild(ctx, "DELETE FROM "+r.view.To+" WHERE "+both(where, r.own),
@@ -50,7 +50,7 @@ func (b *Books) Rebuild(ctx context.Context, days []ledger.Touched) error {
 	return nil
 }
 
-func (b *Books) rebuild(ctx context.Context, sql string, settings ...ch.Setting) error {
+func (b *LedgerStore) rebuild(ctx context.Context, sql string, settings ...ch.Setting) error {
 	return b.use(ctx, func(c *Client) error {
 		return c.Do(ctx, ch.Query{Body: sql, QueryID: rebuildID + uuid.NewString(), Settings: append(settings, modest...)})
 	})

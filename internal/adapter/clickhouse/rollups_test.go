@@ -103,8 +103,8 @@ func TestARetryHealsAViewThatFailed(t *testing.T) {
 	i := newInserter(t, cfg, "")
 	run(t, cfg, "ALTER TABLE events_1d ADD CONSTRAINT c CHECK name != 'signup'")
 	for range 2 {
-		if err := i.Insert(t.Context(), blockOf(i, anEvent("a"), anEvent("b")), "1"); !classIs(err, sink.ClassRefused) {
-			t.Fatalf("Insert() = %v, want class %s", err, sink.ClassRefused)
+		if err := i.Insert(t.Context(), blockOf(i, anEvent("a"), anEvent("b")), "1"); !classIs(err, sink.ClassRejected) {
+			t.Fatalf("Insert() = %v, want class %s", err, sink.ClassRejected)
 		}
 	}
 	run(t, cfg, "ALTER TABLE events_1d DROP CONSTRAINT c")

@@ -58,7 +58,7 @@ func (r *Runner) attend(ctx context.Context, addr string, packets *atomic.Int64,
 }
 
 // hangs reports whether a new connection to an address is not accepted in time, which is
-// found out once for all who want to know. A refusal is an answer.
+// found out once for all who want to know. A rejection is a response.
 func (r *Runner) hangs(ctx context.Context, addr string) bool {
 	done := r.probing.DoChan("connect to "+addr, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.conns.cfg.DialTimeout)
@@ -70,9 +70,9 @@ func (r *Runner) hangs(ctx context.Context, addr string) bool {
 		return nil, c.Close()
 	})
 	select {
-	case answer := <-done:
+	case response := <-done:
 		var late net.Error
-		return errors.Is(answer.Err, context.DeadlineExceeded) || errors.As(answer.Err, &late) && late.Timeout()
+		return errors.Is(response.Err, context.DeadlineExceeded) || errors.As(response.Err, &late) && late.Timeout()
 	case <-ctx.Done():
 		return false
 	}

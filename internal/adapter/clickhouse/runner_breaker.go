@@ -21,7 +21,7 @@ const (
 )
 
 // newBreaker returns the breaker of a Runner. It counts whether the server answers: an
-// exception is an answer, but for that of one which is going down. A caller that went
+// exception is a response, but for that of one which is going down. A caller that went
 // away and a queue of our own say nothing about the server, and are not counted at all.
 func newBreaker() *gobreaker.CircuitBreaker[*analytics.Table] {
 	return gobreaker.NewCircuitBreaker[*analytics.Table](gobreaker.Settings{
@@ -63,8 +63,8 @@ func (r *Runner) probe(ctx context.Context) error {
 		return nil, err
 	})
 	select {
-	case answer := <-done:
-		return answer.Err
+	case response := <-done:
+		return response.Err
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -56,10 +56,10 @@ func TestInsertsAndQueriesGoOnAtAnotherAddress(t *testing.T) {
 	all.Go(func() error {
 		for n := range inserts {
 			b := blockOf(inserter, anEvent(fmt.Sprint("e-", n)))
-			token := fmt.Sprintf("1:a:0:%d-%d:202603", n, n)
+			insertToken := fmt.Sprintf("1:a:0:%d-%d:202603", n, n)
 			err := errors.New("not yet")
 			for err != nil && ctx.Err() == nil { // as the sink does: again, under the same token
-				err = inserter.Insert(ctx, b, token)
+				err = inserter.Insert(ctx, b, insertToken)
 			}
 			if err != nil {
 				return err
@@ -120,7 +120,7 @@ func TestAnAddressThatLeadsNowhereIsLeftForAWhile(t *testing.T) {
 	}
 }
 
-func TestServersThatShareNothingAreRefused(t *testing.T) {
+func TestServersThatShareNothingAreRejected(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	other, err := chserver.Start(t.Context(), chserver.Config{

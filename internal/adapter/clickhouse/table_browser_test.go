@@ -17,14 +17,14 @@ import (
 )
 
 // insertTo inserts events of a topic as one block.
-func insertTo(t *testing.T, cfg config.ClickHouse, topic, token string, events ...*record.Event) {
+func insertTo(t *testing.T, cfg config.ClickHouse, topic, insertToken string, events ...*record.Event) {
 	t.Helper()
 	i := newInserter(t, cfg, "")
 	b := i.NewBlock(topic)
 	for n, e := range events {
 		b.Append(&sink.Row{Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(topic), Partition: 3, Offset: int64(100 + n)})
 	}
-	if err := i.Insert(t.Context(), b, token); err != nil {
+	if err := i.Insert(t.Context(), b, insertToken); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -214,7 +214,7 @@ func anError(id string) *record.Event {
 func TestRollupsOfVitalsAndErrorsAgreeUnderRetries(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
-	b := NewBooks(cfg)
+	b := NewLedgerStore(cfg)
 	t.Cleanup(func() { _ = b.Close() })
 	for range 3 {
 		insertTo(t, cfg, record.TopicVitals, "1", vital("a", 100), vital("b", 300))

@@ -95,8 +95,8 @@ func TestAClickIsStoredAsItsRecordTellsIt(t *testing.T) {
 func TestAClickThatComesTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
-	for _, token := range []string{"1", "1"} {
-		insertTo(t, cfg, record.TopicClicks, token, aClick("a"), aClick("b"))
+	for _, insertToken := range []string{"1", "1"} {
+		insertTo(t, cfg, record.TopicClicks, insertToken, aClick("a"), aClick("b"))
 	}
 	counts := func() []string {
 		return slices.Concat(column(t, cfg, "toString(count())", "clicks FINAL"), column(t, cfg, "toString(sum(clicks))", "clicks_15m WHERE dimension = 'total'"),
@@ -110,7 +110,7 @@ func TestAClickThatComesTwiceIsOne(t *testing.T) {
 		t.Errorf("under another one, which the rollups count (-want +got):\n%s", diff)
 	}
 	pair := []ledger.Touched{{Owner: "lnk_1", Day: record.Day(noon)}}
-	b := newBooks(t, cfg)
+	b := newLedgerStore(t, cfg)
 	if got, err := b.Count(t.Context(), record.TopicClicks, pair); err != nil || got[0].Base != 2 || got[0].Quarters != 3 || got[0].Days != 3 {
 		t.Errorf("counted are %+v, %v", got, err)
 	}
@@ -124,7 +124,7 @@ func TestTheRollupsOfClicksAreHeldAgainstThemAndMadeAnew(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	filled := []string{"clicks_15m WHERE dimension = 'total'", "clicks_15m WHERE dimension = 'city'", "clicks_1d WHERE dimension = 'target'", "clicks_1d WHERE dimension = 'device'"}
-	b, days := newBooks(t, cfg), clicking(t, cfg, 2*len(filled)+1)
+	b, days := newLedgerStore(t, cfg), clicking(t, cfg, 2*len(filled)+1)
 	for i, rows := range filled {
 		at := func(d ledger.Touched) string {
 			return fmt.Sprintf(" AND owner_id = '%s' AND event_date = toDate(%d)", d.Owner, d.Day)
@@ -155,7 +155,7 @@ func TestClicksAreVerifiedAsEventsAre(t *testing.T) {
 	t.Parallel()
 	cfg := migrated(t)
 	insertTo(t, cfg, record.TopicClicks, "1", aClick("a"), aClick("b"))
-	b := newBooks(t, cfg)
+	b := newLedgerStore(t, cfg)
 	var rows []verify.Row
 	keep := func(r *verify.Row) { rows = append(rows, *r) }
 	day := record.Day(noon)

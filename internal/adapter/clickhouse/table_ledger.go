@@ -18,7 +18,7 @@ var IngestLedger = Table{
 	Settings:    slices.Concat(remembered, durable),
 	Columns: []Column{
 		{Name: "topic", Type: "LowCardinality(String)", Doc: "Topic."},
-		{Name: "topic_id", Type: "UUID", Doc: "The topic's id; a topic made anew has another one."},
+		{Name: "topic_id", Type: "UUID", Doc: "The topic's id; a topic that is recreated has another one."},
 		{Name: "partition", Type: "Int32", Doc: "Partition."},
 		{Name: "epoch", Type: "Int64", Doc: "Epoch of the topic that the range was stored under."},
 		{Name: "first", Type: "Int64", Codec: "Delta(8), ZSTD(1)", Doc: "First offset."},

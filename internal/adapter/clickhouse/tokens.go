@@ -9,18 +9,18 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
-// TokenMemory returns what the servers remember of inserts: the least of the tables that an
+// InsertTokenMemory returns what the servers remember of inserts: the least of the tables that an
 // insert of records writes to, in count and in time. A table that several views fill from
 // one insert remembers a token of each, and so fewer inserts.
-func (i *Inserter) TokenMemory(ctx context.Context) (least ledger.TokenMemory, err error) {
+func (i *Inserter) InsertTokenMemory(ctx context.Context) (least ledger.InsertTokenMemory, err error) {
 	err = i.use(ctx, func(c *Client) error {
 		tables, err := readStored(ctx, c)
 		if err != nil {
 			return err
 		}
-		first, per := true, tokensPerInsert(tables)
+		first, per := true, insertTokensPerInsert(tables)
 		return fed(tables, func(name, _ string) error {
-			has := tables[name].tokenMemory()
+			has := tables[name].insertTokenMemory()
 			has.Inserts /= max(1, per[name])
 			switch {
 			case tables[name].engine == "Null":
@@ -33,14 +33,14 @@ func (i *Inserter) TokenMemory(ctx context.Context) (least ledger.TokenMemory, e
 		})
 	})
 	if err != nil {
-		return ledger.TokenMemory{}, fmt.Errorf("reading how many tokens are remembered: %w", err)
+		return ledger.InsertTokenMemory{}, fmt.Errorf("reading how many tokens are remembered: %w", err)
 	}
 	return least, nil
 }
 
-// tokensPerInsert returns how many tokens one insert of records, or of the ledger, leaves in
+// insertTokensPerInsert returns how many tokens one insert of records, or of the ledger, leaves in
 // each table at most: one for each way that views lead to it.
-func tokensPerInsert(tables map[string]stored) map[string]int {
+func insertTokensPerInsert(tables map[string]stored) map[string]int {
 	most := map[string]int{}
 	for _, t := range append(slices.Clone(bases), &IngestLedger) {
 		ways := map[string]int{}
@@ -59,19 +59,19 @@ func tokensPerInsert(tables map[string]stored) map[string]int {
 	return most
 }
 
-// tokenMemory is what a table keeps. A replicated one forgets by time too.
-func (t stored) tokenMemory() ledger.TokenMemory {
+// insertTokenMemory is what a table keeps. A replicated one forgets by time too.
+func (t stored) insertTokenMemory() ledger.InsertTokenMemory {
 	if !t.replicated() {
-		return ledger.TokenMemory{Inserts: t.number(window)}
+		return ledger.InsertTokenMemory{Inserts: t.number(window)}
 	}
-	return ledger.TokenMemory{
+	return ledger.InsertTokenMemory{
 		Inserts: t.number(replicatedWindow), For: time.Duration(t.number(replicatedWindow+"_seconds")) * time.Second,
 	}
 }
 
 // lessOf returns the smaller of each, of two tables.
-func lessOf(a, b ledger.TokenMemory) ledger.TokenMemory {
-	least := ledger.TokenMemory{Inserts: min(a.Inserts, b.Inserts), For: a.For}
+func lessOf(a, b ledger.InsertTokenMemory) ledger.InsertTokenMemory {
+	least := ledger.InsertTokenMemory{Inserts: min(a.Inserts, b.Inserts), For: a.For}
 	if a.For == 0 || b.For > 0 && b.For < a.For {
 		least.For = b.For
 	}

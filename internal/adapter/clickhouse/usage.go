@@ -14,7 +14,7 @@ import (
 )
 
 // Usage reads what organizations have sent. It implements quota.Meter and
-// quota.Books. On a cluster any replica answers; one that is behind has counted
+// quota.UsageStore. On a cluster any replica answers; one that is behind has counted
 // too little.
 type Usage struct{ *conns }
 
@@ -62,7 +62,7 @@ func (u *Usage) Used(ctx context.Context, month quota.Month) (map[string]int64, 
 	return used, nil
 }
 
-// Cells implements quota.Books.
+// Cells implements quota.UsageStore.
 func (u *Usage) Cells(ctx context.Context, organizationID, ownerID string, month quota.Month) ([]quota.Cell, error) {
 	var owners proto.ColStr
 	var days proto.ColDate

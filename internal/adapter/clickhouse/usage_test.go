@@ -19,12 +19,12 @@ func sent(id, organization, owner string, at time.Time) *record.Event {
 	})
 }
 
-func newUsage(t *testing.T) (*Usage, func(token string, events ...*record.Event)) {
+func newUsage(t *testing.T) (*Usage, func(insertToken string, events ...*record.Event)) {
 	t.Helper()
 	cfg := migrated(t)
 	u, i := NewUsage(cfg), newInserter(t, cfg, "")
 	t.Cleanup(func() { u.Close() })
-	return u, func(token string, events ...*record.Event) { insert(t, i, token, events...) }
+	return u, func(insertToken string, events ...*record.Event) { insert(t, i, insertToken, events...) }
 }
 
 // A block of one month of events may hold two months of receipt.

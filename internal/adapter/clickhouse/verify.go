@@ -52,7 +52,7 @@ func (r *rowResult) each(do func(*verify.Row)) {
 }
 
 // rows gives the rows that a query brings to do.
-func (b *Books) rows(ctx context.Context, q ch.Query, do func(*verify.Row)) error {
+func (b *LedgerStore) rows(ctx context.Context, q ch.Query, do func(*verify.Row)) error {
 	var r rowResult
 	q.Result = r.columns()
 	q.OnResult = func(context.Context, proto.Block) error {
@@ -63,10 +63,10 @@ func (b *Books) rows(ctx context.Context, q ch.Query, do func(*verify.Row)) erro
 }
 
 // Table implements verify.Base.
-func (b *Books) Table(topic string) string { return TableOf(topic) }
+func (b *LedgerStore) Table(topic string) string { return TableOf(topic) }
 
 // Rows implements verify.Base.
-func (b *Books) Rows(ctx context.Context, r verify.Range, days []int32, do func(*verify.Row)) error {
+func (b *LedgerStore) Rows(ctx context.Context, r verify.Range, days []int32, do func(*verify.Row)) error {
 	var dates proto.ColDate
 	for _, d := range days {
 		dates = append(dates, proto.Date(d))
@@ -86,7 +86,7 @@ WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {par
 
 // Known implements verify.Base. A version of a row that a newer one replaces has
 // the same key, so FINAL is not needed.
-func (b *Books) Known(ctx context.Context, table string, keys []verify.Key) ([]verify.Key, error) {
+func (b *LedgerStore) Known(ctx context.Context, table string, keys []verify.Key) ([]verify.Key, error) {
 	known := make([]verify.Key, 0, len(keys))
 	rest := keys
 	for _, key := range []string{"(owner_id, event_date, event_key) IN (SELECT owner, day, event FROM asked_keys)", "(owner_id, event_key) IN (SELECT owner, event FROM asked_keys)"} {
@@ -110,7 +110,7 @@ func (b *Books) Known(ctx context.Context, table string, keys []verify.Key) ([]v
 	return known, nil
 }
 
-func (b *Books) known(ctx context.Context, table string, keys []verify.Key, where string) (map[verify.Key]bool, error) {
+func (b *LedgerStore) known(ctx context.Context, table string, keys []verify.Key, where string) (map[verify.Key]bool, error) {
 	var owners, owner proto.ColStr
 	var days proto.ColDate
 	var events, event proto.ColUInt64
@@ -140,7 +140,7 @@ const earliest = "toDateTime64('2000-01-01 00:00:00', 3, 'UTC')"
 
 // Strays implements verify.Base. It reads the small columns of the whole table
 // once, without FINAL.
-func (b *Books) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verify.Row)) error {
+func (b *LedgerStore) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verify.Row)) error {
 	var topics proto.ColStr
 	var partitions proto.ColUInt16
 	var from, to proto.ColInt64
@@ -188,7 +188,7 @@ func arrayParameter(name string, values []string) proto.Parameter {
 }
 
 // Visible implements verify.Base.
-func (b *Books) Visible(ctx context.Context, table string, rows []verify.Row) ([]bool, error) {
+func (b *LedgerStore) Visible(ctx context.Context, table string, rows []verify.Row) ([]bool, error) {
 	visible := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return visible, nil
@@ -221,7 +221,7 @@ func (b *Books) Visible(ctx context.Context, table string, rows []verify.Row) ([
 }
 
 // Exclusions implements verify.Base.
-func (b *Books) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
+func (b *LedgerStore) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
 	var owners proto.ColStr
 	var from, to proto.ColDate
 	var all []verify.Exclusion
@@ -242,12 +242,12 @@ func (b *Books) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
 }
 
 // Erased implements verify.Base.
-func (b *Books) Erased(ctx context.Context) (*tombstone.Set, error) {
+func (b *LedgerStore) Erased(ctx context.Context) (*tombstone.Set, error) {
 	all, err := b.tombstones(ctx)
 	return tombstone.NewSet(all), err
 }
 
 // DifferingOn implements verify.Base.
-func (b *Books) DifferingOn(ctx context.Context, day int32) ([]ledger.Touched, error) {
+func (b *LedgerStore) DifferingOn(ctx context.Context, day int32) ([]ledger.Touched, error) {
 	return b.differing(ctx, ch.Query{}, fmt.Sprintf("event_date = toDate(%d)", day))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 )
 
-// Whatever changes an answer changes the version, and what does not change it is
+// Whatever changes a response changes the version, and what does not change it is
 // left out.
 func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ const DefaultTimeout = 5 * time.Second
 // Config says whom to ask, and about what.
 type Config struct {
 	// Resolver is the host:port that is asked; empty for those of the system, which are
-	// read anew with each check.
+	// read again with each check.
 	Resolver string
 	// SharedHost is the name or address of the host that all organizations share; empty
 	// where there is none, and no domain leads there.

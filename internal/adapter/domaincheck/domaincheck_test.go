@@ -73,7 +73,7 @@ func TestWhatARecordSaysProvesADomainOrNamesTheProblem(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatDoesNotFitADatagramIsAskedForByTCP(t *testing.T) {
+func TestAResponseThatDoesNotFitADatagramIsAskedForByTCP(t *testing.T) {
 	t.Parallel()
 	s := nameserver.Start(t)
 	var records []string

@@ -19,7 +19,7 @@ type Tapper struct {
 	// Principal is who it is to the brokers, such as "User:alice".
 	Principal string
 	// Topics are names without prefix; none means every topic but those with dead
-	// letters, which may hold what was refused for a reason, those with what is
+	// letters, which may hold what was rejected for a reason, those with what is
 	// told of persons, and internal ones.
 	Topics []string
 	// GroupPrefix is what its consumer groups begin with; empty means the

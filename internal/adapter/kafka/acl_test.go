@@ -66,7 +66,7 @@ func TestATapperNamesItsTopicsAndGroups(t *testing.T) {
 	}
 }
 
-func TestPermissionsThatWouldHarmAreRefused(t *testing.T) {
+func TestPermissionsThatWouldHarmAreRejected(t *testing.T) {
 	t.Parallel()
 	for want, tapper := range map[string]Tapper{
 		`principal "alice" must be a type and a name`:       {Principal: "alice"},

@@ -142,41 +142,41 @@ func withAdminClient(ctx context.Context, cfg config.Kafka, do func(context.Cont
 // withClient gives do a client of its own, and ends it as soon as a broker says that
 // the settings do not fit: the client itself would go on to try.
 func withClient(ctx context.Context, cfg config.Kafka, opts []kgo.Opt, do func(context.Context, *kgo.Client) error) error {
-	ctx, refuse := context.WithCancelCause(ctx)
-	defer refuse(nil)
-	client, err := kgo.NewClient(append(opts, kgo.WithHooks(refusals{cfg, refuse}))...)
+	ctx, reject := context.WithCancelCause(ctx)
+	defer reject(nil)
+	client, err := kgo.NewClient(append(opts, kgo.WithHooks(rejections{cfg, reject}))...)
 	if err != nil {
 		return fmt.Errorf("making the Kafka client: %w", err)
 	}
 	defer client.Close()
 	err = do(ctx, client)
-	if cause := context.Cause(ctx); err != nil && credential.Refused(cause) {
+	if cause := context.Cause(ctx); err != nil && credential.Rejected(cause) {
 		return fmt.Errorf("connecting to Kafka at %s: %w", strings.Join(cfg.Brokers, ", "), cause)
 	}
 	return err
 }
 
-// refusals is a hook that tells of brokers which the settings do not fit.
-type refusals struct {
+// rejections is a hook that tells of brokers which the settings do not fit.
+type rejections struct {
 	cfg config.Kafka
 	to  context.CancelCauseFunc
 }
 
 var (
-	_ kgo.HookBrokerConnect = refusals{}
-	_ kgo.HookBrokerE2E     = refusals{}
+	_ kgo.HookBrokerConnect = rejections{}
+	_ kgo.HookBrokerE2E     = rejections{}
 )
 
 // OnBrokerConnect takes note of an attempt to connect, signing in included.
-func (r refusals) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+func (r rejections) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
 	r.note(err)
 }
 
 // OnBrokerE2E takes note of a request.
-func (r refusals) OnBrokerE2E(_ kgo.BrokerMetadata, _ int16, e kgo.BrokerE2E) { r.note(e.Err()) }
+func (r rejections) OnBrokerE2E(_ kgo.BrokerMetadata, _ int16, e kgo.BrokerE2E) { r.note(e.Err()) }
 
-func (r refusals) note(err error) {
-	if err = explain(r.cfg, err); credential.Refused(err) {
+func (r rejections) note(err error) {
+	if err = explain(r.cfg, err); credential.Rejected(err) {
 		r.to(err)
 	}
 }

@@ -20,6 +20,6 @@ func Awaited(cfg config.Kafka, check func(context.Context) error) lifecycle.Serv
 			}
 			return check(ctx)
 		},
-		Unprepared: ErrTopics, Hopeless: credential.Refused,
+		Unprepared: ErrTopics, Hopeless: credential.Rejected,
 	}
 }

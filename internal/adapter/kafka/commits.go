@@ -23,7 +23,7 @@ const (
 	commitPause = 20 * time.Millisecond
 )
 
-// fencing are the answers to a commit by a member that the group does not know. One of a
+// fencing are the responses to a commit by a member that the group does not know. One of a
 // generation that has passed is not among them: see passing.
 var fencing = []error{kerr.UnknownMemberID, kerr.FencedInstanceID, kerr.StaleMemberEpoch, kerr.FencedMemberEpoch}
 
@@ -151,10 +151,10 @@ func (c *Consumer) commitTogether(all []*commit) (again []*commit) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	resp, err := req.RequestWith(ctx, c.client)
-	answers := c.answers(resp)
+	responses := c.responses(resp)
 	for p, one := range sent {
-		answer, ok := answers[p]
-		switch failed := errors.Join(err, answer); {
+		response, ok := responses[p]
+		switch failed := errors.Join(err, response); {
 		case failed == nil && !ok:
 			one.done <- errUnanswered
 		case passing(failed):
@@ -184,9 +184,9 @@ func (c *Consumer) addTo(req *kmsg.OffsetCommitRequest, one *commit) {
 	req.Topics = append(req.Topics, t)
 }
 
-// answers returns what the broker says of each partition, which it names by the topic's id
+// responses returns what the broker says of each partition, which it names by the topic's id
 // or by its name.
-func (c *Consumer) answers(resp *kmsg.OffsetCommitResponse) map[sink.Partition]error {
+func (c *Consumer) responses(resp *kmsg.OffsetCommitResponse) map[sink.Partition]error {
 	all := map[sink.Partition]error{}
 	if resp == nil {
 		return all

@@ -38,7 +38,7 @@ func member(t *testing.T, cfg config.Kafka, name string, partitions int) *reader
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for len(r.noted()) < partitions {
-		if err := r.Poll(ctx, 1<<20, func(sink.Batch) {}); err != nil || ctx.Err() != nil {
+		if err := r.Poll(ctx, 1<<20, func(sink.Delivery) {}); err != nil || ctx.Err() != nil {
 			t.Fatalf("%d partitions of %d: %v", len(r.noted()), partitions, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestWhatIsKeptIsCommittedWhileOthersJoin(t *testing.T) {
 	poll := func(r *reader) {
 		polls.Go(func() {
 			for ctx.Err() == nil {
-				_ = r.Poll(ctx, 1<<20, func(sink.Batch) {})
+				_ = r.Poll(ctx, 1<<20, func(sink.Delivery) {})
 			}
 		})
 	}

@@ -58,10 +58,10 @@ type Consumer struct {
 	errs   prometheus.Counter
 	moves  *prometheus.CounterVec
 
-	client *kgo.Client
-	admin  *kadm.Client
-	opened chan struct{} // closed when client and admin are set: callbacks may come before
-	owner  sink.Owner
+	client   *kgo.Client
+	admin    *kadm.Client
+	opened   chan struct{} // closed when client and admin are set: callbacks may come before
+	listener sink.RebalanceListener
 
 	fetcher *fetcher
 	stop    context.CancelFunc // ends the fetcher
@@ -105,7 +105,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 }
 
 // Open implements sink.Source.
-func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
+func (c *Consumer) Open(_ context.Context, listener sink.RebalanceListener) error {
 	opts, err := ClientOptions(c.cfg, c.deps.Client, c.deps.Log, nil)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (c *Consumer) Open(_ context.Context, owner sink.Owner) error {
 	if c.sink.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(c.sink.InstanceID))
 	}
-	c.owner = owner
+	c.listener = listener
 	if c.client, err = kgo.NewClient(opts...); err != nil {
 		return fmt.Errorf("creating the consumer: %w", err)
 	}

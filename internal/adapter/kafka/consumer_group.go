@@ -33,20 +33,20 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 
 	c.moves.WithLabelValues("session").Inc()
 	c.moves.WithLabelValues("assigned").Add(float64(count(added)))
-	news := c.partitions(added)
-	assignments, err := c.assignments(ctx, c.admin, news)
+	fresh := c.partitions(added)
+	assignments, err := c.assignments(ctx, c.admin, fresh)
 	if err != nil {
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned partitions failed, trying again", slog.Any("error", err))
 		c.mu.Lock()
-		for _, p := range news {
+		for _, p := range fresh {
 			c.rewinds[p] = true
 		}
 		c.mu.Unlock()
 		return
 	}
-	c.own(news, true)
+	c.own(fresh, true)
 	c.fetch(assignments)
-	c.owner.Assigned(ctx, assignments)
+	c.listener.Assigned(ctx, assignments)
 }
 
 // anywhere has the client look nothing up for offsets that it does not fetch from.
@@ -71,7 +71,7 @@ func count(m map[string][]int32) (n int) {
 func (c *Consumer) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
 	c.moves.WithLabelValues("revoked").Add(float64(count(gone)))
 	if ps := c.partitions(gone); len(ps) > 0 {
-		c.owner.Revoked(ctx, ps)
+		c.listener.Revoked(ctx, ps)
 		c.own(ps, false)
 	}
 }
@@ -81,7 +81,7 @@ func (c *Consumer) lost(ctx context.Context, _ *kgo.Client, gone map[string][]in
 	c.moves.WithLabelValues("lost").Add(float64(count(gone)))
 	if ps := c.partitions(gone); len(ps) > 0 {
 		c.own(ps, false)
-		c.owner.Lost(ctx, ps)
+		c.listener.Lost(ctx, ps)
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *Consumer) rewind(ctx context.Context) {
 	if len(ps) == 0 {
 		return
 	}
-	c.owner.Lost(ctx, ps)
+	c.listener.Lost(ctx, ps)
 	assignments, err := c.assignments(ctx, c.admin, ps)
 	if err != nil {
 		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rewinding partitions failed, trying again", slog.Any("error", err))
@@ -206,5 +206,5 @@ func (c *Consumer) rewind(ctx context.Context) {
 	}
 	c.own(ps, true)
 	c.fetch(assignments)
-	c.owner.Assigned(ctx, assignments)
+	c.listener.Assigned(ctx, assignments)
 }

@@ -21,7 +21,7 @@ var over = func() context.Context {
 }()
 
 // Poll implements sink.Source.
-func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Batch)) error {
+func (c *Consumer) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Delivery)) error {
 	if c.client == nil {
 		return errNotOpen
 	}
@@ -51,7 +51,7 @@ func (c *Consumer) wakeable(ctx context.Context) (context.Context, context.Cance
 }
 
 // deliver hands over what waits, about so many bytes of it.
-func (c *Consumer) deliver(maxBytes int64, deliver func(sink.Batch)) {
+func (c *Consumer) deliver(maxBytes int64, deliver func(sink.Delivery)) {
 	defer c.unpack.release()
 	session := c.currentSession()
 	for maxBytes > 0 {
@@ -70,7 +70,7 @@ func (c *Consumer) deliver(maxBytes int64, deliver func(sink.Batch)) {
 // deliverBatch unpacks a batch and hands its records over, portion by portion. One that
 // has more than was asked for is gone on with in the next poll.
 func (c *Consumer) deliverBatch(
-	t *taken, session sink.Session, maxBytes int64, deliver func(sink.Batch),
+	t *taken, session sink.Session, maxBytes int64, deliver func(sink.Delivery),
 ) (bytes int64, err error) {
 	h := headerOf(t.batch)
 	if h.magic != currentMagic {
@@ -101,13 +101,13 @@ func (c *Consumer) deliverBatch(
 
 // deliverPortion hands the next records of a batch over, unless they are to be read again.
 func (c *Consumer) deliverPortion(
-	t *taken, w *walk, session sink.Session, deliver func(sink.Batch),
+	t *taken, w *walk, session sink.Session, deliver func(sink.Delivery),
 ) (bytes int64, err error) {
 	c.records, bytes, err = w.portion(c.records[:0], t.from)
 	if err != nil || len(c.records) == 0 || c.isRewinding(t.stream.partition) {
 		return bytes, err
 	}
-	deliver(sink.Batch{Partition: t.stream.partition, Session: session, End: t.end, Packed: t.packed, Records: c.records})
+	deliver(sink.Delivery{Partition: t.stream.partition, Session: session, End: t.end, Packed: t.packed, Records: c.records})
 	clear(c.records)
 	return bytes, nil
 }
@@ -136,6 +136,6 @@ func (c *Consumer) fetchFailed(ctx context.Context, p sink.Partition, err error)
 	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed",
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
 	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrTruncated) || errors.Is(err, buffer.ErrUnreadable) {
-		c.owner.Gone(ctx, p, err)
+		c.listener.Gone(ctx, p, err)
 	}
 }

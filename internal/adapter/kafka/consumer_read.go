@@ -29,18 +29,18 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 // Holds implements sink.Reader.
 func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets ledger.Span) (bool, error) {
 	<-c.opened
-	s := scan{topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets.First, to: offsets.Last + 1, witness: nobody{}}
+	s := scan{topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets.First, to: offsets.Last + 1, observer: nobody{}}
 	if err := c.scan(ctx, &s); err != nil {
 		return false, fmt.Errorf("looking for records of %s/%d at %d-%d: %w", p.Topic, p.Index, offsets.First, offsets.Last, err)
 	}
 	return s.control || s.records > 0, nil
 }
 
-// nobody is a witness for a scan that counts.
+// nobody is an observer for a scan that counts.
 type nobody struct{}
 
-// Expect implements sink.Witness.
+// Expect implements sink.Observer.
 func (nobody) Expect(int64) {}
 
-// Sight implements sink.Witness.
-func (nobody) Sight(record.Hash, int64) (int32, bool) { return 0, false }
+// Observe implements sink.Observer.
+func (nobody) Observe(record.Hash, int64) (int32, bool) { return 0, false }

@@ -124,7 +124,7 @@ func (r *reader) read(t *testing.T, n int) (offsets []int64, s sink.Session) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for len(offsets) < n {
-		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Delivery) {
 			s = b.Session
 			for _, rec := range b.Records {
 				if string(rec.Value) != strconv.FormatInt(rec.Offset, 10) {
@@ -185,7 +185,7 @@ func TestACommitCarriesTheLeaderEpoch(t *testing.T) {
 	defer cancel()
 	var s sink.Session
 	for len(epochs) < 2 && ctx.Err() == nil {
-		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Delivery) {
 			s = b.Session
 			for _, rec := range b.Records {
 				epochs = append(epochs, rec.LeaderEpoch)
@@ -282,7 +282,7 @@ func TestAPausedPartitionStaysOwnedAndGoesOnWhereItWas(t *testing.T) {
 	r.produce(t, 2, 4)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := r.Poll(ctx, 1<<20, func(sink.Batch) { t.Error("a paused partition was delivered") }); err != nil {
+	if err := r.Poll(ctx, 1<<20, func(sink.Delivery) { t.Error("a paused partition was delivered") }); err != nil {
 		t.Fatal(err)
 	}
 	r.Resume(only)
@@ -308,7 +308,7 @@ func TestDataThatIsGoneStopsAPartition(t *testing.T) {
 	r.Rewind(only)
 	poll := func() { // for pollWait at most: a context that ends with it would end the rewinding too
 		t.Helper()
-		if err := r.Poll(t.Context(), 1<<20, func(b sink.Batch) {
+		if err := r.Poll(t.Context(), 1<<20, func(b sink.Delivery) {
 			t.Errorf("jumped over lost data to offset %d", b.Records[0].Offset)
 		}); err != nil {
 			t.Fatal(err)
@@ -336,7 +336,7 @@ func TestAPollIsBoundedByBytes(t *testing.T) {
 	defer cancel()
 	for got := 0; got < 200; {
 		before := got
-		if err := r.Poll(ctx, 10*inHand, func(b sink.Batch) { got += len(b.Records) }); err != nil || ctx.Err() != nil {
+		if err := r.Poll(ctx, 10*inHand, func(b sink.Delivery) { got += len(b.Records) }); err != nil || ctx.Err() != nil {
 			t.Fatal(err, ctx.Err())
 		}
 		if got-before > 10 {
@@ -391,7 +391,7 @@ func TestAJoiningMemberInterruptsNothingThatIsKept(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		for !cmp.Equal(want, r.noted()) {
-			if err := r.Poll(ctx, 1<<20, func(sink.Batch) {}); err != nil || ctx.Err() != nil {
+			if err := r.Poll(ctx, 1<<20, func(sink.Delivery) {}); err != nil || ctx.Err() != nil {
 				t.Fatalf("calls %q, want %q: %v", r.noted(), want, err)
 			}
 		}

@@ -31,7 +31,7 @@ func NewControlSource(cfg config.Kafka, component string, log *slog.Logger) *Con
 }
 
 // Follow implements control.Source.
-func (s *ControlSource) Follow(ctx context.Context, do func(context.Context, control.Batch) error) error {
+func (s *ControlSource) Follow(ctx context.Context, do func(context.Context, control.Delivery) error) error {
 	opts, err := ClientOptions(s.cfg, s.client, s.log, nil)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *ControlSource) Follow(ctx context.Context, do func(context.Context, con
 		return fmt.Errorf("reading topic %s: %w", topic, err)
 	}
 	if from == end {
-		if err := do(ctx, control.Batch{First: true, End: true}); err != nil {
+		if err := do(ctx, control.Delivery{First: true, End: true}); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (s *ControlSource) Follow(ctx context.Context, do func(context.Context, con
 			return fmt.Errorf("reading topic %s: %w", topic, err)
 		}
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			for _, b := range controlBatches(p.FetchPartition, end) {
+			for _, b := range controlDeliveries(p.FetchPartition, end) {
 				if err == nil {
 					err = do(ctx, b)
 				}
@@ -100,10 +100,10 @@ func controlRange(ctx context.Context, adm *kadm.Client, topic string) (from, en
 	return max(starts[0], ends[0]-1), ends[0], nil
 }
 
-// controlBatches parts what was fetched into what was there before the reading
+// controlDeliveries parts what was fetched into what was there before the reading
 // began, which ended at end, and what came since.
-func controlBatches(p kgo.FetchPartition, end int64) []control.Batch {
-	first, since := control.Batch{First: true}, control.Batch{}
+func controlDeliveries(p kgo.FetchPartition, end int64) []control.Delivery {
+	first, since := control.Delivery{First: true}, control.Delivery{}
 	last := int64(-1)
 	for _, r := range p.Records {
 		last = r.Offset
@@ -115,7 +115,7 @@ func controlBatches(p kgo.FetchPartition, end int64) []control.Batch {
 			b.Values = append(b.Values, r.Value)
 		}
 	}
-	var all []control.Batch
+	var all []control.Delivery
 	if len(p.Records) > 0 && p.Records[0].Offset < end {
 		first.End = last >= end-1 // whatever came since is another batch
 		all = append(all, first)

@@ -42,7 +42,7 @@ func followed(t *testing.T, before, since []string) []string {
 	write(before)
 	var got []string
 	left := len(since)
-	err = NewControlSource(cfg, "test", log).Follow(t.Context(), func(_ context.Context, b control.Batch) error {
+	err = NewControlSource(cfg, "test", log).Follow(t.Context(), func(_ context.Context, b control.Delivery) error {
 		text := fmt.Sprintf("%q first=%t end=%t", b.Values, b.First, b.End)
 		if b.First {
 			got = append(got, text)
@@ -80,13 +80,13 @@ func TestControlTopicIsReadFromItsLastRecordOn(t *testing.T) {
 	}
 }
 
-func TestControlTopicWithSeveralPartitionsIsRefused(t *testing.T) {
+func TestControlTopicWithSeveralPartitionsIsRejected(t *testing.T) {
 	t.Parallel()
 	cluster, cfg := kafkatest.Cluster(t)
 	if err := cluster.CreateTopic(control.Topic, 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	err := NewControlSource(cfg, "test", slog.New(slog.DiscardHandler)).Follow(t.Context(), func(context.Context, control.Batch) error { return nil })
+	err := NewControlSource(cfg, "test", slog.New(slog.DiscardHandler)).Follow(t.Context(), func(context.Context, control.Delivery) error { return nil })
 	if !errors.Is(err, errPartitions) {
 		t.Errorf("Follow() = %v, want %v", err, errPartitions)
 	}

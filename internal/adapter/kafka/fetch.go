@@ -21,8 +21,8 @@ type ask struct {
 	epoch  int32 // of the leader that is asked
 }
 
-// answered names a partition as answers do: by the topic's id, or by its name.
-type answered struct {
+// fetchResponse names a partition as responses do: by the topic's id, or by its name.
+type fetchResponse struct {
 	topic string
 	id    [16]byte
 	index int32
@@ -30,10 +30,10 @@ type answered struct {
 
 // fetch asks a broker for batches, most bytes of them, and adds what comes.
 func (f *fetcher) fetch(ctx context.Context, broker int32, asks []ask, most int64) {
-	answer, err := f.client.Broker(int(broker)).Request(ctx, fetchRequest(asks, int32(most)))
-	resp, ok := answer.(*kmsg.FetchResponse)
+	response, err := f.client.Broker(int(broker)).Request(ctx, fetchRequest(asks, int32(most)))
+	resp, ok := response.(*kmsg.FetchResponse)
 	if err == nil && !ok {
-		err = errAnswer
+		err = errResponse
 	}
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
@@ -83,15 +83,15 @@ func fetchRequest(asks []ask, most int32) *kmsg.FetchRequest {
 }
 
 func (f *fetcher) addAll(broker int32, asks []ask, resp *kmsg.FetchResponse) {
-	asked := make(map[answered]ask, 2*len(asks))
+	asked := make(map[fetchResponse]ask, 2*len(asks))
 	for _, a := range asks {
-		asked[answered{id: a.stream.id, index: a.stream.partition.Index}] = a
-		asked[answered{topic: a.stream.topic, index: a.stream.partition.Index}] = a
+		asked[fetchResponse{id: a.stream.id, index: a.stream.partition.Index}] = a
+		asked[fetchResponse{topic: a.stream.topic, index: a.stream.partition.Index}] = a
 	}
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		for j := range t.Partitions {
-			at := answered{t.Topic, t.TopicID, t.Partitions[j].Partition}
+			at := fetchResponse{t.Topic, t.TopicID, t.Partitions[j].Partition}
 			if t.Topic != "" {
 				at.id = [16]byte{}
 			}
@@ -105,7 +105,7 @@ func (f *fetcher) addAll(broker int32, asks []ask, resp *kmsg.FetchResponse) {
 // add keeps what a partition got. What was asked for an offset that it is not fetched
 // from any more is dropped.
 func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition) {
-	s, err := a.stream, refusalOf(got)
+	s, err := a.stream, rejectionOf(got)
 	batches, next, whole := []byte(nil), a.from.offset, true
 	if err == nil {
 		batches, next, whole = wholeBatches(got.RecordBatches, a.from.offset)
@@ -118,10 +118,10 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 	}
 	switch {
 	case err != nil:
-		f.refused(s, err, time.Now())
+		f.rejected(s, err, time.Now())
 		return
 	case !whole && len(kept) == 0:
-		f.refused(s, fmt.Errorf("%w: at %d", errSum, a.from.offset), time.Now())
+		f.rejected(s, fmt.Errorf("%w: at %d", errSum, a.from.offset), time.Now())
 		return
 	}
 	s.fails, s.lacks, s.end = 0, 0, got.HighWatermark
@@ -131,15 +131,15 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 		}
 		return
 	}
-	f.answers++
-	s.served = f.answers
+	f.responses++
+	s.served = f.responses
 	f.held += s.add(kept, next)
 	signal(f.ready)
 }
 
-// refusalOf is why a partition got nothing. A broker that is told of which leader the
+// rejectionOf is why a partition got nothing. A broker that is told of which leader the
 // record before the offset is says where its own log parts from that one.
-func refusalOf(got *kmsg.FetchResponseTopicPartition) error {
+func rejectionOf(got *kmsg.FetchResponseTopicPartition) error {
 	if parts := got.DivergingEpoch; got.ErrorCode == 0 && parts.EndOffset >= 0 {
 		return fmt.Errorf("%w: the records of leader epoch %d end at %d", sink.ErrTruncated, parts.Epoch, parts.EndOffset)
 	}

@@ -54,7 +54,7 @@ type fetcher struct {
 	held      int64 // bytes of all streams
 	asked     int64 // bytes that requests under way may bring
 	dropped   int64 // bytes that were fetched and dropped
-	answers   int64
+	responses int64
 	refreshed time.Time
 	failures  []failure
 }
@@ -192,7 +192,7 @@ func (f *fetcher) leaders(now time.Time) (leaders map[int32][]ask, wait time.Dur
 		}
 		leader, epoch, err := f.client.PartitionLeader(s.topic, s.partition.Index)
 		if err != nil || leader < 0 {
-			f.refused(s, cmp.Or(err, error(kerr.LeaderNotAvailable)), now)
+			f.rejected(s, cmp.Or(err, error(kerr.LeaderNotAvailable)), now)
 			wait = min(wait, max(0, s.retry.Sub(now)))
 			continue
 		}
@@ -223,8 +223,8 @@ func (f *fetcher) makeRoom(share int64) bool {
 // room returns how many bytes may be asked for.
 func (f *fetcher) room() int64 { return f.limit - f.held - f.asked }
 
-// refused notes that a partition could not be fetched, and has it tried again later.
-func (f *fetcher) refused(s *stream, err error, now time.Time) {
+// rejected notes that a partition could not be fetched, and has it tried again later.
+func (f *fetcher) rejected(s *stream, err error, now time.Time) {
 	s.fails++
 	s.retry = now.Add(backoff(s.fails))
 	before := s.lacks

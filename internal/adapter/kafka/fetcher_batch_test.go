@@ -40,7 +40,7 @@ func TestTransactionsLeaveNoGap(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for len(got) < len(want) && ctx.Err() == nil {
-		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Delivery) {
 			for _, rec := range b.Records {
 				if rec.Control {
 					got = append(got, 'c')
@@ -96,7 +96,7 @@ func TestABatchThatCannotBeUnpackedStopsItsPartitionAlone(t *testing.T) {
 		r.produce(t, 4, 6)
 		r.inOrder(t, 0, 0, 3)
 		testkit.Eventually(t, time.Minute, func() error {
-			err := r.Poll(t.Context(), 1<<20, func(b sink.Batch) { t.Errorf("%s: offset %d came", name, b.Records[0].Offset) })
+			err := r.Poll(t.Context(), 1<<20, func(b sink.Delivery) { t.Errorf("%s: offset %d came", name, b.Records[0].Offset) })
 			if err == nil && !cmp.Equal([]string{"assigned", "assigned", "unreadable"}, r.noted()) {
 				err = fmt.Errorf("calls %q", r.noted())
 			}
@@ -109,7 +109,7 @@ func TestABatchThatCannotBeUnpackedStopsItsPartitionAlone(t *testing.T) {
 		r.inOrder(t, 1, 0, 1)
 		// Where the partition was moved past it, its window is read without it.
 		since := sink.Stretch{Next: 1, To: 6}
-		if err := r.Sightings(t.Context(), only, &since, nobody{}); err != nil || since.Records != 4 {
+		if err := r.Observations(t.Context(), only, &since, nobody{}); err != nil || since.Records != 4 {
 			t.Errorf("%s: the window is read with %d records, want 4: %v", name, since.Records, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestABatchIsGoneOnWithInTheNextPoll(t *testing.T) {
 	defer cancel()
 	for next < n && ctx.Err() == nil {
 		before := next
-		if err := r.Poll(ctx, 1, func(b sink.Batch) {
+		if err := r.Poll(ctx, 1, func(b sink.Delivery) {
 			for _, rec := range b.Records {
 				if rec.Offset != next {
 					t.Fatalf("offset %d, want %d", rec.Offset, next)

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// What a lane's fetched batches may take, packed: an eighth of its memory, but not less
+// What a pipeline's fetched batches may take, packed: an eighth of its memory, but not less
 // than one broker sends at a time, and not more than is of use.
 const (
 	leastPacked = fetchMaxBytes

@@ -49,7 +49,7 @@ func (r *reader) inOrder(t *testing.T, index int32, from, to int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for next := from; next < to; {
-		if err := r.Poll(ctx, 1<<20, func(b sink.Batch) {
+		if err := r.Poll(ctx, 1<<20, func(b sink.Delivery) {
 			for _, rec := range b.Records {
 				if b.Partition.Index == index && rec.Offset != next {
 					t.Fatalf("offset %d, want %d", rec.Offset, next)
@@ -77,8 +77,8 @@ func TestALeaderThatMovesCostsAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// refusal is the broker's answer to a fetch with an error for each partition.
-func refusal(req *kmsg.FetchRequest, whole, each int16) *kmsg.FetchResponse {
+// rejection is the broker's response to a fetch with an error for each partition.
+func rejection(req *kmsg.FetchRequest, whole, each int16) *kmsg.FetchResponse {
 	resp, _ := req.ResponseKind().(*kmsg.FetchResponse)
 	resp.ErrorCode = whole
 	for _, t := range req.Topics {
@@ -94,7 +94,7 @@ func refusal(req *kmsg.FetchRequest, whole, each int16) *kmsg.FetchResponse {
 	return resp
 }
 
-func TestWhatABrokerRefusesForNowIsAskedForAgain(t *testing.T) {
+func TestWhatABrokerRejectsForNowIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r, cluster := newReaderOf(t, 1, 1)
 	for i, tc := range []struct {
@@ -127,7 +127,7 @@ func TestWhatABrokerRefusesForNowIsAskedForAgain(t *testing.T) {
 				}
 				return e.Code
 			}
-			return refusal(fetch, code(tc.whole), code(tc.each)), tc.err, true
+			return rejection(fetch, code(tc.whole), code(tc.each)), tc.err, true
 		})
 		r.produce(t, i, i+1)
 		r.inOrder(t, 0, int64(i), int64(i+1))
@@ -157,14 +157,14 @@ func TestWhatAPausedPartitionHasIsKept(t *testing.T) {
 		return nil
 	})
 	r.Pause(only)
-	answers := r.fetcher.count(&r.fetcher.answers)
-	if err := r.Poll(t.Context(), 1<<20, func(sink.Batch) { t.Error("a paused partition was delivered") }); err != nil {
+	responses := r.fetcher.count(&r.fetcher.responses)
+	if err := r.Poll(t.Context(), 1<<20, func(sink.Delivery) { t.Error("a paused partition was delivered") }); err != nil {
 		t.Fatal(err)
 	}
 	r.Resume(only)
 	r.inOrder(t, 0, 0, 20)
-	if again := r.fetcher.count(&r.fetcher.answers); again != answers || r.fetcher.count(&r.fetcher.held) != 0 {
-		t.Errorf("%d answers more; %d bytes are held", again-answers, r.fetcher.count(&r.fetcher.held))
+	if again := r.fetcher.count(&r.fetcher.responses); again != responses || r.fetcher.count(&r.fetcher.held) != 0 {
+		t.Errorf("%d answers more; %d bytes are held", again-responses, r.fetcher.count(&r.fetcher.held))
 	}
 }
 
@@ -233,10 +233,10 @@ func TestWhatIsFetchedIsBounded(t *testing.T) {
 	defer cancel()
 	var next [4]int64
 	for next != [4]int64{each, each, each, each} {
-		if held := r.fetcher.count(&r.fetcher.held); held > limit+8*size { // and a batch of each partition, of each answer
+		if held := r.fetcher.count(&r.fetcher.held); held > limit+8*size { // and a batch of each partition, of each response
 			t.Fatalf("%d bytes are held, the limit is %d", held, limit)
 		}
-		if err := r.Poll(ctx, size, func(b sink.Batch) {
+		if err := r.Poll(ctx, size, func(b sink.Delivery) {
 			for _, rec := range b.Records {
 				if rec.Offset != next[b.Partition.Index] {
 					t.Fatalf("offset %d of %d, want %d", rec.Offset, b.Partition.Index, next[b.Partition.Index])

@@ -97,15 +97,15 @@ func (c *Cluster) readTopics(ctx context.Context, cfg config.Kafka, client *kgo.
 		t.Topic = new(TopicName(cfg, Topics[i].Name))
 		req.Topics = append(req.Topics, t)
 	}
-	answer, err := req.RequestWith(ctx, client)
+	response, err := req.RequestWith(ctx, client)
 	if err != nil {
 		return err
 	}
-	for i := range answer.Brokers {
-		c.Brokers = append(c.Brokers, net.JoinHostPort(answer.Brokers[i].Host, strconv.Itoa(int(answer.Brokers[i].Port))))
+	for i := range response.Brokers {
+		c.Brokers = append(c.Brokers, net.JoinHostPort(response.Brokers[i].Host, strconv.Itoa(int(response.Brokers[i].Port))))
 	}
-	for i := range answer.Topics {
-		t := &answer.Topics[i]
+	for i := range response.Topics {
+		t := &response.Topics[i]
 		if t.Topic == nil {
 			continue
 		}
@@ -154,12 +154,12 @@ func (c *Cluster) readSettings(ctx context.Context, cfg config.Kafka, client *kg
 	if len(req.Resources) == 0 {
 		return nil
 	}
-	answer, err := req.RequestWith(ctx, client)
+	response, err := req.RequestWith(ctx, client)
 	if err != nil {
 		return fmt.Errorf("asking for the settings of topics: %w", err)
 	}
-	for i := range answer.Resources {
-		resource := &answer.Resources[i]
+	for i := range response.Resources {
+		resource := &response.Resources[i]
 		settings := c.Topics[strings.TrimPrefix(resource.ResourceName, cfg.TopicPrefix)].Settings
 		for _, s := range resource.Configs {
 			if s.Value != nil && settings != nil {
@@ -174,7 +174,7 @@ func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []s
 	for _, g := range groups {
 		req := kmsg.NewPtrDescribeGroupsRequest()
 		req.Groups, req.IncludeAuthorizedOperations = []string{g}, true
-		answer, err := req.RequestWith(ctx, client)
+		response, err := req.RequestWith(ctx, client)
 		switch {
 		case errors.Is(err, kerr.CoordinatorNotAvailable):
 			continue // no group ever committed here: the brokers are yet to make what they keep groups in
@@ -184,8 +184,8 @@ func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []s
 		case err != nil:
 			return fmt.Errorf("asking for group %s: %w", g, err)
 		}
-		for i := range answer.Groups {
-			switch err := kerr.ErrorForCode(answer.Groups[i].ErrorCode); {
+		for i := range response.Groups {
+			switch err := kerr.ErrorForCode(response.Groups[i].ErrorCode); {
 			case errors.Is(err, kerr.GroupAuthorizationFailed):
 				c.Groups[g] = 0
 			case errors.Is(err, kerr.GroupIDNotFound):
@@ -193,7 +193,7 @@ func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []s
 			case err != nil:
 				return fmt.Errorf("asking for group %s: %w", g, err)
 			default:
-				c.Groups[g] = Permissions(answer.Groups[i].AuthorizedOperations)
+				c.Groups[g] = Permissions(response.Groups[i].AuthorizedOperations)
 			}
 		}
 	}

@@ -106,9 +106,9 @@ func BenchmarkRecords(b *testing.B) {
 			return len(memory), err
 		},
 		"client": func() (int, error) {
-			answer := kmsg.FetchResponseTopicPartition{RecordBatches: batch, HighWatermark: n}
+			response := kmsg.FetchResponseTopicPartition{RecordBatches: batch, HighWatermark: n}
 			got, _ := kgo.ProcessFetchPartition(
-				kgo.ProcessFetchPartitionOpts{Topic: record.TopicEvents}, &answer, byClient, nil,
+				kgo.ProcessFetchPartitionOpts{Topic: record.TopicEvents}, &response, byClient, nil,
 			)
 			return len(got.Records), got.Err
 		},

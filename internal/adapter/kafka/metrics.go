@@ -12,10 +12,10 @@ import (
 // producerMetrics lists what a producer exports beside the client's own metrics;
 // the label client tells the producers of one process apart.
 type producerMetrics struct {
-	ackSeconds                prometheus.Histogram
-	refused, timedOut, failed prometheus.Counter
-	lateAcks                  prometheus.Counter
-	errors                    *prometheus.CounterVec
+	ackSeconds                 prometheus.Histogram
+	rejected, timedOut, failed prometheus.Counter
+	lateAcks                   prometheus.Counter
+	errors                     *prometheus.CounterVec
 }
 
 func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) producerMetrics {
@@ -42,7 +42,7 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 			Help:    "Time from handing a request's records over to the last acknowledgement, successes only.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15), // 0.5 ms to 8 s
 		}),
-		refused:  failures.WithLabelValues("buffer_full"),
+		rejected: failures.WithLabelValues("buffer_full"),
 		timedOut: failures.WithLabelValues("deadline"),
 		failed:   failures.WithLabelValues("broker"),
 		lateAcks: f.NewCounter(prometheus.CounterOpts{
@@ -59,8 +59,8 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 // produceCode is why a record was given up, as it stands in metrics. The client
 // knows a fixed set of brokers' codes and takes others for UNKNOWN_SERVER_ERROR.
 func produceCode(err error) string {
-	if refused, ok := errors.AsType[*kerr.Error](err); ok {
-		return refused.Message
+	if rejected, ok := errors.AsType[*kerr.Error](err); ok {
+		return rejected.Message
 	}
 	if errors.Is(err, kgo.ErrRecordTimeout) {
 		return "timeout"

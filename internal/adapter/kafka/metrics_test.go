@@ -18,7 +18,7 @@ import (
 
 func TestRecordsGivenUpAreCountedByTheBrokersCode(t *testing.T) {
 	t.Parallel()
-	for code, refusal := range map[string]*kerr.Error{
+	for code, rejection := range map[string]*kerr.Error{
 		"MESSAGE_TOO_LARGE":          kerr.MessageTooLarge,
 		"TOPIC_AUTHORIZATION_FAILED": kerr.TopicAuthorizationFailed,
 		"timeout":                    kerr.NotEnoughReplicas, // tried again
@@ -27,7 +27,7 @@ func TestRecordsGivenUpAreCountedByTheBrokersCode(t *testing.T) {
 			t.Parallel()
 			c, cfg := eventsCluster(t)
 			p := newHasty(t, cfg)
-			c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: refusal, Count: -1})
+			c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: rejection, Count: -1})
 			wantUnavailable(t, p.Publish(t.Context(), recordsOf(10, "web_1", "web_1")))
 			settled(t, p)
 			if n := testutil.ToFloat64(p.metrics.errors.WithLabelValues(code)); n != 2 {
@@ -87,23 +87,23 @@ func TestBrokersAreDownWhenNothingButFailuresComeForFiveSeconds(t *testing.T) {
 				t.Errorf("%s: up is %v, want %v", when, up, want)
 			}
 		}
-		errRefused := errors.New("refused")
-		connected(errRefused)
+		errRejected := errors.New("refused")
+		connected(errRejected)
 		expect("never reached", 0)
 		connected(nil)
 		expect("connected", 1)
 		<-time.After(time.Hour)
 		expect("idle", 1)
-		asked(errRefused)
+		asked(errRejected)
 		<-time.After(downAfter - 1)
-		connected(errRefused)
+		connected(errRejected)
 		expect("failing for less than 5 s", 1)
 		<-time.After(1)
 		expect("failing for 5 s", 0)
 		asked(nil)
 		expect("answered", 1)
 		for range 10 { // one broker of two is away
-			connected(errRefused)
+			connected(errRejected)
 			<-time.After(downAfter / 2)
 			asked(nil)
 		}

@@ -193,7 +193,7 @@ func TestWhateverABrokerTookCanBeADeadLetter(t *testing.T) {
 	var original buffer.Original
 	testkit.Eventually(t, time.Minute, func() error {
 		var failed error
-		err := r.Poll(t.Context(), 1, func(b sink.Batch) {
+		err := r.Poll(t.Context(), 1, func(b sink.Delivery) {
 			opened, err := b.Packed.Open(nil)
 			if err == nil {
 				original, err = opened.Original(0)

@@ -19,7 +19,7 @@ type packed struct {
 	broker int32 // that sent it
 }
 
-// packedOf copies the batches of an answer, each for itself: whoever keeps one keeps no other.
+// packedOf copies the batches of a response, each for itself: whoever keeps one keeps no other.
 func packedOf(batches []byte, broker int32) (all []*packed) {
 	for batch, rest := nextBatch(batches); batch != nil; batch, rest = nextBatch(rest) {
 		all = append(all, &packed{batch: bytes.Clone(batch), broker: broker})

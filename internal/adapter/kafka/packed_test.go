@@ -116,12 +116,12 @@ func TestABatchCountsForItsRecordsTogether(t *testing.T) {
 	}
 }
 
-// The client's answer is one piece of memory: a batch that is kept keeps no other.
+// The client's response is one piece of memory: a batch that is kept keeps no other.
 func TestBatchesAreKeptApart(t *testing.T) {
 	t.Parallel()
-	answer := append(batchAt(0, 5), batchAt(5, 3)...)
-	all := packedOf(answer, 7)
-	clear(answer)
+	response := append(batchAt(0, 5), batchAt(5, 3)...)
+	all := packedOf(response, 7)
+	clear(response)
 	want := [][]byte{batchAt(0, 5), batchAt(5, 3)}
 	for i, p := range all {
 		if !bytes.Equal(p.batch, want[i]) || cap(p.batch) > 2*len(p.batch) || p.broker != 7 {

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/telemetry"
@@ -51,14 +51,14 @@ type ProducerDeps struct {
 // Producer publishes records and waits until they are safe. It is safe for
 // concurrent use.
 type Producer struct {
-	client   *kgo.Client
-	brokers  string
-	prefix   string
-	deadline time.Duration
-	max      int64 // bytes of records in flight
-	reach    *reach
-	metrics  producerMetrics
-	batches  sync.Pool
+	client       *kgo.Client
+	brokers      string
+	prefix       string
+	deadline     time.Duration
+	max          int64 // bytes of records in flight
+	reach        *reach
+	metrics      producerMetrics
+	publications sync.Pool
 
 	buffered  atomic.Int64
 	abandoned atomic.Int64 // of buffered, by publications that were given up
@@ -97,13 +97,13 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 		deadline: deps.Deadline, max: int64(cfg.MaxBufferedBytes), reach: reach,
 	}
 	p.metrics = newProducerMetrics(deps.Metrics, deps.Client, p)
-	p.batches.New = func() any { return newBatch(p) }
+	p.publications.New = func() any { return newPublication(p) }
 	return p, nil
 }
 
 // Publish sends the records and returns nil when every one of them is
 // acknowledged by all in-sync replicas. Any other outcome is a
-// DeliveryUnavailable fault: records may or may not have been stored.
+// DeliveryUnavailable error: records may or may not have been stored.
 //
 // The wait ends at the context's deadline, or at the producer's where that is
 // sooner; an earlier cancellation does not end it, since it could not take the
@@ -123,7 +123,7 @@ func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 	size := sizeOf(recs)
 	if p.buffered.Add(size) > p.max {
 		p.buffered.Add(-size)
-		p.metrics.refused.Inc()
+		p.metrics.rejected.Inc()
 		return unavailable(errBufferFull)
 	}
 	start := time.Now()
@@ -136,7 +136,7 @@ func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 		p.metrics.timedOut.Inc()
 		return unavailable(errTooLate)
 	}
-	b := p.batches.Get().(*batch) // the pool holds nothing else
+	b := p.publications.Get().(*publication) // the pool holds nothing else
 	b.size = size
 	b.produce(recs)
 	if !b.wait(end.Sub(start)) {
@@ -144,7 +144,7 @@ func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 		return unavailable(errNoAck)
 	}
 	err := b.firstError()
-	b.recycle()
+	b.release()
 	if err != nil {
 		p.metrics.failed.Inc()
 		return unavailable(err)
@@ -153,11 +153,11 @@ func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 	return nil
 }
 
-// unavailable makes the fault; the wait it suggests is spread, so that clients
+// unavailable makes the error; the wait it suggests is spread, so that clients
 // do not come back all at once.
-func unavailable(cause error) *fault.Error {
+func unavailable(cause error) *apierr.Error {
 	wait := 2*time.Second + rand.N(8*time.Second) //nolint:gosec // jitter
-	return &fault.Error{Code: fault.DeliveryUnavailable, RetryAfter: wait, Err: fmt.Errorf("publishing to Kafka: %w", cause)}
+	return &apierr.Error{Code: apierr.DeliveryUnavailable, RetryAfter: wait, Err: fmt.Errorf("publishing to Kafka: %w", cause)}
 }
 
 // Abandoned returns the bytes of records whose publications were given up while

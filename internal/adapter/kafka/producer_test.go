@@ -21,7 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
@@ -38,7 +38,7 @@ func eventsCluster(t *testing.T) (*kfake.Cluster, config.Kafka) {
 	return kafkatest.Cluster(t, kfake.SeedTopics(kafkatest.Partitions, record.TopicEvents, record.TopicEventsBackfill))
 }
 
-// newProducer returns a producer that waits for an answer, however slow the machine is.
+// newProducer returns a producer that waits for a response, however slow the machine is.
 func newProducer(t *testing.T, cfg config.Kafka) *Producer {
 	t.Helper()
 	return newProducerWithin(t, cfg, patience)
@@ -89,7 +89,7 @@ func stored(c *kfake.Cluster) int64 {
 
 func wantUnavailable(t *testing.T, err error) {
 	t.Helper()
-	if f := fault.Of(err); f == nil || f.Code != fault.DeliveryUnavailable || f.RetryAfter < 2*time.Second || f.RetryAfter > 10*time.Second {
+	if f := apierr.Of(err); f == nil || f.Code != apierr.DeliveryUnavailable || f.RetryAfter < 2*time.Second || f.RetryAfter > 10*time.Second {
 		t.Fatalf("Publish() = %v, want DELIVERY_UNAVAILABLE to be retried after 2 to 10 s", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestAKeyGoesToThePartitionThatTheJavaClientChooses(t *testing.T) {
 	}
 }
 
-func TestABrokersRefusalIsNeverReportedAsSuccess(t *testing.T) {
+func TestABrokersRejectionIsNeverReportedAsSuccess(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
@@ -178,7 +178,7 @@ func TestABrokersRefusalIsNeverReportedAsSuccess(t *testing.T) {
 			c, cfg := eventsCluster(t)
 			p := newHasty(t, cfg)
 			before := stored(c)
-			refusals := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: tc.err, Count: -1})
+			rejections := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: tc.err, Count: -1})
 			// What the deadline overtook on its way to the broker is published once more.
 			tries := int64(0)
 			testkit.Eventually(t, time.Minute, func() error {
@@ -188,7 +188,7 @@ func TestABrokersRefusalIsNeverReportedAsSuccess(t *testing.T) {
 				if took := time.Since(start); took > testkit.Promised(deadline+2*time.Second) {
 					t.Errorf("the answer took %s", took)
 				}
-				if refusals.Hits() == 0 {
+				if rejections.Hits() == 0 {
 					return errors.New("the broker was not asked")
 				}
 				return nil
@@ -196,7 +196,7 @@ func TestABrokersRefusalIsNeverReportedAsSuccess(t *testing.T) {
 			if n := stored(c) - before; n > tc.stored*tries {
 				t.Errorf("%d records are stored, want at most %d", n, tc.stored*tries)
 			}
-			refusals.Remove()
+			rejections.Remove()
 			settled(t, p)
 			// The producer goes on as if nothing had been.
 			testkit.Eventually(t, time.Minute, func() error { return p.Publish(t.Context(), recordsOf(10, "web_1")) })
@@ -310,7 +310,7 @@ func TestMemoryIsBoundedWhileBrokersAreAway(t *testing.T) {
 	if most.Load() > 2*int64(cfg.MaxBufferedBytes) || p.client.BufferedProduceBytes() > int64(cfg.MaxBufferedBytes) {
 		t.Errorf("%d bytes counted, %d buffered by the client, of %d allowed", most.Load(), p.client.BufferedProduceBytes(), cfg.MaxBufferedBytes)
 	}
-	if n := testutil.ToFloat64(p.metrics.refused); n < 150 {
+	if n := testutil.ToFloat64(p.metrics.rejected); n < 150 {
 		t.Errorf("%v of 200 publications were refused at once, want nearly all", n)
 	}
 }
@@ -318,12 +318,12 @@ func TestMemoryIsBoundedWhileBrokersAreAway(t *testing.T) {
 // wantUnavailableIn is wantUnavailable for other goroutines.
 func wantUnavailableIn(t *testing.T, err error) {
 	t.Helper()
-	if !fault.Is(err, fault.DeliveryUnavailable) {
+	if !apierr.Is(err, apierr.DeliveryUnavailable) {
 		t.Errorf("Publish() = %v, want DELIVERY_UNAVAILABLE", err)
 	}
 }
 
-func TestAPublicationOverTheLimitIsRefusedWhole(t *testing.T) {
+func TestAPublicationOverTheLimitIsRejectedWhole(t *testing.T) {
 	t.Parallel()
 	c, cfg := eventsCluster(t)
 	cfg.MaxBufferedBytes = 10_000

@@ -15,7 +15,7 @@ const downAfter = 5 * time.Second
 // reach is a hook that knows whether brokers answer a client. It costs an answered
 // request one look at a word of memory.
 type reach struct {
-	failing atomic.Int64 // Unix time in ns of the first failure since an answer; 0 for none
+	failing atomic.Int64 // Unix time in ns of the first failure since a response; 0 for none
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 	_ kgo.HookBrokerE2E     = (*reach)(nil)
 )
 
-// newReach returns a reach that has seen no answer.
+// newReach returns a reach that has seen no response.
 func newReach() *reach {
 	r := new(reach)
 	r.failing.Store(1)

@@ -69,18 +69,18 @@ func securityOptions(cfg config.Kafka) ([]kgo.Opt, error) {
 	return opts, nil
 }
 
-// explain makes a Refusal of an error by which a broker says that it and the settings
+// explain makes a Rejection of an error by which a broker says that it and the settings
 // do not fit, and returns any other error as it is.
 func explain(cfg config.Kafka, err error) error {
 	switch {
-	case err == nil || credential.Refused(err):
+	case err == nil || credential.Rejected(err):
 		return err
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
-		return credential.Refuse("kafka.sasl.password", err, fmt.Sprintf("the broker does not let user %q in with it", cfg.SASL.User))
+		return credential.Reject("kafka.sasl.password", err, fmt.Sprintf("the broker does not let user %q in with it", cfg.SASL.User))
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
-		return credential.Refuse("kafka.sasl.mechanism", err, "the broker does not offer "+cfg.SASL.Mechanism)
+		return credential.Reject("kafka.sasl.mechanism", err, "the broker does not offer "+cfg.SASL.Mechanism)
 	case errors.Is(err, kerr.IllegalSaslState):
-		return credential.Refuse("kafka.sasl.mechanism", err, "the broker does not let anybody sign in at this address")
+		return credential.Reject("kafka.sasl.mechanism", err, "the broker does not let anybody sign in at this address")
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func TestEncryptedConnectionsVerifyTheBrokersCertificate(t *testing.T) {
 	}
 }
 
-func TestAFileWithoutCertificatesIsRefused(t *testing.T) {
+func TestAFileWithoutCertificatesIsRejected(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(empty, []byte("no certificate"), 0o600); err != nil {
@@ -73,7 +73,7 @@ func TestAFileWithoutCertificatesIsRefused(t *testing.T) {
 	}
 }
 
-func TestAMechanismThatNobodyKnowsIsRefused(t *testing.T) {
+func TestAMechanismThatNobodyKnowsIsRejected(t *testing.T) {
 	t.Parallel()
 	cfg := config.Kafka{SASL: config.KafkaSASL{Mechanism: "gssapi", User: "u", Password: "p"}}
 	if _, err := securityOptions(cfg); err == nil || !strings.Contains(err.Error(), "gssapi") {

@@ -67,7 +67,7 @@ func NewSender(cfg config.Kafka, deps SenderDeps) (*Sender, error) {
 
 // Send hands a record over and returns at once. done is called once, from another
 // goroutine, and must be quick: with nil when every in-sync replica has the record, with
-// an error when brokers refuse it for good or the Sender was closed, in which case it may
+// an error when brokers reject it for good or the Sender was closed, in which case it may
 // have been stored all the same. Until then the record's memory belongs to the Sender.
 func (s *Sender) Send(r *record.Record, done func(error)) {
 	w := s.pool.Get().(*sending) // the pool holds nothing else
@@ -118,7 +118,7 @@ func (w *sending) send() { w.s.client.TryProduce(context.Background(), &w.record
 
 // finished is called by the client.
 func (w *sending) finished(_ *kgo.Record, err error) {
-	if err != nil && !w.s.closed.Load() && !refused(err) {
+	if err != nil && !w.s.closed.Load() && !rejected(err) {
 		time.AfterFunc(sendAgainAfter, w.again)
 		return
 	}
@@ -128,8 +128,8 @@ func (w *sending) finished(_ *kgo.Record, err error) {
 	done(err)
 }
 
-// refused reports whether a record would be refused again and again.
-func refused(err error) bool {
+// rejected reports whether a record would be rejected again and again.
+func rejected(err error) bool {
 	for _, final := range []error{kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord, kgo.ErrClientClosed} {
 		if errors.Is(err, final) {
 			return true

@@ -109,7 +109,7 @@ func TestWhatIsSentIsInTheTopicOnceAndInOrderWhateverBrokersAnswer(t *testing.T)
 	}
 	for name, tc := range map[string]struct {
 		faults []kfake.Fault
-		breaks int // connections that end without an answer
+		breaks int // connections that end without a response
 	}{
 		"all is well":        {},
 		"refusals that pass": {faults: []kfake.Fault{fault(kerr.NotEnoughReplicas, 20), fault(kerr.NotLeaderForPartition, 5)}},
@@ -168,7 +168,7 @@ func TestASenderWaitsForItsTopic(t *testing.T) {
 	}
 }
 
-// A refusal that brokers may take back is waited out, however long the client would wait.
+// A rejection that brokers may take back is waited out, however long the client would wait.
 func TestARecordThatTheClientGivesUpIsSentAgain(t *testing.T) {
 	t.Parallel()
 	c, cfg := kafkatest.Cluster(t, kfake.SeedTopics(kafkatest.Partitions, record.TopicClicks))
@@ -184,7 +184,7 @@ func TestARecordThatTheClientGivesUpIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestWhatBrokersRefuseForGoodIsGivenUp(t *testing.T) {
+func TestWhatBrokersRejectForGoodIsGivenUp(t *testing.T) {
 	t.Parallel()
 	c, cfg := kafkatest.Cluster(t, kfake.SeedTopics(kafkatest.Partitions, record.TopicClicks))
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: kerr.MessageTooLarge, Count: -1})

@@ -16,7 +16,7 @@ type stream struct {
 
 	from    mark      // what was not delivered begins here
 	next    mark      // what was not fetched
-	end     int64     // the offset after the last record, as of the latest answer
+	end     int64     // the offset after the last record, as of the latest response
 	batches []*packed // from from to next, in order
 	bytes   int64     // of the batches
 	taken   bool      // the first batch is being delivered
@@ -26,7 +26,7 @@ type stream struct {
 	fails  int       // in a row
 	lacks  int       // of these, that the log does not have the offset, in a row
 	retry  time.Time // not to be asked for before
-	served int64     // when it last got batches, in answers
+	served int64     // when it last got batches, in responses
 }
 
 // mark is a place in a log: an offset, and the epoch of the leader that appended the record
@@ -40,7 +40,7 @@ type mark struct {
 // deliverable reports whether a batch waits to be delivered.
 func (s *stream) deliverable() bool { return !s.paused && !s.failed && !s.taken && len(s.batches) > 0 }
 
-// add keeps the batches of an answer, and returns their bytes.
+// add keeps the batches of a response, and returns their bytes.
 func (s *stream) add(batches []*packed, next int64) (bytes int64) {
 	s.next = mark{next, -1}
 	for _, p := range batches {
@@ -83,17 +83,17 @@ func (s *stream) forget() (freed int64) {
 	return freed
 }
 
-// wholeBatches returns the batches of an answer that are whole and follow an offset, in
-// the answer's memory, and the offset after them. Batches may begin before the offset; the
-// last one of an answer may be cut off. ok is false where one is not as it was written;
+// wholeBatches returns the batches of a response that are whole and follow an offset, in
+// the response's memory, and the offset after them. Batches may begin before the offset; the
+// last one of a response may be cut off. ok is false where one is not as it was written;
 // those before it are returned.
-func wholeBatches(answer []byte, offset int64) (batches []byte, next int64, ok bool) {
+func wholeBatches(response []byte, offset int64) (batches []byte, next int64, ok bool) {
 	from, to := 0, 0
 	next = offset
-	for batch, rest := nextBatch(answer); batch != nil; batch, rest = nextBatch(rest) {
+	for batch, rest := nextBatch(response); batch != nil; batch, rest = nextBatch(rest) {
 		h := headerOf(batch)
 		if h.magic == currentMagic && !h.isWhole(batch) {
-			return answer[from:to], next, false
+			return response[from:to], next, false
 		}
 		to += len(batch)
 		if h.last >= next || h.magic != currentMagic { // that one says so when it is delivered
@@ -102,5 +102,5 @@ func wholeBatches(answer []byte, offset int64) (batches []byte, next int64, ok b
 			from = to
 		}
 	}
-	return answer[from:to], next, true
+	return response[from:to], next, true
 }

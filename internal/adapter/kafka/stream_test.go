@@ -47,7 +47,7 @@ func batchAt(first int64, n int) []byte {
 	return rawBatch(first, n, recordBytes(n, []byte("v")), kgo.CodecNone)
 }
 
-func TestOnlyWholeBatchesOfAnAnswerAreKept(t *testing.T) {
+func TestOnlyWholeBatchesOfAResponseAreKept(t *testing.T) {
 	t.Parallel()
 	a, b, c := batchAt(10, 5), batchAt(15, 5), batchAt(30, 1)
 	broken := bytes.Clone(b)
@@ -56,12 +56,12 @@ func TestOnlyWholeBatchesOfAnAnswerAreKept(t *testing.T) {
 	old[16] = 1
 	join := func(all ...[]byte) []byte { return bytes.Join(all, nil) }
 	for _, tc := range []struct {
-		name   string
-		answer []byte
-		from   int64
-		want   []byte
-		next   int64
-		broken bool
+		name     string
+		response []byte
+		from     int64
+		want     []byte
+		next     int64
+		broken   bool
 	}{
 		{"nothing", nil, 10, nil, 10, false},
 		{"all of it", join(a, b, c), 10, join(a, b, c), 31, false},
@@ -76,7 +76,7 @@ func TestOnlyWholeBatchesOfAnAnswerAreKept(t *testing.T) {
 		{"the first one broken", join(broken, c), 15, nil, 15, true},
 		{"an old version, which says so when it is read", join(a, old), 15, old, 20, false},
 	} {
-		got, next, ok := wholeBatches(tc.answer, tc.from)
+		got, next, ok := wholeBatches(tc.response, tc.from)
 		if !bytes.Equal(got, tc.want) || next != tc.next || ok == tc.broken {
 			t.Errorf("%s: %d bytes up to %d, %v; want %d up to %d", tc.name, len(got), next, ok, len(tc.want), tc.next)
 		}
@@ -116,7 +116,7 @@ func walkOf(batch []byte) walk {
 	return walk{batchHeader: h, rest: batch[batchHeaderSize:], left: h.records, next: h.first}
 }
 
-func TestARecordThatDoesNotFitItsBatchIsRefused(t *testing.T) {
+func TestARecordThatDoesNotFitItsBatchIsRejected(t *testing.T) {
 	t.Parallel()
 	whole := batchAt(7, 3)
 	for name, spoil := range map[string]func(*walk){
@@ -168,10 +168,10 @@ func BenchmarkWalk(b *testing.B) {
 
 // What was asked for before a partition was given up, or before what it had was dropped,
 // may be answered later. It belongs to nobody.
-func TestALateAnswerIsDropped(t *testing.T) {
+func TestALateResponseIsDropped(t *testing.T) {
 	t.Parallel()
 	f := newFetcher(1 << 20)
-	answer := func() *kmsg.FetchResponseTopicPartition {
+	response := func() *kmsg.FetchResponseTopicPartition {
 		got := kmsg.NewFetchResponseTopicPartition()
 		got.RecordBatches, got.HighWatermark = batchAt(0, 5), 5
 		return &got
@@ -179,13 +179,13 @@ func TestALateAnswerIsDropped(t *testing.T) {
 	f.begin(only, record.TopicEvents, [16]byte{1}, mark{0, -1})
 	old := ask{stream: f.streams[only]}
 	f.begin(only, record.TopicEvents, [16]byte{1}, mark{0, -1})
-	f.add(1, old, answer())
+	f.add(1, old, response())
 	if f.held != 0 || f.hasSomething() {
 		t.Errorf("%d bytes of a partition that was given up are held", f.held)
 	}
 	now := ask{stream: f.streams[only]}
-	f.add(1, now, answer())
-	f.add(1, now, answer()) // of the same offset
+	f.add(1, now, response())
+	f.add(1, now, response()) // of the same offset
 	if got, ok := f.take(); !ok || f.held != int64(len(got.batch)) || f.streams[only].next.offset != 5 {
 		t.Errorf("%d bytes are held up to %d", f.held, f.streams[only].next.offset)
 	}

@@ -19,8 +19,8 @@ const (
 	// Breaks: what was acknowledged may be lost, or counted twice. Edge and sink are not
 	// ready with it, unless kafka.allow_weak_topics is set.
 	Breaks Severity = "breaks"
-	// Refuses: records are refused, and whoever sent them is told.
-	Refuses Severity = "refuses"
+	// Rejects: records are rejected, and whoever sent them is told.
+	Rejects Severity = "refuses"
 	// Weakens: there is less reserve than there could be, or one more failure breaks it.
 	Weakens Severity = "weakens"
 )

@@ -29,7 +29,7 @@ const (
 	maxMessageKey = "max.message.bytes"
 )
 
-// topicRules is the one table of them: daemons refuse or warn by it, and millrace doctor
+// topicRules is the one table of them: daemons reject or warn by it, and millrace doctor
 // tells of it.
 //
 // A time of the log's own (LogAppendTime) loses nothing. But windows are made again from
@@ -45,7 +45,7 @@ var topicRules = []topicRule{
 		"what was acknowledged is lost with the disks of as many brokers", moreReplicas,
 	},
 	{
-		minInsyncKey, Refuses, func(c *compared) bool { return c.number(minInsyncKey) > int64(c.have.Replicas) },
+		minInsyncKey, Rejects, func(c *compared) bool { return c.number(minInsyncKey) > int64(c.have.Replicas) },
 		func(c *compared) string {
 			return fmt.Sprintf("has %s=%d and %d replicas", minInsyncKey, c.number(minInsyncKey), c.have.Replicas)
 		},
@@ -110,7 +110,7 @@ var topicRules = []topicRule{
 			"where a broker's clock is behind, resends count twice", nil,
 	},
 	{
-		maxMessageKey, Refuses, func(c *compared) bool { return c.below(maxMessageKey, c.wanted(maxMessageKey)) },
+		maxMessageKey, Rejects, func(c *compared) bool { return c.below(maxMessageKey, c.wanted(maxMessageKey)) },
 		func(c *compared) string { return needs(maxMessageKey, c.wanted(maxMessageKey))(c) },
 		"a batch that the edge may make is refused, and its events are answered 503", nil,
 	},

@@ -67,7 +67,7 @@ func TestTheRulesOfTopicsHoldAtTheirLimits(t *testing.T) {
 		"more than there are": {
 			record.TopicEvents, 3,
 			[]string{minInsyncKey, "4"},
-			Refuses, "min.insync.replicas=[2]",
+			Rejects, "min.insync.replicas=[2]",
 		},
 		"compacted": {
 			record.TopicEvents, 3,
@@ -142,7 +142,7 @@ func TestTheRulesOfTopicsHoldAtTheirLimits(t *testing.T) {
 		"batches a byte too small": {
 			record.TopicEvents, 3,
 			[]string{maxMessageKey, "1048575"},
-			Refuses, "max.message.bytes=[1048576]",
+			Rejects, "max.message.bytes=[1048576]",
 		},
 		"batches larger than they must": {
 			record.TopicEvents, 3,

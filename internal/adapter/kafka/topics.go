@@ -97,30 +97,30 @@ func lettersOf(topic string) Topic {
 	}
 }
 
-// BackfillGroup returns the consumer group of the backfill lane, which belongs to
-// that of the live lane.
+// BackfillGroup returns the consumer group of the backfill pipeline, which belongs to
+// that of the live pipeline.
 func BackfillGroup(group string) string { return group + "-backfill" }
 
-// WebTopics are those of the web lane, which stores what browsers tell besides
+// WebTopics are those of the web pipeline, which stores what browsers tell besides
 // events, who visitors are, and what the edges count.
 var WebTopics = []string{record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion}
 
-// WebGroup returns the consumer group of the web lane, which belongs to that of
-// the live lane.
+// WebGroup returns the consumer group of the web pipeline, which belongs to that of
+// the live pipeline.
 func WebGroup(group string) string { return group + "-web" }
 
-// ClickTopics are those of the lane of clicks.
+// ClickTopics are those of the pipeline of clicks.
 var ClickTopics = []string{record.TopicClicks}
 
-// ClickGroup returns the consumer group of the lane of clicks, which belongs to that of
-// the live lane.
+// ClickGroup returns the consumer group of the pipeline of clicks, which belongs to that of
+// the live pipeline.
 func ClickGroup(group string) string { return group + "-clicks" }
 
-// ExposureTopics are those of the lane of exposures to feature flags.
+// ExposureTopics are those of the pipeline of exposures to feature flags.
 var ExposureTopics = []string{record.TopicExposures}
 
-// ExposureGroup returns the consumer group of the lane of exposures, which belongs to that
-// of the live lane.
+// ExposureGroup returns the consumer group of the pipeline of exposures, which belongs to that
+// of the live pipeline.
 func ExposureGroup(group string) string { return group + "-exposures" }
 
 // How topics are spread where the settings do not say.

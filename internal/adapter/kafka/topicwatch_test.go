@@ -86,7 +86,7 @@ func threeBrokers(t *testing.T) config.Kafka {
 	return cfg
 }
 
-func TestATopicThatBreaksThePromiseIsRefusedUntilItIsMadeGood(t *testing.T) {
+func TestATopicThatBreaksThePromiseIsRejectedUntilItIsMadeGood(t *testing.T) {
 	t.Parallel()
 	cfg := threeBrokers(t)
 	w := watchTopics(cfg)

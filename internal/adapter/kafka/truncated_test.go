@@ -42,7 +42,7 @@ func (l *cutLog) control(cluster *kfake.Cluster) {
 			return nil, nil, false
 		}
 		l.times--
-		resp := refusal(fetch, 0, 0)
+		resp := rejection(fetch, 0, 0)
 		resp.Topics[0].Partitions[0].DivergingEpoch = kmsg.FetchResponseTopicPartitionDivergingEpoch{Epoch: 0, EndOffset: l.at}
 		return resp, nil, true
 	})
@@ -126,7 +126,7 @@ func TestALogThatWasCutStopsThePartition(t *testing.T) {
 	log.cut(rangeFails, 7)
 	r.produce(t, 10, 15)
 	testkit.Eventually(t, time.Minute, func() error {
-		if err := r.Poll(t.Context(), 1<<20, func(b sink.Batch) { t.Errorf("%d records of another log", len(b.Records)) }); err != nil {
+		if err := r.Poll(t.Context(), 1<<20, func(b sink.Delivery) { t.Errorf("%d records of another log", len(b.Records)) }); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"assigned", "truncated"}, r.noted()); diff != "" {
@@ -136,15 +136,15 @@ func TestALogThatWasCutStopsThePartition(t *testing.T) {
 	})
 }
 
-// Other answers between them, and whatever failed before, are no such answers.
+// Other responses between them, and whatever failed before, are no such responses.
 func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
 	t.Parallel()
 	const ok = int16(0)
 	gone, away := kerr.OffsetOutOfRange.Code, kerr.NotLeaderForPartition.Code
 	const cut = int16(-2) // of this test: another log
 	for _, tc := range []struct {
-		answers []int16
-		failed  bool
+		responses []int16
+		failed    bool
 	}{
 		{[]int16{gone, gone}, false},
 		{[]int16{gone, gone, gone}, true},
@@ -159,7 +159,7 @@ func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
 		f.refreshed = time.Now().Add(time.Hour) // there is no client that could look up leaders
 		f.begin(only, record.TopicEvents, [16]byte{}, mark{7, 1})
 		s := f.streams[only]
-		for _, code := range tc.answers {
+		for _, code := range tc.responses {
 			got := kmsg.NewFetchResponseTopicPartition()
 			if got.ErrorCode = code; code == cut {
 				got.ErrorCode, got.DivergingEpoch.EndOffset = 0, 3
@@ -167,7 +167,7 @@ func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
 			f.add(0, ask{s, s.next, 1}, &got)
 		}
 		if s.failed != tc.failed || len(f.failures) > 0 != tc.failed {
-			t.Errorf("after %d: failed %v, told %v; want %v", tc.answers, s.failed, f.failures, tc.failed)
+			t.Errorf("after %d: failed %v, told %v; want %v", tc.responses, s.failed, f.failures, tc.failed)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestWhyAPartitionGotNothing(t *testing.T) {
 	} {
 		got := kmsg.NewFetchResponseTopicPartition()
 		got.ErrorCode, got.DivergingEpoch.EndOffset = tc.code, tc.end
-		if err := refusalOf(&got); !errors.Is(err, tc.want) {
+		if err := rejectionOf(&got); !errors.Is(err, tc.want) {
 			t.Errorf("code %d, end %d: %v, want %v", tc.code, tc.end, err, tc.want)
 		}
 	}

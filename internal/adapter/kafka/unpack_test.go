@@ -106,7 +106,7 @@ func TestEveryCodecIsUnpacked(t *testing.T) {
 	}
 }
 
-func TestWhatUnpacksBeyondTheBoundIsRefused(t *testing.T) {
+func TestWhatUnpacksBeyondTheBoundIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, pack := range codecs {
 		var u unpacker

@@ -66,7 +66,7 @@ func TestWhatIsUnpackedIsBoundedWhateverIsSent(t *testing.T) {
 	var delivered int64
 	const batch = 1 << 20 // of the producer, at most
 	for next := int64(0); next < n; {
-		if err := r.Poll(t.Context(), 1, func(b sink.Batch) {
+		if err := r.Poll(t.Context(), 1, func(b sink.Delivery) {
 			for _, rec := range b.Records {
 				if rec.Offset != next || len(rec.Value) < size {
 					t.Fatalf("offset %d with %d bytes, want %d", rec.Offset, len(rec.Value), next)

@@ -29,8 +29,8 @@ const (
 	// DefaultAccount is the folder in which a pod finds its account.
 	DefaultAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-	timeout   = 15 * time.Second
-	maxAnswer = 64 << 10 // bytes of an answer that are read for its reason
+	timeout     = 15 * time.Second
+	maxResponse = 64 << 10 // bytes of a response that are read for its reason
 )
 
 // Account is who a process is to its cluster.
@@ -83,17 +83,17 @@ func (a *Account) PatchSecret(ctx context.Context, name string, values map[strin
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("writing Secret %s in namespace %s: %w", name, a.namespace, refusal(resp))
+		return fmt.Errorf("writing Secret %s in namespace %s: %w", name, a.namespace, rejection(resp))
 	}
 	return nil
 }
 
-// refusal is the API server's own sentence about what it did not do.
-func refusal(resp *http.Response) error {
+// rejection is the API server's own sentence about what it did not do.
+func rejection(resp *http.Response) error {
 	var status struct {
 		Message string `json:"message"`
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	if err == nil && json.Unmarshal(body, &status) == nil && status.Message != "" {
 		return errors.New(status.Message)
 	}

@@ -13,9 +13,9 @@ import (
 
 // account returns the account of a pod in namespace "shop" for a server. That the
 // real API server takes the same requests is told by tests/contract/chart/cluster.
-func account(t *testing.T, answer http.HandlerFunc) *Account {
+func account(t *testing.T, response http.HandlerFunc) *Account {
 	t.Helper()
-	srv := httptest.NewTLSServer(answer)
+	srv := httptest.NewTLSServer(response)
 	t.Cleanup(srv.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
 	a, err := ReadAccount(srv.URL+"/", folder(t, map[string]string{"token": "let-me\n", "namespace": "shop\n", "ca.crt": string(ca)}))
@@ -57,7 +57,7 @@ func TestPatchSecretSendsTheValuesAsThePod(t *testing.T) {
 	}
 }
 
-func TestARefusalIsToldWithoutTheValues(t *testing.T) {
+func TestARejectionIsToldWithoutTheValues(t *testing.T) {
 	t.Parallel()
 	a := account(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)

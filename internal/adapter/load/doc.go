@@ -1,5 +1,5 @@
 // Package load sends requests to a running host at fixed moments and tells how long
-// the answers took.
+// the responses took.
 //
 // It promises an open loop: when a request is sent depends on the rate and never on
 // answers, and a latency counts from the moment at which the request was to be sent,

@@ -19,11 +19,11 @@ type Request struct {
 	Units int
 }
 
-// Verdict is what an answer says about a request.
+// Verdict is what a response says about a request.
 type Verdict struct {
 	// Accepted is how many of its units were taken.
 	Accepted int
-	// Failed is how many parts of a good answer failed.
+	// Failed is how many parts of a good response failed.
 	Failed int
 }
 
@@ -33,7 +33,7 @@ type Work interface {
 	Unit() string
 	// Next returns the next request. One goroutine calls it.
 	Next() Request
-	// Judge reads the body of an answer of status 2xx. It is called by several
+	// Judge reads the body of a response of status 2xx. It is called by several
 	// goroutines.
 	Judge(r *Request, body []byte) Verdict
 }
@@ -46,7 +46,7 @@ type Options struct {
 	Duration time.Duration
 	// Connections is how many requests may be under way; at least 1.
 	Connections int
-	// Timeout is how long an answer may take.
+	// Timeout is how long a response may take.
 	Timeout time.Duration
 	// Progress gets a line each second; nil for none.
 	Progress io.Writer
@@ -74,8 +74,8 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Sender sends one request and returns the answer's status and body. Its error means
-// that there is no answer.
+// Sender sends one request and returns the response's status and body. Its error means
+// that there is no response.
 type Sender func(ctx context.Context, r *Request) (status int, body []byte, err error)
 
 // due is a request with the moment at which it is to be sent.
@@ -96,7 +96,7 @@ type run struct {
 }
 
 // Drive sends the work until its duration is over or ctx ends, and then waits for
-// the answers that are under way, at most the timeout. An error is one of opts.
+// the responses that are under way, at most the timeout. An error is one of opts.
 func Drive(ctx context.Context, opts Options, work Work, send Sender) (*Report, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (r *run) one(ctx context.Context, d *due) {
 	if err == nil && status/100 == 2 {
 		v = r.work.Judge(&d.Request, body)
 	}
-	r.note(func(t *tally) { t.answer(d.Units, v, status, err, now.Sub(d.at), now.Sub(sent)) })
+	r.note(func(t *tally) { t.count(d.Units, v, status, err, now.Sub(d.at), now.Sub(sent)) })
 }
 
 // wait reports whether the time has passed before the context ended.

@@ -41,15 +41,15 @@ func (e *Events) Next() Request {
 
 // Judge implements Work.
 func (*Events) Judge(_ *Request, body []byte) Verdict {
-	var answer struct {
+	var response struct {
 		Count   int            `json:"count"`
 		Batched map[string]int `json:"batched"`
 	}
-	if json.Unmarshal(body, &answer) != nil { // an answer of 204 has no body: all were left out
+	if json.Unmarshal(body, &response) != nil { // a response of 204 has no body: all were left out
 		return Verdict{}
 	}
-	for _, n := range answer.Batched {
-		answer.Count += n
+	for _, n := range response.Batched {
+		response.Count += n
 	}
-	return Verdict{Accepted: answer.Count}
+	return Verdict{Accepted: response.Count}
 }

@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// maxAnswer is how much of an answer is read; the rest is thrown away.
-const maxAnswer = 64 << 20
+// maxResponse is how much of a response is read; the rest is thrown away.
+const maxResponse = 64 << 20
 
 // HTTP returns a Sender with so many connections, which stay open, and what closes
 // them.
@@ -24,15 +24,15 @@ func HTTP(connections int) (send Sender, closeAll func()) {
 			return 0, nil, fmt.Errorf("making a request: %w", err)
 		}
 		req.Header = r.Header
-		answer, err := client.Do(req)
+		response, err := client.Do(req)
 		if err != nil {
 			return 0, nil, fmt.Errorf("sending a request: %w", err)
 		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+		defer response.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 		if err != nil {
 			return 0, nil, fmt.Errorf("reading an answer: %w", err)
 		}
-		return answer.StatusCode, body, nil
+		return response.StatusCode, body, nil
 	}, transport.CloseIdleConnections
 }

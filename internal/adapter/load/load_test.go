@@ -29,7 +29,7 @@ func drive(t *testing.T, opts Options, work Work, send Sender) *Report {
 	return r
 }
 
-// takes answers 200 after a while.
+// takes responses 200 after a while.
 func takes(d time.Duration) Sender {
 	return func(context.Context, *Request) (int, []byte, error) {
 		time.Sleep(d) //nolint:forbidigo // fake time
@@ -110,14 +110,14 @@ func TestACancelledRunHasAReport(t *testing.T) {
 	})
 }
 
-func TestAnswersThatDoNotComeAreCounted(t *testing.T) {
+func TestResponsesThatDoNotComeAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := drive(t, Options{Rate: 2, Duration: 2 * time.Second, Connections: 4, Timeout: 3 * time.Second}, steady(1), func(ctx context.Context, _ *Request) (int, []byte, error) {
 			<-ctx.Done()
 			return 0, nil, errors.New("no answer in time")
 		})
-		if r.Statuses[NoAnswer] != 4 || r.Accepted != 0 || r.FirstError != "no answer in time" || r.Latency.Max < 3000 {
+		if r.Statuses[NoResponse] != 4 || r.Accepted != 0 || r.FirstError != "no answer in time" || r.Latency.Max < 3000 {
 			t.Errorf("%+v, want 4 requests without an answer after 3 s", r)
 		}
 	})
@@ -168,7 +168,7 @@ func TestOptionsHaveBounds(t *testing.T) {
 	}
 }
 
-func TestAnswersAreRead(t *testing.T) {
+func TestResponsesAreRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		work Work

@@ -73,7 +73,7 @@ type QuestionsConfig struct {
 	// dashboards show.
 	Until time.Time
 	Days  int
-	// Fresh asks for answers that are no copies.
+	// Fresh asks for responses that are no copies.
 	Fresh bool
 	Seed  uint64
 }
@@ -159,16 +159,16 @@ func zipf(r *rand.Rand, n int) int {
 
 // Judge implements Work.
 func (*Questions) Judge(_ *Request, body []byte) Verdict {
-	var answer struct {
+	var response struct {
 		Data []struct {
 			Success bool `json:"success"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(body, &answer) != nil {
+	if json.Unmarshal(body, &response) != nil {
 		return Verdict{Failed: 1}
 	}
 	v := Verdict{Accepted: 1}
-	for _, p := range answer.Data {
+	for _, p := range response.Data {
 		if !p.Success {
 			v.Failed++
 		}

@@ -10,7 +10,7 @@ import (
 // says seconds.
 type Report struct {
 	Began time.Time `json:"began"`
-	// Seconds is how long requests were due, AnsweredSeconds until the last answer.
+	// Seconds is how long requests were due, AnsweredSeconds until the last response.
 	Seconds         float64 `json:"seconds"`
 	AnsweredSeconds float64 `json:"answeredSeconds"`
 	// Unit is what the rates and Sent and Accepted count.
@@ -23,15 +23,15 @@ type Report struct {
 	// connection before the end.
 	Requests int `json:"requests"`
 	Unsent   int `json:"unsent"`
-	// Sent and Accepted are in units; what is neither accepted nor refused by status
+	// Sent and Accepted are in units; what is neither accepted nor rejected by status
 	// was left out by the host.
 	Sent     int `json:"sent"`
 	Accepted int `json:"accepted"`
-	// FailedParts are the parts of good answers that failed.
+	// FailedParts are the parts of good responses that failed.
 	FailedParts int `json:"failedParts"`
-	// Statuses counts requests by the status of their answers; "none" had none.
+	// Statuses counts requests by the status of their responses; "none" had none.
 	Statuses map[string]int `json:"statuses"`
-	// FirstError is why the first request without an answer has none.
+	// FirstError is why the first request without a response has none.
 	FirstError string `json:"firstError,omitempty"`
 	// Latency counts from the moment at which a request was due, Service from the one
 	// at which it was sent.

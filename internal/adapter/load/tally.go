@@ -11,8 +11,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// NoAnswer is in Statuses for the status of a request that got no answer.
-const NoAnswer = "none"
+// NoResponse is in Statuses for the status of a request that got no response.
+const NoResponse = "none"
 
 // The latencies that are told apart: microseconds up to an hour, by three digits.
 const (
@@ -41,7 +41,7 @@ func newTally() *tally {
 	return &tally{statuses: map[string]int{}, latency: h(), service: h(), recent: h()}
 }
 
-func (t *tally) answer(units int, v Verdict, status int, err error, latency, service time.Duration) {
+func (t *tally) count(units int, v Verdict, status int, err error, latency, service time.Duration) {
 	t.requests++
 	t.units += units
 	t.accepted += v.Accepted
@@ -50,7 +50,7 @@ func (t *tally) answer(units int, v Verdict, status int, err error, latency, ser
 	t.recentAccepted += v.Accepted
 	name := strconv.Itoa(status)
 	if err != nil {
-		name = NoAnswer
+		name = NoResponse
 		if t.firstError == "" {
 			t.firstError = err.Error()
 		}

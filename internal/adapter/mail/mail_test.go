@@ -97,10 +97,10 @@ func TestNoAddressAndNoNameAddsAHeaderOrARecipient(t *testing.T) {
 	}
 }
 
-func TestAMailThatIsRefusedForGoodIsGivenUpAndTheLogNamesNobody(t *testing.T) {
+func TestAMailThatIsRejectedForGoodIsGivenUpAndTheLogNamesNobody(t *testing.T) {
 	t.Parallel()
 	server := mailtest.New(t)
-	server.Refuse("550 5.1.1 <ann@example.com> does not live here")
+	server.Reject("550 5.1.1 <ann@example.com> does not live here")
 	var text bytes.Buffer
 	s := newSender(t, server.Addr, slog.New(slog.NewTextHandler(&text, nil)))
 	stop := run(t, s)
@@ -108,7 +108,7 @@ func TestAMailThatIsRefusedForGoodIsGivenUpAndTheLogNamesNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, 30*time.Second, func() error {
-		if s.count(resultRefused) == 0 {
+		if s.count(resultRejected) == 0 {
 			return errors.New("no mail was refused yet")
 		}
 		return nil
@@ -205,7 +205,7 @@ func TestAMailThatWaitsKeepsNoOtherFromBeingSent(t *testing.T) {
 	})
 }
 
-func TestMoreMailsThanMayWaitAreRefused(t *testing.T) {
+func TestMoreMailsThanMayWaitAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newSender(t, "mail.example:25", slog.New(slog.DiscardHandler))
 	for i := range maxWaiting + 1 {
@@ -218,7 +218,7 @@ func TestMoreMailsThanMayWaitAreRefused(t *testing.T) {
 	}
 }
 
-func TestASenderWithoutAnAddressIsRefused(t *testing.T) {
+func TestASenderWithoutAnAddressIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []Config{
 		{Addr: "h:25", From: "nobody"},

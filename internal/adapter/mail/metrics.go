@@ -7,9 +7,9 @@ import (
 
 // What became of a mail.
 const (
-	resultSent    = "sent"
-	resultRefused = "refused" // by the server, for good
-	resultDropped = "dropped" // the server was away for too long, or too many waited
+	resultSent     = "sent"
+	resultRejected = "refused" // by the server, for good
+	resultDropped  = "dropped" // the server was away for too long, or too many waited
 )
 
 // metrics lists everything this package exports.
@@ -20,7 +20,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		Name: "millrace_mail_mails_total",
 		Help: "Mails by what became of them: sent, refused by the mail server, or dropped because it was away for too long or too many waited.",
 	}, []string{"result"})}
-	for _, result := range []string{resultSent, resultRefused, resultDropped} {
+	for _, result := range []string{resultSent, resultRejected, resultDropped} {
 		m.mails.WithLabelValues(result)
 	}
 	return m

@@ -63,7 +63,7 @@ func (s *Sender) try(ctx context.Context, later []waiting, w waiting) []waiting 
 		s.metrics.mails.WithLabelValues(resultSent).Inc()
 		return later
 	case permanent(err):
-		s.lost(ctx, resultRefused, err)
+		s.lost(ctx, resultRejected, err)
 		return later
 	case ctx.Err() == nil && (w.tries == len(pauses) || len(later) >= maxWaiting):
 		s.lost(ctx, resultDropped, err)
@@ -105,7 +105,7 @@ func (s *Sender) lost(ctx context.Context, result string, err error) {
 	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "giving a mail up", slog.String("error", withoutAddress(err)))
 }
 
-// permanent reports whether the server has refused the mail for good. That it
+// permanent reports whether the server has rejected the mail for good. That it
 // cannot be reached, or does not take our password, is not the mail's fault.
 func permanent(err error) bool {
 	e, ok := errors.AsType[*gomail.SendError](err)

@@ -35,7 +35,7 @@ func options(cfg config.Redis) (*redis.Options, error) {
 	}
 	if opts.TLSConfig != nil {
 		if opts.TLSConfig.InsecureSkipVerify {
-			return nil, credential.Refuse("redis.url", nil, "skip_verify is not offered; name the server's authority in redis.tls.ca_file")
+			return nil, credential.Reject("redis.url", nil, "skip_verify is not offered; name the server's authority in redis.tls.ca_file")
 		}
 		cfg.TLS.Enabled = true
 	}
@@ -65,24 +65,24 @@ func options(cfg config.Redis) (*redis.Options, error) {
 	return opts, nil
 }
 
-// wrapped is a connection whose refusals survive the library: of an error that it gets
+// wrapped is a connection whose rejections survive the library: of an error that it gets
 // while it signs in, it returns the cause alone.
 type wrapped struct{ net.Conn }
 
-// Read wraps refusals.
+// Read wraps rejections.
 func (w *wrapped) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	return n, wrap(err)
 }
 
-// Write wraps refusals.
+// Write wraps rejections.
 func (w *wrapped) Write(b []byte) (int, error) {
 	n, err := w.Conn.Write(b)
 	return n, wrap(err)
 }
 
 func wrap(err error) error {
-	if credential.Refused(err) {
+	if credential.Rejected(err) {
 		return fmt.Errorf("%w", err)
 	}
 	return err
@@ -104,26 +104,26 @@ func account(cfg config.Redis) (user, password string, err error) {
 		return user, password, nil
 	}
 	if inURL {
-		return "", "", credential.Refuse("redis.password", nil, "redis.url has a password too; keep one of them")
+		return "", "", credential.Reject("redis.password", nil, "redis.url has a password too; keep one of them")
 	}
 	password, err = credential.Secret("redis.password", cfg.Password, cfg.PasswordFile)
 	return user, password, err
 }
 
-// explain makes a Refusal of an error by which the server says that it does not know
+// explain makes a Rejection of an error by which the server says that it does not know
 // us, and returns any other error as it is.
 func explain(err error) error {
-	answer, ok := errors.AsType[redis.Error](err)
-	if !ok || credential.Refused(err) {
+	response, ok := errors.AsType[redis.Error](err)
+	if !ok || credential.Rejected(err) {
 		return err
 	}
-	switch word, _, _ := strings.Cut(answer.Error(), " "); word {
+	switch word, _, _ := strings.Cut(response.Error(), " "); word {
 	case "WRONGPASS":
-		return credential.Refuse("redis.password", err, "the server does not let the user of redis.url in with it")
+		return credential.Reject("redis.password", err, "the server does not let the user of redis.url in with it")
 	case "NOAUTH":
-		return credential.Refuse("redis.password", err, "is empty, and the server asks for one")
+		return credential.Reject("redis.password", err, "is empty, and the server asks for one")
 	case "NOPERM":
-		return credential.Refuse("redis.url", err, "its user may not do what limits need: scripts, lists, sorted sets and TIME, on keys that begin with millrace:")
+		return credential.Reject("redis.url", err, "its user may not do what limits need: scripts, lists, sorted sets and TIME, on keys that begin with millrace:")
 	}
 	return fmt.Errorf("the server says: %w", err)
 }

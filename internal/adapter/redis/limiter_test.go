@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 	"github.com/millrace/millrace/internal/testkit"
@@ -104,8 +104,8 @@ func byKey(f ratelimit.Family, custom int) ratelimit.Request {
 }
 
 // ask sends n requests in turn to each of the processes and returns how many were
-// admitted, and the last refusal.
-func ask(t *testing.T, processes []process, r ratelimit.Request, n int) (admitted int, refused *fault.Error) {
+// admitted, and the last rejection.
+func ask(t *testing.T, processes []process, r ratelimit.Request, n int) (admitted int, rejected *apierr.Error) {
 	t.Helper()
 	for i := range n {
 		lease, err := processes[i%len(processes)].Admit(t.Context(), r)
@@ -114,11 +114,11 @@ func ask(t *testing.T, processes []process, r ratelimit.Request, n int) (admitte
 			lease.Release(t.Context())
 			continue
 		}
-		if refused = fault.Of(err); refused.Code != fault.RateLimited {
+		if rejected = apierr.Of(err); rejected.Code != apierr.RateLimited {
 			t.Fatal(err)
 		}
 	}
-	return admitted, refused
+	return admitted, rejected
 }
 
 func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
 		steps []struct {
 			family          ratelimit.Family
 			custom, n, want int
-			limit           int // that the last refusal tells
+			limit           int // that the last rejection tells
 		}
 	}{
 		{"a key's own limit is over both hosts", []struct {
@@ -146,9 +146,9 @@ func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
 			t.Parallel()
 			processes := start(t, services.Redis(t), patient, 5)
 			for i, s := range tc.steps {
-				got, refused := ask(t, processes, byKey(s.family, s.custom), s.n)
-				if got != s.want || s.limit > 0 && refused.Rate.Limit != s.limit {
-					t.Errorf("step %d: %d of %d were admitted, want %d; %+v", i, got, s.n, s.want, refused)
+				got, rejected := ask(t, processes, byKey(s.family, s.custom), s.n)
+				if got != s.want || s.limit > 0 && rejected.Rate.Limit != s.limit {
+					t.Errorf("step %d: %d of %d were admitted, want %d; %+v", i, got, s.n, s.want, rejected)
 				}
 			}
 		})
@@ -190,7 +190,7 @@ func TestTwentyAreUnderWayAnywhere(t *testing.T) {
 	}
 	for i, p := range processes {
 		_, err := p.Admit(t.Context(), byKey(ratelimit.Query, 0))
-		if f := fault.Of(err); f == nil || f.Message != "Too many concurrent API key requests" || f.Rate.Limit != 20 {
+		if f := apierr.Of(err); f == nil || f.Message != "Too many concurrent API key requests" || f.Rate.Limit != 20 {
 			t.Errorf("the 21st, at process %d: %v", i, err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestTwentyAreUnderWayAnywhere(t *testing.T) {
 	}
 }
 
-func TestWhoIsRefusedAsksRedisNoMore(t *testing.T) {
+func TestWhoIsRejectedAsksRedisNoMore(t *testing.T) {
 	t.Parallel()
 	url := services.Own(t, services.KindRedis).Redis(t)
 	processes, c := start(t, url, patient, 2), client(t, url)
@@ -209,8 +209,8 @@ func TestWhoIsRefusedAsksRedisNoMore(t *testing.T) {
 	if err := c.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got, refused := ask(t, processes, byKey(ratelimit.Query, 0), 200); got != 0 || refused.RetryAfter <= 0 {
-		t.Errorf("%d were admitted, %+v", got, refused)
+	if got, rejected := ask(t, processes, byKey(ratelimit.Query, 0), 200); got != 0 || rejected.RetryAfter <= 0 {
+		t.Errorf("%d were admitted, %+v", got, rejected)
 	}
 	if calls := c.Info(t.Context(), "commandstats").String(); strings.Contains(calls, "cmdstat_evalsha") {
 		t.Errorf("refused requests were asked about: %s", calls)
@@ -226,8 +226,8 @@ func TestEachProcessGoesOnWhileRedisIsAway(t *testing.T) {
 
 	// Each admits its limit less what it has admitted itself before.
 	for i, p := range processes {
-		if got, refused := ask(t, processes[i:i+1], byKey(ratelimit.Query, 0), 130); got != 100 || refused.Rate.Limit != 120 {
-			t.Errorf("process %d admits %d, want 100: %v", i, got, refused)
+		if got, rejected := ask(t, processes[i:i+1], byKey(ratelimit.Query, 0), 130); got != 100 || rejected.Rate.Limit != 120 {
+			t.Errorf("process %d admits %d, want 100: %v", i, got, rejected)
 		}
 		if p.metric(t, "millrace_limits_shared") != 0 || p.metric(t, "millrace_limits_local_total") < 100 || p.Detail() == "" {
 			t.Errorf("process %d does not tell that Redis is away: %q", i, p.Detail())
@@ -238,7 +238,7 @@ func TestEachProcessGoesOnWhileRedisIsAway(t *testing.T) {
 	testkit.Eventually(t, 30*time.Second, func() error {
 		for _, p := range processes {
 			if d := p.Detail(); d != "" {
-				return &fault.Error{Message: d}
+				return &apierr.Error{Message: d}
 			}
 		}
 		return nil
@@ -260,9 +260,9 @@ func TestNoRequestWaitsForARedisThatSaysNothing(t *testing.T) {
 	admitted := 0
 	admit := func() {
 		t.Helper()
-		r := byKey(ratelimit.Query, 0) // which has a place to give back
+		r := byKey(ratelimit.Query, 0) // which has a slot to give back
 		admitted++
-		r.Who.ID = strconv.Itoa(admitted) // none of which is refused for its own sake
+		r.Who.ID = strconv.Itoa(admitted) // none of which is rejected for its own sake
 		lease, err := p.Admit(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +280,7 @@ func TestNoRequestWaitsForARedisThatSaysNothing(t *testing.T) {
 		}
 		return nil
 	})
-	// Only who asks can wait for an answer.
+	// Only who asks can wait for a response.
 	if n := shared.asked.Load(); n != 3 {
 		t.Errorf("requests have asked %d times, want the three that found out", n)
 	}

@@ -68,27 +68,27 @@ func (l *Limits) Close() error { return l.client.Close() }
 func (l *Limits) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	keys := append(make([]string, 0, 3), placesKey(q.Account))
-	args := append(make([]any, 0, 7), q.Places, q.Lease, q.LeaseFor.Microseconds())
+	keys := append(make([]string, 0, 3), slotsKey(q.Account))
+	args := append(make([]any, 0, 7), q.Slots, q.Lease, q.LeaseFor.Microseconds())
 	for _, w := range q.Windows {
 		keys = append(keys, windowKey(q.Account, w))
 		args = append(args, w.Requests, w.Window.Microseconds())
 	}
-	answer, err := l.settle.Run(ctx, l.client, keys, args...).Int64Slice()
+	response, err := l.settle.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
 		return ratelimit.Verdict{}, fmt.Errorf("settling a request in Redis: %w", explain(err))
 	}
-	if len(answer) != 2 {
+	if len(response) != 2 {
 		return ratelimit.Verdict{}, errors.New("settling a request in Redis: the answer has another form")
 	}
-	return ratelimit.Verdict{Refused: int(answer[0]), Wait: time.Duration(answer[1]) * time.Microsecond}, nil
+	return ratelimit.Verdict{Rejected: int(response[0]), Wait: time.Duration(response[1]) * time.Microsecond}, nil
 }
 
 // Release implements ratelimit.Shared.
 func (l *Limits) Release(ctx context.Context, account, lease string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	if err := l.client.ZRem(ctx, placesKey(account), lease).Err(); err != nil {
+	if err := l.client.ZRem(ctx, slotsKey(account), lease).Err(); err != nil {
 		return fmt.Errorf("giving a place back in Redis: %w", err)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (l *Limits) Ping(ctx context.Context) error {
 	return err
 }
 
-func placesKey(account string) string { return prefix + account + "}:places" }
+func slotsKey(account string) string { return prefix + account + "}:places" }
 
 // windowKey has the limit in it: a ring is as long as its limit, so that another
 // limit is another ring.

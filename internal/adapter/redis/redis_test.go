@@ -20,7 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/testkit/services"
 )
 
-// patient is the timeout of those who want an answer, however slow the machine is.
+// patient is the timeout of those who want a response, however slow the machine is.
 const patient = time.Minute
 
 func open(t *testing.T, url string, timeout time.Duration) *redis.Limits {
@@ -69,13 +69,13 @@ func TestAWindowAdmitsItsLimitAndSlides(t *testing.T) {
 }
 
 // slides fills a window, and reports whether that took less than its length; if
-// so, the next request is refused, and admitted after the wait that it was told.
+// so, the next request is rejected, and admitted after the wait that it was told.
 func slides(t *testing.T, l *redis.Limits, length time.Duration) bool {
 	t.Helper()
 	q := ratelimit.Question{Account: "key:" + length.String(), Windows: []ratelimit.NamedLimit{window("track", 600, length)}}
 	began := time.Now()
 	for i := range 600 {
-		if v := settle(t, l, q); v.Refused != ratelimit.Admitted {
+		if v := settle(t, l, q); v.Rejected != ratelimit.Admitted {
 			t.Fatalf("request %d is refused: %+v after %s", i+1, v, time.Since(began))
 		}
 	}
@@ -83,11 +83,11 @@ func slides(t *testing.T, l *redis.Limits, length time.Duration) bool {
 	if time.Since(began) > length {
 		return false
 	}
-	if v.Refused != 0 || v.Wait <= 0 || v.Wait > length {
+	if v.Rejected != 0 || v.Wait <= 0 || v.Wait > length {
 		t.Fatalf("request 601: %+v", v)
 	}
 	<-time.After(v.Wait) // the server's word is what is tested
-	if v := settle(t, l, q); v.Refused != ratelimit.Admitted {
+	if v := settle(t, l, q); v.Rejected != ratelimit.Admitted {
 		t.Errorf("after the wait that the refusal told: %+v", v)
 	}
 	return true
@@ -97,10 +97,10 @@ func TestAllIsSettledOrNothing(t *testing.T) {
 	t.Parallel()
 	l := open(t, services.Redis(t), patient)
 	wide, narrow := window("all", 3, time.Hour), window("query", 2, time.Minute)
-	both := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{narrow, wide}, Places: 2, LeaseFor: time.Minute}
+	both := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{narrow, wide}, Slots: 2, LeaseFor: time.Minute}
 	ask := func(q ratelimit.Question, lease string) int {
 		q.Lease = lease
-		return settle(t, l, q).Refused
+		return settle(t, l, q).Rejected
 	}
 	for i, step := range []struct {
 		q    ratelimit.Question
@@ -109,11 +109,11 @@ func TestAllIsSettledOrNothing(t *testing.T) {
 	}{
 		{both, "", ratelimit.Admitted},
 		{both, "", ratelimit.Admitted},
-		{both, "", 0},                              // the narrow window, before the places
-		{both, "lease-0", 0},                       // still, with a place free: it took none
-		{only(both, wide), "", ratelimit.Admitted}, // the wide one has a third: the refused ones took nothing
+		{both, "", 0},                              // the narrow window, before the slots
+		{both, "lease-0", 0},                       // still, with a slot free: it took none
+		{only(both, wide), "", ratelimit.Admitted}, // the wide one has a third: the rejected ones took nothing
 		{only(both, wide), "", 0},
-		{only(both, window("other", 9, time.Hour)), "", 1}, // the places
+		{only(both, window("other", 9, time.Hour)), "", 1}, // the slots
 		{only(both, window("other", 9, time.Hour)), "lease-1", ratelimit.Admitted},
 	} {
 		if step.give != "" {
@@ -139,7 +139,7 @@ func TestTheLongestWaitIsTold(t *testing.T) {
 		window("query", 1, time.Minute), window("all", 1, time.Hour),
 	}}
 	settle(t, l, q)
-	if v := settle(t, l, q); v.Refused != 1 || v.Wait < 59*time.Minute {
+	if v := settle(t, l, q); v.Rejected != 1 || v.Wait < 59*time.Minute {
 		t.Errorf("refused by %+v, want the hour", v)
 	}
 }
@@ -148,14 +148,14 @@ func TestAPlaceIsFreeWhenItsLeaseEnds(t *testing.T) {
 	t.Parallel()
 	url := services.Redis(t)
 	l := open(t, url, patient)
-	q := ratelimit.Question{Account: "key:a", Places: 1, Lease: "of a process that died", LeaseFor: 300 * time.Millisecond}
+	q := ratelimit.Question{Account: "key:a", Slots: 1, Lease: "of a process that died", LeaseFor: 300 * time.Millisecond}
 	began := time.Now() // before the server reads its clock
-	if v := settle(t, l, q); v.Refused != ratelimit.Admitted {
+	if v := settle(t, l, q); v.Rejected != ratelimit.Admitted {
 		t.Fatal(v)
 	}
 	next := q
 	next.Lease, next.LeaseFor = "next", time.Minute
-	for settle(t, l, next).Refused != ratelimit.Admitted {
+	for settle(t, l, next).Rejected != ratelimit.Admitted {
 		if time.Since(began) > patient {
 			t.Fatal("the place is never free")
 		}
@@ -171,7 +171,7 @@ func TestNothingStaysBehind(t *testing.T) {
 	l := open(t, url, patient)
 	c := client(t, url)
 	settle(t, l, ratelimit.Question{
-		Account: "key:a", Places: 20, Lease: "x", LeaseFor: time.Minute,
+		Account: "key:a", Slots: 20, Lease: "x", LeaseFor: time.Minute,
 		Windows: []ratelimit.NamedLimit{window("track", 600, time.Minute), window("all", 300, time.Hour)},
 	})
 	keys, err := c.Keys(t.Context(), "*").Result()
@@ -190,7 +190,7 @@ func TestARequestIsOneCall(t *testing.T) {
 	t.Parallel()
 	url := services.Own(t, services.KindRedis).Redis(t)
 	l, c := open(t, url, patient), client(t, url)
-	q := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{window("track", 9999, time.Minute), window("all", 9999, time.Minute)}, Places: 9999, LeaseFor: time.Minute}
+	q := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{window("track", 9999, time.Minute), window("all", 9999, time.Minute)}, Slots: 9999, LeaseFor: time.Minute}
 	settle(t, l, q) // has the script sent
 	if err := c.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestAServerThatForgotTheScriptIsToldIt(t *testing.T) {
 	if err := c.ScriptFlush(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if v := settle(t, l, q); v.Refused != ratelimit.Admitted {
+	if v := settle(t, l, q); v.Rejected != ratelimit.Admitted {
 		t.Errorf("the second of two: %+v", v)
 	}
 }
@@ -249,7 +249,7 @@ func TestManyProcessesTogetherGetExactlyTheLimit(t *testing.T) {
 					})
 					if err != nil {
 						t.Error(err)
-					} else if v.Refused == ratelimit.Admitted {
+					} else if v.Rejected == ratelimit.Admitted {
 						admitted.Add(1)
 					}
 				}
@@ -317,7 +317,7 @@ func BenchmarkSettle(b *testing.B) {
 		for pb.Next() {
 			if _, err := l.Settle(b.Context(), ratelimit.Question{
 				Account: account, Windows: []ratelimit.NamedLimit{window("track", 600, time.Minute), window("all", 300, time.Minute)},
-				Places: 20, Lease: "x", LeaseFor: time.Minute,
+				Slots: 20, Lease: "x", LeaseFor: time.Minute,
 			}); err != nil {
 				b.Fatal(err)
 			}

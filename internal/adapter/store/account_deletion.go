@@ -12,8 +12,8 @@ import (
 )
 
 // DeleteAccount deletes a user whose password is still that of u: their sessions, devices
-// and tokens, their places with the invitations that they made, and the organizations that
-// are theirs alone and have no website. It is the fault of org.NeedsOwner, and changes
+// and tokens, their memberships with the invitations that they made, and the organizations that
+// are theirs alone and have no website. It is the error of org.NeedsOwner, and changes
 // nothing, where an organization has other members or websites and no other owner, and
 // session.ErrPasswordChanged for another password. The audit keeps what it has.
 func (s *Store) DeleteAccount(ctx context.Context, by audit.By, u *org.User, now time.Time) error {
@@ -21,17 +21,17 @@ func (s *Store) DeleteAccount(ctx context.Context, by audit.By, u *org.User, now
 		if err := tx.lockUser(ctx, u.ID, u.PasswordHash); err != nil {
 			return err
 		}
-		places, err := tx.ListPlaces(ctx, u.ID)
+		memberships, err := tx.ListMemberships(ctx, u.ID)
 		if err != nil {
 			return err
 		}
 		// In one order everywhere, so that two who go at once do not wait for each other.
-		slices.SortFunc(places, func(a, b org.Place) int { return cmp.Compare(a.OrganizationID, b.OrganizationID) })
+		slices.SortFunc(memberships, func(a, b org.Membership) int { return cmp.Compare(a.OrganizationID, b.OrganizationID) })
 		if err := tx.recordUser(ctx, by, u, "deleted", now); err != nil {
 			return err
 		}
-		var needed []org.Place
-		for _, p := range places {
+		var needed []org.Membership
+		for _, p := range memberships {
 			needs, err := tx.giveUp(ctx, by, p, now)
 			if err != nil {
 				return err
@@ -50,9 +50,9 @@ func (s *Store) DeleteAccount(ctx context.Context, by audit.By, u *org.User, now
 	})
 }
 
-// giveUp ends a place, and the organization with it where nothing else is in it. It reports
-// whether the organization needs the place instead.
-func (s *Store) giveUp(ctx context.Context, by audit.By, p org.Place, now time.Time) (needed bool, err error) {
+// giveUp ends a membership, and the organization with it where nothing else is in it. It reports
+// whether the organization needs the membership instead.
+func (s *Store) giveUp(ctx context.Context, by audit.By, p org.Membership, now time.Time) (needed bool, err error) {
 	if err := s.lockOrganization(ctx, p.OrganizationID, org.ErrNotFound); err != nil {
 		return false, err
 	}

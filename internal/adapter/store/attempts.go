@@ -25,11 +25,11 @@ type attemptRow struct {
 var errUsedUp = errors.New("used up")
 
 // Charge counts one attempt for every charge, or none of them: then it returns
-// the refusal of the first that is used up. Pass the charges of many people
+// the rejection of the first that is used up. Pass the charges of many people
 // before those of few, in one order everywhere, so that two calls do not wait for
 // each other.
-func (s *Store) Charge(ctx context.Context, now time.Time, charges ...attempt.Charge) (*attempt.Refusal, error) {
-	var refusal *attempt.Refusal
+func (s *Store) Charge(ctx context.Context, now time.Time, charges ...attempt.Charge) (*attempt.Rejection, error) {
+	var rejection *attempt.Rejection
 	err := s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		for _, c := range charges {
 			wait, err := tx.charge(ctx, now, c)
@@ -37,14 +37,14 @@ func (s *Store) Charge(ctx context.Context, now time.Time, charges ...attempt.Ch
 				return err
 			}
 			if wait > 0 {
-				refusal = &attempt.Refusal{Charge: c, Wait: wait}
+				rejection = &attempt.Rejection{Charge: c, Wait: wait}
 				return errUsedUp
 			}
 		}
 		return nil
 	})
 	if errors.Is(err, errUsedUp) {
-		return refusal, nil
+		return rejection, nil
 	}
 	return nil, err
 }

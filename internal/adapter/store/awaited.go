@@ -15,5 +15,5 @@ func (s *Store) Awaited() lifecycle.Server {
 }
 
 func hopeless(err error) bool {
-	return credential.Refused(err) || !Unavailable(err) && !errors.Is(err, ErrSchema)
+	return credential.Rejected(err) || !Unavailable(err) && !errors.Is(err, ErrSchema)
 }

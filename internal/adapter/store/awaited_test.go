@@ -15,7 +15,7 @@ func TestWhatNoWaitMakesGoodIsTold(t *testing.T) {
 	for err, want := range map[error]bool{
 		ErrSchema: false, context.DeadlineExceeded: false,
 		errors.New("no such column"):                         true,
-		credential.Refuse("store.password", nil, "is wrong"): true,
+		credential.Reject("store.password", nil, "is wrong"): true,
 	} {
 		if got := s.Hopeless(fmt.Errorf("asking: %w", err)); got != want {
 			t.Errorf("%v: hopeless %v, want %v", err, got, want)

@@ -15,7 +15,7 @@ import (
 )
 
 // A deleted organization keeps its rows, so that it can be restored as it was. Who
-// reads what belongs to it finds nothing: its members have no place in it, its keys,
+// reads what belongs to it finds nothing: its members have no membership in it, its keys,
 // its websites and its short links are not found.
 const (
 	// organizationLives is a condition on organizations under the alias o.
@@ -150,9 +150,9 @@ func (s *Store) markDeleted(ctx context.Context, by audit.By, o *org.Organizatio
 	return s.noteLinks(ctx, now, link.Change{OrganizationID: o.ID, Version: o.Version})
 }
 
-// DeletedPlaces returns the organizations that a user owns and can restore, those
-// deleted after a time, oldest place first.
-func (s *Store) DeletedPlaces(ctx context.Context, userID string, after time.Time) ([]org.Place, error) {
+// DeletedMemberships returns the organizations that a user owns and can restore, those
+// deleted after a time, oldest membership first.
+func (s *Store) DeletedMemberships(ctx context.Context, userID string, after time.Time) ([]org.Membership, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []personRow
@@ -160,11 +160,11 @@ func (s *Store) DeletedPlaces(ctx context.Context, userID string, after time.Tim
 		Where("o.deleted_at > ?", at(after)).Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing the deleted organizations of user %s: %w", userID, err)
 	}
-	places := make([]org.Place, len(rows))
+	memberships := make([]org.Membership, len(rows))
 	for i := range rows {
-		places[i] = org.Place{Member: rows[i].member(), Organization: rows[i].Organization, DeletedAt: rows[i].DeletedAt.Time}
+		memberships[i] = org.Membership{Member: rows[i].member(), Organization: rows[i].Organization, DeletedAt: rows[i].DeletedAt.Time}
 	}
-	return places, nil
+	return memberships, nil
 }
 
 // DeletedOrganizations returns the ids of up to limit organizations that were deleted at or
@@ -184,7 +184,7 @@ func (s *Store) DeletedOrganizations(ctx context.Context, by time.Time, limit in
 // PurgeOrganization removes an organization's row for good, with its members, its
 // quota, its invitations, its feature flags, its folders of links and its domains. Websites,
 // keys and links that are left stay, without an organization: events for them, calls with
-// them and visits of them are refused. A missing one is org.ErrNotFound.
+// them and visits of them are rejected. A missing one is org.ErrNotFound.
 func (s *Store) PurgeOrganization(ctx context.Context, by audit.By, id string, now time.Time) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		o, err := tx.anyOrganization(ctx, id)

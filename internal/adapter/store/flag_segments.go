@@ -64,7 +64,7 @@ func (r *segmentRow) segment() (*flag.Segment, error) {
 	return g, nil
 }
 
-// CreateSegment adds a segment with its audit entry and the news of the set. Errors are
+// CreateSegment adds a segment with its audit entry and the change event of the set. Errors are
 // those that flag.SegmentStore says.
 func (s *Store) CreateSegment(ctx context.Context, by audit.By, g *flag.Segment, caps flag.Caps) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {

@@ -78,7 +78,7 @@ func (r *flagRow) flag() (*flag.Flag, error) {
 // of an organization, under the alias that is put in.
 const websiteLives = "NOT EXISTS (SELECT 1 FROM websites AS w WHERE w.id = ?.website_id AND w.deleted_at IS NOT NULL)"
 
-// CreateFlag adds a flag with its first version, its audit entry and the news of the set.
+// CreateFlag adds a flag with its first version, its audit entry and the change event of the set.
 // Errors are those that flag.Store says.
 func (s *Store) CreateFlag(ctx context.Context, by audit.By, action managed.Action, f *flag.Flag, caps flag.Caps, fits flag.Fits) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
@@ -110,7 +110,7 @@ func (s *Store) CreateFlag(ctx context.Context, by audit.By, action managed.Acti
 	})
 }
 
-// SaveFlag replaces was by is, with its version, its audit entry and the news of the set;
+// SaveFlag replaces was by is, with its version, its audit entry and the change event of the set;
 // one that is deleted is removed. A flag that is not at was.Version any more is
 // managed.ErrChanged, and nothing is written.
 func (s *Store) SaveFlag(ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, fits flag.Fits) error {

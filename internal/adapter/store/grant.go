@@ -46,7 +46,7 @@ func (s *Store) judge(ctx context.Context, g *audit.Grant) error {
 	if err != nil {
 		return err
 	}
-	if gone { // nobody has a place in it, and no key is good
+	if gone { // nobody has a membership in it, and no key is good
 		found.Role, found.Good = "", found.Good && g.KeyID == ""
 	}
 	return g.Judge(found)

@@ -128,13 +128,13 @@ func (s *Store) RevokeInvitation(ctx context.Context, by audit.By, organizationI
 	})
 }
 
-// AcceptInvitation gives a user the place that an invitation for their address
+// AcceptInvitation gives a user the membership that an invitation for their address
 // offers, and uses it up; one that was mailed verifies the address. Of two who accept at once, one is told
 // org.ErrInvitationNotFound, as with any other token and with one whose inviter could
 // not issue it any more. It also returns the errors
 // of AddMember and org.ErrUserNotFound.
-func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*org.Place, error) {
-	var place *org.Place
+func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*org.Membership, error) {
+	var membership *org.Membership
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
 		if err != nil {
@@ -156,12 +156,12 @@ func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Ha
 		if err != nil {
 			return err
 		}
-		place = &org.Place{Organization: o.Name, Member: org.Member{
+		membership = &org.Membership{Organization: o.Name, Member: org.Member{
 			OrganizationID: o.ID, UserID: u.ID, Role: i.Role, CreatedAt: at(now).Time,
 		}}
 		return nil
 	})
-	return place, err
+	return membership, err
 }
 
 func (s *Store) accept(ctx context.Context, by audit.By, i *org.Invitation, u *org.User, now time.Time) error {

@@ -126,7 +126,7 @@ func newAuditRow(e *audit.Entry) (auditRow, error) {
 	}, nil
 }
 
-// Announce puts news of changes into the outbox, from where they are published
+// Announce puts change events into the outbox, from where they are published
 // after the commit. It works only inside InTx, next to the changes.
 func (s *Store) Announce(ctx context.Context, changes ...control.Change) error {
 	if !s.inTx() {

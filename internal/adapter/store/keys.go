@@ -219,7 +219,7 @@ func withStatus(q *bun.SelectQuery, status apikey.Status, now time.Time) *bun.Se
 }
 
 // TouchKeys notes when keys were last used, where that is later than what is
-// known. It is no change of a key: no version, audit entry or news comes of it.
+// known. It is no change of a key: no version, audit entry or change event comes of it.
 func (s *Store) TouchKeys(ctx context.Context, uses []apikey.Use) error {
 	if len(uses) == 0 {
 		return nil

@@ -16,7 +16,7 @@ type leaseRow struct {
 
 	Name   string `bun:"name,pk"`
 	Holder string `bun:"holder"`
-	Beat   int64  `bun:"beat"`
+	Count  int64  `bun:"beat"`
 }
 
 // Lease returns who holds a lease; the zero State for one that nobody ever held.
@@ -31,7 +31,7 @@ func (s *Store) Lease(ctx context.Context, name string) (lease.State, error) {
 	if err != nil {
 		return lease.State{}, fmt.Errorf("reading lease %s: %w", name, err)
 	}
-	return lease.State{Holder: row.Holder, Beat: row.Beat}, nil
+	return lease.State{Holder: row.Holder, Count: row.Count}, nil
 }
 
 // TakeLease gives a lease to holder and reports whether it did: only when the
@@ -42,10 +42,10 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, seen lease.S
 	var res sql.Result
 	var err error
 	if seen == (lease.State{}) {
-		res, err = s.write.NewInsert().Model(&leaseRow{Name: name, Holder: holder, Beat: 1}).On("CONFLICT DO NOTHING").Exec(ctx)
+		res, err = s.write.NewInsert().Model(&leaseRow{Name: name, Holder: holder, Count: 1}).On("CONFLICT DO NOTHING").Exec(ctx)
 	} else {
-		res, err = s.write.NewUpdate().Model((*leaseRow)(nil)).Set("holder = ?", holder).Set("beat = ?", seen.Beat+1).
-			Where("name = ?", name).Where("holder = ?", seen.Holder).Where("beat = ?", seen.Beat).Exec(ctx)
+		res, err = s.write.NewUpdate().Model((*leaseRow)(nil)).Set("holder = ?", holder).Set("beat = ?", seen.Count+1).
+			Where("name = ?", name).Where("holder = ?", seen.Holder).Where("beat = ?", seen.Count).Exec(ctx)
 	}
 	if err == nil {
 		var n int64

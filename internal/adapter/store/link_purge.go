@@ -49,21 +49,21 @@ func (s *Store) PurgeLinks(ctx context.Context, by audit.By, ids []string, delet
 func (s *Store) journalPurged(ctx context.Context, by audit.By, rows []linkRow, now time.Time) error {
 	var entries []audit.Entry
 	changes := make([]link.Change, len(rows))
-	news := make([]control.Change, len(rows))
+	announced := make([]control.Change, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		if r.OrganizationID != "" {
 			entries = append(entries, audit.New(by, r.OrganizationID, link.Noun.Type, "purged", now).Of(r.ID, r.Name))
 		}
 		changes[i] = link.Change{OrganizationID: r.OrganizationID, LinkID: r.ID, SlugKey: r.SlugKey, Version: r.Version + 1}
-		news[i] = control.Change{
+		announced[i] = control.Change{
 			Kind: link.Noun.Kind, ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version + 1, Refs: []string{r.SlugKey}, Gone: true, At: now,
 		}
 	}
 	if err := s.Record(ctx, entries...); err != nil {
 		return err
 	}
-	if err := s.Announce(ctx, news...); err != nil {
+	if err := s.Announce(ctx, announced...); err != nil {
 		return err
 	}
 	return s.noteLinks(ctx, now, changes...)

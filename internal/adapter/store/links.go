@@ -124,7 +124,7 @@ func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps 
 		if err := tx.linkFits(ctx, l, caps); err != nil {
 			return err
 		}
-		if err := tx.placesOwn(ctx, l); err != nil {
+		if err := tx.ownReferences(ctx, l); err != nil {
 			return err
 		}
 		row, err := newLinkRow(l)
@@ -162,7 +162,7 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 				return err
 			}
 		}
-		if err := tx.placesOwn(ctx, is); err != nil {
+		if err := tx.ownReferences(ctx, is); err != nil {
 			return err
 		}
 		row, err := newLinkRow(is)

@@ -41,9 +41,9 @@ func (r *personRow) person() org.Person {
 	return org.Person{Member: r.member(), Email: r.Email, Name: r.Name}
 }
 
-// AddMember gives a user a place in an organization. It returns
-// org.ErrMemberExists for one who has a place, org.ErrTooManyPlaces for one who
-// has org.MaxPlaces, and org.ErrNotFound when the organization or the user does
+// AddMember gives a user a membership in an organization. It returns
+// org.ErrMemberExists for one who has a membership, org.ErrTooManyMemberships for one who
+// has org.MaxMemberships, and org.ErrNotFound when the organization or the user does
 // not exist.
 func (s *Store) AddMember(ctx context.Context, by audit.By, m *org.Member) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
@@ -51,8 +51,8 @@ func (s *Store) AddMember(ctx context.Context, by audit.By, m *org.Member) error
 		if err != nil {
 			return fmt.Errorf("counting the places of user %s: %w", m.UserID, err)
 		}
-		if places >= org.MaxPlaces {
-			return org.ErrTooManyPlaces
+		if places >= org.MaxMemberships {
+			return org.ErrTooManyMemberships
 		}
 		row := memberRow{OrganizationID: m.OrganizationID, UserID: m.UserID, Role: string(m.Role), CreatedAt: at(m.CreatedAt)}
 		_, err = tx.write.NewInsert().Model(&row).Exec(ctx)
@@ -89,19 +89,19 @@ func (s *Store) ListPeople(ctx context.Context, organizationID, after string, li
 	return people, nil
 }
 
-// ListPlaces returns the places of a user, oldest first.
-func (s *Store) ListPlaces(ctx context.Context, userID string) ([]org.Place, error) {
+// ListMemberships returns the memberships of a user, oldest first.
+func (s *Store) ListMemberships(ctx context.Context, userID string) ([]org.Membership, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []personRow
 	if err := s.people(&rows).Where("m.user_id = ?", userID).Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing the places of user %s: %w", userID, err)
 	}
-	places := make([]org.Place, len(rows))
+	memberships := make([]org.Membership, len(rows))
 	for i := range rows {
-		places[i] = org.Place{Member: rows[i].member(), Organization: rows[i].Organization}
+		memberships[i] = org.Membership{Member: rows[i].member(), Organization: rows[i].Organization}
 	}
-	return places, nil
+	return memberships, nil
 }
 
 // SetRole changes the role of a member where check, which is told the role
@@ -131,7 +131,7 @@ func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID
 	return p, nil
 }
 
-// RemoveMember takes a user's place in an organization away, with the errors of
+// RemoveMember takes a user's membership in an organization away, with the errors of
 // SetRole. It returns the API keys that the user made in it, and revokes them where
 // that is wanted.
 func (s *Store) RemoveMember(ctx context.Context, by audit.By, d org.Departure, now time.Time, check func(from org.Role) error) (*org.MadeKeys, error) {

@@ -97,8 +97,8 @@ func migratePostgres(ctx context.Context, d dialect, pool *sql.DB, log *slog.Log
 	}
 }
 
-// How long a migration waits for a table, far less than a daemon waits for an
-// answer, how long it lets others by, and how the server says that it gave up.
+// How long a migration waits for a table, far less than a daemon waits for a
+// response, how long it lets others by, and how the server says that it gave up.
 const (
 	tableWait        = 500 * time.Millisecond
 	tablePause       = time.Second

@@ -9,18 +9,18 @@ import (
 )
 
 // CreateOwned adds an organization and makes a user its owner, where check, which is
-// told the user's other places, agrees. It returns the error of check, and those of
+// told the user's other memberships, agrees. It returns the error of check, and those of
 // CreateOrganization and AddMember.
-func (s *Store) CreateOwned(ctx context.Context, by audit.By, o *org.Organization, userID string, check func([]org.Place) error) error {
+func (s *Store) CreateOwned(ctx context.Context, by audit.By, o *org.Organization, userID string, check func([]org.Membership) error) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
-		if err := tx.touch(ctx, (*userRow)(nil), userID); err != nil { // whose places are counted
+		if err := tx.touch(ctx, (*userRow)(nil), userID); err != nil { // whose memberships are counted
 			return err
 		}
-		places, err := tx.ListPlaces(ctx, userID)
+		memberships, err := tx.ListMemberships(ctx, userID)
 		if err != nil {
 			return err
 		}
-		if err := check(places); err != nil {
+		if err := check(memberships); err != nil {
 			return err
 		}
 		if err := tx.CreateOrganization(ctx, by, o); err != nil {
@@ -54,5 +54,5 @@ func (s *Store) TransferOwnership(ctx context.Context, by audit.By, t org.Transf
 	return owner, former, nil
 }
 
-// mustOwn refuses whoever is no owner.
+// mustOwn rejects whoever is no owner.
 func mustOwn(role org.Role) error { return org.MayChange(role, org.RoleOwner, "") }

@@ -94,7 +94,7 @@ func postgresViolation(err error) violation {
 	}
 }
 
-// shredPostgres writes the table anew, which is a few rows: a deletion alone
+// shredPostgres rewrites the table, which is a few rows: a deletion alone
 // leaves the row where it was until somebody needs its place.
 func shredPostgres(ctx context.Context, write *sql.DB, deleted bool) error {
 	if !deleted {

@@ -27,7 +27,7 @@ func postgresConfig(settings config.Store) (*pgx.ConnConfig, error) {
 	}
 	cfg, err := pgx.ParseConfig(text)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, credential.Refuse("store.url", nil, fmt.Sprintf("the file %s that it names cannot be read: %v", file.Path, file.Err))
+		return nil, credential.Reject("store.url", nil, fmt.Sprintf("the file %s that it names cannot be read: %v", file.Path, file.Err))
 	}
 	u, notURL := url.Parse(text)
 	if err != nil || notURL != nil {
@@ -45,7 +45,7 @@ func setPassword(cfg *pgx.ConnConfig, settings config.Store, u *url.URL) error {
 		return nil
 	}
 	if _, inURL := u.User.Password(); inURL || u.Query().Has("password") {
-		return credential.Refuse("store.password", nil, "store.url has a password too; keep one of them")
+		return credential.Reject("store.password", nil, "store.url has a password too; keep one of them")
 	}
 	var err error
 	cfg.Password, err = credential.Secret("store.password", settings.Password, settings.PasswordFile)
@@ -59,7 +59,7 @@ func encrypt(cfg *pgx.ConnConfig, settings config.Store, u *url.URL) error {
 		return nil
 	}
 	if mode := u.Query().Get("sslmode"); mode != "" && mode != "verify-full" {
-		return credential.Refuse(tlsKey+".enabled", nil, "store.url says sslmode="+mode+", which is less; leave one of them out")
+		return credential.Reject(tlsKey+".enabled", nil, "store.url says sslmode="+mode+", which is less; leave one of them out")
 	}
 	var err error
 	if cfg.TLSConfig, err = credential.Client(tlsKey, settings.TLS, cfg.Host); err != nil {
@@ -97,27 +97,27 @@ func renewed(settings config.Store) stdlib.OptionOpenDB {
 	})
 }
 
-// explain makes a Refusal of an error by which PostgreSQL and the settings say that
+// explain makes a Rejection of an error by which PostgreSQL and the settings say that
 // they do not fit, and returns any other error as it is.
 func explain(settings config.Store, err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return explainAnswer(err, e.Code)
+		return explainResponse(err, e.Code)
 	}
 	told := credential.Explain(tlsKey, settings.TLS, err)
-	if credential.Refused(told) && !credential.Refused(err) && !settings.TLS.Enabled {
-		return credential.Refuse("store.url", err, "its sslmode and certificates do not fit the server")
+	if credential.Rejected(told) && !credential.Rejected(err) && !settings.TLS.Enabled {
+		return credential.Reject("store.url", err, "its sslmode and certificates do not fit the server")
 	}
 	return told
 }
 
-func explainAnswer(err error, code string) error {
+func explainResponse(err error, code string) error {
 	switch code {
 	case "28P01":
-		return credential.Refuse("store.password", err, "the server does not let the user of store.url in with it, or with the password in the URL")
+		return credential.Reject("store.password", err, "the server does not let the user of store.url in with it, or with the password in the URL")
 	case "28000":
-		return credential.Refuse("store.url", err, "the server does not let its user in from here; it may ask for TLS (store.tls.enabled) or for a client certificate (store.tls.cert_file)")
+		return credential.Reject("store.url", err, "the server does not let its user in from here; it may ask for TLS (store.tls.enabled) or for a client certificate (store.tls.cert_file)")
 	case "3D000":
-		return credential.Refuse("store.url", err, "there is no such database")
+		return credential.Reject("store.url", err, "there is no such database")
 	}
 	return err
 }

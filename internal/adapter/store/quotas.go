@@ -124,18 +124,18 @@ func ownQuota(events int64) map[string]any {
 }
 
 // CountQuota applies count to an organization's quota as it is now and keeps what
-// became of it, with the news when it was decided. It is quota.ErrNotFound when
+// became of it, with the change event when it was decided. It is quota.ErrNotFound when
 // there is no such organization.
 func (s *Store) CountQuota(ctx context.Context, organizationID string, now time.Time, count func(*quota.Quota) quota.Outcome) error {
 	return s.changeQuota(ctx, organizationID, func(ctx context.Context, tx *Store, q *quota.Quota) error {
 		if !count(q).Decided {
 			return nil
 		}
-		return tx.Announce(ctx, newsOf(q, now))
+		return tx.Announce(ctx, changeOf(q, now))
 	})
 }
 
-func newsOf(q *quota.Quota, now time.Time) control.Change {
+func changeOf(q *quota.Quota, now time.Time) control.Change {
 	return control.Change{
 		Kind: control.Quota, ID: q.OrganizationID, OrganizationID: q.OrganizationID, Version: q.Version,
 		State: q.State(), At: now,
@@ -181,7 +181,7 @@ func (s *Store) QuotaStates(ctx context.Context) (control.Snapshot, error) {
 	all := control.Snapshot{Epoch: head.Epoch, States: make([]control.Change, len(rows))}
 	for i := range rows {
 		q := rows[i].quota()
-		all.States[i] = newsOf(&q, q.CountedAt)
+		all.States[i] = changeOf(&q, q.CountedAt)
 	}
 	return all, nil
 }

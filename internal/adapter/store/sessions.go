@@ -62,7 +62,7 @@ func (s *Store) CreateSession(ctx context.Context, by audit.By, u *org.User, nex
 	})
 }
 
-// SessionByHash returns a session with its user and the user's places, oldest
+// SessionByHash returns a session with its user and the user's memberships, oldest
 // first; session.ErrNotFound when no token of that hash opens one. Sessions that
 // are past are returned: whether one opens anything is for Session.Live to say.
 func (s *Store) SessionByHash(ctx context.Context, hash token.Hash) (*session.Session, *org.User, []org.Member, error) {
@@ -88,12 +88,12 @@ func (s *Store) SessionByHash(ctx context.Context, hash token.Hash) (*session.Se
 		Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
 		return nil, nil, nil, fmt.Errorf("reading the places of user %s: %w", u.ID, err)
 	}
-	places := make([]org.Member, len(members))
+	memberships := make([]org.Member, len(members))
 	for i := range members {
-		places[i] = members[i].member()
+		memberships[i] = members[i].member()
 	}
 	found := row.session()
-	return &found, u, places, nil
+	return &found, u, memberships, nil
 }
 
 // TouchSession notes that a session was used; an earlier use changes nothing, and

@@ -140,7 +140,7 @@ func openAny(cfg config.Store, opts Options) (*Store, error) {
 	case scheme != "sqlite":
 		return nil, errors.New("the URL begins neither with sqlite: nor with postgres://")
 	case cfg.TLS.Enabled:
-		return nil, credential.Refuse("store.tls.enabled", nil, "store.url names a file, to which nothing is encrypted")
+		return nil, credential.Reject("store.tls.enabled", nil, "store.url names a file, to which nothing is encrypted")
 	default:
 		return openSQLite(rest, cfg.MaxOpen, opts)
 	}

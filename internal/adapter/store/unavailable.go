@@ -25,7 +25,7 @@ func Unavailable(err error) bool {
 		return busy(e)
 	}
 	// A password or a certificate that is being replaced.
-	if credential.Refused(err) {
+	if credential.Rejected(err) {
 		return true
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {

@@ -236,9 +236,9 @@ func (s *Store) recordUser(ctx context.Context, by audit.By, u *org.User, action
 	return s.recordPerson(ctx, u.ID, audit.New(by, "", "user", action, now).Of(u.ID, u.Email))
 }
 
-// RecordRefusedPassword remembers a wrong password for the account of an address; without
+// RecordRejectedPassword remembers a wrong password for the account of an address; without
 // such an account it does nothing.
-func (s *Store) RecordRefusedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error {
+func (s *Store) RecordRejectedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByEmail(ctx, email)
 		if errors.Is(err, org.ErrUserNotFound) {

@@ -17,7 +17,7 @@ import (
 )
 
 // hold runs statements in a session that stays open until it is let go.
-func hold(t *testing.T, url string, statements ...string) (letGo func()) {
+func hold(t *testing.T, url string, statements ...string) (release func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -28,9 +28,9 @@ func hold(t *testing.T, url string, statements ...string) (letGo func()) {
 			t.Fatal(err)
 		}
 	}
-	letGo = sync.OnceFunc(func() { conn.Close(context.WithoutCancel(t.Context())) })
-	t.Cleanup(letGo)
-	return letGo
+	release = sync.OnceFunc(func() { conn.Close(context.WithoutCancel(t.Context())) })
+	t.Cleanup(release)
+	return release
 }
 
 func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
@@ -73,7 +73,7 @@ func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
 			defer s.Close()
 			var log testkit.Log
 			s.LogTo(slog.New(slog.NewTextHandler(&log, nil)))
-			letGo := hold(t, url, tc.hold...)
+			release := hold(t, url, tc.hold...)
 			ended := make(chan error, 1)
 			go func() { ended <- tc.do(t.Context(), s) }()
 			testkit.Eventually(t, time.Minute, func() error {
@@ -82,7 +82,7 @@ func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
 				}
 				return nil
 			})
-			letGo()
+			release()
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}

@@ -165,7 +165,7 @@ func (s *Store) SaveWebsite(ctx context.Context, by audit.By, action managed.Act
 }
 
 // domainFree returns website.ErrDomainTaken when another website has the domain
-// now. Of two who ask at the same time, the index refuses one.
+// now. Of two who ask at the same time, the index rejects one.
 func (s *Store) domainFree(ctx context.Context, w *website.Website) error {
 	if !w.DeletedAt.IsZero() {
 		return nil

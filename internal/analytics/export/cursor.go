@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Position is the place of a row in the order of an export: what of the table's
+// RowKey is the place of a row in the order of an export: what of the table's
 // sort key follows the owner.
-type Position struct {
+type RowKey struct {
 	Day  uint16 // since 1970, UTC
 	Name string
 	Key  uint64
@@ -54,13 +54,13 @@ func (s seal) append(dst, scratch []byte, day uint16, name []byte, key uint64) (
 	return base64.RawURLEncoding.AppendEncode(dst, raw), raw
 }
 
-func (s seal) text(p *Position) string {
+func (s seal) text(p *RowKey) string {
 	text, _ := s.append(nil, nil, p.Day, []byte(p.Name), p.Key)
 	return string(text)
 }
 
 // open reads a cursor; ok is false for one that this export did not give.
-func (s seal) open(text string) (p *Position, ok bool) {
+func (s seal) open(text string) (p *RowKey, ok bool) {
 	if len(text) > MaxCursorLen {
 		return nil, false
 	}
@@ -72,7 +72,7 @@ func (s seal) open(text string) (p *Position, ok bool) {
 	if crc32.Update(uint32(s), castagnoli, body) != sum {
 		return nil, false
 	}
-	return &Position{
+	return &RowKey{
 		Day: binary.BigEndian.Uint16(body[1:]), Key: binary.BigEndian.Uint64(body[3:]), Name: string(body[cursorHead:]),
 	}, true
 }
@@ -84,4 +84,4 @@ func (q *Query) AppendCursor(dst, scratch []byte, b *Block, row int) (text, used
 }
 
 // CursorAfter is the cursor that goes on after a position.
-func (q *Query) CursorAfter(p *Position) string { return q.seal.text(p) }
+func (q *Query) CursorAfter(p *RowKey) string { return q.seal.text(p) }

@@ -12,7 +12,7 @@ import (
 func TestACursorReadsBackAsItsPosition(t *testing.T) {
 	t.Parallel()
 	s := newSeal("events", "web_1", begin, begin.AddDate(0, 0, 1))
-	for _, p := range []Position{
+	for _, p := range []RowKey{
 		{}, {Day: 1, Name: "signup", Key: 2}, {Day: math.MaxUint16, Name: strings.Repeat("😀", 256), Key: math.MaxUint64}, {Name: "a\x00b\xff"},
 	} {
 		text := s.text(&p)
@@ -26,11 +26,11 @@ func TestACursorReadsBackAsItsPosition(t *testing.T) {
 	}
 }
 
-func TestACursorOfSomethingElseIsRefused(t *testing.T) {
+func TestACursorOfSomethingElseIsRejected(t *testing.T) {
 	t.Parallel()
 	end := begin.AddDate(0, 0, 1)
 	s := newSeal("events", "web_1", begin, end)
-	p := &Position{Day: 20_000, Name: "signup", Key: 1 << 60}
+	p := &RowKey{Day: 20_000, Name: "signup", Key: 1 << 60}
 	text := s.text(p)
 	others := []string{
 		"", "!", "AAAA", text + "A", text[1:], text[:len(text)-1], " " + text, strings.Repeat("A", MaxCursorLen+1),
@@ -57,7 +57,7 @@ func TestACursorOfSomethingElseIsRefused(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	s := newSeal("events", "web_1", begin, begin.AddDate(0, 0, 1))
-	f.Add(s.text(&Position{Day: 1, Name: "signup", Key: 2}))
+	f.Add(s.text(&RowKey{Day: 1, Name: "signup", Key: 2}))
 	f.Add("AQ")
 	f.Fuzz(func(t *testing.T, text string) {
 		if p, ok := s.open(text); ok && s.text(p) != text {

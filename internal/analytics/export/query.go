@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/suggest"
 )
 
@@ -31,8 +31,8 @@ type Query struct {
 	// Start and End are the range, End not included.
 	Start, End time.Time
 	Columns    []Column
-	After      *Position // nil for the beginning
-	Limit      int       // 0 for none
+	After      *RowKey // nil for the beginning
+	Limit      int     // 0 for none
 
 	seal seal
 }
@@ -40,13 +40,13 @@ type Query struct {
 // MaxLimit is the largest limit of rows.
 const MaxLimit = 1_000_000_000
 
-// NewQuery checks a request. The error is a Validation fault with everything that
+// NewQuery checks a request. The error is a Validation error with everything that
 // is wrong.
 func NewQuery(r *Request) (*Query, error) {
 	q := &Query{Kind: KindOf(r.Kind), Format: FormatOf(r.Format), Owner: r.WebsiteID, Start: r.Start, End: r.End, Limit: r.Limit}
-	var problems []fault.Detail
+	var problems []apierr.Detail
 	wrong := func(field, rule, message, suggestion string) {
-		problems = append(problems, fault.Detail{Index: fault.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion})
+		problems = append(problems, apierr.Detail{Index: apierr.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion})
 	}
 	if q.Format == nil {
 		wrong("format", "choice", "format must be one of "+strings.Join(FormatNames(), ", "), "")
@@ -93,7 +93,7 @@ func NewQuery(r *Request) (*Query, error) {
 
 func at(field string, i int) string { return field + "[" + itoa(i) + "]" }
 
-func invalid(problems []fault.Detail) error {
+func invalid(problems []apierr.Detail) error {
 	if len(problems) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func invalid(problems []fault.Detail) error {
 	if s := problems[0].Suggestion; s != "" {
 		message += ". " + s
 	}
-	return &fault.Error{Code: fault.Validation, Message: message, Details: problems}
+	return &apierr.Error{Code: apierr.Validation, Message: message, Details: problems}
 }
 
 // ErrUnavailable says that a source cannot be reached now.
@@ -154,7 +154,7 @@ func (b *Block) Has(c *Column, v *Values, row int) bool {
 	}
 }
 
-// Position returns where a row stands.
-func (b *Block) Position(row int) *Position {
-	return &Position{Day: b.Days[row], Name: string(b.Names(row)), Key: b.Keys[row]}
+// RowKey returns where a row stands.
+func (b *Block) RowKey(row int) *RowKey {
+	return &RowKey{Day: b.Days[row], Name: string(b.Names(row)), Key: b.Keys[row]}
 }

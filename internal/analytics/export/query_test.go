@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -40,8 +40,8 @@ func TestWhatCannotBeExportedIsToldByField(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := NewQuery(ask("csv", tc.change))
-			f, ok := errors.AsType[*fault.Error](err)
-			if !ok || f.Code != fault.Validation || f.Message != tc.text {
+			f, ok := errors.AsType[*apierr.Error](err)
+			if !ok || f.Code != apierr.Validation || f.Message != tc.text {
 				t.Fatalf("got %v", err)
 			}
 			var fields []string

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
-// An answer's size costs nothing but its bytes: no flag of it is allocated for.
-func TestNoFlagOfAnAnswerIsAllocatedFor(t *testing.T) { //nolint:paralleltest // others would allocate meanwhile
+// A response's size costs nothing but its bytes: no flag of it is allocated for.
+func TestNoFlagOfAResponseIsAllocatedFor(t *testing.T) { //nolint:paralleltest // others would allocate meanwhile
 	w := new(work)
 	w.set, w.website = testSet(t, benchFlags(100)), &websites[0]
 	w.person = flageval.Context{UserID: "user-4711", Email: "ann@shop.example", OrganizationID: "acme", TeamID: "team-9"}

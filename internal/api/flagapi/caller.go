@@ -8,25 +8,25 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
 
-// errUnknown is the answer to a client id that is no website's, or one without an
+// errUnknown is the response to a client id that is no website's, or one without an
 // organization, which has no flags.
-var errUnknown = &fault.Error{Code: fault.NotFound, Message: "Website not found", Err: website.ErrNotFound}
+var errUnknown = &apierr.Error{Code: apierr.NotFound, Message: "Website not found", Err: website.ErrNotFound}
 
 // caller is who asks, and about which website's flags. Its place, and memory that was claimed
-// for its answer, are given back with release.
+// for its response, are given back with release.
 type caller struct {
 	subject // its set is read by load
 
 	principal auth.Principal // of a key; the zero value for whoever knows a client id
 	lease     ratelimit.Lease
-	claim     *admission.Claim // for a large answer that is not sent yet; nil for none
+	claim     *admission.Claim // for a large response that is not sent yet; nil for none
 }
 
 func (who *caller) release(c *fiber.Ctx) {
@@ -48,7 +48,7 @@ func (who *caller) hold(ctx context.Context) (release func()) {
 // website and the address, or by the key. Whoever has no key names a website by its client id
 // only. Cookies and the website's lists of origins and addresses count for nothing.
 //
-// The errors are faults, in the order of httpkit.Checks: a key that is not good is refused,
+// The errors are API errors, in the order of httpkit.Checks: a key that is not good is rejected,
 // never overlooked; RateLimited; NotFound for what is no website's; AccessDenied for a key
 // that does not cover it, whatever its scopes; Validation for no ref, or one that is too long.
 // What is no website's is counted by the address alone, and an address that has used that up
@@ -114,7 +114,7 @@ func (h *Host) enterKeyed(ctx context.Context, who *caller, ref string) (err err
 		return errUnknown
 	}
 	if err := auth.ReachWebsite(who.principal, who.website); err != nil {
-		return &fault.Error{Code: fault.AccessDenied, Message: "Access denied to this website", Err: err}
+		return &apierr.Error{Code: apierr.AccessDenied, Message: "Access denied to this website", Err: err}
 	}
 	return nil
 }
@@ -136,21 +136,21 @@ func (h *Host) load(ctx context.Context, who *caller) (err error) {
 	return err
 }
 
-// checkRef refuses what names no website, and what is too long to be one's name.
+// checkRef rejects what names no website, and what is too long to be one's name.
 func checkRef(ref string) error {
 	name := paramRows[paramClient].name
 	if ref == "" {
-		return fault.Invalid(name, "required", name+" is required")
+		return apierr.Invalid(name, "required", name+" is required")
 	}
 	return checkLen(name, ref, website.MaxRefLen)
 }
 
-// checkLen refuses a parameter that is too long, in code points.
+// checkLen rejects a parameter that is too long, in code points.
 func checkLen(name, value string, most int) error {
 	if len(value) <= most || utf8.RuneCountInString(value) <= most {
 		return nil
 	}
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	bad.Add(name, "too_long", "%s must be at most %d characters long", name, most)
 	return bad.Err()
 }

@@ -150,8 +150,8 @@ func TestTryingOutClientIdsIsBounded(t *testing.T) {
 	}
 }
 
-// Places among requests under way are given back, also by what is refused.
-func TestAKeysPlacesAreGivenBack(t *testing.T) {
+// Places among requests under way are given back, also by what is rejected.
+func TestAKeysSlotsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	app := asking(t, tenants{}, func(l *config.Limits) { l.Concurrency = 1 })
 	for _, target := range []string{"/who?clientId=public-1", "/who?clientId=nothing", "/who", "/who?clientId=public-1"} {

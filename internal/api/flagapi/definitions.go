@@ -38,7 +38,7 @@ func (h *Host) definitions(c *fiber.Ctx, w *work) error {
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "private, no-store")
-	if !c.Context().Request.Header.IsHTTP11() { // which knows no answer whose end is not known
+	if !c.Context().Request.Header.IsHTTP11() { // which knows no response whose end is not known
 		var whole bytes.Buffer
 		if err := d.write(c.UserContext(), &whole); err != nil {
 			return err

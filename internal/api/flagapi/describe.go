@@ -23,7 +23,7 @@ func describe(r *Route) *huma.Operation {
 	name := strings.TrimPrefix(r.Path, prefix+"/")
 	op := &huma.Operation{
 		Method: fiber.MethodGet, Path: r.Path, OperationID: "flags.public." + name, Tags: []string{"flags"},
-		Summary: strings.TrimSuffix(r.Help, "."), Description: r.detail, Responses: r.answers(),
+		Summary: strings.TrimSuffix(r.Help, "."), Description: r.detail, Responses: r.responses(),
 		Security: []map[string][]string{{"key": {}}, {"bearer": {}}, {}},
 	}
 	if r.Scope != "" {
@@ -53,7 +53,7 @@ func (p param) described(required bool) *huma.Param {
 	return &huma.Param{Name: row.name, In: "query", Required: required, Description: row.help, Schema: schema}
 }
 
-// responded are the answers of a route: a success, and the error that everything else is.
+// responded are the responses of a route: a success, and the error that everything else is.
 func responded(success *huma.Schema) map[string]*huma.Response {
 	return map[string]*huma.Response{
 		"200":     {Description: "Done.", Content: rpc.JSON(success)},

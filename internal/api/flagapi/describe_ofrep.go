@@ -16,7 +16,7 @@ const protocolName = "the OpenFeature Remote Evaluation Protocol 0.3.0"
 var openly = []map[string][]string{{"key": {}}, {"bearer": {}}, {}}
 
 func ofrepBulkRoute(huma.Registry) *huma.Operation {
-	all := named(protocolAnswers(rpc.Object([]string{"flags", "metadata", "eventStreams"}, map[string]*huma.Schema{
+	all := named(protocolResponses(rpc.Object([]string{"flags", "metadata", "eventStreams"}, map[string]*huma.Schema{
 		"flags": rpc.ListOf(&huma.Schema{OneOf: []*huma.Schema{servedSchema(), failureSchema("key")}},
 			"All flags that the caller sees, also those that are off."),
 		"metadata": {Type: huma.TypeObject},
@@ -42,7 +42,7 @@ func ofrepBulkRoute(huma.Registry) *huma.Operation {
 }
 
 func ofrepFlagRoute(huma.Registry) *huma.Operation {
-	all := named(protocolAnswers(servedSchema(), failureSchema("key")))
+	all := named(protocolResponses(servedSchema(), failureSchema("key")))
 	op := protocol(all, "flags.ofrep.flag", pathOFREPFlag, "Evaluates one flag, by "+protocolName)
 	op.Description = "A flag that is off is answered with its off variant. " +
 		"A flag that is not there, or that the caller may not see, is 404 with " + flagNotFound + "."
@@ -51,7 +51,7 @@ func ofrepFlagRoute(huma.Registry) *huma.Operation {
 }
 
 // protocol is an operation of the protocol.
-func protocol(answers map[string]*huma.Response, id, path, summary string) *huma.Operation {
+func protocol(responses map[string]*huma.Response, id, path, summary string) *huma.Operation {
 	context := &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true, Description: "For whom: targetingKey is the user's id; " +
 			"email, anonymousId, organizationId, teamId and environment are what they say; all else are attributes.",
@@ -59,7 +59,7 @@ func protocol(answers map[string]*huma.Response, id, path, summary string) *huma
 	body := rpc.Object(nil, map[string]*huma.Schema{"context": context})
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: documented(path), OperationID: id, Tags: []string{"flags"}, Summary: summary,
-		Security: openly, Responses: answers,
+		Security: openly, Responses: responses,
 		Parameters:  []*huma.Param{inPath(pathClient, paramRows[paramClient].help)},
 		RequestBody: &huma.RequestBody{Content: rpc.JSON(body), Description: "At most 64 KiB."},
 	}
@@ -84,7 +84,7 @@ func documented(path string) string {
 	return strings.Join(parts, "/")
 }
 
-func protocolAnswers(success, failure *huma.Schema) map[string]*huma.Response {
+func protocolResponses(success, failure *huma.Schema) map[string]*huma.Response {
 	return map[string]*huma.Response{
 		"200": {Description: "Done.", Content: rpc.JSON(success)},
 		"default": {

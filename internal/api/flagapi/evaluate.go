@@ -23,7 +23,7 @@ func (h *Host) evaluate(c *fiber.Ctx, w *work) error {
 	} else {
 		body = append(body, missing...)
 	}
-	w.answer(c, body, body)
+	w.respond(c, body, body)
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (h *Host) bulk(c *fiber.Ctx, w *work) error {
 	body := strconv.AppendInt(append(b.body, `},"count":`...), int64(b.n), 10)
 	result := len(body) // what follows is no part of it
 	body = w.at.UTC().AppendFormat(append(body, `,"timestamp":"`...), timestamp)
-	w.answer(c, append(body, `"}`...), body[:result])
+	w.respond(c, append(body, `"}`...), body[:result])
 	return nil
 }
 

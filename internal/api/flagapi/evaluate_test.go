@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 )
 
@@ -173,7 +173,7 @@ func TestParametersAreBounded(t *testing.T) {
 	}
 }
 
-// keysOf are the keys in the answer of a bulk, in their order.
+// keysOf are the keys in the response of a bulk, in their order.
 func keysOf(body string) (keys []string) {
 	for part := range strings.SplitSeq(body, `:{"enabled"`) {
 		if at := strings.LastIndex(strings.TrimSuffix(part, `"`), `"`); at >= 0 && strings.HasSuffix(part, `"`) {
@@ -224,7 +224,7 @@ func TestBulkTellsTheFlagsThatTheCallerSees(t *testing.T) {
 
 func TestSetsThatCannotBeReadAre503(t *testing.T) {
 	t.Parallel()
-	app := mounted(t, testFlags(), func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} })
+	app := mounted(t, testFlags(), func(d *Deps) { d.Sets = tenants{err: apierr.New(apierr.ServiceUnavailable)} })
 	for _, target := range []string{evaluatePath + "?clientId=public-1&key=nav", bulkPath + "?clientId=public-1"} {
 		got := send(t, app, http.MethodGet, target)
 		if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" ||

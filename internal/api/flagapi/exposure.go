@@ -5,7 +5,7 @@ import "github.com/millrace/millrace/internal/resource/flag/exposure"
 // Exposures takes note of what people were served; *exposure.Collector does.
 type Exposures interface {
 	// Expose is called for each flag that was asked for by its key and is served, before the
-	// answer is sent, and for each that a client tells of. It must not wait, and is called by
+	// response is sent, and for each that a client tells of. It must not wait, and is called by
 	// many at the same time.
 	Expose(e *Exposure)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
@@ -34,7 +34,7 @@ type shown struct {
 }
 
 // check notes what is wrong with an exposure; at is its place.
-func (s *shown) check(bad *fault.Refusal, at string) {
+func (s *shown) check(bad *apierr.Rejection, at string) {
 	for _, f := range [...]struct {
 		name, value string
 		most        int
@@ -53,18 +53,18 @@ func (s *shown) check(bad *fault.Refusal, at string) {
 	}
 }
 
-// exposuresOf reads a body: a list of exposures. It refuses too many of them, and any that is
-// wrong, by a Validation fault.
+// exposuresOf reads a body: a list of exposures. It rejects too many of them, and any that is
+// wrong, by a Validation error.
 func exposuresOf(body []byte) (all []shown, err error) {
 	if len(body) > MaxExposureBytes {
 		message := fmt.Sprintf("The body must be at most %d bytes long", MaxExposureBytes)
-		return nil, &fault.Error{Code: fault.PayloadTooLarge, Message: message}
+		return nil, &apierr.Error{Code: apierr.PayloadTooLarge, Message: message}
 	}
 	if err := json.Unmarshal(body, &all); err != nil {
 		// What is in it is nobody's business.
-		return nil, fault.Invalid("", "malformed", "The body must be a JSON array of exposures")
+		return nil, apierr.Invalid("", "malformed", "The body must be a JSON array of exposures")
 	}
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	if n := len(all); n == 0 || n > flag.MaxExposures {
 		bad.Add("", "count", "There must be 1 to %d exposures, and there are %d", flag.MaxExposures, n)
 		return nil, bad.Err()

@@ -26,9 +26,9 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 	t.Parallel()
 	flags := append(testFlags(), boolean("untold", func(f *flag.Flag) { f.About.Exposures.Mode = flag.ExposeOff }))
 	for _, tc := range []struct {
-		name, body, answer string
-		want               []string
-		headers            []string
+		name, body, response string
+		want                 []string
+		headers              []string
 	}{
 		{
 			"flags that are served",
@@ -71,7 +71,7 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 		})
 		got := post(t, app, exposuresOfSite, tc.body, tc.headers...)
 		origin, cache := got.Header.Get("Access-Control-Allow-Origin"), got.Header.Get("Cache-Control")
-		if got.Status != 200 || got.Body != tc.answer || origin != "*" || cache != "no-store" {
+		if got.Status != 200 || got.Body != tc.response || origin != "*" || cache != "no-store" {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 		if diff := cmp.Diff(tc.want, told); diff != "" {
@@ -85,7 +85,7 @@ type exposing func(*Exposure)
 
 func (f exposing) Expose(e *Exposure) { f(e) }
 
-func TestMalformedExposuresAreRefusedAndNameTheirPlace(t *testing.T) {
+func TestMalformedExposuresAreRejectedAndNameTheirPlace(t *testing.T) {
 	t.Parallel()
 	app := mounted(t, testFlags(), func(d *Deps) {
 		d.Exposures = exposing(func(x *Exposure) { t.Errorf("%+v is exposed", x) })

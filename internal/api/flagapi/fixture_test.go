@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 	"github.com/millrace/millrace/internal/tenant/apikey"
@@ -61,9 +61,9 @@ type tenants struct {
 func (tenants) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	switch p, ok := keys[string(secret)]; {
 	case string(secret) == "elsewhere":
-		return p, from.Failed(ctx, fault.New(fault.IPNotAuthorized))
+		return p, from.Failed(ctx, apierr.New(apierr.IPNotAuthorized))
 	case !ok:
-		return p, from.Failed(ctx, fault.New(fault.AuthRequired))
+		return p, from.Failed(ctx, apierr.New(apierr.AuthRequired))
 	default:
 		return p, nil
 	}
@@ -79,7 +79,7 @@ func (t tenants) Remembered(ref string) *website.Website {
 
 func (tenants) FlagWebsite(_ context.Context, ref string) (*website.Website, error) {
 	if ref == "down" {
-		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}
+		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	}
 	for i := range websites {
 		if w := &websites[i]; w.Accepts(ref, now) {
@@ -115,7 +115,7 @@ func newKit() *fiber.App {
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 
-// reply is an answer as these tests look at it.
+// reply is a response as these tests look at it.
 type reply struct {
 	Status int
 	Header http.Header

@@ -53,12 +53,12 @@ type nobodyListens struct{}
 
 func (nobodyListens) Send(*record.Record, func(error)) {}
 
-// fuzzed returns what plays a request, and fails the test where it is answered with a fault of
+// fuzzed returns what plays a request, and fails the test where it is answered with an error of
 // the host, or with what is no JSON. Callers have an API key, whose contexts say more.
 func fuzzed(f *testing.F) func(t *testing.T, method, uri string, body []byte) {
 	f.Helper()
 	told := exposure.New(exposure.Config{MaxBufferedBytes: 64 << 10}, exposure.Deps{
-		Publisher: nobodyListens{}, Salts: unsalted{}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Sender: nobodyListens{}, Salts: unsalted{}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	app := mounted(f, append(testFlags(), askingEach()...), func(d *Deps) { d.Exposures = told })
 	app.Handler() // builds the routes
@@ -76,9 +76,9 @@ func fuzzed(f *testing.F) func(t *testing.T, method, uri string, body []byte) {
 			rc.Request.SetBodyStream(bytes.NewReader(body), len(body))
 		}
 		serve(&rc)
-		status, answer := rc.Response.StatusCode(), rc.Response.Body()
-		if status == http.StatusInternalServerError || !json.Valid(answer) {
-			t.Errorf("%s %s %q is answered %d %s", method, uri, body, status, answer)
+		status, response := rc.Response.StatusCode(), rc.Response.Body()
+		if status == http.StatusInternalServerError || !json.Valid(response) {
+			t.Errorf("%s %s %q is answered %d %s", method, uri, body, status, response)
 		}
 	}
 }

@@ -22,12 +22,12 @@ func entryBytes(f *flagset.Flag) (most int) {
 	return entryFrame + len(f.Key()) + len(f.ID) + most
 }
 
-// outgrows reports whether an answer is so large that its memory has to be claimed, and is
+// outgrows reports whether a response is so large that its memory has to be claimed, and is
 // not yet.
 func (w *work) outgrows(body []byte) bool { return len(body) > keptBytes && w.claim == nil }
 
 // claimAll claims memory for all flags that the caller sees, and has the body grow into it.
-// The claim is held until the client has the answer. The error is a ServiceUnavailable fault.
+// The claim is held until the client has the response. The error is a ServiceUnavailable error.
 func (w *work) claimAll(c *fiber.Ctx, body []byte) ([]byte, error) {
 	size := 0
 	for f := range w.set.All(w.website.ID) {
@@ -50,7 +50,7 @@ func (w *work) claimNamed(c *fiber.Ctx, body []byte) ([]byte, error) {
 }
 
 func (w *work) claimBytes(c *fiber.Ctx, body []byte, size int) ([]byte, error) {
-	size += answerFrame
+	size += responseFrame
 	w.claim = httpkit.ClaimFor(c, w.website.ID, w.website.OrganizationID)
 	if err := w.claim.Await(c.UserContext(), int64(size)); err != nil {
 		return body, err
@@ -58,6 +58,6 @@ func (w *work) claimBytes(c *fiber.Ctx, body []byte, size int) ([]byte, error) {
 	return slices.Grow(body, max(0, size-len(body))), nil
 }
 
-// answerFrame is what an answer takes besides its entries, in bytes, with what it tells of
+// responseFrame is what a response takes besides its entries, in bytes, with what it tells of
 // streams.
-const answerFrame = 4 << 10
+const responseFrame = 4 << 10

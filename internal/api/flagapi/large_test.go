@@ -36,7 +36,7 @@ func listed(flags []*flag.Flag) string {
 	return strings.Join(keys, ",")
 }
 
-// roomy is an app around flags whose large answers may take so much memory.
+// roomy is an app around flags whose large responses may take so much memory.
 func roomy(t *testing.T, flags []*flag.Flag, memory int64, change ...func(*Deps)) (*fiber.App, *admission.Gate) {
 	t.Helper()
 	gate := admission.New(admission.Config{Host: "test", Memory: memory},
@@ -61,7 +61,7 @@ func askAll(t *testing.T, app *fiber.App, flags []*flag.Flag, headers ...string)
 	}
 }
 
-func TestALargeAnswerClaimsItsMemory(t *testing.T) {
+func TestALargeResponseClaimsItsMemory(t *testing.T) {
 	t.Parallel()
 	const memory = 1 << 20
 	flags := heavy(8)
@@ -83,7 +83,7 @@ func TestALargeAnswerClaimsItsMemory(t *testing.T) {
 	}
 }
 
-func TestALargeAnswerWithoutRoomIsRefused(t *testing.T) {
+func TestALargeResponseWithoutRoomIsRejected(t *testing.T) {
 	t.Parallel()
 	large, small := heavy(keptBytes/flageval.MaxPayloadBytes), heavy(keptBytes/flageval.MaxPayloadBytes-1)
 	for _, tc := range []struct {
@@ -97,7 +97,7 @@ func TestALargeAnswerWithoutRoomIsRefused(t *testing.T) {
 				}
 			})
 		})
-		others := gate.Open(admission.Answer, "others", "")
+		others := gate.Open(admission.Response, "others", "")
 		if err := others.Take(1 << 20); err != nil { // which is as much as there is for large ones
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
@@ -32,16 +32,16 @@ const ahead = time.Second
 
 // mountOFREP adds the routes of the protocol to an app.
 func (h *Host) mountOFREP(app *fiber.App) {
-	for path, answer := range map[string]func(*Host, *fiber.Ctx, *work, *question) error{
+	for path, response := range map[string]func(*Host, *fiber.Ctx, *work, *question) error{
 		pathOFREP: (*Host).ofrepBulk, pathOFREPFlag: (*Host).ofrepFlag,
 	} {
-		httpkit.Handle(app, fiber.MethodPost, path, func(c *fiber.Ctx) error { return h.ofrep(c, answer) })
+		httpkit.Handle(app, fiber.MethodPost, path, func(c *fiber.Ctx) error { return h.ofrep(c, response) })
 	}
 }
 
 // ofrep answers a request of the protocol, in the order of httpkit.Checks. What it refuses
 // is told by Page.
-func (h *Host) ofrep(c *fiber.Ctx, answer func(*Host, *fiber.Ctx, *work, *question) error) (err error) {
+func (h *Host) ofrep(c *fiber.Ctx, response func(*Host, *fiber.Ctx, *work, *question) error) (err error) {
 	q := newQuestion(c)
 	w := works.Get().(*work) // the pool holds nothing else
 	defer func() {
@@ -49,7 +49,7 @@ func (h *Host) ofrep(c *fiber.Ctx, answer func(*Host, *fiber.Ctx, *work, *questi
 		if p := recover(); p != nil { // what it was at is not for the next request
 			w.caller.release(c)
 			err = h.fail(c, p)
-			c.Context().SetBody(q.failure(httpkit.RowOf(fault.Internal).Message))
+			c.Context().SetBody(q.failure(httpkit.RowOf(apierr.Internal).Message))
 			return
 		}
 		w.release(c)
@@ -64,7 +64,7 @@ func (h *Host) ofrep(c *fiber.Ctx, answer func(*Host, *fiber.Ctx, *work, *questi
 	if err := h.ofrepBegin(c, w, q, body); err != nil {
 		return err
 	}
-	return answer(h, c, w, q)
+	return response(h, c, w, q)
 }
 
 // ofrepBegin makes a work ready to evaluate flags for whom a body tells of.
@@ -100,14 +100,14 @@ func (h *Host) ofrepFlag(c *fiber.Ctx, w *work, q *question) error {
 	r, served := w.evaluate(f)
 	switch {
 	case f == nil:
-		return q.refuse(flagNotFound, fault.NotFound, "There is no such flag")
+		return q.reject(flagNotFound, apierr.NotFound, "There is no such flag")
 	case r.Unidentified:
-		return q.refuse(targetingKeyMissing, fault.Validation, noTargetingKey)
+		return q.reject(targetingKeyMissing, apierr.Validation, noTargetingKey)
 	case served:
 		h.expose(w, f, r)
 	}
 	body := appendServed(c.Context().Response.SwapBody(nil)[:0], f, w.environment, r)
-	w.answer(c, body, body)
+	w.respond(c, body, body)
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
 	}
 	body = append(body, `],"metadata":{}`...)
 	result := len(body) // what follows is no part of it
-	w.answer(c, h.appendStreams(body, w), body[:result])
+	w.respond(c, h.appendStreams(body, w), body[:result])
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
@@ -147,7 +147,7 @@ func TestTheProtocolHasItsLimitsAndOutages(t *testing.T) {
 		t.Errorf("%d %v %s", got.Status, got.Header, got.Body)
 	}
 	away := newKit()
-	Mount(away, tenants{err: &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}}.deps())
+	Mount(away, tenants{err: &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 5 * time.Second}}.deps())
 	for _, path := range []string{ofrepPath, ofrepPath + "/nav"} {
 		got := post(t, away, path, "{}")
 		if got.Status != 503 || got.Header.Get("Retry-After") != "5" || !strings.Contains(got.Body, `"errorCode":"GENERAL"`) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 )
 
@@ -29,17 +29,17 @@ var (
 )
 
 // protocol takes a context from a body: texts with a meaning of their own, and attributes.
-// A context may be missing or null: nobody is known then. What is refused is a Validation or
-// Parse fault, and q knows why.
+// A context may be missing or null: nobody is known then. What is rejected is a Validation or
+// Parse error, and q knows why.
 func (query *query) protocol(q *question, body []byte) (attributes map[string]any, err error) {
 	request, err := object(body)
 	if err != nil {
 		q.code = parseError
-		return nil, fault.Wrap(fault.Parse, err)
+		return nil, apierr.Wrap(apierr.Parse, err)
 	}
 	attributes, is := request["context"].(map[string]any)
 	if !is && request["context"] != nil {
-		return nil, q.refuse(invalidContext, fault.Validation, "context must be an object")
+		return nil, q.reject(invalidContext, apierr.Validation, "context must be an object")
 	}
 	for _, n := range ofrepNames {
 		if err := query.take(n.is, n.name, attributes); err != nil {
@@ -47,7 +47,7 @@ func (query *query) protocol(q *question, body []byte) (attributes map[string]an
 		}
 	}
 	if n := len(attributes); n > flag.MaxAttributes {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		bad.Add("context", "too_many", "context may have %d attributes and has %d", flag.MaxAttributes, n)
 		return nil, q.because(invalidContext, bad.Err())
 	}
@@ -72,7 +72,7 @@ func (query *query) take(to param, name string, attributes map[string]any) error
 	value, there := attributes[name]
 	text, isText := value.(string)
 	if there && value != nil && !isText {
-		return fault.Invalid("context."+name, "type", "context."+name+" must be a string")
+		return apierr.Invalid("context."+name, "type", "context."+name+" must be a string")
 	}
 	delete(attributes, name)
 	query.text[to] = text

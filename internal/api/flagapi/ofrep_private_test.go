@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // TestNothingOfAContextOfTheProtocolIsTold is TestNothingOfAContextIsTold for bodies.
@@ -25,7 +25,7 @@ func TestNothingOfAContextOfTheProtocolIsTold(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Deps){
 		"as always":       func(*Deps) {},
-		"without sets":    func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
+		"without sets":    func(d *Deps) { d.Sets = tenants{err: apierr.New(apierr.ServiceUnavailable)} },
 		"a fault of sets": func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
 		"a fault of ours": func(d *Deps) {
 			d.Country = func(netip.Addr) string { panic(marker) } //nolint:forbidigo // what is tested

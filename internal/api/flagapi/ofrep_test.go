@@ -111,7 +111,7 @@ func TestAFlagIsAnsweredAsTheProtocolHasIt(t *testing.T) {
 	}
 }
 
-func TestWhatTheProtocolRefuses(t *testing.T) {
+func TestWhatTheProtocolRejects(t *testing.T) {
 	t.Parallel()
 	app := mounted(t, append(testFlags(), text("half", half(""))))
 	many := func(n int) string {

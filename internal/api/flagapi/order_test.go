@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/httpkit/checktest"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -22,27 +22,27 @@ type spoilt struct {
 	limited, away            bool
 }
 
-func TestEachPairOfFailuresIsRefusedInTheOrderOfChecks(t *testing.T) {
+func TestEachPairOfFailuresIsRejectedInTheOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	long := "&environment=" + strings.Repeat("e", maxKeyLen+1)
 	for path, access := range map[string]checktest.Failure[spoilt]{
-		"/evaluate":    {Spoil: func(s *spoilt) { s.client = "nothing" }, Code: fault.NotFound},
-		"/definitions": {Spoil: func(s *spoilt) { s.key = "powerless" }, Code: fault.Forbidden},
+		"/evaluate":    {Spoil: func(s *spoilt) { s.client = "nothing" }, Code: apierr.NotFound},
+		"/definitions": {Spoil: func(s *spoilt) { s.key = "powerless" }, Code: apierr.Forbidden},
 	} {
 		checktest.Play(t, httpkit.Flags, map[string]checktest.Failure[spoilt]{
-			"route":       {Spoil: func(s *spoilt) { s.path = "/nothing" }, Code: fault.NotFound},
-			"credentials": {Spoil: func(s *spoilt) { s.key = "bad" }, Code: fault.AuthRequired},
-			"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
+			"route":       {Spoil: func(s *spoilt) { s.path = "/nothing" }, Code: apierr.NotFound},
+			"credentials": {Spoil: func(s *spoilt) { s.key = "bad" }, Code: apierr.AuthRequired},
+			"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: apierr.RateLimited},
 			"access":      access,
-			"input":       {Spoil: func(s *spoilt) { s.query = long }, Code: fault.Validation},
-			"operation":   {Spoil: func(s *spoilt) { s.away = true }, Code: fault.ServiceUnavailable},
+			"input":       {Spoil: func(s *spoilt) { s.query = long }, Code: apierr.Validation},
+			"operation":   {Spoil: func(s *spoilt) { s.away = true }, Code: apierr.ServiceUnavailable},
 		}, func() *spoilt { return &spoilt{path: path, key: "manager", client: "public-1", query: "&key=nav"} }, trials(t))
 	}
 }
 
 // trials returns what tries a request: on one of four hosts, with room for all or where the
 // keys have used theirs up, and with a set or where it is away.
-func trials(t *testing.T) func(*testing.T, *spoilt) checktest.Answer {
+func trials(t *testing.T) func(*testing.T, *spoilt) checktest.Response {
 	t.Helper()
 	full := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler)})
 	checktest.UseUp(t, full, ratelimit.Flags, keys["manager"].KeyID, keys["powerless"].KeyID)
@@ -54,15 +54,15 @@ func trials(t *testing.T) func(*testing.T, *spoilt) checktest.Answer {
 					d.Limits = full
 				}
 				if away {
-					d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)}
+					d.Sets = tenants{err: apierr.New(apierr.ServiceUnavailable)}
 				}
 			})
 		}
 	}
-	return func(t *testing.T, s *spoilt) checktest.Answer {
+	return func(t *testing.T, s *spoilt) checktest.Response {
 		t.Helper()
 		target := prefix + s.path + "?clientId=" + s.client + s.query
 		got := send(t, hosts[[2]bool{s.limited, s.away}], http.MethodGet, target, "X-Api-Key", s.key)
-		return checktest.Answer{Status: got.Status, Body: got.Body}
+		return checktest.Response{Status: got.Status, Body: got.Body}
 	}
 }

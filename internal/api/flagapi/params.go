@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -91,9 +91,9 @@ func (q *query) read(args *fasthttp.Args) {
 	}
 }
 
-// check refuses parameters that are too long, and a missing one that is needed.
+// check rejects parameters that are too long, and a missing one that is needed.
 func (q *query) check(needed []param) error {
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	for _, p := range needed {
 		if q.text[p] == "" {
 			bad.Add(paramRows[p].name, "required", "%s is required", paramRows[p].name)
@@ -107,7 +107,7 @@ func (q *query) check(needed []param) error {
 	return bad.Err()
 }
 
-// split appends the keys of a list to keys, in their order and each once. It refuses too many
+// split appends the keys of a list to keys, in their order and each once. It rejects too many
 // of them, and keys that are longer than any flag's.
 func split(keys []string, list string) ([]string, error) {
 	name := paramRows[paramKeys].name
@@ -116,7 +116,7 @@ func split(keys []string, list string) ([]string, error) {
 		case key == "":
 			continue
 		case len(keys) == flag.MaxServedKeys:
-			var bad fault.Refusal
+			var bad apierr.Rejection
 			bad.Add(name, "too_many", "%s must be at most %d", name, flag.MaxServedKeys)
 			return nil, bad.Err()
 		}

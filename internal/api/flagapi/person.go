@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
@@ -19,7 +19,7 @@ const (
 	attrCountry = "$country"
 )
 
-// person makes the context of what a query string says. It refuses too many attributes.
+// person makes the context of what a query string says. It rejects too many attributes.
 func (h *Host) person(to *flageval.Context, q *query, trusted bool, addr netip.Addr) error {
 	*to = flageval.Context{
 		UserID: q.text[paramUserID], Email: q.text[paramEmail], AnonymousID: q.text[paramAnonymousID],
@@ -30,7 +30,7 @@ func (h *Host) person(to *flageval.Context, q *query, trusted bool, addr netip.A
 	}
 	attributes := properties(q.text[paramProperties])
 	if n := len(attributes); n > flag.MaxAttributes {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		name := paramRows[paramProperties].name
 		bad.Add(name, "too_many", "%s must be at most %d and are %d", name, flag.MaxAttributes, n)
 		return bad.Err()

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/telemetry/telemetrytest"
 )
 
@@ -86,7 +86,7 @@ func TestNothingOfAContextIsTold(t *testing.T) {
 	queries = append(queries, "clientId="+said, "clientId="+long, "key="+said+context, context)
 	for name, change := range map[string]func(*Deps){
 		"as always":       func(*Deps) {},
-		"without sets":    func(d *Deps) { d.Sets = tenants{err: fault.New(fault.ServiceUnavailable)} },
+		"without sets":    func(d *Deps) { d.Sets = tenants{err: apierr.New(apierr.ServiceUnavailable)} },
 		"a fault of sets": func(d *Deps) { d.Sets = tenants{err: http.ErrBodyNotAllowed} },
 		"a fault of ours": func(d *Deps) {
 			d.Country = func(netip.Addr) string { panic(marker) } //nolint:forbidigo // what is tested

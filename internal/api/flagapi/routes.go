@@ -10,7 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -26,11 +26,11 @@ type Route struct {
 	// Help says what the route is for.
 	Help string
 
-	detail  string
-	needs   []param // required parameters, besides the client id
-	takes   []param // others
-	answers func() map[string]*huma.Response
-	handle  func(*Host, *fiber.Ctx, *work) error
+	detail    string
+	needs     []param // required parameters, besides the client id
+	takes     []param // others
+	responses func() map[string]*huma.Response
+	handle    func(*Host, *fiber.Ctx, *work) error
 }
 
 // personParams are the parameters of a context.
@@ -46,20 +46,20 @@ const contextDetail = "Flags for servers are seen with an API key of the website
 var Routes = []Route{
 	{
 		Path: prefix + "/evaluate", Help: "Evaluates one flag.",
-		needs: []param{paramKey}, takes: personParams, answers: evaluateResponses, handle: (*Host).evaluate,
+		needs: []param{paramKey}, takes: personParams, responses: evaluateResponses, handle: (*Host).evaluate,
 		detail: "A flag that is not there, that is off, or that the caller may not see is answered alike, with the " +
 			"reason " + notFoundReason + ". " + contextDetail,
 	},
 	{
 		Path: prefix + "/bulk", Help: "Evaluates flags by a list of their keys, or all active ones.",
-		takes: append([]param{paramKeys}, personParams...), answers: bulkResponses, handle: (*Host).bulk,
+		takes: append([]param{paramKeys}, personParams...), responses: bulkResponses, handle: (*Host).bulk,
 		detail: "What would be not found by itself is left out. " + contextDetail,
 	},
 	{
 		Path: prefix + "/definitions", Scope: auth.ScopeManageFlags,
-		Help:    "Tells what flags and segments are made of, for programs that evaluate them.",
-		detail:  "Active or not, but none that is archived. A key of one website is told of that website's own only.",
-		answers: definitionsResponses, handle: (*Host).definitions,
+		Help:      "Tells what flags and segments are made of, for programs that evaluate them.",
+		detail:    "Active or not, but none that is archived. A key of one website is told of that website's own only.",
+		responses: definitionsResponses, handle: (*Host).definitions,
 	},
 }
 
@@ -79,7 +79,7 @@ func Mount(app *fiber.App, deps Deps) {
 func (h *Host) serve(r *Route, c *fiber.Ctx) (err error) {
 	if r.Scope != "" && httpkit.Credential(c) == nil {
 		from := auth.From{Addr: httpkit.ClientAddr(c), Limits: h.deps.Limits, Family: ratelimit.Flags}
-		return from.Failed(c.UserContext(), fault.New(fault.AuthRequired))
+		return from.Failed(c.UserContext(), apierr.New(apierr.AuthRequired))
 	}
 	w := works.Get().(*work) // the pool holds nothing else
 	defer func() {
@@ -96,7 +96,7 @@ func (h *Host) serve(r *Route, c *fiber.Ctx) (err error) {
 		return err
 	}
 	if r.Scope != "" && !w.principal.Has(r.Scope) {
-		return fault.Wrap(fault.Forbidden, fmt.Errorf("key %s lacks the scope %s", w.principal.KeyID, r.Scope))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("key %s lacks the scope %s", w.principal.KeyID, r.Scope))
 	}
 	if err := w.check(r.needs); err != nil {
 		return err

@@ -103,8 +103,8 @@ func (s *telling) write(ctx context.Context, w io.Writer) error {
 	if err := s.begin(ctx, w); err != nil {
 		return err
 	}
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
+	heartbeats := time.NewTicker(heartbeat)
+	defer heartbeats.Stop()
 	life := time.NewTimer(streamLife + rand.N(streamLife/4)) //nolint:gosec // no secret
 	defer life.Stop()
 	for {
@@ -119,7 +119,7 @@ func (s *telling) write(ctx context.Context, w io.Writer) error {
 			err = s.look(ctx, w, false)
 		case <-next.C:
 			err = s.look(ctx, w, false)
-		case <-beat.C:
+		case <-heartbeats.C:
 			if s.gone(ctx) {
 				return nil
 			}
@@ -168,7 +168,7 @@ func (s *telling) begin(ctx context.Context, w io.Writer) error {
 }
 
 // look sends an event where something has changed; else, for a heartbeat, a comment.
-func (s *telling) look(ctx context.Context, w io.Writer, beat bool) error {
+func (s *telling) look(ctx context.Context, w io.Writer, heartbeats bool) error {
 	s.text = s.text[:0]
 	if set, err := s.host.deps.Sets.Get(ctx, s.organizationID); err == nil { // else it is looked at again
 		s.view = set.View(s.websiteID, s.trusted)
@@ -176,7 +176,7 @@ func (s *telling) look(ctx context.Context, w io.Writer, beat bool) error {
 			s.event(is)
 		}
 	}
-	if beat && len(s.text) == 0 {
+	if heartbeats && len(s.text) == 0 {
 		s.text = append(s.text, ":\n\n"...)
 	}
 	if len(s.text) == 0 {

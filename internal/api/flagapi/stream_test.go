@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
@@ -127,13 +127,13 @@ func serving(t *testing.T, h *Host) (url string, stop func()) {
 	t.Helper()
 	app, addr, log := newKit(), testkit.FreeAddr(t), slog.New(slog.DiscardHandler)
 	httpkit.Handle(app, http.MethodGet, pathStream, h.stream)
-	part := httpkit.ListenPart("query", addr, "query.listen", app, log)
-	if err := part.Start(t.Context()); err != nil {
+	component := httpkit.ListenComponent("query", addr, "query.listen", app, log)
+	if err := component.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
-	go func() { done <- errors.Join(part.Run(ctx), part.Stop(context.WithoutCancel(ctx))) }()
+	go func() { done <- errors.Join(component.Run(ctx), component.Stop(context.WithoutCancel(ctx))) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -261,7 +261,7 @@ func TestAStreamEndsWhenItsHostStops(t *testing.T) {
 	})
 }
 
-func TestAStreamIsRefusedAsARequestIs(t *testing.T) {
+func TestAStreamIsRejectedAsARequestIs(t *testing.T) {
 	t.Parallel()
 	c := newChanging(t, boolean("nav"))
 	h := c.host()
@@ -278,7 +278,7 @@ func TestAStreamIsRefusedAsARequestIs(t *testing.T) {
 			t.Errorf("%s: %d %v, want %d", clientID, got.StatusCode, got.Header, want)
 		}
 	}
-	c.fail(&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: time.Second})
+	c.fail(&apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: time.Second})
 	if got := follow(t, of("public-2"), "").resp; got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("without flags: %d", got.StatusCode)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
@@ -116,7 +116,7 @@ func TestAStreamOutlivesAnOutage(t *testing.T) {
 		c := newChanging(t, boolean("nav"))
 		got := told(t, 60*time.Second, nil, c, func() {
 			synctest.Wait()
-			c.fail(fault.New(fault.ServiceUnavailable))
+			c.fail(apierr.New(apierr.ServiceUnavailable))
 			c.change(t, 2, changed(boolean("nav")))
 			<-time.After(30 * time.Second) // of the bubble
 			c.fail(nil)
@@ -156,7 +156,7 @@ func TestAStreamEndsWithItsWebsite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for err, want := range map[error]time.Duration{
-			website.ErrNotFound: 2 * heartbeat, fault.New(fault.ServiceUnavailable): time.Minute,
+			website.ErrNotFound: 2 * heartbeat, apierr.New(apierr.ServiceUnavailable): time.Minute,
 		} {
 			c := newChanging(t, boolean("nav"))
 			h := c.host()

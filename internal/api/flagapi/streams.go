@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Limits of streams.
@@ -36,8 +36,8 @@ type streams struct {
 	all  int
 	from map[viewing]int
 
-	refusedAll, refusedFrom prometheus.Counter
-	changes, times          prometheus.Counter // events, by why they were sent
+	rejectedAll, rejectedFrom prometheus.Counter
+	changes, times            prometheus.Counter // events, by why they were sent
 }
 
 // viewing is a website that is looked at from an address.
@@ -56,7 +56,7 @@ func newStreams(most int, reg prometheus.Registerer) *streams {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_streams_limit", Help: "Limit of millrace_flag_streams; one more is refused.",
 	}, func() float64 { return float64(s.most) })
-	refused := f.NewCounterVec(prometheus.CounterOpts{
+	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_streams_refused_total",
 		Help: "Streams of changes of feature flags that were refused: as there are too many (process), " +
 			"or too many of a website and an address (address).",
@@ -66,7 +66,7 @@ func newStreams(most int, reg prometheus.Registerer) *streams {
 		Help: "Events sent on streams of changes of feature flags; reason is change (somebody changed what is seen) " +
 			"or time (a schedule or a ramp).",
 	}, []string{"reason"})
-	s.refusedAll, s.refusedFrom = refused.WithLabelValues("process"), refused.WithLabelValues("address")
+	s.rejectedAll, s.rejectedFrom = rejected.WithLabelValues("process"), rejected.WithLabelValues("address")
 	s.changes, s.times = events.WithLabelValues("change"), events.WithLabelValues("time")
 	return s
 }
@@ -77,22 +77,22 @@ func (s *streams) open() int {
 	return s.all
 }
 
-// enter counts a stream until leave is called. It refuses one too many of the process, as
+// enter counts a stream until leave is called. It rejects one too many of the process, as
 // ServiceUnavailable, and of a website and an address, as RateLimited.
 func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err error) {
 	from := viewing{websiteID, site(addr)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.from[from] >= MaxStreamsPerAddr {
-		s.refusedFrom.Inc()
-		return nil, &fault.Error{
-			Code: fault.RateLimited, RetryAfter: streamsWait, Err: errStreams,
+		s.rejectedFrom.Inc()
+		return nil, &apierr.Error{
+			Code: apierr.RateLimited, RetryAfter: streamsWait, Err: errStreams,
 			Message: "Too many streams of this website from this address",
 		}
 	}
 	if s.all >= s.most {
-		s.refusedAll.Inc()
-		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: streamsWait, Err: errStreams}
+		s.rejectedAll.Inc()
+		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: streamsWait, Err: errStreams}
 	}
 	s.all++
 	s.from[from]++

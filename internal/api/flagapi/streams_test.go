@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ func TestAWebsiteAndAnAddressHaveSoManyStreams(t *testing.T) {
 	}
 	beside := netip.MustParseAddr("2001:db8::2") // of the same network
 	_, err := s.enter("web_1", beside)
-	if f := fault.Of(err); f == nil || f.Code != fault.RateLimited || f.RetryAfter <= 0 {
+	if f := apierr.Of(err); f == nil || f.Code != apierr.RateLimited || f.RetryAfter <= 0 {
 		t.Errorf("one more is %v", err)
 	}
 	for _, other := range []viewing{{"web_2", here}, {"web_1", there}} {
@@ -38,7 +38,7 @@ func TestAWebsiteAndAnAddressHaveSoManyStreams(t *testing.T) {
 	if _, err := s.enter("web_1", beside); err != nil {
 		t.Errorf("after one has left: %v", err)
 	}
-	if got := testutil.ToFloat64(s.refusedFrom); got != 1 || s.open() != MaxStreamsPerAddr+2 {
+	if got := testutil.ToFloat64(s.rejectedFrom); got != 1 || s.open() != MaxStreamsPerAddr+2 {
 		t.Errorf("%v refused, %d open", got, s.open())
 	}
 }
@@ -56,13 +56,13 @@ func TestAProcessHasSoManyStreams(t *testing.T) {
 		leave = append(leave, left)
 	}
 	_, err := s.enter("web_more", netip.MustParseAddr("192.0.2.1"))
-	if f := fault.Of(err); f == nil || f.Code != fault.ServiceUnavailable || f.RetryAfter <= 0 {
+	if f := apierr.Of(err); f == nil || f.Code != apierr.ServiceUnavailable || f.RetryAfter <= 0 {
 		t.Errorf("one more is %v", err)
 	}
 	for _, left := range leave {
 		left()
 	}
-	if s.open() != 0 || len(s.from) != 0 || testutil.ToFloat64(s.refusedAll) != 1 {
+	if s.open() != 0 || len(s.from) != 0 || testutil.ToFloat64(s.rejectedAll) != 1 {
 		t.Errorf("%d open of %d", s.open(), len(s.from))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Sets are the flags of organizations; *flagset.Memory is them.
 type Sets interface {
 	// Get returns what is held, or reads it. An organization without flags has an empty set.
-	// It returns a ServiceUnavailable fault where nothing is held and the store cannot be
+	// It returns a ServiceUnavailable error where nothing is held and the store cannot be
 	// asked, or what is held is too old.
 	Get(ctx context.Context, organizationID string) (*flagset.Set, error)
 	// AtLeast is Get, but waits up to a second for a set that is not before a mark; then it
@@ -20,7 +20,7 @@ type Sets interface {
 }
 
 // Websites finds websites by their client ids and ids. An unknown one is website.ErrNotFound,
-// and a store that cannot be asked a ServiceUnavailable fault.
+// and a store that cannot be asked a ServiceUnavailable error.
 type Websites interface {
 	FlagWebsite(ctx context.Context, ref string) (*website.Website, error)
 	// Remembered returns what FlagWebsite knows without asking anybody, however old it is;

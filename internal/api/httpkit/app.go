@@ -10,8 +10,8 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
@@ -43,11 +43,11 @@ type Config struct {
 	// of a 431, and reports whether it did. All that is known of the request is how it
 	// begins: its first bytes, up to longHeaderBytes. May be nil.
 	LongHeader func(rc *fasthttp.RequestCtx, begins []byte) bool
-	// Page answers a refused request in another form than the host's error body, and
-	// reports whether it did. The status and the headers of a refusal are set already, and
+	// Page answers a rejected request in another form than the host's error body, and
+	// reports whether it did. The status and the headers of a rejection are set already, and
 	// more may be set either way. May be nil.
-	Page func(rc *fasthttp.RequestCtx, r Refusal) bool
-	// Unavailable reports whether an error that is no fault says that a server
+	Page func(rc *fasthttp.RequestCtx, r Rejection) bool
+	// Unavailable reports whether an error that is no API error says that a server
 	// cannot be asked now; it is answered 503 then instead of 500. May be nil.
 	Unavailable func(error) bool
 }
@@ -60,7 +60,7 @@ type Deps struct {
 }
 
 // Sizes of the header of a request, in bytes; a longer one is answered 431, unless
-// Config.LongHeader has another answer. Each connection takes as much for as long as it
+// Config.LongHeader has another response. Each connection takes as much for as long as it
 // is open, so that at 4,096 of them twice the size is 32 MiB more.
 const (
 	ingestionHeaderBytes = 8 << 10
@@ -89,7 +89,7 @@ type kit struct {
 	cutDelay time.Duration
 	// settle is how long a stop keeps idle connections open, and lastCall how long one
 	// on which a request has begun to arrive, and linger how long a client may take to
-	// leave after its last answer. roomPause is how often at most a connection is closed
+	// leave after its last response. roomPause is how often at most a connection is closed
 	// in favour of another one.
 	settle, lastCall, linger, roomPause time.Duration
 
@@ -161,11 +161,11 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	case ambiguous(&rc.Request.Header): // whatever else it is: what follows it may be no request
 		k.fail(rc, fiber.ErrBadRequest)
 		r.hangUp(rc)
-	case k.cors(rc): // before a page is refused, so that it can read why
+	case k.cors(rc): // before a page is rejected, so that it can read why
 	case full != nil:
 		k.fail(rc, full)
 	case !knownMethod(rc.Method()):
-		k.fail(rc, fault.New(fault.MethodNotAllowed))
+		k.fail(rc, apierr.New(apierr.MethodNotAllowed))
 	default:
 		k.handle(rc, r)
 	}
@@ -177,7 +177,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 		rc.SetConnectionClose()
 	}
 	took := time.Since(r.start)
-	conn.answers(r.start.Add(took)) //nolint:errcheck // a connection that cannot take a deadline is closed already
+	conn.responds(r.start.Add(took)) //nolint:errcheck // a connection that cannot take a deadline is closed already
 	status := rc.Response.StatusCode()
 	k.metrics.of(r.route).observe(status, took, len(r.raw.b))
 	if k.cfg.AccessLog {

@@ -23,12 +23,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
 // do plays one request in process.
-func do(t *testing.T, app *fiber.App, method, path string, header map[string]string, body string) answer {
+func do(t *testing.T, app *fiber.App, method, path string, header map[string]string, body string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://ingest.example"+path, strings.NewReader(body))
 	if err != nil {
@@ -69,20 +69,20 @@ func TestARequestIDIsReusedWhenItIsAPlainTokenAndMadeOtherwise(t *testing.T) {
 	}
 }
 
-func TestWhatFiberRefusesComesInTheHostsBody(t *testing.T) {
+func TestWhatFiberRejectsComesInTheHostsBody(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		method, path string
 		status       int
-		code         fault.Code
+		code         apierr.Code
 	}{
-		{"GET", "/nowhere", 404, fault.NotFound},
-		{"POST", "/health", 405, fault.MethodNotAllowed},
-		{"BREW", "/health", 405, fault.MethodNotAllowed},
+		{"GET", "/nowhere", 404, apierr.NotFound},
+		{"POST", "/health", 405, apierr.MethodNotAllowed},
+		{"BREW", "/health", 405, apierr.MethodNotAllowed},
 	} {
 		for _, host := range []Host{Ingestion, Query} {
 			resp := do(t, newApp(t, Config{Host: host}), tc.method, tc.path, nil, "")
-			want := string(errorBody(host, resolve(fault.New(tc.code)), []byte(resp.header.Get("X-Request-ID"))))
+			want := string(errorBody(host, resolve(apierr.New(tc.code)), []byte(resp.header.Get("X-Request-ID"))))
 			if resp.status != tc.status || resp.body != want || resp.header.Get("Content-Type") != "application/json" {
 				t.Errorf("%s %s on the %s host = %d %s, want %d %s", tc.method, tc.path, host, resp.status, resp.body, tc.status, want)
 			}
@@ -115,11 +115,11 @@ func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			answers := raw(t, addr, tc.text)
-			if len(answers) != 1 {
-				t.Fatalf("%d answers, want 1", len(answers))
+			responses := raw(t, addr, tc.text)
+			if len(responses) != 1 {
+				t.Fatalf("%d answers, want 1", len(responses))
 			}
-			got := answers[0]
+			got := responses[0]
 			body := parse(t, got.body)
 			if got.status != tc.status || body.Message != tc.message || !got.closes {
 				t.Errorf("got %d %q close=%v, want %d %q and a close", got.status, body.Message, got.closes, tc.status, tc.message)
@@ -133,19 +133,19 @@ func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
 
 func TestAHeaderThatIsTooLongIsAnsweredByHowTheRequestBegins(t *testing.T) {
 	t.Parallel()
-	const image, refused = "GET /image?a=b H", `{"success":false`
+	const image, rejected = "GET /image?a=b H", `{"success":false`
 	long := " HTTP/1.1\r\nHost: x\r\nCookie: " + strings.Repeat("a", 9000) + "\r\n\r\n"
 	short := " HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, tc := range map[string]struct {
 		before string   // answered first
 		pieces []string // of the request
-		want   string   // how its answer's body begins
+		want   string   // how its response's body begins
 	}{
 		"at once":           {"", []string{"GET /image?a=b" + long}, image},
 		"byte by byte":      {"", append(strings.Split("GET /image?a=b", ""), long), image},
-		"another request":   {"", []string{"GET /other" + long}, refused},
+		"another request":   {"", []string{"GET /other" + long}, rejected},
 		"after another one": {"GET /health" + short, []string{"GET /image?a=b" + long}, image},
-		"another one after": {"GET /image" + short, []string{"GET /other" + long}, refused},
+		"another one after": {"GET /image" + short, []string{"GET /other" + long}, rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +198,7 @@ func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {
 		"error": func(*fiber.Ctx) error { return errors.New("secret text") },
 		"panic": func(*fiber.Ctx) error { panic("secret text") }, //nolint:forbidigo // what is tested
 		"fault": func(*fiber.Ctx) error {
-			return &fault.Error{Code: fault.Internal, Message: "secret text", Err: errors.New("secret text")}
+			return &apierr.Error{Code: apierr.Internal, Message: "secret text", Err: errors.New("secret text")}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,15 +243,15 @@ func TestALogSaysNothingOfWhatCouldNotBeRead(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsTheFaultsOwnElseItsCodes(t *testing.T) {
+func TestRetryAfterIsTheErrorsOwnElseItsCodes(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		err  *fault.Error
+		err  *apierr.Error
 		want string
 	}{
-		{fault.New(fault.ServiceUnavailable), "5"},
-		{&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 1500 * time.Millisecond}, "2"},
-		{fault.New(fault.AccessDenied), ""},
+		{apierr.New(apierr.ServiceUnavailable), "5"},
+		{&apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 1500 * time.Millisecond}, "2"},
+		{apierr.New(apierr.AccessDenied), ""},
 	} {
 		app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		Handle(app, "GET", "/", func(*fiber.Ctx) error { return tc.err })
@@ -271,8 +271,8 @@ func TestAServerThatIsAwayIsNoFailureOfOurOwn(t *testing.T) {
 		after  string
 	}{
 		{fmt.Errorf("listing websites: %w", away), 503, "5"},
-		{fmt.Errorf("looking up keys: %w", fault.Wrap(fault.Internal, away)), 503, "5"},
-		{fault.Wrap(fault.AccessDenied, away), 403, ""},
+		{fmt.Errorf("looking up keys: %w", apierr.Wrap(apierr.Internal, away)), 503, "5"},
+		{apierr.Wrap(apierr.AccessDenied, away), 403, ""},
 		{errors.New("anything else"), 500, ""},
 	} {
 		app := New(Config{Host: Query, Unavailable: func(err error) bool { return errors.Is(err, away) }},
@@ -290,7 +290,7 @@ func TestAServerThatIsAwayIsNoFailureOfOurOwn(t *testing.T) {
 func TestAChallengeRepeatsNothingOfTheRequest(t *testing.T) {
 	t.Parallel()
 	app := New(Config{Host: Query}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	Handle(app, "GET", "/", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
+	Handle(app, "GET", "/", func(*fiber.Ctx) error { return apierr.New(apierr.AuthRequired) })
 	resp := do(t, app, "GET", "/", map[string]string{
 		"X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example",
 	}, "")
@@ -367,7 +367,7 @@ func slow(app *fiber.App) (entered, leave chan struct{}) {
 	return entered, leave
 }
 
-func TestOneRequestMoreThanTheBoundIsRefusedAtOnce(t *testing.T) {
+func TestOneRequestMoreThanTheBoundIsRejectedAtOnce(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{MaxInFlight: 1})
 	entered, leave := slow(app)

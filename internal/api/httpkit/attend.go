@@ -13,7 +13,7 @@ func (c *guardedConn) lives(live bool) {
 	}
 }
 
-// attend calls gone once when the client of a connection whose answer goes on for long has
+// attend calls gone once when the client of a connection whose response goes on for long has
 // left, until stop is called: a connection to which little is written would take its place
 // for another minute otherwise. No client sends anything meanwhile; one that does is as good
 // as gone. It may be called on nil.
@@ -31,7 +31,7 @@ func (c *guardedConn) attend(gone func()) (stop func()) {
 	return func() {
 		c.Conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // fails for a closed connection only
 		<-ended
-		c.read = time.Time{}  // is not in force
-		c.answers(time.Now()) //nolint:errcheck // see above
+		c.read = time.Time{}   // is not in force
+		c.responds(time.Now()) //nolint:errcheck // see above
 	}
 }

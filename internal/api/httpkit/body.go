@@ -9,13 +9,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
 const (
-	// drainBytes is how much of a refused body is read and thrown away, so that
-	// a client that writes first and reads later sees the answer and no reset.
+	// drainBytes is how much of a rejected body is read and thrown away, so that
+	// a client that writes first and reads later sees the response and no reset.
 	drainBytes = 32 << 20
 	// drainTime bounds that.
 	drainTime = 10 * time.Second
@@ -39,8 +39,8 @@ const (
 var errBodySyntax = errors.New("reading the request body")
 
 // Body returns the request's body, decompressed. It is valid until the handler
-// returns, so an answer must copy what it repeats (Write, not Send), and it must
-// not be written to. The errors are faults: PayloadTooLarge
+// returns, so a response must copy what it repeats (Write, not Send), and it must
+// not be written to. The errors are API errors: PayloadTooLarge
 // over the app's body limit, before or after decompression; Validation for an
 // encoding that is unknown, repeated or broken; ServiceUnavailable when there is no
 // memory for it; DeadlineExceeded when the caller is too slow.
@@ -48,7 +48,7 @@ func Body(c *fiber.Ctx) ([]byte, error) {
 	rc := c.Context()
 	r := requestOf(rc)
 	if r == nil {
-		return nil, fault.New(fault.Internal)
+		return nil, apierr.New(apierr.Internal)
 	}
 	enc, err := encodingOf(&rc.Request.Header)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	}
 	if length > limit {
 		r.drain(rc)
-		return nil, fault.New(fault.PayloadTooLarge)
+		return nil, apierr.New(apierr.PayloadTooLarge)
 	}
 	most := limit + 1 // one byte more than allowed tells that there are more
 	if length >= 0 {
@@ -111,10 +111,10 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 			return r.raw.b, r.enter()
 		case err != nil: // also fasthttp's EOF for a body that ended early
 			r.hangUp(rc)
-			return nil, readFault(err, conn)
+			return nil, readError(err, conn)
 		case len(r.raw.b) > limit:
 			r.drain(rc)
-			return nil, fault.New(fault.PayloadTooLarge)
+			return nil, apierr.New(apierr.PayloadTooLarge)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (r *request) skip(rc *fasthttp.RequestCtx) {
 }
 
 // drain throws the rest of a body away and has the connection closed after the
-// answer.
+// response.
 func (r *request) drain(rc *fasthttp.RequestCtx) {
 	if r.consumed {
 		return
@@ -164,7 +164,7 @@ func (r *request) drain(rc *fasthttp.RequestCtx) {
 	}
 }
 
-// hangUp has the connection closed after the answer, because what is left of the
+// hangUp has the connection closed after the response, because what is left of the
 // body would be taken for the next request.
 func (r *request) hangUp(rc *fasthttp.RequestCtx) {
 	r.consumed = true
@@ -174,14 +174,14 @@ func (r *request) hangUp(rc *fasthttp.RequestCtx) {
 	}
 }
 
-// readFault maps an error of the connection, or of the body's framing, whose own
+// readError maps an error of the connection, or of the body's framing, whose own
 // errors do not tell a deadline that was met within a chunk.
-func readFault(err error, conn *guardedConn) *fault.Error {
+func readError(err error, conn *guardedConn) *apierr.Error {
 	ne, ok := errors.AsType[net.Error](err)
 	if ok && ne.Timeout() || conn != nil && conn.expired {
-		return &fault.Error{Code: fault.DeadlineExceeded, Message: "The body did not arrive in time", Err: err}
+		return &apierr.Error{Code: apierr.DeadlineExceeded, Message: "The body did not arrive in time", Err: err}
 	}
-	return fault.Wrap(fault.Validation, errors.Join(errBodySyntax, err))
+	return apierr.Wrap(apierr.Validation, errors.Join(errBodySyntax, err))
 }
 
 // claim claims memory for a body of size bytes, and waits a little for it. One that

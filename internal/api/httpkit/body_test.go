@@ -115,12 +115,12 @@ func TestAnEncodingThatCannotBeReadIs400(t *testing.T) {
 	}
 }
 
-func TestTwoContentEncodingHeadersAreRefused(t *testing.T) {
+func TestTwoContentEncodingHeadersAreRejected(t *testing.T) {
 	t.Parallel()
-	answers := raw(t, serve(t, newApp(t, Config{})),
+	responses := raw(t, serve(t, newApp(t, Config{})),
 		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx")
-	if len(answers) != 1 || answers[0].status != 400 {
-		t.Fatalf("%d answers, want one 400", len(answers))
+	if len(responses) != 1 || responses[0].status != 400 {
+		t.Fatalf("%d answers, want one 400", len(responses))
 	}
 }
 
@@ -195,11 +195,11 @@ func TestABodyThatNobodyReadIsNotTheNextRequest(t *testing.T) {
 					} else {
 						body = head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 					}
-					answers := raw(t, serve(t, newApp(t, Config{})), body+inner)
-					// A connection may be closed after the first answer, but what
+					responses := raw(t, serve(t, newApp(t, Config{})), body+inner)
+					// A connection may be closed after the first response, but what
 					// was inside of the body is never answered.
-					if n := len(answers); n == 0 || n > 2 || answers[n-1].closes != (n == 1) {
-						t.Errorf("%d answers: %+v", n, answers)
+					if n := len(responses); n == 0 || n > 2 || responses[n-1].closes != (n == 1) {
+						t.Errorf("%d answers: %+v", n, responses)
 					}
 				})
 			}
@@ -288,7 +288,7 @@ func held() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-func TestLargeBodiesAreRefusedWhenTheirMemoryIsInUse(t *testing.T) {
+func TestLargeBodiesAreRejectedWhenTheirMemoryIsInUse(t *testing.T) {
 	t.Parallel()
 	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	Handle(app, "POST", "/size", func(c *fiber.Ctx) error {

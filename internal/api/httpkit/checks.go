@@ -1,6 +1,6 @@
 package httpkit
 
-import "github.com/millrace/millrace/internal/contract/fault"
+import "github.com/millrace/millrace/internal/contract/apierr"
 
 // Surface is a group of routes whose requests are checked alike; a set of them is their
 // sum.
@@ -20,71 +20,71 @@ type Check struct {
 	Name string
 	// On are the surfaces whose requests it is made of.
 	On Surface
-	// Codes are those with which it refuses; none where it only leaves something out.
-	Codes []fault.Code
+	// Codes are those with which it rejects; none where it only leaves something out.
+	Codes []apierr.Code
 	// Asks says what is looked at, as a sentence for the reference.
 	Asks string
 }
 
 // Checks are all checks in the order in which they are made: a request is answered with
-// the refusal of the first one that it fails. The handlers of the surfaces keep to it,
+// the rejection of the first one that it fails. The handlers of the surfaces keep to it,
 // their tests play each pair of failures against it, and the reference is made from it.
 var Checks = []Check{
 	{
 		"route", Management | Queries | Intake | Flags,
-		[]fault.Code{fault.NotFound, fault.MethodNotAllowed},
+		[]apierr.Code{apierr.NotFound, apierr.MethodNotAllowed},
 		"The path is a route's, and the method one of its.",
 	},
 	{
 		"body", Management | Queries | Intake,
-		[]fault.Code{fault.PayloadTooLarge, fault.Validation, fault.ServiceUnavailable, fault.DeadlineExceeded},
+		[]apierr.Code{apierr.PayloadTooLarge, apierr.Validation, apierr.ServiceUnavailable, apierr.DeadlineExceeded},
 		"The body arrives in time, fits the limit and the memory, and can be decompressed.",
 	},
 	{
 		"credentials", Management | Queries | Intake | Flags,
-		[]fault.Code{fault.AuthRequired, fault.Forbidden, fault.IPNotAuthorized, fault.ServiceUnavailable},
+		[]apierr.Code{apierr.AuthRequired, apierr.Forbidden, apierr.IPNotAuthorized, apierr.ServiceUnavailable},
 		"The credential is one, and is accepted from this address and this page. There is one, unless anybody may call.",
 	},
 	{
 		"room", Intake,
-		[]fault.Code{fault.ServiceUnavailable},
+		[]apierr.Code{apierr.ServiceUnavailable},
 		"There is memory for the work, and what waits before it is done in time.",
 	},
 	{
 		"limits", Management | Queries | Intake | Flags,
-		[]fault.Code{fault.RateLimited, fault.ServiceUnavailable},
+		[]apierr.Code{apierr.RateLimited, apierr.ServiceUnavailable},
 		"The caller has not used up what may be asked in a window, nor at the same time.",
 	},
 	{
 		"subject", Queries,
-		[]fault.Code{
-			fault.AuthRequired, fault.Forbidden, fault.AccessDenied, fault.MissingProjectID, fault.ServiceUnavailable,
+		[]apierr.Code{
+			apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.MissingProjectID, apierr.ServiceUnavailable,
 		},
 		"The caller may ask about what the query string names; without a name there, about what is theirs, " +
 			"unless the body names it.",
 	},
 	{
 		"syntax", Management | Queries,
-		[]fault.Code{fault.Parse, fault.Validation, fault.Compilation},
+		[]apierr.Code{apierr.Parse, apierr.Validation, apierr.Compilation},
 		"The body is JSON in UTF-8, and an object where nothing else is taken.",
 	},
 	{
 		"decode", Intake,
-		[]fault.Code{fault.Validation, fault.PayloadTooLarge},
+		[]apierr.Code{apierr.Validation, apierr.PayloadTooLarge},
 		"The body is JSON, and every event has the fields of its kind.",
 	},
 	{
 		"access", Management | Queries | Intake | Flags,
-		[]fault.Code{
-			fault.Forbidden, fault.AccessDenied, fault.AuthRequired, fault.NotFound, fault.WebsiteNotFound,
-			fault.WebsiteMissingOrganization, fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.MissingProjectID,
-			fault.Validation, fault.ServiceUnavailable,
+		[]apierr.Code{
+			apierr.Forbidden, apierr.AccessDenied, apierr.AuthRequired, apierr.NotFound, apierr.WebsiteNotFound,
+			apierr.WebsiteMissingOrganization, apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.MissingProjectID,
+			apierr.Validation, apierr.ServiceUnavailable,
 		},
 		"The caller holds the scope or the role, and reaches what the body names.",
 	},
 	{
 		"quota", Intake,
-		[]fault.Code{fault.QuotaExceeded, fault.BillingUnavailable},
+		[]apierr.Code{apierr.QuotaExceeded, apierr.BillingUnavailable},
 		"The organization's plan takes more events.",
 	},
 	{
@@ -93,35 +93,35 @@ var Checks = []Check{
 	},
 	{
 		"input", Management | Queries | Flags,
-		[]fault.Code{fault.Validation, fault.Compilation},
+		[]apierr.Code{apierr.Validation, apierr.Compilation},
 		"The parameters of the query string and the members of the body keep the rules.",
 	},
 	{
 		"coverage", Queries,
-		[]fault.Code{fault.AuthRequired, fault.Forbidden},
+		[]apierr.Code{apierr.AuthRequired, apierr.Forbidden},
 		"Of all that is asked for, the caller may have something.",
 	},
 	{
 		"repetition", Management,
-		[]fault.Code{fault.Validation, fault.Conflict, fault.KeyReused},
+		[]apierr.Code{apierr.Validation, apierr.Conflict, apierr.KeyReused},
 		"The Idempotency-Key, if there is one, fits the call. A call that was made before is answered here.",
 	},
 	{
 		"operation", Management | Queries | Flags,
-		[]fault.Code{
-			fault.Validation, fault.AuthRequired, fault.Forbidden, fault.AccessDenied, fault.NotFound, fault.Conflict,
-			fault.RateLimited, fault.ServiceUnavailable, fault.DeadlineExceeded,
+		[]apierr.Code{
+			apierr.Validation, apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.NotFound, apierr.Conflict,
+			apierr.RateLimited, apierr.ServiceUnavailable, apierr.DeadlineExceeded,
 		},
 		"What is there lets it be done. The right to a change is asked for again, with the change itself.",
 	},
 	{
 		"records", Intake,
-		[]fault.Code{fault.ServiceUnavailable},
+		[]apierr.Code{apierr.ServiceUnavailable},
 		"The salt of the day can be read, where a visitor is hashed.",
 	},
 	{
 		"publish", Intake,
-		[]fault.Code{fault.DeliveryUnavailable},
+		[]apierr.Code{apierr.DeliveryUnavailable},
 		"All in-sync replicas have acknowledged every event.",
 	},
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	// lingerTime and lingerBytes bound the reading after a connection's last
-	// answer.
+	// response.
 	lingerTime  = 2 * time.Second
 	lingerBytes = drainBytes
 	// deadlineParts is the part of Conns.Idle by which a deadline may strike earlier
@@ -36,7 +36,7 @@ var errFraming = errors.New("the framing of the body takes too much")
 // guardedConn is what fasthttp sees of a connection.
 //
 // It sets the deadlines that fasthttp would set three times a request, once: when the
-// answer is ready, for its writing and for the next request; and one that lies less than
+// response is ready, for its writing and for the next request; and one that lies less than
 // a step before the one asked for is left as it is.
 //
 // It ends a request that arrives too slowly: its header by a deadline from the
@@ -44,7 +44,7 @@ var errFraming = errors.New("the framing of the body takes too much")
 // moves with what has arrived.
 //
 // And it may be closed while its client still sends: a plain close would then
-// reset the connection and take the answer along.
+// reset the connection and take the response along.
 type guardedConn struct {
 	net.Conn
 	listener *listener
@@ -66,7 +66,7 @@ type guardedConn struct {
 	began       time.Time // of the body: its first read
 	arrived     int       // bytes of it
 	expired     bool      // a read met its deadline
-	streaming   bool      // the answer is a stream: each write has its own deadline
+	streaming   bool      // the response is a stream: each write has its own deadline
 
 	// begins holds the first begun bytes of the request.
 	begins [longHeaderBytes]byte
@@ -81,7 +81,7 @@ const (
 	headerDue                  // more of its header; no deadline for it is set yet
 	headerTimed                // more of its header, until a deadline
 	bodyDue                    // its body
-	answerDue                  // nothing: it is our turn
+	responseDue                // nothing: it is our turn
 )
 
 // Read reads from the connection.
@@ -93,7 +93,7 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 		if err := c.press(); err != nil {
 			return 0, err
 		}
-	case headerTimed, answerDue:
+	case headerTimed, responseDue:
 	}
 	n, err := c.Conn.Read(p)
 	if err != nil {
@@ -124,10 +124,10 @@ func (c *guardedConn) headerCame(part []byte) {
 	}
 }
 
-// Write writes to the connection. After an answer the next request is awaited.
+// Write writes to the connection. After a response the next request is awaited.
 func (c *guardedConn) Write(p []byte) (int, error) {
-	if c.streaming || !c.timed { // the latter: fasthttp's own answers, to what is no request or asks to go on
-		if err := c.answers(time.Now()); err != nil {
+	if c.streaming || !c.timed { // the latter: fasthttp's own responses, to what is no request or asks to go on
+		if err := c.responds(time.Now()); err != nil {
 			return 0, err
 		}
 	}
@@ -135,9 +135,9 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// answers sets the deadlines of writing an answer from now on, and of the request after
+// responds sets the deadlines of writing a response from now on, and of the request after
 // it. It may be called on nil.
-func (c *guardedConn) answers(now time.Time) error {
+func (c *guardedConn) responds(now time.Time) error {
 	if c == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (c *guardedConn) serves() {
 	}
 }
 
-// streams says whether the answer is a stream. It may be called on nil.
+// streams says whether the response is a stream. It may be called on nil.
 func (c *guardedConn) streams(streaming bool) {
 	if c != nil {
 		c.streaming = streaming
@@ -214,10 +214,10 @@ func (c *guardedConn) tell(err error) {
 	}
 	switch c.phase {
 	case headerTimed:
-		c.listener.kit.metrics.refuse(slowHeader)
+		c.listener.kit.metrics.reject(slowHeader)
 	case bodyDue:
-		c.listener.kit.metrics.refuse(slowBody)
-	case firstBytesDue, headerDue, answerDue:
+		c.listener.kit.metrics.reject(slowBody)
+	case firstBytesDue, headerDue, responseDue:
 	}
 }
 
@@ -232,7 +232,7 @@ func (c *guardedConn) bodyBegins() {
 
 func (c *guardedConn) bodyEnds() {
 	if c != nil {
-		c.phase = answerDue
+		c.phase = responseDue
 		c.arrives.Store(0)
 	}
 }
@@ -286,7 +286,7 @@ func (c *guardedConn) inForce(have, want time.Time) bool {
 func (c *guardedConn) step() time.Duration { return c.limits.Idle / deadlineParts }
 
 // Close closes the connection; when it lingers, only after the client has seen
-// the end of the answer. Until then it is one of those that there may be.
+// the end of the response. Until then it is one of those that there may be.
 func (c *guardedConn) Close() error {
 	defer c.listener.remove(c)
 	if c.lingers.CompareAndSwap(true, false) {

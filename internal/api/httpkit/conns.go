@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
@@ -36,7 +36,7 @@ type Conns struct {
 	// that one request may take to arrive: load balancers keep connections for 60 s
 	// at most. Both are the same so that one deadline serves both, see guardedConn.
 	Idle time.Duration
-	// Write is how long a client may leave an answer unread.
+	// Write is how long a client may leave a response unread.
 	Write time.Duration
 }
 
@@ -95,10 +95,10 @@ func exhausted(err error) bool {
 
 // Turning away.
 const (
-	// turnTime bounds the answer to a connection that is turned away.
+	// turnTime bounds the response to a connection that is turned away.
 	turnTime = time.Second
 	// turnsAtOnce bounds how many of them are read until their end, so that the
-	// answer is seen; others get it too and may see a reset before they read it.
+	// response is seen; others get it too and may see a reset before they read it.
 	turnsAtOnce = 256
 	turnBytes   = 64 << 10
 )
@@ -106,34 +106,34 @@ const (
 // errConnections is what a connection too many is told.
 var (
 	errConnections = errors.New("too many connections")
-	errInFlight    = fmt.Errorf("%w: too many requests at once", admission.ErrRefused)
+	errInFlight    = fmt.Errorf("%w: too many requests at once", admission.ErrRejected)
 )
 
 // turnAway answers a connection that may not be served and closes it. It must not
 // hold up the one who accepts.
-func (l *listener) turnAway(c net.Conn, why refusal) {
-	l.kit.metrics.refuse(why)
+func (l *listener) turnAway(c net.Conn, why rejection) {
+	l.kit.metrics.reject(why)
 	select {
 	case l.turning <- struct{}{}:
 		go func() {
 			defer func() { <-l.turning }()
-			l.kit.writeRefusal(c, true)
+			l.kit.writeRejection(c, true)
 		}()
 	default:
-		l.kit.writeRefusal(c, false)
+		l.kit.writeRejection(c, false)
 	}
 }
 
-// writeRefusal writes a whole answer, as a handler's would look, and closes. It
+// writeRejection writes a whole response, as a handler's would look, and closes. It
 // fits into what the system holds for a new connection, so nobody waits for the
 // client, except to linger.
-func (k *kit) writeRefusal(c net.Conn, linger bool) {
+func (k *kit) writeRejection(c net.Conn, linger bool) {
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(turnTime)) != nil {
 		return
 	}
 	id := appendUUID(nil)
-	f := resolve(&fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errConnections})
+	f := resolve(&apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errConnections})
 	body := errorBody(k.cfg.Host, f, id)
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
 		"X-Request-Id: %s\r\nRetry-After: %s\r\n%sConnection: close\r\n\r\n",

@@ -38,7 +38,7 @@ func dial(t *testing.T, addr, from string) net.Conn {
 }
 
 // ask sends a request for /health on a connection that may be kept.
-func ask(t *testing.T, conn net.Conn) answer {
+func ask(t *testing.T, conn net.Conn) response {
 	t.Helper()
 	if _, err := io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func ask(t *testing.T, conn net.Conn) answer {
 	return hear(t, conn)
 }
 
-func hear(t *testing.T, conn net.Conn) answer {
+func hear(t *testing.T, conn net.Conn) response {
 	t.Helper()
 	got, err := answered(conn)
 	if err != nil {
@@ -56,16 +56,16 @@ func hear(t *testing.T, conn net.Conn) answer {
 }
 
 // answered is hear for a connection that may be cut off.
-func answered(conn net.Conn) (answer, error) {
+func answered(conn net.Conn) (response, error) {
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return answer{resp.StatusCode, resp.Header, string(body), resp.Close}, nil
+	return response{resp.StatusCode, resp.Header, string(body), resp.Close}, nil
 }
 
 // drip sends a text byte by byte, until the other side is tired of it.
@@ -80,8 +80,8 @@ func drip(conn net.Conn, text string, every time.Duration) {
 	}
 }
 
-func turnedAway(app *fiber.App, why refusal) float64 {
-	return testutil.ToFloat64(kitOf(app).metrics.refused[why])
+func turnedAway(app *fiber.App, why rejection) float64 {
+	return testutil.ToFloat64(kitOf(app).metrics.rejected[why])
 }
 
 func TestARequestThatArrivesTooSlowlyIs408(t *testing.T) {
@@ -89,9 +89,9 @@ func TestARequestThatArrivesTooSlowlyIs408(t *testing.T) {
 	const soon = 300 * time.Millisecond
 	for _, tc := range []struct {
 		name  string
-		first string  // sent at once
-		drips string  // sent byte by byte
-		why   refusal // of what is timed: the other has time
+		first string    // sent at once
+		drips string    // sent byte by byte
+		why   rejection // of what is timed: the other has time
 	}{
 		{"header", "", "GET /health HTTP/1.1\r\nX-Long: " + strings.Repeat("a", 5000), slowHeader},
 		{"header after its first line", "GET /health HTTP/1.1\r\n", "X-Long: " + strings.Repeat("a", 5000), slowHeader},
@@ -194,7 +194,7 @@ func TestAFewAddressesDoNotTakeEveryConnection(t *testing.T) {
 		})
 	}
 	// One address has four: one is being answered, one has sent half a header, two have
-	// had an answer and wait.
+	// had a response and wait.
 	busy := dial(t, addr, "127.0.0.2")
 	if _, err := io.WriteString(busy, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func keepRate(t *testing.T, soon time.Duration) error {
 }
 
 // The deadline is for what is done with a request, not for how it arrives: a body that
-// took longer than that would otherwise be read, and then refused whatever it is.
+// took longer than that would otherwise be read, and then rejected whatever it is.
 func TestTheDeadlineBeginsOnceTheBodyIsThere(t *testing.T) {
 	t.Parallel()
 	const deadline, part = 100 * time.Millisecond, 20_000
@@ -392,7 +392,7 @@ func TestConnectionsAreBoundedAndOneMoreIsToldSo(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		conns Conns
-		why   refusal
+		why   rejection
 		other int // status that another address gets
 	}{
 		{"all", Conns{Max: 3}, tooMany, 503},

@@ -2,7 +2,7 @@ package httpkit
 
 import "github.com/valyala/fasthttp"
 
-// The answers to browsers on the ingestion host. Any page may send events: what
+// The responses to browsers on the ingestion host. Any page may send events: what
 // it may send them for is decided by the website's own list of origins.
 const (
 	corsMethods = "POST, GET, OPTIONS, PUT, DELETE"

@@ -1,7 +1,7 @@
 // Package httpkit makes the fiber app of a host: everything that a request
 // meets before and after its handler is here, once, for both hosts.
 //
-// It promises that every answer carries X-Request-ID; that every failure,
+// It promises that every response carries X-Request-ID; that every failure,
 // including those found before a handler runs, is one of the rows of Codes in
 // the host's body; that the text of an internal error is logged and never
 // shown; that a body is never held beyond its limit, compressed or not; that a

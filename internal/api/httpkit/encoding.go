@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// outgoing is one content encoding that an answer may have. Its writers are
+// outgoing is one content encoding that a response may have. Its writers are
 // reused.
 type outgoing struct {
 	name string
@@ -26,7 +26,7 @@ type compressor interface {
 	Reset(w io.Writer)
 }
 
-// sentWindow bounds what a zstd writer of an answer costs, in bytes.
+// sentWindow bounds what a zstd writer of a response costs, in bytes.
 const sentWindow = 1 << 20
 
 // brotliLevel takes about as long as gzip does.

@@ -3,7 +3,7 @@ package httpkit
 import (
 	"strconv"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 )
 
@@ -21,16 +21,16 @@ const (
 // String returns the host's name as it stands in metrics and logs.
 func (h Host) String() string { return [...]string{"ingestion", "query", "links"}[h] }
 
-// failure is an error about to be written: the fault with its status resolved.
+// failure is an error about to be written: the API error with its status resolved.
 type failure struct {
-	*fault.Error
+	*apierr.Error
 	row    Row
 	status int // row.Status, except where HTTP has a more exact one
 }
 
 func (f failure) message(h Host) string {
 	// An internal error never brings a message of its own.
-	if f.Message != "" && f.Code != fault.Internal {
+	if f.Message != "" && f.Code != apierr.Internal {
 		return f.Message
 	}
 	return f.row.message(h)
@@ -63,7 +63,7 @@ func appendIngestionBody(dst []byte, h Host, f failure, requestID []byte) []byte
 			dst = append(dst, ',')
 		}
 		dst = append(dst, '{')
-		if d.Index != fault.NoIndex {
+		if d.Index != apierr.NoIndex {
 			dst = strconv.AppendInt(append(dst, `"index":`...), int64(d.Index), 10)
 			dst = append(dst, ',')
 		}

@@ -18,20 +18,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing")
 
-// declaredCodes reads the codes from the source of package fault, so that none
+// declaredCodes reads the codes from the source of package apierr, so that none
 // can be forgotten here.
-func declaredCodes(t *testing.T) []fault.Code {
+func declaredCodes(t *testing.T) []apierr.Code {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "../../contract/fault/code.go", nil, 0)
+	f, err := parser.ParseFile(token.NewFileSet(), "../../contract/apierr/code.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var codes []fault.Code
+	var codes []apierr.Code
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.BasicLit)
 		if ok && lit.Kind == token.STRING {
@@ -39,16 +39,16 @@ func declaredCodes(t *testing.T) []fault.Code {
 			if err != nil {
 				t.Fatal(err)
 			}
-			codes = append(codes, fault.Code(code))
+			codes = append(codes, apierr.Code(code))
 		}
 		return true
 	})
 	return codes
 }
 
-func TestEveryCodeHasOneRowInTheOrderOfPackageFault(t *testing.T) {
+func TestEveryCodeHasOneRowInTheOrderOfPackageApierr(t *testing.T) {
 	t.Parallel()
-	var rows []fault.Code
+	var rows []apierr.Code
 	for _, r := range Codes {
 		rows = append(rows, r.Code)
 		if r.Status < 400 || r.Status > 599 || r.Message == "" || r.Meaning == "" {
@@ -66,54 +66,54 @@ func TestEveryCodeHasOneRowInTheOrderOfPackageFault(t *testing.T) {
 func TestStatusesAndMessagesAreThoseOfTheSpecification(t *testing.T) {
 	t.Parallel()
 	for _, want := range []struct { // specification 7.3 and 7.2
-		code    fault.Code
+		code    apierr.Code
 		host    Host
 		status  int
 		message string
 	}{
-		{fault.Validation, Ingestion, 400, "Invalid request body"},
-		{fault.WebsiteMissingOrganization, Ingestion, 400, "Website missing organization"},
-		{fault.AuthRequired, Ingestion, 401, "API key or website_id required"},
-		{fault.QuotaExceeded, Ingestion, 402, "Event quota exceeded"},
-		{fault.Forbidden, Ingestion, 403, "API key missing track:events scope"},
-		{fault.OriginNotAuthorized, Ingestion, 403, "Origin not authorized"},
-		{fault.IPNotAuthorized, Ingestion, 403, "IP address not authorized"},
-		{fault.WebsiteNotFound, Ingestion, 404, "Website not found"},
-		{fault.PayloadTooLarge, Ingestion, 413, "Payload too large"},
-		{fault.RateLimited, Ingestion, 429, "Rate limit exceeded"},
-		{fault.Internal, Ingestion, 500, "Internal server error"},
-		{fault.BillingUnavailable, Ingestion, 503, "Billing check unavailable"},
-		{fault.AuthRequired, Query, 401, "Authentication required"},
-		{fault.Forbidden, Query, 403, "Insufficient permissions"},
-		{fault.RateLimited, Query, 429, "Rate limit exceeded"},
+		{apierr.Validation, Ingestion, 400, "Invalid request body"},
+		{apierr.WebsiteMissingOrganization, Ingestion, 400, "Website missing organization"},
+		{apierr.AuthRequired, Ingestion, 401, "API key or website_id required"},
+		{apierr.QuotaExceeded, Ingestion, 402, "Event quota exceeded"},
+		{apierr.Forbidden, Ingestion, 403, "API key missing track:events scope"},
+		{apierr.OriginNotAuthorized, Ingestion, 403, "Origin not authorized"},
+		{apierr.IPNotAuthorized, Ingestion, 403, "IP address not authorized"},
+		{apierr.WebsiteNotFound, Ingestion, 404, "Website not found"},
+		{apierr.PayloadTooLarge, Ingestion, 413, "Payload too large"},
+		{apierr.RateLimited, Ingestion, 429, "Rate limit exceeded"},
+		{apierr.Internal, Ingestion, 500, "Internal server error"},
+		{apierr.BillingUnavailable, Ingestion, 503, "Billing check unavailable"},
+		{apierr.AuthRequired, Query, 401, "Authentication required"},
+		{apierr.Forbidden, Query, 403, "Insufficient permissions"},
+		{apierr.RateLimited, Query, 429, "Rate limit exceeded"},
 	} {
 		if r := RowOf(want.code); r.Status != want.status || r.message(want.host) != want.message {
 			t.Errorf("%s on the %s host = %d %q, want %d %q",
 				want.code, want.host, r.Status, r.message(want.host), want.status, want.message)
 		}
 	}
-	if r := RowOf(fault.ServiceUnavailable); r.Status != 503 || r.RetryAfter != 5*time.Second {
+	if r := RowOf(apierr.ServiceUnavailable); r.Status != 503 || r.RetryAfter != 5*time.Second {
 		t.Errorf("SERVICE_UNAVAILABLE = %d after %s, want 503 after 5s", r.Status, r.RetryAfter)
 	}
 }
 
 func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
-	details := []fault.Detail{
+	details := []apierr.Detail{
 		{Index: 3, Field: "name", Rule: "too_long", Message: "name must have at most 256 characters"},
-		{Index: fault.NoIndex, Field: `parameters[0]`, Rule: "unknown", Message: "Unknown query type: top_page", Suggestion: "Did you mean 'top_pages'?"},
+		{Index: apierr.NoIndex, Field: `parameters[0]`, Rule: "unknown", Message: "Unknown query type: top_page", Suggestion: "Did you mean 'top_pages'?"},
 	}
 	for _, host := range []Host{Ingestion, Query} {
 		for _, row := range Codes {
 			t.Run(host.String()+"/"+string(row.Code), func(t *testing.T) {
 				t.Parallel()
-				f := fault.New(row.Code)
-				if row.Code == fault.Validation || row.Code == fault.PayloadTooLarge {
+				f := apierr.New(row.Code)
+				if row.Code == apierr.Validation || row.Code == apierr.PayloadTooLarge {
 					f.Details = details
 				}
-				if row.Code == fault.RateLimited {
+				if row.Code == apierr.RateLimited {
 					f.RetryAfter = 1500 * time.Millisecond
-					f.Rate = &fault.Rate{Limit: 600, Reset: time.UnixMilli(1_790_000_000_123)}
+					f.Rate = &apierr.Rate{Limit: 600, Reset: time.UnixMilli(1_790_000_000_123)}
 				}
 				golden(t, filepath.Join(host.String(), string(row.Code)+".json"),
 					errorBody(host, resolve(f), []byte("2c1f0b6e-0000-4000-8000-000000000000")))
@@ -127,7 +127,7 @@ func TestA429SaysInItsHeaderWhenToAskAgain(t *testing.T) {
 	for _, host := range []Host{Ingestion, Query} {
 		app := New(Config{Host: host}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		Handle(app, "GET", "/", func(*fiber.Ctx) error {
-			return &fault.Error{Code: fault.RateLimited, RetryAfter: 59_001 * time.Millisecond, Rate: &fault.Rate{Limit: 120, Remaining: 0, Reset: time.UnixMilli(1_790_000_000_123)}}
+			return &apierr.Error{Code: apierr.RateLimited, RetryAfter: 59_001 * time.Millisecond, Rate: &apierr.Rate{Limit: 120, Remaining: 0, Reset: time.UnixMilli(1_790_000_000_123)}}
 		})
 		resp := do(t, app, "GET", "/", nil, "")
 		for name, want := range map[string]string{
@@ -145,8 +145,8 @@ func TestA429SaysInItsHeaderWhenToAskAgain(t *testing.T) {
 
 func TestAnOwnMessageReplacesTheStandardOneExceptOfInternalErrors(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[fault.Code]string{fault.AccessDenied: "\"<own>\" \u00e9", fault.Internal: "Internal server error"} {
-		got := parse(t, string(errorBody(Ingestion, resolve(&fault.Error{Code: code, Message: "\"<own>\" \u00e9"}), []byte("id"))))
+	for code, want := range map[apierr.Code]string{apierr.AccessDenied: "\"<own>\" \u00e9", apierr.Internal: "Internal server error"} {
+		got := parse(t, string(errorBody(Ingestion, resolve(&apierr.Error{Code: code, Message: "\"<own>\" \u00e9"}), []byte("id"))))
 		if got.Error != want || got.Message != want {
 			t.Errorf("%s says %q and %q, want %q twice", code, got.Error, got.Message, want)
 		}

@@ -17,11 +17,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
-// The headers of an answer that a limit made.
+// The headers of a response that a limit made.
 const (
 	headerRateLimit     = "X-RateLimit-Limit"
 	headerRateRemaining = "X-RateLimit-Remaining"
@@ -36,7 +36,7 @@ func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
 		k.failUnread(rc, err)
 		return
 	}
-	k.refuse(rc, r, err)
+	k.reject(rc, r, err)
 }
 
 // failUnread is fail for a request that could not be read; serve never saw it.
@@ -49,7 +49,7 @@ func (k *kit) failUnread(rc *fasthttp.RequestCtx, err error) {
 	}
 	defer func() { k.metrics.none.observe(rc.Response.StatusCode(), time.Since(r.start), 0) }()
 	if errors.Is(err, fiber.ErrRequestHeaderFieldsTooLarge) {
-		k.metrics.refuse(longHeader)
+		k.metrics.reject(longHeader)
 		if ok && k.cfg.Open.begun(conn.begins[:conn.begun]) {
 			k.allowAll(&rc.Response.Header)
 		}
@@ -58,11 +58,11 @@ func (k *kit) failUnread(rc *fasthttp.RequestCtx, err error) {
 			return
 		}
 	}
-	k.refuse(rc, r, err)
+	k.reject(rc, r, err)
 }
 
-// refuse writes the answer to a request that failed.
-func (k *kit) refuse(rc *fasthttp.RequestCtx, r *request, err error) {
+// reject writes the response to a request that failed.
+func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 	f := k.resolve(err)
 	k.logFailure(r, f)
 
@@ -83,15 +83,15 @@ func (k *kit) refuse(rc *fasthttp.RequestCtx, r *request, err error) {
 	if f.status == http.StatusUnauthorized {
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
 	}
-	if k.cfg.Page != nil && k.cfg.Page(rc, Refusal{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {
+	if k.cfg.Page != nil && k.cfg.Page(rc, Rejection{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {
 		return
 	}
 	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))
 }
 
-// Refusal is what a refused request is told.
-type Refusal struct {
-	Code      fault.Code
+// Rejection is what a rejected request is told.
+type Rejection struct {
+	Code      apierr.Code
 	Message   string
 	RequestID []byte // a token that needs no escaping; valid until the request ends
 }
@@ -99,45 +99,45 @@ type Refusal struct {
 // resolve tells a server that cannot be asked now from a failure of our own.
 func (k *kit) resolve(err error) failure {
 	f := resolve(err)
-	if f.Code == fault.Internal && k.cfg.Unavailable != nil && k.cfg.Unavailable(err) {
-		return resolve(fault.Wrap(fault.ServiceUnavailable, err))
+	if f.Code == apierr.Internal && k.cfg.Unavailable != nil && k.cfg.Unavailable(err) {
+		return resolve(apierr.Wrap(apierr.ServiceUnavailable, err))
 	}
 	return f
 }
 
-// resolve finds the row of an error: a fault's own, or that of an error which
+// resolve finds the row of an error: an API error's own, or that of an error which
 // fiber or fasthttp made.
 func resolve(err error) failure {
 	fe, ok := errors.AsType[*fiber.Error](err)
 	if !ok {
-		f := fault.Of(err)
+		f := apierr.Of(err)
 		row := RowOf(f.Code)
 		return failure{Error: f, row: row, status: row.Status}
 	}
 	for _, m := range transport {
 		if m.status == fe.Code {
-			f := &fault.Error{Code: m.code, Message: m.message}
+			f := &apierr.Error{Code: m.code, Message: m.message}
 			return failure{Error: f, row: RowOf(m.code), status: m.status}
 		}
 	}
-	f := fault.Wrap(fault.Internal, err)
+	f := apierr.Wrap(apierr.Internal, err)
 	return failure{Error: f, row: RowOf(f.Code), status: http.StatusInternalServerError}
 }
 
-// transport maps the statuses with which fiber and fasthttp refuse a request.
+// transport maps the statuses with which fiber and fasthttp reject a request.
 var transport = []struct {
 	status  int
-	code    fault.Code
+	code    apierr.Code
 	message string // empty means the code's own
 }{
-	{http.StatusBadRequest, fault.Validation, "The request is not valid HTTP"},
-	{http.StatusNotFound, fault.NotFound, ""},
-	{http.StatusMethodNotAllowed, fault.MethodNotAllowed, ""},
-	{http.StatusRequestTimeout, fault.DeadlineExceeded, "The request did not arrive in time"},
-	{http.StatusRequestEntityTooLarge, fault.PayloadTooLarge, ""},
-	{http.StatusRequestHeaderFieldsTooLarge, fault.Validation, "The request's header is too large"},
+	{http.StatusBadRequest, apierr.Validation, "The request is not valid HTTP"},
+	{http.StatusNotFound, apierr.NotFound, ""},
+	{http.StatusMethodNotAllowed, apierr.MethodNotAllowed, ""},
+	{http.StatusRequestTimeout, apierr.DeadlineExceeded, "The request did not arrive in time"},
+	{http.StatusRequestEntityTooLarge, apierr.PayloadTooLarge, ""},
+	{http.StatusRequestHeaderFieldsTooLarge, apierr.Validation, "The request's header is too large"},
 	// The connection broke; nobody reads this.
-	{http.StatusBadGateway, fault.Validation, "The request ended early"},
+	{http.StatusBadGateway, apierr.Validation, "The request ended early"},
 }
 
 // retryAfterSeconds is the Retry-After header, rounded up: who waits as long is
@@ -160,15 +160,15 @@ func challenge(public string) string {
 	return `Bearer resource_metadata="` + public + `/.well-known/oauth-protected-resource"`
 }
 
-// logFailure logs a fault of the server, once. Callers' own faults are for their
+// logFailure logs an error of the server, once. Callers' own errors are for their
 // eyes only, and requests for which there is no room are counted and told of as a
 // whole; other bursts are thinned by package telemetry.
 func (k *kit) logFailure(r *request, f failure) {
-	if f.status < http.StatusInternalServerError || errors.Is(f.Err, admission.ErrRefused) {
+	if f.status < http.StatusInternalServerError || errors.Is(f.Err, admission.ErrRejected) {
 		return
 	}
 	level := slog.LevelWarn
-	if f.Code == fault.Internal {
+	if f.Code == apierr.Internal {
 		level = slog.LevelError
 	}
 	attrs := []slog.Attr{

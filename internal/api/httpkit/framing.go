@@ -9,7 +9,7 @@ import (
 
 // ambiguous reports a request that another server may read otherwise: see its body end
 // elsewhere, so that it would take a part of it for the next request, or see it meant for
-// another host. RFC 9112 has it refused and the connection closed. What fasthttp refuses
+// another host. RFC 9112 has it rejected and the connection closed. What fasthttp rejects
 // itself, such as two lengths, is not looked at.
 func ambiguous(h *fasthttp.RequestHeader) bool {
 	var hosts, lengths, encodings int

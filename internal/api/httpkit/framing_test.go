@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// What two servers may read differently is refused, with a close: nothing that follows is
+// What two servers may read differently is rejected, with a close: nothing that follows is
 // taken for a request.
-func TestARequestThatAnotherServerMayReadOtherwiseIsRefused(t *testing.T) {
+func TestARequestThatAnotherServerMayReadOtherwiseIsRejected(t *testing.T) {
 	t.Parallel()
 	const spaced = "Transfer-Encoding : chunked\r\n\r\n"
 	const chunks = "1\r\na\r\n0\r\n\r\n"
@@ -35,9 +35,9 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRefused(t *testing.T) {
 			"no field":                               "GET /health HTTP/1.1\r\n\r\n",
 			"no host beside an address that has one": "GET http://x/health HTTP/1.1\r\nX-A: Host: x\r\n\r\n",
 		} {
-			answers := raw(t, addr, text+next)
-			if len(answers) != 1 || answers[0].status != 400 || !answers[0].closes || !strings.Contains(answers[0].body, "not valid HTTP") {
-				t.Errorf("%s, on host %v: %+v", name, host, answers)
+			responses := raw(t, addr, text+next)
+			if len(responses) != 1 || responses[0].status != 400 || !responses[0].closes || !strings.Contains(responses[0].body, "not valid HTTP") {
+				t.Errorf("%s, on host %v: %+v", name, host, responses)
 			}
 		}
 		for name, text := range map[string]string{
@@ -47,8 +47,8 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRefused(t *testing.T) {
 			"a name that ends so":     get + "X-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
 			"chunks":                  post + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
 		} {
-			if answers := raw(t, addr, text+next); len(answers) != 2 || answers[0].status != 200 || answers[1].status != 200 {
-				t.Errorf("%s, on host %v: %+v", name, host, answers)
+			if responses := raw(t, addr, text+next); len(responses) != 2 || responses[0].status != 200 || responses[1].status != 200 {
+				t.Errorf("%s, on host %v: %+v", name, host, responses)
 			}
 		}
 	}

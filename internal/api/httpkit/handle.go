@@ -3,7 +3,7 @@ package httpkit
 import "github.com/gofiber/fiber/v2"
 
 // Handle adds a route to an app. What can be got can be asked for with HEAD too:
-// the answer is the same, without its body.
+// the response is the same, without its body.
 func Handle(app *fiber.App, method, path string, handler fiber.Handler) {
 	routed := func(c *fiber.Ctx) error {
 		Enter(c)

@@ -8,12 +8,12 @@ import (
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
-// ClaimFor begins a claim on the host's memory for bodies, for an answer that is large: in the
+// ClaimFor begins a claim on the host's memory for bodies, for a response that is large: in the
 // name of an owner, who belongs to a group. It holds nothing yet.
 func ClaimFor(c *fiber.Ctx, owner, group string) *admission.Claim {
 	claim := new(admission.Claim)
 	if r := requestOf(c.Context()); r != nil {
-		*claim = r.kit.cfg.Admission.Open(admission.Answer, owner, group)
+		*claim = r.kit.cfg.Admission.Open(admission.Response, owner, group)
 	}
 	return claim
 }
@@ -26,7 +26,7 @@ func SendHeld(c *fiber.Ctx, body []byte, claim *admission.Claim) {
 	c.Context().Response.SetBodyStream(held, len(body))
 }
 
-// heldBody is what fasthttp reads such an answer from; it closes it in any case.
+// heldBody is what fasthttp reads such a response from; it closes it in any case.
 type heldBody struct {
 	bytes.Reader
 	claim *admission.Claim

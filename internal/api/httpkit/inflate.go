@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // maxWindow is the largest zstd window accepted, in bytes: what RFC 8878 asks of
@@ -62,7 +62,7 @@ func encodingOf(h *fasthttp.RequestHeader) (*encoding, error) {
 		return nil, nil
 	}
 	if len(h.PeekAll(fasthttp.HeaderContentEncoding)) > 1 || bytes.IndexByte(value, ',') >= 0 {
-		return nil, refusedEncoding("Only one Content-Encoding is accepted")
+		return nil, rejectedEncoding("Only one Content-Encoding is accepted")
 	}
 	name := strings.ToLower(strings.TrimSpace(string(value)))
 	if name == "identity" {
@@ -73,12 +73,12 @@ func encodingOf(h *fasthttp.RequestHeader) (*encoding, error) {
 			return e, nil
 		}
 	}
-	return nil, refusedEncoding("Content-Encoding must be gzip, br, zstd or identity")
+	return nil, rejectedEncoding("Content-Encoding must be gzip, br, zstd or identity")
 }
 
-func refusedEncoding(message string) *fault.Error {
-	return &fault.Error{Code: fault.Validation, Message: message, Details: []fault.Detail{
-		{Index: fault.NoIndex, Field: "Content-Encoding", Rule: "unsupported_encoding", Message: message},
+func rejectedEncoding(message string) *apierr.Error {
+	return &apierr.Error{Code: apierr.Validation, Message: message, Details: []apierr.Detail{
+		{Index: apierr.NoIndex, Field: "Content-Encoding", Rule: "unsupported_encoding", Message: message},
 	}}
 }
 
@@ -113,7 +113,7 @@ func (r *request) inflate(rc *fasthttp.RequestCtx, e *encoding, raw []byte) ([]b
 		err := r.inflated.fill(z, size)
 		switch {
 		case len(r.inflated.b) > limit:
-			return nil, fault.New(fault.PayloadTooLarge)
+			return nil, apierr.New(apierr.PayloadTooLarge)
 		case err == io.EOF: //nolint:errorlint // io.Reader's own contract
 			return r.inflated.b, nil
 		case err != nil:
@@ -129,9 +129,9 @@ func (e *encoding) put(z io.Reader) {
 	}
 }
 
-func brokenEncoding(e *encoding, err error) *fault.Error {
+func brokenEncoding(e *encoding, err error) *apierr.Error {
 	message := "The body is not valid " + e.names[0]
-	return &fault.Error{Code: fault.Validation, Err: err, Details: []fault.Detail{
-		{Index: fault.NoIndex, Rule: "invalid_encoding", Message: message},
+	return &apierr.Error{Code: apierr.Validation, Err: err, Details: []apierr.Detail{
+		{Index: apierr.NoIndex, Rule: "invalid_encoding", Message: message},
 	}}
 }

@@ -33,15 +33,15 @@ func newApp(t *testing.T, cfg Config) *fiber.App {
 	return app
 }
 
-// answer is what a test sees of a response.
-type answer struct {
+// response is what a test sees of a response.
+type response struct {
 	status int
 	header http.Header
 	body   string
 	closes bool // the connection ends with it
 }
 
-func read(t *testing.T, resp *http.Response) answer {
+func read(t *testing.T, resp *http.Response) response {
 	t.Helper()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -50,7 +50,7 @@ func read(t *testing.T, resp *http.Response) answer {
 	if err := resp.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(body), resp.Close}
+	return response{resp.StatusCode, resp.Header, string(body), resp.Close}
 }
 
 // serve serves app on a free port of the loopback and returns its address. It
@@ -78,9 +78,9 @@ func serve(t *testing.T, app *fiber.App) string {
 	return l.Addr().String()
 }
 
-// raw sends bytes over a fresh connection and returns the answers, one per
+// raw sends bytes over a fresh connection and returns the responses, one per
 // request that the server saw, until the server closes or wants more.
-func raw(t *testing.T, addr, text string) []answer {
+func raw(t *testing.T, addr, text string) []response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -96,15 +96,15 @@ func raw(t *testing.T, addr, text string) []answer {
 	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	var answers []answer
+	var responses []response
 	for r := bufio.NewReader(conn); ; {
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("reading answer %d: %v", len(answers)+1, err)
+				t.Errorf("reading answer %d: %v", len(responses)+1, err)
 			}
-			return answers
+			return responses
 		}
-		answers = append(answers, read(t, resp))
+		responses = append(responses, read(t, resp))
 	}
 }

@@ -15,15 +15,15 @@ import (
 // already on its way finds somebody.
 const settle = time.Second
 
-// ListenPart serves app at addr, host:port. Setting is the name of the setting
+// ListenComponent serves app at addr, host:port. Setting is the name of the setting
 // that addr came from, for the message about an address that cannot be used.
 //
-// A stop refuses new connections, answers what was begun and what still arrives
+// A stop rejects new connections, answers what was begun and what still arrives
 // on open connections with Connection: close, and returns when all are closed.
 // Live streams are ended at once; others that have not ended a while later are cut off.
-func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) lifecycle.Part {
+func ListenComponent(name, addr, setting string, app *fiber.App, log *slog.Logger) lifecycle.Component {
 	var ln *listener
-	return lifecycle.Part{
+	return lifecycle.Component{
 		Name: name,
 		Start: func(ctx context.Context) error {
 			l, err := lifecycle.Listen(ctx, addr, setting)
@@ -31,7 +31,7 @@ func ListenPart(name, addr, setting string, app *fiber.App, log *slog.Logger) li
 				return err
 			}
 			ln = newListener(l, kitOf(app))
-			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("part", name), slog.String("addr", l.Addr().String()))
+			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("component", name), slog.String("addr", l.Addr().String()))
 			return nil
 		},
 		Run: func(ctx context.Context) error {

@@ -30,16 +30,16 @@ func TestAnAddressInUseIsOneSentenceThatNamesItAndTheSetting(t *testing.T) {
 	}
 	defer taken.Close()
 	addr := taken.Addr().String()
-	part := ListenPart("ingestion listener", addr, "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
+	component := ListenComponent("ingestion listener", addr, "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
 	want := addr + " is in use by another program; stop it or set ingest.listen to another address"
-	if err := part.Start(t.Context()); err == nil || err.Error() != want {
+	if err := component.Start(t.Context()); err == nil || err.Error() != want {
 		t.Errorf("Start() = %v, want %s", err, want)
 	}
-	if err := part.Stop(t.Context()); err != nil {
+	if err := component.Stop(t.Context()); err != nil {
 		t.Errorf("Stop() after a failed start = %v", err)
 	}
-	part = ListenPart("x", "nowhere", "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
-	if err := part.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "ingest.listen") {
+	component = ListenComponent("x", "nowhere", "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
+	if err := component.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "ingest.listen") {
 		t.Errorf("Start() with an address that is none = %v", err)
 	}
 }
@@ -49,13 +49,13 @@ func TestAnAddressInUseIsOneSentenceThatNamesItAndTheSetting(t *testing.T) {
 func startPart(t *testing.T, app *fiber.App) (addr string, stop context.CancelFunc, stopped <-chan error) {
 	t.Helper()
 	addr = testkit.FreeAddr(t)
-	part := ListenPart("listener", addr, "x.listen", app, slog.New(slog.DiscardHandler))
-	if err := part.Start(t.Context()); err != nil {
+	component := ListenComponent("listener", addr, "x.listen", app, slog.New(slog.DiscardHandler))
+	if err := component.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- errors.Join(part.Run(ctx), part.Stop(context.WithoutCancel(ctx))) }()
+	go func() { done <- errors.Join(component.Run(ctx), component.Stop(context.WithoutCancel(ctx))) }()
 	t.Cleanup(stop)
 	return addr, stop, done
 }
@@ -137,8 +137,8 @@ func TestAStopWaitsForWhatWasBegunAndServesWhatIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	entered, leave := make(chan struct{}), make(chan struct{})
-	letGo := sync.OnceFunc(func() { close(leave) })
-	t.Cleanup(letGo)
+	release := sync.OnceFunc(func() { close(leave) })
+	t.Cleanup(release)
 	Handle(app, "GET", "/slow", func(c *fiber.Ctx) error {
 		close(entered)
 		<-leave
@@ -197,7 +197,7 @@ func TestAStopWaitsForWhatWasBegunAndServesWhatIsOnItsWay(t *testing.T) {
 		t.Fatalf("stopped before the slow request was answered: %v", err)
 	default:
 	}
-	letGo()
+	release()
 	expect(slow, true)
 	slow.Close()
 	idle.Close()

@@ -60,7 +60,7 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // add takes a connection in, unless there are too many.
-func (l *listener) add(c net.Conn) (*guardedConn, refusal) {
+func (l *listener) add(c net.Conn) (*guardedConn, rejection) {
 	most := &l.kit.cfg.Conns
 	g := &guardedConn{Conn: c, listener: l, limits: most, site: siteOf(c)}
 	first := time.Now().Add(most.Idle)
@@ -117,7 +117,7 @@ func (l *listener) makeRoom(site netip.Addr) bool {
 		return false
 	}
 	l.forget(gives)
-	l.kit.metrics.refuse(madeRoom)
+	l.kit.metrics.reject(madeRoom)
 	gives.Conn.Close() // fasthttp's read tells it, or that of the body
 	return true
 }

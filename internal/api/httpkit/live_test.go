@@ -84,11 +84,11 @@ func TestAConnectionCountsAgainOnceItsLiveStreamHasEnded(t *testing.T) {
 	addr := serve(t, app)
 	first := dial(t, addr, "127.0.0.1")
 	begin(t, first)
-	awaitAnswer(t, app, addr, 1, http.StatusOK) // beside the stream
+	awaitResponse(t, app, addr, 1, http.StatusOK) // beside the stream
 	<-end
-	awaitAnswer(t, app, addr, 1, http.StatusServiceUnavailable) // beside what was one
+	awaitResponse(t, app, addr, 1, http.StatusServiceUnavailable) // beside what was one
 	first.Close()
-	awaitAnswer(t, app, addr, 0, http.StatusOK)
+	awaitResponse(t, app, addr, 0, http.StatusOK)
 }
 
 // An address with many streams is none that room can be made of.
@@ -111,7 +111,7 @@ func TestRoomIsMadeBesideLiveStreams(t *testing.T) {
 	}
 }
 
-// Only the header of a stream is no stream: what follows on the connection is another answer.
+// Only the header of a stream is no stream: what follows on the connection is another response.
 func TestTheHeaderOfAStreamEndsWithIt(t *testing.T) {
 	t.Parallel()
 	app, _ := liveApp(0)
@@ -133,8 +133,8 @@ func TestTheHeaderOfAStreamEndsWithIt(t *testing.T) {
 	}
 }
 
-// awaitAnswer waits until one connection more than there are gets an answer with a status.
-func awaitAnswer(t *testing.T, app *fiber.App, addr string, there int64, want int) {
+// awaitResponse waits until one connection more than there are gets a response with a status.
+func awaitResponse(t *testing.T, app *fiber.App, addr string, there int64, want int) {
 	t.Helper()
 	testkit.Eventually(t, time.Minute, func() error {
 		if n := kitOf(app).connections.Load(); n != there {

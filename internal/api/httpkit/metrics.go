@@ -21,8 +21,8 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
 	inFlight prometheus.GaugeFunc
-	refused  [refusals]prometheus.Counter // connections, and requests over the bound
-	cut      [cuts]prometheus.Counter     // streams
+	rejected [rejections]prometheus.Counter // connections, and requests over the bound
+	cut      [cuts]prometheus.Counter       // streams
 
 	routes sync.Map // *fiber.Route → *routeMetrics
 	none   *routeMetrics
@@ -104,35 +104,35 @@ func (r *routeMetrics) observe(status int, took time.Duration, body int) {
 	}
 }
 
-// refusal is why a connection, or a request at once, was turned away.
-type refusal uint8
+// rejection is why a connection, or a request at once, was turned away.
+type rejection uint8
 
 const (
-	tooMany     refusal = iota // connections at all
-	tooManyFrom                // connections of one address
-	inFlight                   // requests
+	tooMany     rejection = iota // connections at all
+	tooManyFrom                  // connections of one address
+	inFlight                     // requests
 	slowHeader
 	slowBody
 	longHeader
-	madeRoom // for a connection of another address
-	refusals // how many
+	madeRoom   // for a connection of another address
+	rejections // how many
 )
 
-// String returns the refusal as it stands in metrics.
-func (r refusal) String() string {
-	return [refusals]string{"connections", "address", "in_flight", "slow_header", "slow_body", "long_header", "made_room"}[r]
+// String returns the rejection as it stands in metrics.
+func (r rejection) String() string {
+	return [rejections]string{"connections", "address", "in_flight", "slow_header", "slow_body", "long_header", "made_room"}[r]
 }
 
-func (m *metrics) refuse(why refusal) { m.refused[why].Inc() }
+func (m *metrics) reject(why rejection) { m.rejected[why].Inc() }
 
 // conns makes the metrics of connections.
 func (m *metrics) conns(f promauto.Factory, k *kit) {
-	refused := f.NewCounterVec(prometheus.CounterOpts{
+	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_turned_away_total",
 		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all (connections) or from one address (address), more requests than the max_in_flight of its settings (in_flight), a header or body that came too slowly (slow_header, slow_body), or a header that is too long (long_header); or connections without a request of the address with most, for one of another address (made_room).",
 	}, []string{"reason"})
-	for r := range refusals {
-		m.refused[r] = refused.WithLabelValues(r.String())
+	for r := range rejections {
+		m.rejected[r] = rejected.WithLabelValues(r.String())
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_http_connections",

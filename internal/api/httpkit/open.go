@@ -7,14 +7,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Open are the routes of a query host whose answers pages of any site may read, without
-// cookies and whatever becomes of a request: also where it is refused before its route is
+// Open are the routes of a query host whose responses pages of any site may read, without
+// cookies and whatever becomes of a request: also where it is rejected before its route is
 // known. The zero value is none.
 type Open struct {
 	// Prefix begins their paths, and ends with a slash.
 	Prefix string
 	// Methods and Headers are what such pages may send, Exposed what they may read of the
-	// header of an answer; names with commas between them.
+	// header of a response; names with commas between them.
 	Methods, Headers, Exposed string
 }
 
@@ -38,7 +38,7 @@ func (o *Open) begun(begins []byte) bool {
 	return o.has(path)
 }
 
-// cors tells browsers which pages may read the answer, whatever it will be, and reports
+// cors tells browsers which pages may read the response, whatever it will be, and reports
 // whether the request was a preflight, which is answered with that alone.
 func (k *kit) cors(rc *fasthttp.RequestCtx) (preflight bool) {
 	switch k.cfg.Host {
@@ -67,7 +67,7 @@ func (k *kit) openCors(rc *fasthttp.RequestCtx) (preflight bool) {
 	return true
 }
 
-// allowAll lets pages of any site read an answer.
+// allowAll lets pages of any site read a response.
 func (k *kit) allowAll(h *fasthttp.ResponseHeader) {
 	h.SetCanonical(headerOrigin, everywhere)
 	h.SetCanonical(headerExposed, k.exposed)

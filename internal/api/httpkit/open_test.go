@@ -27,18 +27,18 @@ func openApp(t *testing.T, cfg Config) *fiber.App {
 	return app
 }
 
-// readable says what a page of any site sees of an answer: its status and the CORS headers.
-func readable(got answer) []string {
+// readable says what a page of any site sees of a response: its status and the CORS headers.
+func readable(got response) []string {
 	h := got.header
 	return []string{
 		strconv.Itoa(got.status), h.Get("Access-Control-Allow-Origin"), h.Get("Access-Control-Expose-Headers"),
 	}
 }
 
-// asOpen is what readable says where pages of any site may read the answer.
+// asOpen is what readable says where pages of any site may read the response.
 func asOpen(status int) []string { return []string{strconv.Itoa(status), "*", opened.Exposed} }
 
-func TestPagesOfAnySiteMayReadEveryRefusalOfAnOpenRoute(t *testing.T) {
+func TestPagesOfAnySiteMayReadEveryRejectionOfAnOpenRoute(t *testing.T) {
 	t.Parallel()
 	long := "A: " + strings.Repeat("a", queryHeaderBytes) + "\r\n\r\n"
 	const host = " HTTP/1.1\r\nHost: x\r\nOrigin: https://any.example\r\n"

@@ -11,7 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
@@ -59,7 +59,7 @@ func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	return r
 }
 
-// enter counts a request among those in flight, or refuses it where there are too many.
+// enter counts a request among those in flight, or rejects it where there are too many.
 // One whose body is still to come is not: it takes a connection and memory for bodies,
 // which have bounds of their own, and would keep others out for as long as it likes.
 func (r *request) enter() error {
@@ -70,8 +70,8 @@ func (r *request) enter() error {
 	if r.kit.inFlight.Add(1) <= int64(r.kit.cfg.MaxInFlight) {
 		return nil
 	}
-	r.kit.metrics.refuse(inFlight)
-	return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errInFlight}
+	r.kit.metrics.reject(inFlight)
+	return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errInFlight}
 }
 
 // leave ends what enter began.

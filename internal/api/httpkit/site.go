@@ -9,11 +9,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Names of the cookies: that of the session, and that by which an account knows the
-// browser again. The prefix makes browsers refuse a cookie that another host or a plain
+// browser again. The prefix makes browsers reject a cookie that another host or a plain
 // connection set; it needs https, so a host that is reached by plain http, on loopback,
 // does without.
 const (
@@ -56,13 +56,13 @@ func (s *Site) token(c *fiber.Ctx, plain string) string {
 	return string(c.Context().Request.Header.Cookie(s.cookieName(plain)))
 }
 
-// SetSession has the answer set the session's cookie for a time, or remove it
+// SetSession has the response set the session's cookie for a time, or remove it
 // when token is empty.
 func (s *Site) SetSession(c *fiber.Ctx, token string, lifetime time.Duration) {
 	s.setCookie(c, sessionCookie, token, lifetime)
 }
 
-// SetDevice has the answer set the device's cookie likewise.
+// SetDevice has the response set the device's cookie likewise.
 func (s *Site) SetDevice(c *fiber.Ctx, token string, lifetime time.Duration) {
 	s.setCookie(c, deviceCookie, token, lifetime)
 }
@@ -79,7 +79,7 @@ func (s *Site) setCookie(c *fiber.Ctx, plain, token string, lifetime time.Durati
 	c.Context().Response.Header.Add(fiber.HeaderSetCookie, cookie.String()) // c.Append makes one header of two
 }
 
-// CheckOrigin refuses a request that another site's page may have made a browser
+// CheckOrigin rejects a request that another site's page may have made a browser
 // send, with the cookies that the browser has for this host; nil for all others.
 // Browsers say where a POST comes from, in Sec-Fetch-Site, and old ones in
 // Origin; a request that says neither comes from no page.
@@ -97,7 +97,7 @@ func (s *Site) CheckOrigin(c *fiber.Ctx) error {
 			return nil
 		}
 	}
-	return &fault.Error{Code: fault.Forbidden, Message: "Pages of this origin may not call with a session"}
+	return &apierr.Error{Code: apierr.Forbidden, Message: "Pages of this origin may not call with a session"}
 }
 
 // own reports whether an origin is the host's or one that the operator named.
@@ -105,7 +105,7 @@ func (s *Site) own(origin string) bool {
 	return origin != "" && (origin == s.PublicURL || slices.Contains(s.Origins, origin))
 }
 
-// The answers to browsers on the query host.
+// The responses to browsers on the query host.
 const (
 	siteMethods = "GET, POST, OPTIONS"
 	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key, If-None-Match, Last-Event-ID"

@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 const (
@@ -61,7 +61,7 @@ func TestOnlyPagesOfOurOwnMayCallWithACookie(t *testing.T) {
 			if admitted := got.status == http.StatusOK; admitted != tc.admitted {
 				t.Errorf("admitted %t: %d %s", admitted, got.status, got.body)
 			}
-			if !tc.admitted && !strings.Contains(got.body, string(fault.Forbidden)) {
+			if !tc.admitted && !strings.Contains(got.body, string(apierr.Forbidden)) {
 				t.Errorf("refused with %s", got.body)
 			}
 		})
@@ -130,7 +130,7 @@ func TestTheSessionsCookieIsOnlyForThisHostAndNoScript(t *testing.T) {
 func TestTheChallengeNamesThePublicAddress(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{Host: Query, Site: Site{PublicURL: api}})
-	Handle(app, "GET", "/closed", func(*fiber.Ctx) error { return fault.New(fault.AuthRequired) })
+	Handle(app, "GET", "/closed", func(*fiber.Ctx) error { return apierr.New(apierr.AuthRequired) })
 	got := do(t, app, http.MethodGet, "/closed", nil, "").header.Get("WWW-Authenticate")
 	if want := `Bearer resource_metadata="` + api + `/.well-known/oauth-protected-resource"`; got != want {
 		t.Errorf("WWW-Authenticate: %s, want %s", got, want)

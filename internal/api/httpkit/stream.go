@@ -12,23 +12,23 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
-// Stream is an answer that is written while it is made. It takes the memory of
+// Stream is a response that is written while it is made. It takes the memory of
 // its buffers, whatever its length.
 type Stream struct {
 	// ContentType is the body's.
 	ContentType string
 	// Compress has the body compressed where the caller accepts that.
 	Compress bool
-	// Live is for an answer that goes on for hours, a few bytes at a time: what is written
+	// Live is for a response that goes on for hours, a few bytes at a time: what is written
 	// is sent at once, without a buffer, and Write's context ends as soon as the client has
 	// left, or a stop begins. Where Write returns nil then, the client gets the body's end, and the
-	// connection is closed. Such an answer is not compressed, and its connection is beside
+	// connection is closed. Such a response is not compressed, and its connection is beside
 	// those that Conns.Max bounds.
 	Live bool
-	// Deadline cuts the answer off; 0 means the host's.
+	// Deadline cuts the response off; 0 means the host's.
 	Deadline time.Duration
 	// Write writes the body to w, whose every error it returns. Its context ends
 	// at the deadline, when the client has gone, and some time after a stop has
@@ -43,12 +43,12 @@ type Stream struct {
 	// values once Write returned nil.
 	Trailers []string
 	Trailer  func(name string) string
-	// Done, if not nil, is called once, when nothing of the answer runs any more,
+	// Done, if not nil, is called once, when nothing of the response runs any more,
 	// also after SendStream returned an error.
 	Done func()
 }
 
-// streamBytes is the buffer between what writes an answer and the connection.
+// streamBytes is the buffer between what writes a response and the connection.
 const streamBytes = 32 << 10
 
 var (
@@ -56,7 +56,7 @@ var (
 	errCut = errors.New("the host stops")
 	// errGone ends a stream whose client is gone.
 	errGone = errors.New("the client is gone")
-	errHTTP = &fault.Error{Code: fault.Validation, Message: "This answer is streamed, which needs HTTP/1.1"}
+	errHTTP = &apierr.Error{Code: apierr.Validation, Message: "This answer is streamed, which needs HTTP/1.1"}
 )
 
 // SendStream answers with a stream. It returns when the first bytes are on their
@@ -117,7 +117,7 @@ func SendStream(c *fiber.Ctx, s *Stream) error {
 	return nil
 }
 
-// streamBody is what fasthttp reads an answer from.
+// streamBody is what fasthttp reads a response from.
 type streamBody struct {
 	stream *Stream
 	kit    *kit
@@ -194,7 +194,7 @@ func (b *streamBody) write(enc *outgoing) error {
 	return buffered.Flush()
 }
 
-// tell logs and counts an answer that is cut off; one that has not begun is
+// tell logs and counts a response that is cut off; one that has not begun is
 // answered as an error, which is told of then.
 func (b *streamBody) tell() {
 	if b.err == nil || !b.hasBegun() {
@@ -210,7 +210,7 @@ func (b *streamBody) tell() {
 		why, level = cutDeadline, slog.LevelWarn
 	}
 	b.kit.metrics.cut[why].Inc()
-	b.kit.log.LogAttrs(b.ctx, level, "answer cut off",
+	b.kit.log.LogAttrs(b.ctx, level, "response cut off",
 		slog.String("route", b.route), slog.String("reason", why.String()), slog.Any("error", b.err))
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -31,7 +31,7 @@ func streaming(cfg Config, s func() *Stream) *fiber.App {
 	return app
 }
 
-// streamed is an answer whose body the end of the test closes.
+// streamed is a response whose body the end of the test closes.
 type streamed struct{ *http.Response }
 
 // askStream asks for /stream with a client of its own, which sends no header by itself.
@@ -157,7 +157,7 @@ func TestAStreamIsCompressedAsItsCallerLikesBest(t *testing.T) {
 func TestAStreamThatFailsBeforeItsFirstBytesIsAnError(t *testing.T) {
 	t.Parallel()
 	done := make(chan struct{}, 3)
-	fail := func() error { return fault.New(fault.AccessDenied) }
+	fail := func() error { return apierr.New(apierr.AccessDenied) }
 	addr := serve(t, streaming(Config{}, func() *Stream {
 		return &Stream{ContentType: "text/plain", Compress: true, Done: func() { done <- struct{}{} }, Write: func(_ context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "what fits into the buffer")
@@ -327,7 +327,7 @@ func TestAStreamThatHasSentNothingByItsDeadlineIsAnError(t *testing.T) {
 	app := streaming(Config{}, func() *Stream {
 		return &Stream{ContentType: "text/plain", Deadline: 50 * time.Millisecond, Write: func(ctx context.Context, _ io.Writer) error {
 			<-ctx.Done()
-			return fault.Wrap(fault.DeadlineExceeded, ctx.Err())
+			return apierr.Wrap(apierr.DeadlineExceeded, ctx.Err())
 		}}
 	})
 	if resp := askStream(t, serve(t, app), ""); resp.StatusCode != http.StatusServiceUnavailable {

@@ -2,7 +2,7 @@ package httpkit
 
 import "sync"
 
-// streams are the answers that a host is writing.
+// streams are the responses that a host is writing.
 type streams struct {
 	mu    sync.Mutex
 	all   map[*streamBody]struct{}

@@ -43,11 +43,11 @@ func TestACallerDoesNotDecideWhatIsTraced(t *testing.T) {
 				Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Tracer: tc.recorder.Tracer,
 			})
 			Handle(app, "GET", "/trace", func(c *fiber.Ctx) error { return c.SendString(Traceparent(c)) })
-			answers := raw(t, serve(t, app), "GET /trace HTTP/1.1\r\nHost: x\r\nTraceparent: "+tc.traceparent+"\r\n\r\n")
-			if len(answers) != 1 {
-				t.Fatalf("%d answers", len(answers))
+			responses := raw(t, serve(t, app), "GET /trace HTTP/1.1\r\nHost: x\r\nTraceparent: "+tc.traceparent+"\r\n\r\n")
+			if len(responses) != 1 {
+				t.Fatalf("%d answers", len(responses))
 			}
-			if passed := answers[0].body; strings.Contains(passed, id) != tc.continues || (passed != "") != tc.traced {
+			if passed := responses[0].body; strings.Contains(passed, id) != tc.continues || (passed != "") != tc.traced {
 				t.Errorf("records are given the trace %q", passed)
 			}
 			spans := tc.recorder.Ended()

@@ -94,7 +94,7 @@ func newReplay(events, n int) *replay {
 		"X-Api-Key: mlr_000000000000000000000000000000000000000000000000\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
 }
 
-// BenchmarkTrack measures one request from its bytes to its answer's, without a
+// BenchmarkTrack measures one request from its bytes to its response's, without a
 // socket and without Kafka.
 func BenchmarkTrack(b *testing.B) {
 	for _, events := range []int{1, 10, 100} {

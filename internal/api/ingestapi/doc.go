@@ -1,4 +1,4 @@
 // Package ingestapi is the HTTP surface of the ingestion host: its routes and
-// their answers. What may be accepted is decided by package ingest; how errors
+// their responses. What may be accepted is decided by package ingest; how errors
 // look, how bodies are read and how connections end is httpkit's.
 package ingestapi

@@ -11,8 +11,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/platform/buildinfo"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -76,8 +76,8 @@ func operation(r *Route, headers []string) object {
 	if strings.Contains(r.Path, ":hash") {
 		parameters = append(parameters, object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	responses := object{"default": answerOf("Refused; `code` says why.", fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})}
-	for status, a := range r.Answers {
+	responses := object{"default": responseOf("Refused; `code` says why.", fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})}
+	for status, a := range r.Responses {
 		responses[status] = a.describe()
 	}
 	if r.In != nil {
@@ -87,12 +87,12 @@ func operation(r *Route, headers []string) object {
 			op["description"] = "Events go to the topic " + r.Topic + "."
 			op["requestBody"] = object{"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": bodySchema(r.In)}}}
 			responses["204"] = object{"description": "A bot's events, or such as the website excludes: they are not stored. Only without an API key."}
-			describeRefusals(responses, func(httpkit.Row) bool { return true })
+			describeRejections(responses, func(httpkit.Row) bool { return true })
 		} else {
 			op["description"] = pixelTopics()
 			parameters = append(parameters, pixelParameters()...)
-			// What is refused for good has the image all the same.
-			describeRefusals(responses, httpkit.Row.Retryable)
+			// What is rejected for good has the image all the same.
+			describeRejections(responses, httpkit.Row.Retryable)
 		}
 	}
 	op["parameters"], op["responses"] = parameters, responses
@@ -111,17 +111,17 @@ func clientParameters(headers []string) []object {
 	return all
 }
 
-// refusalCodes are those with which events may be refused.
-var refusalCodes = []fault.Code{
-	fault.Validation, fault.WebsiteMissingOrganization, fault.AuthRequired, fault.QuotaExceeded, fault.Forbidden, fault.AccessDenied,
-	fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.WebsiteNotFound, fault.PayloadTooLarge, fault.RateLimited, fault.Internal,
-	fault.BillingUnavailable, fault.ServiceUnavailable, fault.DeliveryUnavailable, fault.DeadlineExceeded,
+// rejectionCodes are those with which events may be rejected.
+var rejectionCodes = []apierr.Code{
+	apierr.Validation, apierr.WebsiteMissingOrganization, apierr.AuthRequired, apierr.QuotaExceeded, apierr.Forbidden, apierr.AccessDenied,
+	apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.WebsiteNotFound, apierr.PayloadTooLarge, apierr.RateLimited, apierr.Internal,
+	apierr.BillingUnavailable, apierr.ServiceUnavailable, apierr.DeliveryUnavailable, apierr.DeadlineExceeded,
 }
 
-// describeRefusals adds those of a kind to the responses of a route, by status.
-func describeRefusals(responses object, are func(httpkit.Row) bool) {
+// describeRejections adds those of a kind to the responses of a route, by status.
+func describeRejections(responses object, are func(httpkit.Row) bool) {
 	text, whole := object{"type": "string"}, object{"type": "integer"}
-	for _, code := range refusalCodes {
+	for _, code := range rejectionCodes {
 		row := httpkit.RowOf(code)
 		if !are(row) {
 			continue
@@ -132,7 +132,7 @@ func describeRefusals(responses object, are func(httpkit.Row) bool) {
 			before["description"] = fmt.Sprint(before["description"], "\n\n", says)
 			continue
 		}
-		answer := answerOf(says, fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})
+		response := responseOf(says, fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})
 		with := object{"X-Request-Id": object{"schema": text, "description": "Names the request in the host's log."}}
 		if row.RetryAfter > 0 {
 			with[fiber.HeaderRetryAfter] = object{"schema": whole, "description": "Seconds to wait."}
@@ -142,8 +142,8 @@ func describeRefusals(responses object, are func(httpkit.Row) bool) {
 			with["X-RateLimit-Remaining"] = object{"schema": whole, "description": "How many of them are left."}
 			with["X-RateLimit-Reset"] = object{"schema": whole, "description": "When there is room again, in Unix milliseconds."}
 		}
-		answer["headers"] = with
-		responses[status] = answer
+		response["headers"] = with
+		responses[status] = response
 	}
 }
 
@@ -288,8 +288,8 @@ func problemsSchema() object {
 	}}
 }
 
-// Answer is one kind of answer of a route.
-type Answer struct {
+// Response is one kind of response of a route.
+type Response struct {
 	// Says is when it is given.
 	Says string
 	// Media is its content type.
@@ -298,9 +298,9 @@ type Answer struct {
 	Schema map[string]any
 }
 
-func (a *Answer) describe() object { return answerOf(a.Says, a.Media, a.Schema) }
+func (a *Response) describe() object { return responseOf(a.Says, a.Media, a.Schema) }
 
-func answerOf(says, media string, schema object) object {
+func responseOf(says, media string, schema object) object {
 	content := object{}
 	if schema != nil {
 		content["schema"] = schema
@@ -308,25 +308,25 @@ func answerOf(says, media string, schema object) object {
 	return object{"description": says, "content": object{media: content}}
 }
 
-// jsonAnswer is an answer of 200 with members that are always there.
-func jsonAnswer(members object) map[string]*Answer {
+// jsonResponse is a response of 200 with members that are always there.
+func jsonResponse(members object) map[string]*Response {
 	var names []string
 	for name := range members {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return map[string]*Answer{"200": {"Done.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}}}
+	return map[string]*Response{"200": {"Done.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}}}
 }
 
-// plainAnswer is an answer of 200 that is no JSON.
-func plainAnswer(media string) map[string]*Answer {
-	return map[string]*Answer{"200": {"Done.", media, nil}}
+// plainResponse is a response of 200 that is no JSON.
+func plainResponse(media string) map[string]*Response {
+	return map[string]*Response{"200": {"Done.", media, nil}}
 }
 
-// The answers of the routes.
+// The responses of the routes.
 var (
 	success      = object{"const": "success"}
-	okAnswer     = jsonAnswer(object{"status": object{"const": "ok"}})
+	okResponse   = jsonResponse(object{"status": object{"const": "ok"}})
 	statusSchema = object{
 		"type": "object", "required": []string{"status", "services"},
 		"properties": object{
@@ -339,11 +339,11 @@ var (
 			}},
 		},
 	}
-	statusAnswers = map[string]*Answer{
+	statusResponses = map[string]*Response{
 		"200": {"All services answer.", fiber.MIMEApplicationJSON, statusSchema},
 		"503": {"One does not.", fiber.MIMEApplicationJSON, statusSchema},
 	}
-	batchSchema = jsonAnswer(object{
+	batchSchema = jsonResponse(object{
 		"status": object{"enum": []string{"success", "partial", "error"}}, "batch": object{"const": true},
 		"processed": object{"type": "integer"},
 		"batched":   object{"type": "object", "additionalProperties": object{"type": "integer"}},
@@ -358,10 +358,10 @@ var (
 	})
 )
 
-func countAnswer(kind string) map[string]*Answer {
-	return jsonAnswer(object{"status": success, "type": object{"const": kind}, "count": object{"type": "integer", "description": "Events taken, duplicates among them."}})
+func countResponse(kind string) map[string]*Response {
+	return jsonResponse(object{"status": success, "type": object{"const": kind}, "count": object{"type": "integer", "description": "Events taken, duplicates among them."}})
 }
 
-func typeAnswer(kinds ...string) map[string]*Answer {
-	return jsonAnswer(object{"status": success, "type": object{"enum": kinds}})
+func typeResponse(kinds ...string) map[string]*Response {
+	return jsonResponse(object{"status": success, "type": object{"enum": kinds}})
 }

@@ -28,7 +28,7 @@ func TestTheDocumentIsOpenAPIAndHasEveryRouteAndField(t *testing.T) {
 		if name := r.Method + " " + pathOf(r.Path); !slices.Contains(described, name) {
 			t.Errorf("%s is not in the document", name)
 		}
-		if r.In != nil && (r.Topic == "" || len(r.Answers) == 0) || r.Help == "" {
+		if r.In != nil && (r.Topic == "" || len(r.Responses) == 0) || r.Help == "" {
 			t.Errorf("%s %s says too little: %+v", r.Method, r.Path, r)
 		}
 	}
@@ -62,8 +62,8 @@ func TestTheDocumentIsOpenAPIAndHasEveryRouteAndField(t *testing.T) {
 	}
 }
 
-// Who generates a client learns each refusal, with the headers by which it is dealt with.
-func TestTheDocumentHasTheRefusals(t *testing.T) {
+// Who generates a client learns each rejection, with the headers by which it is dealt with.
+func TestTheDocumentHasTheRejections(t *testing.T) {
 	t.Parallel()
 	text, err := Describe("", nil)
 	if err != nil {

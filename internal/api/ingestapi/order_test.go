@@ -15,8 +15,8 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/httpkit/checktest"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/platform/admission"
@@ -45,7 +45,7 @@ func (*spoilt) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principa
 	case "reader":
 		p.Scopes = 0
 	default:
-		return auth.Principal{}, fault.New(fault.AuthRequired)
+		return auth.Principal{}, apierr.New(apierr.AuthRequired)
 	}
 	return p, nil
 }
@@ -65,7 +65,7 @@ func (*spoilt) Remembered(string) *website.Website { return nil }
 func (s *spoilt) Check(context.Context, string, time.Time) error {
 	s.asked = append(s.asked, "quota")
 	if s.used {
-		return fault.New(fault.QuotaExceeded)
+		return apierr.New(apierr.QuotaExceeded)
 	}
 	return nil
 }
@@ -85,33 +85,33 @@ func (*spoilt) PruneSalts(context.Context, time.Time) error { return nil }
 func (s *spoilt) Publish(context.Context, []record.Record) error {
 	s.asked = append(s.asked, "publish")
 	if s.cut {
-		return fault.New(fault.DeliveryUnavailable)
+		return apierr.New(apierr.DeliveryUnavailable)
 	}
 	return nil
 }
 
-// TestEachPairOfFailuresOfAnEventIsRefusedInTheOrderOfChecks plays POST /track; the other
+// TestEachPairOfFailuresOfAnEventIsRejectedInTheOrderOfChecks plays POST /track; the other
 // routes that take events take the same steps.
-func TestEachPairOfFailuresOfAnEventIsRefusedInTheOrderOfChecks(t *testing.T) {
+func TestEachPairOfFailuresOfAnEventIsRejectedInTheOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	checktest.Play(t, httpkit.Intake, map[string]checktest.Failure[spoilt]{
-		"route":       {Spoil: func(s *spoilt) { s.path = "/nothing" }, Code: fault.NotFound},
-		"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: fault.PayloadTooLarge},
-		"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: fault.AuthRequired},
-		"room":        {Spoil: func(s *spoilt) { s.full = true }, Code: fault.ServiceUnavailable},
-		"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
-		"decode":      {Spoil: func(s *spoilt) { s.body = `{"name":"","anonymousId":"v"}` }, Code: fault.Validation},
-		"access":      {Spoil: func(s *spoilt) { s.key = "reader" }, Code: fault.Forbidden},
-		"quota":       {Spoil: func(s *spoilt) { s.used = true }, Code: fault.QuotaExceeded},
-		"records":     {Spoil: func(s *spoilt) { s.saltless = true }, Code: fault.ServiceUnavailable},
-		"publish":     {Spoil: func(s *spoilt) { s.cut = true }, Code: fault.DeliveryUnavailable},
+		"route":       {Spoil: func(s *spoilt) { s.path = "/nothing" }, Code: apierr.NotFound},
+		"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: apierr.PayloadTooLarge},
+		"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: apierr.AuthRequired},
+		"room":        {Spoil: func(s *spoilt) { s.full = true }, Code: apierr.ServiceUnavailable},
+		"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: apierr.RateLimited},
+		"decode":      {Spoil: func(s *spoilt) { s.body = `{"name":"","anonymousId":"v"}` }, Code: apierr.Validation},
+		"access":      {Spoil: func(s *spoilt) { s.key = "reader" }, Code: apierr.Forbidden},
+		"quota":       {Spoil: func(s *spoilt) { s.used = true }, Code: apierr.QuotaExceeded},
+		"records":     {Spoil: func(s *spoilt) { s.saltless = true }, Code: apierr.ServiceUnavailable},
+		"publish":     {Spoil: func(s *spoilt) { s.cut = true }, Code: apierr.DeliveryUnavailable},
 	}, func() *spoilt {
 		return &spoilt{path: "/track", key: "good", body: `{"name":"a","anonymousId":"v"}`}
 	}, tryEvent)
 }
 
 // tryEvent sends a request to a host of its own.
-func tryEvent(t *testing.T, s *spoilt) checktest.Answer {
+func tryEvent(t *testing.T, s *spoilt) checktest.Response {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	limits := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log})
@@ -144,5 +144,5 @@ func tryEvent(t *testing.T, s *spoilt) checktest.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return checktest.Answer{Status: resp.StatusCode, Body: string(text), Asked: s.asked}
+	return checktest.Response{Status: resp.StatusCode, Body: string(text), Asked: s.asked}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 )
@@ -47,7 +47,7 @@ func pixelRoute(name []byte) *ingest.Route {
 }
 
 // pixel serves GET /px.jpg: one event in the query. A page that shows a broken image
-// is of no use to anybody, so the image comes also where the event is refused for
+// is of no use to anybody, so the image comes also where the event is rejected for
 // good. HEAD counts nothing.
 func (h *handlers) pixel(c *fiber.Ctx) error {
 	if string(c.Context().Method()) != fiber.MethodHead {
@@ -62,7 +62,7 @@ func (h *handlers) pixel(c *fiber.Ctx) error {
 }
 
 // longPixel answers a request for the image whose header is too long to be read, with a
-// long query or many cookies: that is refused for good, so the image comes.
+// long query or many cookies: that is rejected for good, so the image comes.
 func longPixel(rc *fasthttp.RequestCtx, begins []byte) bool {
 	rest, ok := bytes.CutPrefix(begins, []byte("GET /px.jpg"))
 	if !ok || len(rest) == 0 || rest[0] != '?' && rest[0] != ' ' {
@@ -81,16 +81,16 @@ func writeImage(rc *fasthttp.RequestCtx) {
 	rc.Response.AppendBody(gif)
 }
 
-func (h *handlers) takePixel(c *fiber.Ctx) *fault.Error {
+func (h *handlers) takePixel(c *fiber.Ctx) *apierr.Error {
 	query := c.Context().QueryArgs()
 	in := pixelRoute(query.Peek("type"))
 	if in == nil {
-		f := fault.Invalid("type", string(event.RuleInvalidValue), event.UnknownType)
-		h.intake.Refuse(c.UserContext(), h.request(c, ingest.PixelPage, nil), f)
+		f := apierr.Invalid("type", string(event.RuleInvalidValue), event.UnknownType)
+		h.intake.Reject(c.UserContext(), h.request(c, ingest.PixelPage, nil), f)
 		return f
 	}
 	_, err := h.intake.Accept(c.UserContext(), h.request(c, in, pixelBody(in.Form, query)))
-	return fault.Of(err)
+	return apierr.Of(err)
 }
 
 // pixelBody writes the fields of a form that a query holds as a JSON object, which is
@@ -135,7 +135,7 @@ func splitKey(key []byte) (name []byte, path [][]byte) {
 func pixelValue(t event.Type, value []byte) bool {
 	switch t {
 	case event.Object, event.Traits:
-		return len(value) > 0 && value[0] == '{' // a broken one is refused as a broken body
+		return len(value) > 0 && value[0] == '{' // a broken one is rejected as a broken body
 	case event.Number, event.Integer, event.Time, event.Millis:
 		return isNumber(value)
 	case event.Choice:
@@ -158,7 +158,7 @@ func isNumber(value []byte) bool {
 }
 
 // member is a member of a JSON object that is being put together, or its root. One
-// name can stand there more than once, which the decoder refuses.
+// name can stand there more than once, which the decoder rejects.
 type member struct {
 	name    []byte
 	members []*member // of an object

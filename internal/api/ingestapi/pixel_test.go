@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/testkit"
 )
@@ -23,7 +23,7 @@ import (
 // register is an Intake that keeps what it was asked.
 type register struct {
 	accepted []ingest.Request
-	refused  []error
+	rejected []error
 }
 
 func (r *register) Accept(_ context.Context, req ingest.Request) (ingest.Result, error) {
@@ -31,15 +31,15 @@ func (r *register) Accept(_ context.Context, req ingest.Request) (ingest.Result,
 	return ingest.Result{Count: 1}, nil
 }
 
-func (r *register) Refuse(_ context.Context, _ ingest.Request, why error) {
-	r.refused = append(r.refused, why)
+func (r *register) Reject(_ context.Context, _ ingest.Request, why error) {
+	r.rejected = append(r.rejected, why)
 }
 
 func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		query string
-		route *ingest.Route // nil for refused
+		route *ingest.Route // nil for rejected
 	}{
 		{"name=x", ingest.PixelPage},
 		{"type=track&name=x", ingest.PixelPage},
@@ -62,11 +62,11 @@ func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
 			}
 			switch {
 			case tc.route == nil:
-				if len(to.accepted) > 0 || len(to.refused) != 1 || !fault.Is(to.refused[0], fault.Validation) {
-					t.Errorf("%d were accepted, refused for %v, want one refusal", len(to.accepted), to.refused)
+				if len(to.accepted) > 0 || len(to.rejected) != 1 || !apierr.Is(to.rejected[0], apierr.Validation) {
+					t.Errorf("%d were accepted, refused for %v, want one refusal", len(to.accepted), to.rejected)
 				}
-			case len(to.accepted) != 1 || to.accepted[0].Route != tc.route || len(to.refused) > 0:
-				t.Errorf("%d were accepted, %d refused, want one on %s", len(to.accepted), len(to.refused), tc.route.Name)
+			case len(to.accepted) != 1 || to.accepted[0].Route != tc.route || len(to.rejected) > 0:
+				t.Errorf("%d were accepted, %d refused, want one on %s", len(to.accepted), len(to.rejected), tc.route.Name)
 			}
 		})
 	}
@@ -75,12 +75,12 @@ func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
 func TestAPixelWhoseHeaderIsTooLongHasItsImageAndIsNotTaken(t *testing.T) {
 	t.Parallel()
 	to, addr, log := &register{}, testkit.FreeAddr(t), slog.New(slog.DiscardHandler)
-	part := httpkit.ListenPart("host", addr, "none", New(Config{}, Deps{Log: log, Metrics: prometheus.NewRegistry(), Intake: to}), log)
-	if err := part.Start(t.Context()); err != nil {
+	component := httpkit.ListenComponent("host", addr, "none", New(Config{}, Deps{Log: log, Metrics: prometheus.NewRegistry(), Intake: to}), log)
+	if err := component.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- part.Run(t.Context()) }()
+	go func() { ended <- component.Run(t.Context()) }()
 	t.Cleanup(func() {
 		if err := <-ended; err != nil {
 			t.Error(err)

@@ -42,8 +42,8 @@ type Config struct {
 // Intake accepts events; *ingest.Acceptor is one.
 type Intake interface {
 	Accept(ctx context.Context, req ingest.Request) (ingest.Result, error)
-	// Refuse is told of a request whose body could not be read.
-	Refuse(ctx context.Context, req ingest.Request, why error)
+	// Reject is told of a request whose body could not be read.
+	Reject(ctx context.Context, req ingest.Request, why error)
 }
 
 // Deps are the parts the host needs; all but Tracer are required.
@@ -64,8 +64,8 @@ type Route struct {
 	// Topic is where its events go, by their name without prefix; empty where it
 	// takes none.
 	Topic string
-	// Answers are what it answers besides errors, by status.
-	Answers map[string]*Answer
+	// Responses are what it answers besides errors, by status.
+	Responses map[string]*Response
 	// Help says what the route is for.
 	Help   string
 	handle func(*handlers, *fiber.Ctx) error
@@ -73,27 +73,27 @@ type Route struct {
 
 // Routes is the table of the host's routes.
 var Routes = []Route{
-	taking("/track", ingest.Track, record.TopicEvents, "Takes one event or an array of events.", countAnswer("custom_event"), counted("custom_event")),
-	taking("/identify", ingest.Identify, record.TopicIdentities, "Says who a visitor is.", typeAnswer("identify"), typed("identify")),
-	taking("/vitals", ingest.Vitals, record.TopicVitals, "Takes an array of measurements of pages.", countAnswer("web_vitals"), counted("web_vitals")),
-	taking("/errors", ingest.Errors, record.TopicErrors, "Takes an array of errors in pages' scripts.", countAnswer("error"), counted("error")),
-	taking("/engagement", ingest.Engagement, record.TopicEvents, "Takes an array of what visitors did on pages.", countAnswer("engagement"), counted("engagement")),
-	taking("/", ingest.Page, record.TopicEvents, "Takes one event of a page.", typeAnswer("track", "outgoing_link"), typed("")),
+	taking("/track", ingest.Track, record.TopicEvents, "Takes one event or an array of events.", countResponse("custom_event"), counted("custom_event")),
+	taking("/identify", ingest.Identify, record.TopicIdentities, "Says who a visitor is.", typeResponse("identify"), typed("identify")),
+	taking("/vitals", ingest.Vitals, record.TopicVitals, "Takes an array of measurements of pages.", countResponse("web_vitals"), counted("web_vitals")),
+	taking("/errors", ingest.Errors, record.TopicErrors, "Takes an array of errors in pages' scripts.", countResponse("error"), counted("error")),
+	taking("/engagement", ingest.Engagement, record.TopicEvents, "Takes an array of what visitors did on pages.", countResponse("engagement"), counted("engagement")),
+	taking("/", ingest.Page, record.TopicEvents, "Takes one event of a page.", typeResponse("track", "outgoing_link"), typed("")),
 	taking("/batch", ingest.Batch, record.TopicEvents, "Takes an array of events of pages, and answers for each.", batchSchema, itemised),
 	{
-		Method: fiber.MethodGet, Path: "/px.jpg", In: ingest.PixelPage, Topic: record.TopicEvents, Answers: plainAnswer("image/gif"),
+		Method: fiber.MethodGet, Path: "/px.jpg", In: ingest.PixelPage, Topic: record.TopicEvents, Responses: plainResponse("image/gif"),
 		Help: "Takes one event in the query and answers with an image.", handle: (*handlers).pixel,
 	},
-	{Method: fiber.MethodGet, Path: "/health", Answers: okAnswer, Help: "Answers as long as the process serves.", handle: (*handlers).health},
-	{Method: fiber.MethodGet, Path: "/health/status", Answers: statusAnswers, Help: "Says how the services are that the host depends on.", handle: (*handlers).healthStatus},
+	{Method: fiber.MethodGet, Path: "/health", Responses: okResponse, Help: "Answers as long as the process serves.", handle: (*handlers).health},
+	{Method: fiber.MethodGet, Path: "/health/status", Responses: statusResponses, Help: "Says how the services are that the host depends on.", handle: (*handlers).healthStatus},
 	{
-		Method: fiber.MethodGet, Path: "/openapi.json", Answers: plainAnswer(fiber.MIMEApplicationJSON),
+		Method: fiber.MethodGet, Path: "/openapi.json", Responses: plainResponse(fiber.MIMEApplicationJSON),
 		Help: "Describes the host, as OpenAPI 3.1.", handle: (*handlers).openAPI,
 	},
-	{Method: fiber.MethodGet, Path: "/tracker.js", Answers: plainAnswer("text/javascript"), Help: "The script for websites, by a name that stays.", handle: (*handlers).script},
-	{Method: fiber.MethodGet, Path: "/tracker.:hash.js", Answers: plainAnswer("text/javascript"), Help: "One version of the script, for ever.", handle: (*handlers).script},
-	{Method: fiber.MethodGet, Path: "/tracker-extra.js", Answers: plainAnswer("text/javascript"), Help: "What the script loads to measure web vitals.", handle: (*handlers).script},
-	{Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Answers: plainAnswer("text/javascript"), Help: "One version of it, for ever.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker.js", Responses: plainResponse("text/javascript"), Help: "The script for websites, by a name that stays.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: plainResponse("text/javascript"), Help: "One version of the script, for ever.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: plainResponse("text/javascript"), Help: "What the script loads to measure web vitals.", handle: (*handlers).script},
+	{Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: plainResponse("text/javascript"), Help: "One version of it, for ever.", handle: (*handlers).script},
 }
 
 // New returns the ingestion host's app.
@@ -132,11 +132,11 @@ func (h *handlers) openAPI(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	return answer(c, body)
+	return respond(c, body)
 }
 
-// answer writes a JSON body.
-func answer(c *fiber.Ctx, body []byte) error {
+// respond writes a JSON body.
+func respond(c *fiber.Ctx, body []byte) error {
 	c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
 	_, err := c.Context().Write(body)
 	return err

@@ -13,13 +13,13 @@ import (
 	"github.com/millrace/millrace/web/tracker"
 )
 
-// How long an answer may be used without asking again.
+// How long a response may be used without asking again.
 const (
 	// byName is short: it is how long an upgrade takes to reach the pages.
 	byName = "public, max-age=3600, must-revalidate"
 	byHash = "public, max-age=31536000, immutable"
 	// stranger is for a hash that is not known here, such as that of a newer
-	// release while edges are being replaced: the answer is not what was named.
+	// release while edges are being replaced: the response is not what was named.
 	stranger = "no-cache"
 )
 
@@ -59,8 +59,8 @@ func newScripts(current, kept []*tracker.File) *scripts {
 }
 
 // find returns the file at a path; nil when none can be there. For a hash that is
-// not known it is the current file: a page whose tag has a checksum refuses it,
-// as it would refuse a 404, and all others go on counting.
+// not known it is the current file: a page whose tag has a checksum rejects it,
+// as it would reject a 404, and all others go on counting.
 func (s *scripts) find(path string) *asset {
 	if a := s.byPath[path]; a != nil {
 		return a
@@ -79,8 +79,8 @@ func (h *handlers) script(c *fiber.Ctx) error {
 		return fiber.ErrNotFound
 	}
 	header := &c.Context().Response.Header
-	// Every page gets the same, so caches keep one answer and not one for each
-	// origin, as they must for answers to events.
+	// Every page gets the same, so caches keep one response and not one for each
+	// origin, as they must for responses to events.
 	header.Del(fiber.HeaderAccessControlAllowCredentials)
 	header.Set(fiber.HeaderAccessControlAllowOrigin, "*")
 	header.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
@@ -116,7 +116,7 @@ func (a *asset) choose(accepted string) (body []byte, coding string) {
 	return a.plain, ""
 }
 
-// accepts reports whether an Accept-Encoding names a coding and does not refuse
+// accepts reports whether an Accept-Encoding names a coding and does not reject
 // it. "*" is not taken as a name: what asks so is no browser.
 func accepts(header, coding string) bool {
 	for entry := range strings.SplitSeq(header, ",") {

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace/millrace/web/tracker"
 )
 
-// fetched is what a test sees of an answer.
+// fetched is what a test sees of a response.
 type fetched struct {
 	status int
 	header http.Header

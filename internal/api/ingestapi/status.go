@@ -18,7 +18,7 @@ type Service struct {
 }
 
 const (
-	// statusFor is how long an answer of GET /health/status serves: callers cost the
+	// statusFor is how long a response of GET /health/status serves: callers cost the
 	// services nothing, however many they are.
 	statusFor = time.Second
 	// statusTimeout bounds one look.
@@ -39,22 +39,22 @@ func newStatus(services []Service) *status {
 	return &status{services: services, looking: make(chan struct{}, 1)}
 }
 
-type statusAnswer struct {
-	Status   string                   `json:"status"` // ok, or degraded
-	Services map[string]serviceAnswer `json:"services"`
+type statusResponse struct {
+	Status   string                     `json:"status"` // ok, or degraded
+	Services map[string]serviceResponse `json:"services"`
 }
 
-type serviceAnswer struct {
+type serviceResponse struct {
 	Status  string  `json:"status"` // ok, or error
 	Latency float64 `json:"latency_ms"`
 	Code    string  `json:"code,omitempty"` // why, of one with an error
 }
 
 // health serves GET /health.
-func (*handlers) health(c *fiber.Ctx) error { return answer(c, []byte(`{"status":"ok"}`)) }
+func (*handlers) health(c *fiber.Ctx) error { return respond(c, []byte(`{"status":"ok"}`)) }
 
 // status serves GET /health/status. What is wrong with a service is for the log: the
-// answer is anybody's to read.
+// response is anybody's to read.
 func (h *handlers) healthStatus(c *fiber.Ctx) error {
 	ok, body, err := h.status.look()
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *handlers) healthStatus(c *fiber.Ctx) error {
 	if !ok {
 		c.Context().SetStatusCode(fiber.StatusServiceUnavailable)
 	}
-	return answer(c, body)
+	return respond(c, body)
 }
 
 // look returns what was found at most statusFor ago.
@@ -77,13 +77,13 @@ func (s *status) look() (ok bool, body []byte, err error) {
 	// Not the caller's own context: the others must not depend on whether it waits.
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()
-	found := make([]serviceAnswer, len(s.services))
+	found := make([]serviceResponse, len(s.services))
 	var wg sync.WaitGroup
 	for i, service := range s.services {
 		wg.Go(func() { found[i] = service.look(ctx) })
 	}
 	wg.Wait()
-	a := statusAnswer{Status: "ok", Services: make(map[string]serviceAnswer, len(found))}
+	a := statusResponse{Status: "ok", Services: make(map[string]serviceResponse, len(found))}
 	for i, f := range found {
 		if a.Services[s.services[i].Name] = f; f.Code != "" {
 			a.Status = "degraded"
@@ -96,10 +96,10 @@ func (s *status) look() (ok bool, body []byte, err error) {
 	return s.ok, s.body, nil
 }
 
-func (s *Service) look(ctx context.Context) serviceAnswer {
+func (s *Service) look(ctx context.Context) serviceResponse {
 	from := time.Now()
 	err := s.Check(ctx)
-	a := serviceAnswer{Status: "ok", Latency: float64(time.Since(from).Microseconds()) / float64(time.Millisecond/time.Microsecond)}
+	a := serviceResponse{Status: "ok", Latency: float64(time.Since(from).Microseconds()) / float64(time.Millisecond/time.Microsecond)}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		a.Status, a.Code = "error", "TIMEOUT"

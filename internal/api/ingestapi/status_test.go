@@ -45,7 +45,7 @@ func TestTheStatusIsLookedAtOnceASecondWhoeverAsks(t *testing.T) {
 			for range 100 {
 				wg.Go(func() {
 					ok, body, err := s.look()
-					var a statusAnswer
+					var a statusResponse
 					if !ok || err != nil || json.Unmarshal(body, &a) != nil || a.Services["kafka"].Latency != 300 {
 						t.Errorf("look() = %v, %s, %v", ok, body, err)
 					}

@@ -8,20 +8,20 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // taking is a route that takes the events of a body.
-func taking(path string, in *ingest.Route, topic, help string, answers map[string]*Answer, say reply) Route {
+func taking(path string, in *ingest.Route, topic, help string, responses map[string]*Response, say reply) Route {
 	return Route{
-		Method: fiber.MethodPost, Path: path, In: in, Topic: topic, Answers: answers, Help: help,
+		Method: fiber.MethodPost, Path: path, In: in, Topic: topic, Responses: responses, Help: help,
 		handle: func(h *handlers, c *fiber.Ctx) error { return h.take(c, in, say) },
 	}
 }
 
-// reply writes the answer to events that were not refused.
+// reply writes the response to events that were not rejected.
 type reply func(*fiber.Ctx, ingest.Result) error
 
 // take serves a route. Everything that it passes on aliases fiber's memory; the
@@ -29,7 +29,7 @@ type reply func(*fiber.Ctx, ingest.Result) error
 func (h *handlers) take(c *fiber.Ctx, in *ingest.Route, say reply) error {
 	body, err := httpkit.Body(c)
 	if err != nil {
-		h.intake.Refuse(c.UserContext(), h.request(c, in, nil), err)
+		h.intake.Reject(c.UserContext(), h.request(c, in, nil), err)
 		return err
 	}
 	result, err := h.intake.Accept(c.UserContext(), h.request(c, in, body))
@@ -78,28 +78,28 @@ func (h *handlers) request(c *fiber.Ctx, in *ingest.Route, body []byte) ingest.R
 // so, and absence or anything else says nothing.
 func isOne(value []byte) bool { return string(value) == "1" }
 
-// counted is the answer that says how many events were taken.
+// counted is the response that says how many events were taken.
 func counted(kind string) reply {
 	begin := `{"status":"success","type":"` + kind + `","count":`
 	return func(c *fiber.Ctx, r ingest.Result) error {
 		var space [96]byte
 		out := append(space[:0], begin...)
-		return answer(c, append(strconv.AppendInt(out, int64(r.Count), 10), '}'))
+		return respond(c, append(strconv.AppendInt(out, int64(r.Count), 10), '}'))
 	}
 }
 
-// typed is the answer to a single event; an empty kind is the event's type.
+// typed is the response to a single event; an empty kind is the event's type.
 func typed(kind string) reply {
 	return func(c *fiber.Ctx, r ingest.Result) error {
 		if kind != "" {
 			r.Type = kind
 		}
-		return answer(c, []byte(`{"status":"success","type":"`+r.Type+`"}`))
+		return respond(c, []byte(`{"status":"success","type":"`+r.Type+`"}`))
 	}
 }
 
-// batchAnswer is the answer that tells of each event.
-type batchAnswer struct {
+// batchResponse is the response that tells of each event.
+type batchResponse struct {
 	Status    string         `json:"status"` // success, partial, or error
 	Batch     bool           `json:"batch"`
 	Processed int            `json:"processed"`
@@ -123,14 +123,14 @@ type batchProblem struct {
 	Message string `json:"message"`
 }
 
-// refusals says how an event that was not taken is answered.
-var refusals = map[ingest.Outcome]batchItem{
+// rejections says how an event that was not taken is answered.
+var rejections = map[ingest.Outcome]batchItem{
 	ingest.Invalid:     {Status: "error", Message: "Invalid event schema", Code: "INVALID_EVENT_SCHEMA"},
 	ingest.UnknownType: {Status: "error", Message: "Unknown event type", Code: "UNKNOWN_EVENT_TYPE"},
 }
 
 func itemised(c *fiber.Ctx, r ingest.Result) error {
-	a := batchAnswer{Status: "success", Batch: true, Processed: len(r.Items), Batched: map[string]int{"track": 0, "outgoing_link": 0}, Results: make([]batchItem, len(r.Items))}
+	a := batchResponse{Status: "success", Batch: true, Processed: len(r.Items), Batched: map[string]int{"track": 0, "outgoing_link": 0}, Results: make([]batchItem, len(r.Items))}
 	taken := 0
 	for i := range r.Items {
 		it := &r.Items[i]
@@ -140,7 +140,7 @@ func itemised(c *fiber.Ctx, r ingest.Result) error {
 			a.Results[i] = batchItem{Status: "success", Type: it.Type, EventID: it.EventID}
 			continue
 		}
-		a.Results[i] = refusals[it.Outcome]
+		a.Results[i] = rejections[it.Outcome]
 		a.Results[i].EventType, a.Results[i].EventID, a.Results[i].Errors = it.Type, it.EventID, problemsOf(it.Problems)
 	}
 	switch {
@@ -153,10 +153,10 @@ func itemised(c *fiber.Ctx, r ingest.Result) error {
 	if err != nil {
 		return fmt.Errorf("writing what became of a batch: %w", err)
 	}
-	return answer(c, body)
+	return respond(c, body)
 }
 
-func problemsOf(details []fault.Detail) []batchProblem {
+func problemsOf(details []apierr.Detail) []batchProblem {
 	var all []batchProblem
 	for _, d := range details {
 		all = append(all, batchProblem{Code: d.Rule, Field: d.Field, Message: d.Message})

@@ -1,7 +1,7 @@
 // Package linkhost is the HTTP surface of short links: what browsers, programs and
 // crawlers get who open one. What becomes of a request is decided by package redirect.
 //
-// It promises that no answer may be kept by a cache or listed by a search engine, that its
+// It promises that no response may be kept by a cache or listed by a search engine, that its
 // pages run no script and may not be framed, and that neither addresses nor user agents
 // are written anywhere. Only GET and POST are counted by redirect; HEAD is answered as GET
 // is, without the body.
@@ -55,7 +55,7 @@ const (
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Links, BodyLimit: bodyLimit, Deadline: deadline, MaxInFlight: cfg.MaxInFlight, Conns: cfg.Conns,
-		AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site, Page: refuse,
+		AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site, Page: reject,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{redirects: deps.Redirects, site: cfg.Site}
 	httpkit.Handle(app, fiber.MethodGet, "/health", health)

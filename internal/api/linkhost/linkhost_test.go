@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/redirect"
@@ -31,7 +31,7 @@ type fixed map[string]*link.Link
 // Find implements redirect.Links. The slug "away" cannot be looked for.
 func (f fixed) Find(_ context.Context, key []byte, _ time.Time, to *link.Served) error {
 	if string(key) == "away" {
-		return fault.New(fault.ServiceUnavailable)
+		return apierr.New(apierr.ServiceUnavailable)
 	}
 	l := f[string(key)]
 	if l == nil {
@@ -90,14 +90,14 @@ func served() fixed {
 	return all
 }
 
-// answer is what a test sees of a response.
-type answer struct {
+// response is what a test sees of a response.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-func ask(t *testing.T, app *fiber.App, method, path, body string, header ...string) answer {
+func ask(t *testing.T, app *fiber.App, method, path, body string, header ...string) response {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	for i := 0; i+1 < len(header); i += 2 {
@@ -117,10 +117,10 @@ func ask(t *testing.T, app *fiber.App, method, path, body string, header ...stri
 	if err := resp.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(text)}
+	return response{resp.StatusCode, resp.Header, string(text)}
 }
 
-func TestEachRequestHasItsAnswer(t *testing.T) {
+func TestEachRequestHasItsResponse(t *testing.T) {
 	t.Parallel()
 	const asForm = "application/x-www-form-urlencoded"
 	app := newApp(t, nil)
@@ -186,7 +186,7 @@ func TestEachRequestHasItsAnswer(t *testing.T) {
 }
 
 // checkBody checks for an error with a code, or a page with a title.
-func checkBody(t *testing.T, got answer, code, title string) {
+func checkBody(t *testing.T, got response, code, title string) {
 	t.Helper()
 	var body struct {
 		Success   bool   `json:"success"`
@@ -243,7 +243,7 @@ func TestAPasswordIsGivenOnce(t *testing.T) {
 func TestTooManyPasswordsAreToldToWait(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, nil)
-	try := func(accept string) answer {
+	try := func(accept string) response {
 		return ask(t, app, "POST", "/vault", "password=x", "Content-Type", "application/x-www-form-urlencoded", "Accept", accept)
 	}
 	for range redirect.MaxPasswords {
@@ -262,7 +262,7 @@ func TestTooManyPasswordsAreToldToWait(t *testing.T) {
 func TestPagesRunNothing(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, nil)
-	for _, got := range []answer{
+	for _, got := range []response{
 		ask(t, app, "GET", "/vault", "", "Accept", page1),
 		ask(t, app, "GET", "/nothing", "", "Accept", page1),
 		ask(t, app, "GET", "/shown", "", "User-Agent", "facebookexternalhit/1.1"),

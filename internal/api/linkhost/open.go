@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
 
@@ -26,7 +26,7 @@ var (
 	valueRobots    = []byte("noindex")
 )
 
-// setCommon sets what every answer has.
+// setCommon sets what every response has.
 func setCommon(h *fasthttp.ResponseHeader) {
 	h.SetCanonical(headerCache, valueCache)
 	h.SetCanonical(headerRobots, valueRobots)
@@ -47,13 +47,13 @@ func (h *handlers) open(c *fiber.Ctx) error {
 		return err
 	}
 	if err := h.redirects.Decide(c.UserContext(), v); err != nil {
-		if fault.Is(err, fault.MethodNotAllowed) { // here, of what other links do take
+		if apierr.Is(err, apierr.MethodNotAllowed) { // here, of what other links do take
 			rc.Response.Header.Set(fiber.HeaderAllow, "GET, HEAD")
 		}
 		return err
 	}
 	setCommon(&rc.Response.Header)
-	return answers[v.Answer.Kind](h, rc, v)
+	return responses[v.Response.Kind](h, rc, v)
 }
 
 // fill tells what a request says. It aliases fiber's memory.
@@ -102,15 +102,15 @@ func typed(c *fiber.Ctx) ([]byte, error) {
 	}
 	kind, _, _ := bytes.Cut(c.Context().Request.Header.ContentType(), []byte{';'})
 	if !bytes.EqualFold(bytes.TrimSpace(kind), []byte(fiber.MIMEApplicationForm)) {
-		return nil, &fault.Error{Code: fault.Validation, Message: "Send the password as a form does, application/x-www-form-urlencoded", Err: errNoForm}
+		return nil, &apierr.Error{Code: apierr.Validation, Message: "Send the password as a form does, application/x-www-form-urlencoded", Err: errNoForm}
 	}
 	var form fasthttp.Args
 	form.ParseBytes(body)
 	return form.Peek("password"), nil
 }
 
-// answers writes each kind of answer.
-var answers = [...]func(*handlers, *fasthttp.RequestCtx, *redirect.Visit) error{
+// responses writes each kind of response.
+var responses = [...]func(*handlers, *fasthttp.RequestCtx, *redirect.Visit) error{
 	redirect.Redirected:  (*handlers).redirected,
 	redirect.Elsewhere:   (*handlers).redirected,
 	redirect.Rooted:      (*handlers).redirected,
@@ -121,15 +121,15 @@ var answers = [...]func(*handlers, *fasthttp.RequestCtx, *redirect.Visit) error{
 }
 
 func (*handlers) redirected(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
-	rc.Response.SetStatusCode(v.Answer.Status)
-	rc.Response.Header.SetCanonical(headerLocation, v.Answer.Location)
+	rc.Response.SetStatusCode(v.Response.Status)
+	rc.Response.Header.SetCanonical(headerLocation, v.Response.Location)
 	return nil
 }
 
 // askPassword shows the form; a program that reads no pages is told what is missing.
 func (*handlers) askPassword(rc *fasthttp.RequestCtx, _ *redirect.Visit) error {
 	if wantsJSON(&rc.Request.Header) {
-		return &fault.Error{Code: fault.Forbidden, Message: "This link needs a password"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "This link needs a password"}
 	}
 	return form.send(rc)
 }
@@ -139,7 +139,7 @@ func (*handlers) askPassword(rc *fasthttp.RequestCtx, _ *redirect.Visit) error {
 func (h *handlers) accepted(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
 	path := v.LinkPath()
 	cookie := http.Cookie{ //nolint:gosec // Secure wherever the host is reached by https
-		Name: passCookie, Value: v.Answer.Pass, Path: path, MaxAge: int(redirect.PassFor.Seconds()),
+		Name: passCookie, Value: v.Response.Pass, Path: path, MaxAge: int(redirect.PassFor.Seconds()),
 		HttpOnly: true, Secure: h.site.Secure(), SameSite: http.SameSiteLaxMode,
 	}
 	rc.Response.Header.Add(fiber.HeaderSetCookie, cookie.String())
@@ -153,7 +153,7 @@ func (h *handlers) accepted(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
 }
 
 func (h *handlers) previewed(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
-	p := page{Title: v.Answer.Preview.Title, Preview: &v.Answer.Preview}
+	p := page{Title: v.Response.Preview.Title, Preview: &v.Response.Preview}
 	switch d := v.Domain(); {
 	case d != nil:
 		p.Address = "https://" + d.Hostname + v.LinkPath()

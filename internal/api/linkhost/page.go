@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -90,21 +90,21 @@ var pages = template.Must(template.New("page").Parse(`<!doctype html>
 </html>
 `))
 
-// The pages of refusals, by code.
+// The pages of rejections, by code.
 var (
-	form    = page{Title: "This link is protected", Text: "It opens with a password.", Form: true}
-	failed  = page{Title: "Something went wrong", Text: "The link could not be opened. Please try again later."}
-	refused = map[fault.Code]page{
-		fault.NotFound:           {Title: "Link not found", Text: "There is no link at this address."},
-		fault.Gone:               {Title: "Link expired", Text: "This link does not lead anywhere any more."},
-		fault.Forbidden:          {Title: form.Title, Text: form.Text, Form: true, Wrong: true},
-		fault.RateLimited:        {Title: "Too many attempts", Text: "Please wait a minute and try again."},
-		fault.ServiceUnavailable: {Title: "Not available now", Text: "The link could not be looked up. Please try again in a few seconds."},
-		fault.MethodNotAllowed:   {Title: "Not possible", Text: "A link can only be opened."},
+	form     = page{Title: "This link is protected", Text: "It opens with a password.", Form: true}
+	failed   = page{Title: "Something went wrong", Text: "The link could not be opened. Please try again later."}
+	rejected = map[apierr.Code]page{
+		apierr.NotFound:           {Title: "Link not found", Text: "There is no link at this address."},
+		apierr.Gone:               {Title: "Link expired", Text: "This link does not lead anywhere any more."},
+		apierr.Forbidden:          {Title: form.Title, Text: form.Text, Form: true, Wrong: true},
+		apierr.RateLimited:        {Title: "Too many attempts", Text: "Please wait a minute and try again."},
+		apierr.ServiceUnavailable: {Title: "Not available now", Text: "The link could not be looked up. Please try again in a few seconds."},
+		apierr.MethodNotAllowed:   {Title: "Not possible", Text: "A link can only be opened."},
 	}
 )
 
-// send answers with the page; the status is the caller's.
+// send responses with the page; the status is the caller's.
 func (p *page) send(rc *fasthttp.RequestCtx) error {
 	var text bytes.Buffer
 	if err := pages.Execute(&text, p); err != nil {
@@ -119,19 +119,19 @@ func (p *page) send(rc *fasthttp.RequestCtx) error {
 	return nil
 }
 
-// refuse answers a refused request with a page, if it wants one.
-func refuse(rc *fasthttp.RequestCtx, r httpkit.Refusal) bool {
+// reject answers a rejected request with a page, if it wants one.
+func reject(rc *fasthttp.RequestCtx, r httpkit.Rejection) bool {
 	h := &rc.Response.Header
 	setCommon(h)
 	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
-	if r.Code == fault.MethodNotAllowed && len(h.Peek(fiber.HeaderAllow)) == 0 {
+	if r.Code == apierr.MethodNotAllowed && len(h.Peek(fiber.HeaderAllow)) == 0 {
 		h.Set(fiber.HeaderAllow, "GET, HEAD, POST")
 	}
 	if !wantsPage(&rc.Request.Header) {
 		h.Add(fiber.HeaderVary, fiber.HeaderAccept)
 		return false
 	}
-	p, ok := refused[r.Code]
+	p, ok := rejected[r.Code]
 	if !ok {
 		p = failed
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/platform/cidr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
@@ -29,11 +29,11 @@ func (s *APIKeys) Resource() rpc.Resource {
 	return rpc.Resource{
 		Name: "apiKeys", Summary: "The keys with which programs call. Only people manage them: owners and admins, signed in.",
 		Failures: []rpc.Failure{
-			{Err: apikey.ErrNotFound, Code: fault.NotFound, Message: "API key not found"},
-			{Err: apikey.ErrRevoked, Code: fault.Conflict, Message: "The API key is revoked, which is final"},
-			{Err: managed.ErrChanged, Code: fault.Conflict, Message: "The API key has changed in the meantime"},
-			{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
-			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+			{Err: apikey.ErrNotFound, Code: apierr.NotFound, Message: "API key not found"},
+			{Err: apikey.ErrRevoked, Code: apierr.Conflict, Message: "The API key is revoked, which is final"},
+			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The API key has changed in the meantime"},
+			{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
+			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 		},
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
@@ -208,7 +208,7 @@ func NewKeyBody(k *apikey.Key, now time.Time) KeyBody {
 	return b
 }
 
-// told shapes the answer of everything that ends with one key.
+// told shapes the response of everything that ends with one key.
 func (s *APIKeys) told(k *apikey.Key, err error) (*KeyBody, error) {
 	if err != nil {
 		return nil, err
@@ -246,9 +246,9 @@ func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*S
 func (s *APIKeys) website(ctx context.Context, call *rpc.Call, access keyAccess) (string, error) {
 	switch {
 	case access.Type == "website" && access.WebsiteID == "":
-		return "", fault.Invalid("access.websiteId", "required", "access.websiteId is required where access.type is website")
+		return "", apierr.Invalid("access.websiteId", "required", "access.websiteId is required where access.type is website")
 	case access.Type != "website" && access.WebsiteID != "":
-		return "", fault.Invalid("access.websiteId", "not_allowed", "access.websiteId needs access.type to be website")
+		return "", apierr.Invalid("access.websiteId", "not_allowed", "access.websiteId needs access.type to be website")
 	case access.WebsiteID == "":
 		return "", nil
 	}
@@ -260,13 +260,13 @@ func (s *APIKeys) website(ctx context.Context, call *rpc.Call, access keyAccess)
 }
 
 // mayGrant refuses to put into a key what the caller's own role is not worth. A
-// name that is no scope is for package apikey to refuse.
+// name that is no scope is for package apikey to reject.
 func mayGrant(call *rpc.Call, scopes []string) error {
 	worth := auth.ScopesOf(call.Principal.Role)
 	for _, name := range scopes {
 		scope := auth.Scope(name)
 		if auth.AllScopes().Has(scope) && !worth.Has(scope) {
-			return fault.Wrap(fault.Forbidden, fmt.Errorf("role %s cannot grant %s", call.Principal.Role, name))
+			return apierr.Wrap(apierr.Forbidden, fmt.Errorf("role %s cannot grant %s", call.Principal.Role, name))
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 )
 
@@ -33,7 +33,7 @@ const ci = `{"name":"ci","scopes":["track:events"]}`
 
 func TestAKeyIsShownWithItsSecretOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	r := d.call("admin", "apiKeys/create", ci)
 	var k apiKey
 	if err := json.Unmarshal(r.Data, &k); err != nil || r.Status != 201 { //nolint:musttag // the names differ in case only
@@ -42,7 +42,7 @@ func TestAKeyIsShownWithItsSecretOnce(t *testing.T) {
 	if r.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control is %q", r.Header.Get("Cache-Control"))
 	}
-	if !apikey.WellFormed(deskPrefix, []byte(k.Secret)) || k.Prefix != deskPrefix || !strings.HasPrefix(k.Secret, k.Prefix+"_"+k.Start) || len(k.Start) != 6 {
+	if !apikey.WellFormed(fixturePrefix, []byte(k.Secret)) || k.Prefix != fixturePrefix || !strings.HasPrefix(k.Secret, k.Prefix+"_"+k.Start) || len(k.Start) != 6 {
 		t.Errorf("key %+v", k)
 	}
 	if !d.accepts(k.Secret) {
@@ -60,7 +60,7 @@ func TestAKeyIsShownWithItsSecretOnce(t *testing.T) {
 
 func TestAKeyHasEveryProperty(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", shop)
 	expires := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
 	k := do[apiKey](d, "owner", "apiKeys/create", fmt.Sprintf(`{"name":" Cafe\u0301 ","scopes":["track:events","read:data","track:events"],
@@ -95,7 +95,7 @@ func TestAKeyHasEveryProperty(t *testing.T) {
 
 func TestWhatIsWrongWithAKeyIsSaidByField(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	foreign := do[site](d, "stranger", "websites/create", shop)
 	with := func(field string) string { return `{"name":"n","scopes":["read:data"],` + field + `}` }
 	tags := func(n int) string { return `["` + strings.Join(numbers(n), `","`) + `"]` }
@@ -127,7 +127,7 @@ func TestWhatIsWrongWithAKeyIsSaidByField(t *testing.T) {
 		{with(`"access":{"type":"some"}`), "access.type"},
 		{with(`"access":{}`), "access.type"},
 	} {
-		r := d.refused("owner", "apiKeys/create", tc.body, 400, fault.Validation)
+		r := d.rejected("owner", "apiKeys/create", tc.body, 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != tc.field {
 			t.Errorf("%.100s: %s, want a problem of %s", tc.body, r.Text, tc.field)
 		}
@@ -138,7 +138,7 @@ func TestWhatIsWrongWithAKeyIsSaidByField(t *testing.T) {
 	if r := d.call("owner", "apiKeys/create", with(`"tags":`+tags(20)+`,"idleExpiryDays":3650,"rateLimit":{"enabled":true,"limit":100000,"windowSeconds":3600}`)); !r.Success {
 		t.Errorf("at the limits: %s", r.Text)
 	}
-	d.refused("owner", "apiKeys/create", with(`"access":{"type":"website","websiteId":"`+foreign.ID+`"}`), 404, fault.NotFound)
+	d.rejected("owner", "apiKeys/create", with(`"access":{"type":"website","websiteId":"`+foreign.ID+`"}`), 404, apierr.NotFound)
 }
 
 func numbers(n int) []string {
@@ -151,26 +151,26 @@ func numbers(n int) []string {
 
 func TestAKeyNeverManagesKeys(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	k := do[apiKey](d, "owner", "apiKeys/create", ci)
 	ref := `{"id":"` + k.ID + `"}`
 	for operation, body := range map[string]string{
 		"create": ci, "list": `{}`, "get": ref, "update": ref, "rotate": ref, "revoke": ref, "delete": ref,
 	} {
 		operation = "apiKeys/" + operation
-		d.refused(d.key("", "manage:config", "manage:websites"), operation, body, 403, fault.AccessDenied)
-		d.refused("editor", operation, body, 403, fault.Forbidden)
-		d.refused("viewer", operation, body, 403, fault.Forbidden)
-		d.refused("", operation, body, 401, fault.AuthRequired)
+		d.rejected(d.key("", "manage:config", "manage:websites"), operation, body, 403, apierr.AccessDenied)
+		d.rejected("editor", operation, body, 403, apierr.Forbidden)
+		d.rejected("viewer", operation, body, 403, apierr.Forbidden)
+		d.rejected("", operation, body, 401, apierr.AuthRequired)
 		if body == ref {
-			d.refused("stranger", operation, body, 404, fault.NotFound)
+			d.rejected("stranger", operation, body, 404, apierr.NotFound)
 		}
 	}
 }
 
-func TestRotatedRevokedAndDeletedKeysAreRefusedAndStaySo(t *testing.T) {
+func TestRotatedRevokedAndDeletedKeysAreRejectedAndStaySo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	k := do[apiKey](d, "owner", "apiKeys/create", ci)
 	ref := `{"id":"` + k.ID + `"}`
 	second := do[apiKey](d, "owner", "apiKeys/rotate", ref)
@@ -181,20 +181,20 @@ func TestRotatedRevokedAndDeletedKeysAreRefusedAndStaySo(t *testing.T) {
 	if !d.accepts(second.Secret) || !d.accepts(third.Secret) || third.OldSecretUntil == nil {
 		t.Errorf("rotated with a grace: %+v", third)
 	}
-	d.refused("owner", "apiKeys/rotate", `{"id":"`+k.ID+`","gracePeriodSeconds":86401}`, 400, fault.Validation)
+	d.rejected("owner", "apiKeys/rotate", `{"id":"`+k.ID+`","gracePeriodSeconds":86401}`, 400, apierr.Validation)
 	revoked := do[apiKey](d, "owner", "apiKeys/revoke", ref)
 	if revoked.Status != "revoked" || revoked.RevokedAt == nil || d.accepts(second.Secret) || d.accepts(third.Secret) {
 		t.Errorf("revoked: %+v", revoked)
 	}
 	for _, operation := range []string{"update", "rotate", "revoke"} {
-		d.refused("owner", "apiKeys/"+operation, ref, 409, fault.Conflict)
+		d.rejected("owner", "apiKeys/"+operation, ref, 409, apierr.Conflict)
 	}
 	if got := do[apiKey](d, "owner", "apiKeys/get", ref); got.Status != "revoked" {
 		t.Errorf("a revoked key is %+v", got)
 	}
 	do[apiKey](d, "owner", "apiKeys/delete", ref)
 	for _, operation := range []string{"get", "update", "rotate", "revoke", "delete"} { // as of a deleted website
-		d.refused("owner", "apiKeys/"+operation, ref, 404, fault.NotFound)
+		d.rejected("owner", "apiKeys/"+operation, ref, 404, apierr.NotFound)
 	}
 	if all := do[[]apiKey](d, "owner", "apiKeys/list", `{}`); len(all) != 0 {
 		t.Errorf("the list has %+v", all)
@@ -203,7 +203,7 @@ func TestRotatedRevokedAndDeletedKeysAreRefusedAndStaySo(t *testing.T) {
 
 func TestOfThoseWhoEndAKeyAtOnceOneWins(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	k := do[apiKey](d, "owner", "apiKeys/create", ci)
 	statuses := make([]int, 9)
 	var wg sync.WaitGroup
@@ -223,7 +223,7 @@ func TestOfThoseWhoEndAKeyAtOnceOneWins(t *testing.T) {
 
 func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", shop)
 	for _, body := range []string{
 		`{"name":"one","scopes":["read:data"],"tags":["blue"]}`,
@@ -261,16 +261,16 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 	}
 }
 
-func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
+func TestAKeyIsRejectedFromAddressesThatAreNotItsOwn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, tc := range []struct {
 		ips    string
 		status int
-		code   fault.Code
+		code   apierr.Code
 	}{
 		{`["0.0.0.0"]`, 200, ""}, // from where these tests come
-		{`["10.0.0.0/8","2001:db8::/32"]`, 403, fault.IPNotAuthorized},
+		{`["10.0.0.0/8","2001:db8::/32"]`, 403, apierr.IPNotAuthorized},
 	} {
 		k := do[apiKey](d, "owner", "apiKeys/create", `{"name":"n","scopes":["read:data"],"ipAllow":`+tc.ips+`}`)
 		if r := d.call(k.Secret, "websites/list", `{}`); r.Status != tc.status || r.Code != string(tc.code) {
@@ -279,9 +279,9 @@ func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasLostIsGivenAgainByItsIdempotencyKey(t *testing.T) {
+func TestAResponseThatWasLostIsGivenAgainByItsIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	k := do[apiKey](d, "owner", "apiKeys/create", `{"name":"ci","scopes":["track:events"]}`)
 	rotate := func(key string) *reply {
 		return d.call("owner", "apiKeys/rotate", fmt.Sprintf(`{"id":%q}`, k.ID), "Idempotency-Key", key)
@@ -293,5 +293,5 @@ func TestAnAnswerThatWasLostIsGivenAgainByItsIdempotencyKey(t *testing.T) {
 	if next := rotate("b"); !next.Success || string(next.Data) == string(first.Data) {
 		t.Errorf("rotate with another key: %s", next.Text)
 	}
-	d.refused("owner", "apiKeys/revoke", fmt.Sprintf(`{"id":%q,"version":1}`, k.ID), 409, fault.Conflict)
+	d.rejected("owner", "apiKeys/revoke", fmt.Sprintf(`{"id":%q,"version":1}`, k.ID), 409, apierr.Conflict)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
@@ -31,9 +31,9 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 			t.Errorf("delete %s: %d %s, want %d", body, r.Status, r.Text, status)
 		}
 	}
-	d.refused(bob.token, "organization/delete", in(`,"name":"Acme Ltd"`), 403, fault.Forbidden)
-	d.refused(bob.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 404, fault.NotFound)
-	d.refused(ann.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 409, fault.Conflict)
+	d.rejected(bob.token, "organization/delete", in(`,"name":"Acme Ltd"`), 403, apierr.Forbidden)
+	d.rejected(bob.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 404, apierr.NotFound)
+	d.rejected(ann.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 409, apierr.Conflict)
 
 	gone := do[struct {
 		Members, Websites, APIKeys, Links int
@@ -43,8 +43,8 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 		t.Errorf("delete: %+v", gone)
 	}
 	for _, who := range []person{ann, bob} {
-		d.refused(who.token, "organization/get", in(""), 404, fault.NotFound)
-		d.refused(who.token, "organization/get", "{}", 403, fault.AccessDenied)
+		d.rejected(who.token, "organization/get", in(""), 404, apierr.NotFound)
+		d.rejected(who.token, "organization/get", "{}", 403, apierr.AccessDenied)
 		if all := do[[]place](d, who.token, "organization/list", `{}`); len(all) != 0 {
 			t.Errorf("list: %+v", all)
 		}
@@ -52,7 +52,7 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 	if d.accepts(secret) {
 		t.Error("its key is accepted")
 	}
-	d.refused(bob.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 404, fault.NotFound)
+	d.rejected(bob.token, "organization/restore", `{"id":"`+ann.organization+`"}`, 404, apierr.NotFound)
 	if all := do[[]place](d, bob.token, "organization/list", `{"deleted":true}`); len(all) != 0 {
 		t.Errorf("an admin may restore %+v", all)
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 type departure struct {
@@ -15,7 +15,7 @@ type departure struct {
 }
 
 // made makes a key as who and returns its id and its secret.
-func (d *desk) made(who string) (id, secret string) {
+func (d *fixture) made(who string) (id, secret string) {
 	d.t.Helper()
 	k := do[apiKey](d, who, "apiKeys/create", `{"name":"of `+who+`","scopes":["read:data"]}`)
 	return k.ID, k.Secret
@@ -26,7 +26,7 @@ func TestRemovingAMemberNamesTheirKeysAndEndsThemWhereThatIsAsked(t *testing.T) 
 	for _, revoke := range []bool{false, true} {
 		t.Run(strconv.FormatBool(revoke), func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			id, secret := d.made("admin")
 			_, others := d.made("owner")
 			got := do[departure](d, "owner", "organization/removeMember", fmt.Sprintf(`{"userId":"usr_admin","revokeKeys":%t}`, revoke))
@@ -43,10 +43,10 @@ func TestRemovingAMemberNamesTheirKeysAndEndsThemWhereThatIsAsked(t *testing.T) 
 
 func TestLeavingNamesOnesOwnKeysAndOnlyWhoManagesKeysEndsThem(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	id, secret := d.made("admin")
 	for _, who := range []string{"editor", "viewer"} {
-		d.refused(who, "organization/leave", `{"revokeKeys":true}`, 403, fault.Forbidden)
+		d.rejected(who, "organization/leave", `{"revokeKeys":true}`, 403, apierr.Forbidden)
 		if got := do[departure](d, who, "organization/leave", `{}`); got.APIKeysTotal != 0 || got.APIKeys == nil {
 			t.Errorf("leave by the %s: %+v", who, got)
 		}

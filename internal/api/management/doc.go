@@ -3,8 +3,8 @@
 // handlers behind them.
 //
 // A handler takes what the registry has checked, calls the domain and shapes the
-// answer; every rule stands in the domain's package, and who may call what in
-// the table of package auth. It promises that no answer holds a record of
+// response; every rule stands in the domain's package, and who may call what in
+// the table of package auth. It promises that no response holds a record of
 // another organization, nor a secret except the one time it is made.
 //
 // To add a resource: make a file for it with a struct of what it needs and a

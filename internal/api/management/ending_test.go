@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -25,26 +25,26 @@ import (
 )
 
 // ending is something that ends what a credential is good for, and the code with which
-// operations are refused then that it was good for.
+// operations are rejected then that it was good for.
 type ending struct {
 	name  string
 	ofKey bool // else of a person
-	// placed says that it is about a person's place: what needs none goes on.
+	// placed says that it is about a person's membership: what needs none goes on.
 	placed bool
 	end    func(*house, *caller) error
-	due    fault.Code
+	due    apierr.Code
 }
 
 var endings = []ending{
-	{"signed out", false, false, (*house).signOut, fault.AuthRequired},
-	{"removed", false, true, (*house).remove, fault.NotFound},
-	{"demoted", false, true, (*house).demote, fault.Forbidden},
-	{"revoked", true, false, (*house).revokeKey, fault.AuthRequired},
-	{"narrowed", true, false, (*house).narrow, fault.Forbidden},
+	{"signed out", false, false, (*house).signOut, apierr.AuthRequired},
+	{"removed", false, true, (*house).remove, apierr.NotFound},
+	{"demoted", false, true, (*house).demote, apierr.Forbidden},
+	{"revoked", true, false, (*house).revokeKey, apierr.AuthRequired},
+	{"narrowed", true, false, (*house).narrow, apierr.Forbidden},
 }
 
-// caller is somebody who may call the operations of a class: a key of the desk's
-// organization, or a person with a place in it and one like it in the other.
+// caller is somebody who may call the operations of a class: a key of the fixture's
+// organization, or a person with a membership in it and one like it in the other.
 type caller struct {
 	name, credential string
 	user             *org.User // of a person, with the id of their session
@@ -52,9 +52,9 @@ type caller struct {
 	row              *auth.ClassRow
 }
 
-// house is a desk on which people sign in, with records that operations are about.
+// house is a fixture on which people sign in, with records that operations are about.
 type house struct {
-	*desk
+	*fixture
 	organizations                        *org.Service
 	third                                *org.Organization
 	site, open, gone, apiKey, invitation string // their ids
@@ -66,12 +66,12 @@ type house struct {
 
 func newFullHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{desk: newHouse(t, httpkit.Site{})}
+	h := &house{fixture: newHouse(t, httpkit.Site{})}
 	h.organizations = org.NewService("", org.Deps{Store: h.db, Invitations: h.db})
 	h.third = h.organization("Third")
 	owner := h.person(auth.OwnOrganization.Row(), org.RoleOwner)
 	made := func(operation, members string) string {
-		return do[struct{ ID string }](h.desk, owner.credential, operation, inside(h.own, members)).ID
+		return do[struct{ ID string }](h.fixture, owner.credential, operation, inside(h.own, members)).ID
 	}
 	h.site = made("websites/create", `"name":"Shop","domain":"shop.example"`)
 	h.open = made("websites/create", `"name":"Open","domain":"open.example","isPublic":true`)
@@ -122,8 +122,8 @@ func (h *house) person(row *auth.ClassRow, role org.Role) *caller {
 	h.must(h.db.InTx(h.t.Context(), func(ctx context.Context, tx *store.Store) error { // one wait for the disk
 		err := tx.CreateUser(ctx, audit.BySystem(), u)
 		for _, o := range []*org.Organization{h.own, h.other} {
-			place := &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: role, CreatedAt: now}
-			err = errors.Join(err, tx.AddMember(ctx, audit.BySystem(), place))
+			membership := &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: role, CreatedAt: now}
+			err = errors.Join(err, tx.AddMember(ctx, audit.BySystem(), membership))
 		}
 		return errors.Join(err, tx.CreateSession(ctx, audit.BySystem(), u, s))
 	}))
@@ -309,16 +309,16 @@ func (h *house) each(fn func(operation string, e ending, c *caller, body string,
 	}
 }
 
-// refusedAs reports whether an answer refuses a caller with a code; an empty one stands
-// for any with which callers are refused.
-func refusedAs(status int, text string, code fault.Code) bool {
-	for _, each := range []fault.Code{fault.AuthRequired, fault.Forbidden, fault.AccessDenied, fault.NotFound} {
+// rejectedAs reports whether a response rejects a caller with a code; an empty one stands
+// for any with which callers are rejected.
+func rejectedAs(status int, text string, code apierr.Code) bool {
+	for _, each := range []apierr.Code{apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.NotFound} {
 		told := status == httpkit.RowOf(each).Status && strings.Contains(text, `"code":"`+string(each)+`"`)
 		if code != "" && code != each || !told {
 			continue
 		}
 		// Of what is not there, only the organization is a matter of who calls.
-		if each != fault.NotFound || strings.Contains(text, "Organization not found") {
+		if each != apierr.NotFound || strings.Contains(text, "Organization not found") {
 			return true
 		}
 	}
@@ -327,7 +327,7 @@ func refusedAs(status int, text string, code fault.Code) bool {
 
 // Every operation is begun by everybody who may call it; then what they may ends; then the
 // rest of the body comes.
-func TestEveryOperationThatIsHalfSentIsRefusedOnceTheRightToItHasEnded(t *testing.T) {
+func TestEveryOperationThatIsHalfSentIsRejectedOnceTheRightToItHasEnded(t *testing.T) {
 	t.Parallel()
 	h := newFullHouse(t)
 	addr := h.serve()
@@ -336,25 +336,25 @@ func TestEveryOperationThatIsHalfSentIsRefusedOnceTheRightToItHasEnded(t *testin
 	h.each(func(operation string, e ending, c *caller, body string, changes bool) {
 		sent := h.begin(addr, c.credential, operation, body)
 		finish = append(finish, func() {
-			if status, text := sent.answer(t); !refusedAs(status, text, e.due) {
+			if status, text := sent.respond(t); !rejectedAs(status, text, e.due) {
 				t.Errorf("%s by %s who was %s meanwhile: %d %s, want %s", operation, c.name, e.name, status, text, e.due)
 			}
 		})
-		if e.placed { // the place in another organization is as good as before
+		if e.placed { // the membership in another organization is as good as before
 			there := inside(h.other, "")
 			if changes {
 				there = elsewhere[operation]
 			}
 			sent := h.begin(addr, c.credential, operation, there)
 			finish = append(finish, func() {
-				if status, text := sent.answer(t); refusedAs(status, text, "") {
+				if status, text := sent.respond(t); rejectedAs(status, text, "") {
 					t.Errorf("%s elsewhere by %s who was %s here: %d %s", operation, c.name, e.name, status, text)
 				}
 			})
 		}
 		h.must(e.end(h, c))
 	})
-	h.access.Forget() // as the news of ended keys has it
+	h.access.Forget() // as the change events of ended keys have it
 	for _, f := range finish {
 		f()
 	}
@@ -366,27 +366,27 @@ func TestEveryOperationThatIsHalfSentIsRefusedOnceTheRightToItHasEnded(t *testin
 // frozen are the sessions of people as they were once looked at.
 type frozen struct {
 	auth.Sessions
-	ids    map[string]string
-	users  map[string]*org.User
-	places map[string][]org.Member
+	ids         map[string]string
+	users       map[string]*org.User
+	memberships map[string][]org.Member
 }
 
 // SignedIn implements auth.Sessions.
 func (f *frozen) SignedIn(ctx context.Context, text string) (string, *org.User, []org.Member, error) {
 	if id, known := f.ids[text]; known {
-		return id, f.users[text], f.places[text], nil
+		return id, f.users[text], f.memberships[text], nil
 	}
-	id, user, places, err := f.Sessions.SignedIn(ctx, text)
-	f.ids[text], f.users[text], f.places[text] = id, user, places
-	return id, user, places, err
+	id, user, memberships, err := f.Sessions.SignedIn(ctx, text)
+	f.ids[text], f.users[text], f.memberships[text] = id, user, memberships
+	return id, user, memberships, err
 }
 
 // The right ends after the caller was looked at, and before the change is made.
-func TestEveryChangeIsRefusedOnceTheRightToItHasEndedThoughItsCallerWasAdmitted(t *testing.T) {
+func TestEveryChangeIsRejectedOnceTheRightToItHasEndedThoughItsCallerWasAdmitted(t *testing.T) {
 	t.Parallel()
 	h := newFullHouse(t)
-	people := &frozen{h.gate.Sessions, map[string]string{}, map[string]*org.User{}, map[string][]org.Member{}}
-	h.gate.Sessions = people
+	people := &frozen{h.identifier.Sessions, map[string]string{}, map[string]*org.User{}, map[string][]org.Member{}}
+	h.identifier.Sessions = people
 	callers := map[string]bool{}
 	h.each(func(operation string, e ending, c *caller, body string, changes bool) {
 		if !changes {
@@ -402,7 +402,7 @@ func TestEveryChangeIsRefusedOnceTheRightToItHasEndedThoughItsCallerWasAdmitted(
 			callers[c.user.ID] = true
 		}
 		h.must(e.end(h, c))
-		if r := h.call(c.credential, operation, body); !refusedAs(r.Status, r.Text, e.due) {
+		if r := h.call(c.credential, operation, body); !rejectedAs(r.Status, r.Text, e.due) {
 			t.Errorf("%s by %s who was %s meanwhile: %d %s, want %s", operation, c.name, e.name, r.Status, r.Text, e.due)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/analytics/export/download"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
@@ -36,7 +36,7 @@ type Events struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// The fields of an export's answer.
+// The fields of an export's response.
 const (
 	headerExportStart = "X-Export-Start"
 	headerExportEnd   = "X-Export-End"
@@ -150,7 +150,7 @@ func (e *Events) export(ctx context.Context, call *rpc.Call, in *exportInput) (*
 
 // website returns the website that a call is about. One that does not exist, one
 // of another organization and one that the caller does not cover get the same
-// answer, which is that of queries.
+// response, which is that of queries.
 func (e *Events) website(ctx context.Context, call *rpc.Call, in *exportInput) (*website.Website, error) {
 	w, err := e.Access.Website(ctx, in.WebsiteID)
 	if err == nil {
@@ -159,8 +159,8 @@ func (e *Events) website(ctx context.Context, call *rpc.Call, in *exportInput) (
 	switch {
 	case err == nil:
 		return w, nil
-	case errors.Is(err, website.ErrNotFound), fault.Is(err, fault.AccessDenied):
-		return nil, &fault.Error{Code: fault.AccessDenied, Message: "Access denied to this website", Err: err}
+	case errors.Is(err, website.ErrNotFound), apierr.Is(err, apierr.AccessDenied):
+		return nil, &apierr.Error{Code: apierr.AccessDenied, Message: "Access denied to this website", Err: err}
 	}
 	return nil, err
 }
@@ -173,7 +173,7 @@ func (e *Events) query(site *website.Website, in *exportInput) (*export.Query, e
 		if s := problems[0].Suggestion; s != "" {
 			message += ". " + s
 		}
-		return nil, &fault.Error{Code: fault.Validation, Message: message, Details: problems}
+		return nil, &apierr.Error{Code: apierr.Validation, Message: message, Details: problems}
 	}
 	return export.NewQuery(&export.Request{
 		WebsiteID: site.ID, Kind: in.Kind, Format: in.Format, Columns: in.Columns, Start: rng.Start, End: rng.End, Limit: in.Limit, Cursor: in.Cursor,

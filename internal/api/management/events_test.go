@@ -49,9 +49,9 @@ func (s threeRows) Read(ctx context.Context, _ *export.Query, each func(*export.
 	return nil
 }
 
-// newExports has the desk serve exports of a source, by a host with that deadline of a
+// newExports has the fixture serve exports of a source, by a host with that deadline of a
 // request; 0 is the usual one.
-func (d *desk) newExports(source export.Source, cfg download.Config, deadline time.Duration) {
+func (d *fixture) newExports(source export.Source, cfg download.Config, deadline time.Duration) {
 	d.t.Helper()
 	table := management.Resources(management.Deps{Events: management.Events{
 		Exports: download.NewExporter(cfg, source, prometheus.NewRegistry()), Access: d.access, Audit: d.db, Log: slog.New(slog.DiscardHandler),
@@ -61,14 +61,14 @@ func (d *desk) newExports(source export.Source, cfg download.Config, deadline ti
 		d.t.Fatal(err)
 	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Deadline: deadline}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: &rpc.Gate{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
+	rpc.Mount(d.app, doc, table, rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
 }
 
-// download exports as who and returns the answer and its body.
-func (d *desk) download(who, body string) (status int, header, trailer http.Header, text string) {
+// download exports as who and returns the response and its body.
+func (d *fixture) download(who, body string) (status int, header, trailer http.Header, text string) {
 	d.t.Helper()
 	req := httptest.NewRequestWithContext(d.t.Context(), http.MethodPost, "/rpc/events/export", strings.NewReader(body))
-	if strings.HasPrefix(who, deskPrefix+"_") {
+	if strings.HasPrefix(who, fixturePrefix+"_") {
 		req.Header.Set("X-Api-Key", who)
 	} else {
 		req.Header.Set("Cookie", "millrace_session="+who)
@@ -87,7 +87,7 @@ func (d *desk) download(who, body string) (status int, header, trailer http.Head
 
 func TestAnExportIsStreamedWithItsTrailersAndRemembered(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	site := do[struct{ ID, Name string }](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example.com"}`)
 	d.newExports(threeRows{}, download.Config{}, 0)
 	body := `{"websiteId":"` + site.ID + `","startDate":"2026-11-01","endDate":"2026-11-02","timezone":"Europe/Berlin","format":"csv","columns":["name"],"limit":3}`
@@ -125,14 +125,14 @@ func TestAnExportIsStreamedWithItsTrailersAndRemembered(t *testing.T) {
 
 func TestExportsOfWhomOneMayNotSeeAreDeniedAlike(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	site := do[struct{ ID string }](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example.com"}`)
 	second := do[struct{ ID string }](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example.com"}`)
 	d.newExports(threeRows{}, download.Config{}, 0)
 	for who, id := range map[string]string{
 		"stranger": site.ID, "owner": "web_00000000000000000000000000", d.key(second.ID, "read:data"): site.ID,
 	} {
-		r := d.refused(who, "events/export", `{"websiteId":"`+id+`","preset":"today","format":"csv"}`, http.StatusForbidden, "ACCESS_DENIED")
+		r := d.rejected(who, "events/export", `{"websiteId":"`+id+`","preset":"today","format":"csv"}`, http.StatusForbidden, "ACCESS_DENIED")
 		if r.Error != "Access denied to this website" {
 			t.Errorf("%s reads %q", who, r.Error)
 		}
@@ -142,11 +142,11 @@ func TestExportsOfWhomOneMayNotSeeAreDeniedAlike(t *testing.T) {
 	}
 }
 
-// TestExportsAtOnceAreRefusedAndPlacesComeBack has one export wait, longer than
+// TestExportsAtOnceAreRejectedAndSlotsComeBack has one export wait, longer than
 // the host's deadline of a request.
-func TestExportsAtOnceAreRefusedAndPlacesComeBack(t *testing.T) {
+func TestExportsAtOnceAreRejectedAndSlotsComeBack(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	site := do[struct{ ID string }](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example.com"}`)
 	source := threeRows{make(chan struct{}), make(chan struct{})}
 	const deadline = 3 * time.Second
@@ -166,7 +166,7 @@ func TestExportsAtOnceAreRefusedAndPlacesComeBack(t *testing.T) {
 	}
 	begin()
 	<-time.After(deadline)
-	r := d.refused("viewer", "events/export", body, http.StatusTooManyRequests, "RATE_LIMITED")
+	r := d.rejected("viewer", "events/export", body, http.StatusTooManyRequests, "RATE_LIMITED")
 	if r.Error != "Too many exports of this organization are running" || r.Header.Get("Retry-After") != "30" {
 		t.Errorf("refused with %q, %v", r.Error, r.Header)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
@@ -93,12 +93,12 @@ func (s *Flags) evaluate(ctx context.Context, call *rpc.Call, in *flagEvaluate) 
 	if q.At.IsZero() {
 		q.At = s.Service.Now()
 	}
-	answers, err := s.Service.Evaluate(ctx, *q)
+	responses, err := s.Service.Evaluate(ctx, *q)
 	if err != nil {
 		return nil, err
 	}
-	out := &evaluatedBody{Environment: wire.OrNull(in.Environment), At: rpc.At(q.At), Results: make([]resultBody, len(answers))}
-	for i, a := range answers {
+	out := &evaluatedBody{Environment: wire.OrNull(in.Environment), At: rpc.At(q.At), Results: make([]resultBody, len(responses))}
+	for i, a := range responses {
 		out.Results[i] = resultBody{
 			Key: a.Key, Context: a.Context, Live: orNone(newEvaluation(a.Live, in.Environment)), Draft: newEvaluation(a.Draft, in.Environment),
 		}
@@ -110,11 +110,11 @@ func (in *flagEvaluate) question() (*flag.Question, error) {
 	q := &flag.Question{Keys: in.Keys, Environment: in.Environment, Explain: in.Explain}
 	switch {
 	case (in.Key == "") == (len(in.Keys) == 0):
-		return nil, fault.Invalid("key", "one_of", "give one of key and keys")
+		return nil, apierr.Invalid("key", "one_of", "give one of key and keys")
 	case (in.Context == nil) == (len(in.Contexts) == 0):
-		return nil, fault.Invalid("context", "one_of", "give one of context and contexts")
+		return nil, apierr.Invalid("context", "one_of", "give one of context and contexts")
 	case in.Draft != nil && in.Key == "" && len(in.Keys) != 1:
-		return nil, fault.Invalid("draft", "one_key", "draft is for a question about one flag")
+		return nil, apierr.Invalid("draft", "one_key", "draft is for a question about one flag")
 	}
 	if in.Key != "" {
 		q.Keys = []string{in.Key}
@@ -128,20 +128,20 @@ func (in *flagEvaluate) question() (*flag.Question, error) {
 			q.Draft.Type = flag.Type(d.Type)
 		}
 	}
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	if in.Context != nil {
 		q.Contexts = []flageval.Context{in.Context.context(&bad, "context")}
 	}
 	for i := range in.Contexts {
 		q.Contexts = append(q.Contexts, in.Contexts[i].context(&bad, fmt.Sprintf("contexts[%d]", i)))
 	}
-	if n := len(q.Keys) * len(q.Contexts); n > flag.MaxAnswers {
-		bad.Add("contexts", "too_many", "contexts times keys must be at most %d and are %d", flag.MaxAnswers, n)
+	if n := len(q.Keys) * len(q.Contexts); n > flag.MaxResults {
+		bad.Add("contexts", "too_many", "contexts times keys must be at most %d and are %d", flag.MaxResults, n)
 	}
 	return q, bad.Err()
 }
 
-func (c *flagContext) context(bad *fault.Refusal, at string) flageval.Context {
+func (c *flagContext) context(bad *apierr.Rejection, at string) flageval.Context {
 	is := flageval.Context{
 		UserID: c.UserID, Email: c.Email, AnonymousID: c.AnonymousID, OrganizationID: c.OrganizationID, TeamID: c.TeamID,
 		Country: c.Country, Attributes: make(map[string]flageval.Value, len(c.Attributes)),

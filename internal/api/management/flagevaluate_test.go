@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 type evaluated struct {
@@ -56,7 +56,7 @@ const splitRule = `"rules":[{"id":"half","serve":{"rollout":{"variant":"on","per
 
 func TestFlagsAreEvaluatedWithoutBeingServed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	site := do[site](d, "owner", "websites/create", shop).ID
 	nav := d.flagged(`"key":"new-nav","type":"boolean","environments":{"dev":{"status":"active","rules":[]}},` + splitRule)
 	do[flagData](d, "editor", "flags/enable", byID(nav, ""))
@@ -93,7 +93,7 @@ func TestFlagsAreEvaluatedWithoutBeingServed(t *testing.T) {
 
 func TestAnEvaluationIsExplained(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.flagged(`"key":"base","type":"boolean"`)
 	id := d.flagged(`"key":"nav","type":"boolean","prerequisites":[{"flagKey":"base","variants":["on"]}],` + splitRule)
 	for _, one := range []string{id, do[flagData](d, "viewer", "flags/get", `{"key":"base"}`).ID} {
@@ -120,9 +120,9 @@ func TestAnEvaluationIsExplained(t *testing.T) {
 	}
 }
 
-func TestAQuestionAgainstTheRulesIsRefused(t *testing.T) {
+func TestAQuestionAgainstTheRulesIsRejected(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.flagged(`"key":"a","type":"boolean"`)
 	contexts := func(n int) string {
 		return `{"key":"a","contexts":[` + strings.TrimSuffix(strings.Repeat("{},", n), ",") + `]}`
@@ -139,7 +139,7 @@ func TestAQuestionAgainstTheRulesIsRefused(t *testing.T) {
 		strings.Replace(contexts(67), `"key":"a"`, `"keys":["a","b","c"]`, 1):                       "contexts", // 201 answers
 		contexts(101): "contexts",
 	} {
-		r := d.refused("viewer", "flags/evaluate", body, 400, fault.Validation)
+		r := d.rejected("viewer", "flags/evaluate", body, 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%.100s: %s, want a detail of %s", body, r.Text, field)
 		}
@@ -148,7 +148,7 @@ func TestAQuestionAgainstTheRulesIsRefused(t *testing.T) {
 	if got := do[evaluated](d, "viewer", "flags/evaluate", two); len(got.Results) != 200 {
 		t.Errorf("%d results of 100 contexts", len(got.Results))
 	}
-	if r := d.refused("viewer", "flags/evaluate", `{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"a","variants":["on"]}]}}`, 409, fault.Conflict); !strings.Contains(r.Error, "itself") {
+	if r := d.rejected("viewer", "flags/evaluate", `{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"a","variants":["on"]}]}}`, 409, apierr.Conflict); !strings.Contains(r.Error, "itself") {
 		t.Errorf("a circle: %s", r.Text)
 	}
 }

@@ -16,7 +16,7 @@ var guideCall = regexp.MustCompile(`(?s)\nrpc (\S+) '(.*?)'`)
 // is that of the last record that was made, but for copies.
 func TestTheGuideOfFeatureFlagsWorks(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	text, err := os.ReadFile(testkit.Root(t) + "/docs/guides/feature-flags.md")
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -20,16 +20,16 @@ type Flags struct {
 
 // flagFailures are the errors of both resources.
 var flagFailures = []rpc.Failure{
-	{Err: flag.ErrNotFound, Code: fault.NotFound, Message: "Flag not found"},
-	{Err: flag.ErrSegmentNotFound, Code: fault.NotFound, Message: "Segment not found"},
-	{Err: flag.ErrVersionNotFound, Code: fault.NotFound, Message: "The flag has no such version any more"},
-	{Err: flag.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to the flags of another website"},
-	{Err: flag.ErrKeyTaken, Code: fault.Conflict, Message: "Another flag has this key already"},
-	{Err: flag.ErrSegmentKeyTaken, Code: fault.Conflict, Message: "Another segment has this key already"},
-	{Err: managed.ErrChanged, Code: fault.Conflict, Message: "It has changed in the meantime"},
-	{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
-	{Err: website.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to another website"},
-	{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+	{Err: flag.ErrNotFound, Code: apierr.NotFound, Message: "Flag not found"},
+	{Err: flag.ErrSegmentNotFound, Code: apierr.NotFound, Message: "Segment not found"},
+	{Err: flag.ErrVersionNotFound, Code: apierr.NotFound, Message: "The flag has no such version any more"},
+	{Err: flag.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to the flags of another website"},
+	{Err: flag.ErrKeyTaken, Code: apierr.Conflict, Message: "Another flag has this key already"},
+	{Err: flag.ErrSegmentKeyTaken, Code: apierr.Conflict, Message: "Another segment has this key already"},
+	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "It has changed in the meantime"},
+	{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
+	{Err: website.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to another website"},
+	{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 }
 
 // Resource returns the rows of flags.
@@ -140,7 +140,7 @@ func (in *FlagChange) target(call *rpc.Call) flag.Target {
 // named is the target of an id or a key.
 func (s *Flags) named(ctx context.Context, call *rpc.Call, id, key string, ref rpc.Patch[string]) (t flag.Target, err error) {
 	if (id == "") == (key == "") {
-		return t, fault.Invalid("id", "one_of", "give one of id and key")
+		return t, apierr.Invalid("id", "one_of", "give one of id and key")
 	}
 	t = reach(call, id, 0)
 	if t.Key = key; key != "" {

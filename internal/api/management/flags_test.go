@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 type flagData struct {
@@ -31,7 +31,7 @@ type flagData struct {
 }
 
 // flagged makes a flag and returns its id.
-func (d *desk) flagged(members string) string {
+func (d *fixture) flagged(members string) string {
 	d.t.Helper()
 	return do[flagData](d, "editor", "flags/create", "{"+members+"}").ID
 }
@@ -40,7 +40,7 @@ func byID(id, more string) string { return fmt.Sprintf(`{"id":%q%s}`, id, more) 
 
 func TestAFlagIsMadeWithItsDefaults(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	r := d.call("editor", "flags/create", `{"key":"new-nav","type":"boolean"}`)
 	if r.Status != http.StatusCreated {
 		t.Fatalf("status %d, want 201: %s", r.Status, r.Text)
@@ -82,7 +82,7 @@ const full = `"key":"checkout","type":"string","name":"Checkout","description":"
 
 func TestAFlagIsToldAsItWasSent(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.flagged(`"key":"base","type":"boolean"`)
 	do[flagData](d, "editor", "segments/create", `{"key":"staff","emails":["a@example.com"],"conditions":{"all":[{"attribute":"email","op":"endsWith","values":["@example.com"]}]}}`)
 	id := d.flagged(full)
@@ -112,7 +112,7 @@ func TestAFlagIsToldAsItWasSent(t *testing.T) {
 
 func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	id := d.flagged(`"key":"a","type":"boolean","owner":"ann","tags":["x"],"targets":[{"variant":"on","userIds":["u"]}]`)
 	for _, step := range []struct {
 		patch string
@@ -132,7 +132,7 @@ func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 			t.Errorf("after %s: %+v", step.patch, got)
 		}
 	}
-	d.refused("editor", "flags/update", byID(id, `,"version":1,"name":"x"`), 409, fault.Conflict)
+	d.rejected("editor", "flags/update", byID(id, `,"version":1,"name":"x"`), 409, apierr.Conflict)
 	if same := do[flagData](d, "editor", "flags/update", byID(id, `,"version":8,"name":null`)); same.Version != 8 {
 		t.Errorf("a change that changes nothing made version %d", same.Version)
 	}
@@ -140,7 +140,7 @@ func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 
 func TestWhatIsWrongWithAFlagIsNamedByItsPath(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.flagged(`"key":"base","type":"boolean"`)
 	const two = `"key":"x","type":"string","variants":[{"key":"a","value":"1"},{"key":"b","value":"2"}],"defaultVariant":"a","offVariant":"b"`
 	for members, field := range map[string]string{
@@ -181,7 +181,7 @@ func TestWhatIsWrongWithAFlagIsNamedByItsPath(t *testing.T) {
 		two + `,"targets":[{"variant":"a","userIds":[` + strings.Repeat(`"`+strings.Repeat("u", 250)+`",`, 1100) + `"u"]}]`:   "",
 		`"key":"x","type":"json","variants":[{"key":"a","value":"` + strings.Repeat("v", 16<<10) + `"}],"defaultVariant":"a"`: "variants[0].value",
 	} {
-		r := d.refused("editor", "flags/create", "{"+members+"}", 400, fault.Validation)
+		r := d.rejected("editor", "flags/create", "{"+members+"}", 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%.200s: %.300s, want a detail of %q", members, r.Text, field)
 		}
@@ -191,7 +191,7 @@ func TestWhatIsWrongWithAFlagIsNamedByItsPath(t *testing.T) {
 		`"key":"x","conditions":{"all":[{"op":"inSegment","values":["y"]}]}`: "conditions",
 		`"key":"x","userIds":[""]`: "userIds[0]",
 	} {
-		r := d.refused("editor", "segments/create", "{"+members+"}", 400, fault.Validation)
+		r := d.rejected("editor", "segments/create", "{"+members+"}", 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%s: %s, want a detail of %q", members, r.Text, field)
 		}
@@ -200,7 +200,7 @@ func TestWhatIsWrongWithAFlagIsNamedByItsPath(t *testing.T) {
 
 func TestAFlagGoesFromStateToState(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	id := d.flagged(`"key":"a","type":"boolean"`)
 	for _, step := range []struct {
 		operation, want string // a status, or what is said of a conflict
@@ -236,14 +236,14 @@ func TestAFlagGoesFromStateToState(t *testing.T) {
 			t.Errorf("%s: %s, want %q", step.operation, r.Text, step.want)
 		}
 	}
-	d.refused("editor", "flags/get", byID(id, ""), 404, fault.NotFound)
+	d.rejected("editor", "flags/get", byID(id, ""), 404, apierr.NotFound)
 	again := d.flagged(`"key":"a","type":"boolean"`)
-	d.refused("editor", "flags/enable", byID(again, `,"version":2`), 409, fault.Conflict)
+	d.rejected("editor", "flags/enable", byID(again, `,"version":2`), 409, apierr.Conflict)
 }
 
 func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	needs := func(key string) string {
 		return fmt.Sprintf(`"prerequisites":[{"flagKey":%q,"variants":["on"]}]`, key)
 	}
@@ -253,7 +253,7 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	c := d.flagged(fmt.Sprintf(`"key":"c","type":"boolean","websiteId":%q,%s`, site, needs("b")))
 	segment := do[flagData](d, "editor", "segments/create", `{"key":"staff","userIds":["u"]}`).ID
 	do[flagData](d, "editor", "flags/update", byID(b, `,"rules":[{"conditions":{"all":[{"op":"inSegment","values":["staff"]}]},"serve":{"variant":"on"}}]`))
-	for _, refused := range []struct{ operation, body, says string }{
+	for _, rejected := range []struct{ operation, body, says string }{
 		{"flags/update", byID(a, ","+needs("b")), "Flags would need each other: a → b → a"},
 		{"flags/update", byID(a, ","+needs("a")), "Flag a cannot be a prerequisite of itself"},
 		{"flags/archive", byID(a, ""), "Flag a is a prerequisite of flag b"},
@@ -268,43 +268,43 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 			"Flag b has no longer a variant that is a prerequisite of flag c",
 		},
 	} {
-		if r := d.refused("editor", refused.operation, refused.body, 409, fault.Conflict); r.Error != refused.says {
-			t.Errorf("%s %s: %q, want %q", refused.operation, refused.body, r.Error, refused.says)
+		if r := d.rejected("editor", rejected.operation, rejected.body, 409, apierr.Conflict); r.Error != rejected.says {
+			t.Errorf("%s %s: %q, want %q", rejected.operation, rejected.body, r.Error, rejected.says)
 		}
 	}
 	// Once nobody needs it, it goes; what needed it does not come back before it does.
 	do[flagData](d, "editor", "flags/archive", byID(c, ""))
 	do[flagData](d, "editor", "flags/archive", byID(b, ""))
 	do[flagData](d, "editor", "segments/delete", byID(segment, ""))
-	if r := d.refused("editor", "flags/unarchive", byID(c, ""), 409, fault.Conflict); !strings.Contains(r.Error, "there is no flag b") {
+	if r := d.rejected("editor", "flags/unarchive", byID(c, ""), 409, apierr.Conflict); !strings.Contains(r.Error, "there is no flag b") {
 		t.Errorf("brought back before what it needs: %s", r.Text)
 	}
-	if r := d.refused("editor", "flags/unarchive", byID(b, ""), 409, fault.Conflict); !strings.Contains(r.Error, "there is no segment staff") {
+	if r := d.rejected("editor", "flags/unarchive", byID(b, ""), 409, apierr.Conflict); !strings.Contains(r.Error, "there is no segment staff") {
 		t.Errorf("brought back without its segment: %s", r.Text)
 	}
 }
 
 func TestPrerequisitesNeedEachOtherTenInARow(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.flagged(`"key":"f0","type":"boolean"`)
 	for i := 1; i <= 10; i++ {
 		d.flagged(fmt.Sprintf(`"key":"f%d","type":"boolean","prerequisites":[{"flagKey":"f%d","variants":["on"]}]`, i, i-1))
 	}
-	r := d.refused("editor", "flags/create", `{"key":"f11","type":"boolean","prerequisites":[{"flagKey":"f10","variants":["on"]}]}`, 400, fault.Validation)
+	r := d.rejected("editor", "flags/create", `{"key":"f11","type":"boolean","prerequisites":[{"flagKey":"f10","variants":["on"]}]}`, 400, apierr.Validation)
 	if len(r.Details) == 0 || r.Details[0].Field != "prerequisites" {
 		t.Errorf("eleven in a row: %s", r.Text)
 	}
 	base := d.flagged(`"key":"base","type":"boolean"`)
 	first := do[flagData](d, "editor", "flags/get", `{"key":"f0"}`).ID
-	d.refused("editor", "flags/update", byID(first, `,"prerequisites":[{"flagKey":"base","variants":["on"]}]`), 400, fault.Validation)
+	d.rejected("editor", "flags/update", byID(first, `,"prerequisites":[{"flagKey":"base","variants":["on"]}]`), 400, apierr.Validation)
 	d.flagged(`"key":"x","type":"boolean","prerequisites":[{"flagKey":"f9","variants":["on"]}]`)
 	do[flagData](d, "editor", "flags/archive", byID(base, ""))
 }
 
 func TestWhoMayReachFlags(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	first := do[site](d, "owner", "websites/create", shop)
 	second := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example.com"}`)
 	shared, own := d.flagged(`"key":"nav","type":"boolean"`), d.flagged(fmt.Sprintf(`"key":"nav","type":"boolean","websiteId":%q`, first.ClientID))
@@ -312,14 +312,14 @@ func TestWhoMayReachFlags(t *testing.T) {
 	all, limited, none := d.key("", "manage:flags"), d.key(first.ID, "manage:flags"), d.key("", "read:data", "manage:config", "manage:websites")
 	for _, id := range []string{shared, own, foreign} {
 		do[flagData](d, all, "flags/update", byID(id, `,"owner":"x"`))
-		d.refused("viewer", "flags/update", byID(id, `,"owner":"y"`), 403, fault.Forbidden)
+		d.rejected("viewer", "flags/update", byID(id, `,"owner":"y"`), 403, apierr.Forbidden)
 		do[flagData](d, "viewer", "flags/get", byID(id, ""))
 		for _, operation := range []string{"get", "enable", "update", "versions"} {
-			d.refused(none, "flags/"+operation, byID(id, ""), 403, fault.Forbidden)
-			d.refused("stranger", "flags/"+operation, byID(id, ""), 404, fault.NotFound)
-			d.refused("", "flags/"+operation, byID(id, ""), 401, fault.AuthRequired)
+			d.rejected(none, "flags/"+operation, byID(id, ""), 403, apierr.Forbidden)
+			d.rejected("stranger", "flags/"+operation, byID(id, ""), 404, apierr.NotFound)
+			d.rejected("", "flags/"+operation, byID(id, ""), 401, apierr.AuthRequired)
 			if id != own {
-				d.refused(limited, "flags/"+operation, byID(id, ""), 403, fault.AccessDenied)
+				d.rejected(limited, "flags/"+operation, byID(id, ""), 403, apierr.AccessDenied)
 			}
 		}
 	}
@@ -333,7 +333,7 @@ func TestWhoMayReachFlags(t *testing.T) {
 	if got := do[[]flagData](d, "viewer", "flags/list", `{"websiteId":null}`); len(got) != 1 || got[0].ID != shared {
 		t.Errorf("those of all websites: %+v", got)
 	}
-	for _, refused := range []struct{ operation, body string }{
+	for _, rejected := range []struct{ operation, body string }{
 		{"flags/create", `{"key":"x","type":"boolean"}`},
 		{"flags/create", fmt.Sprintf(`{"key":"x","type":"boolean","websiteId":%q}`, second.ID)},
 		{"segments/create", `{"key":"x","userIds":["u"]}`},
@@ -342,34 +342,34 @@ func TestWhoMayReachFlags(t *testing.T) {
 		{"flags/duplicate", byID(own, `,"key":"y","websiteId":null`)},
 		{"flags/evaluate", fmt.Sprintf(`{"key":"nav","context":{},"websiteId":%q}`, second.ID)},
 	} {
-		d.refused(limited, refused.operation, refused.body, 403, fault.AccessDenied)
+		d.rejected(limited, rejected.operation, rejected.body, 403, apierr.AccessDenied)
 	}
 	do[flagData](d, limited, "flags/create", fmt.Sprintf(`{"key":"x","type":"boolean","websiteId":%q}`, first.ID))
 	d.flagged(`"key":"shared","type":"boolean"`)
-	d.refused(limited, "flags/evaluate", `{"key":"shared","context":{}}`, 403, fault.AccessDenied)
-	d.refused("editor", "flags/create", `{"key":"x","type":"boolean","websiteId":"web_none"}`, 404, fault.NotFound)
+	d.rejected(limited, "flags/evaluate", `{"key":"shared","context":{}}`, 403, apierr.AccessDenied)
+	d.rejected("editor", "flags/create", `{"key":"x","type":"boolean","websiteId":"web_none"}`, 404, apierr.NotFound)
 }
 
 func TestAnOrganizationHasAsManyFlagsAsItMayAndIsToldSo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for i := range 5 {
 		do[flagData](d, "editor", "segments/create", fmt.Sprintf(`{"key":"s%d","userIds":["u"]}`, i))
 	}
-	if r := d.refused("editor", "segments/create", `{"key":"s5","userIds":["u"]}`, 402, fault.QuotaExceeded); r.Error != "An organization may have 5 segments" {
+	if r := d.rejected("editor", "segments/create", `{"key":"s5","userIds":["u"]}`, 402, apierr.QuotaExceeded); r.Error != "An organization may have 5 segments" {
 		t.Errorf("one more: %s", r.Text)
 	}
 	for i := range 20 {
 		d.flagged(fmt.Sprintf(`"key":"f%d","type":"boolean"`, i))
 	}
-	if r := d.refused("editor", "flags/create", `{"key":"f20","type":"boolean"}`, 402, fault.QuotaExceeded); r.Error != "An organization may have 20 flags" {
+	if r := d.rejected("editor", "flags/create", `{"key":"f20","type":"boolean"}`, 402, apierr.QuotaExceeded); r.Error != "An organization may have 20 flags" {
 		t.Errorf("one more: %s", r.Text)
 	}
 }
 
 func TestPeopleAreGivenAVariantAndLeftToTheRules(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	id := d.flagged(`"key":"a","type":"boolean","targets":[{"variant":"off","userIds":["u1","u2"],"emails":["A@example.com"]}],"environments":{"dev":{}}`)
 	type steps struct{ operation, members, want string }
 	for _, step := range []steps{
@@ -392,18 +392,18 @@ func TestPeopleAreGivenAVariantAndLeftToTheRules(t *testing.T) {
 			t.Errorf("after %s %s: %q, want %q", step.operation, step.members, is, step.want)
 		}
 	}
-	d.refused("editor", "flags/addTargets", byID(id, `,"variant":"maybe","userIds":["u"]`), 400, fault.Validation)
-	d.refused("editor", "flags/addTargets", byID(id, `,"variant":"on","userIds":["u"],"environment":"none"`), 400, fault.Validation)
+	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"maybe","userIds":["u"]`), 400, apierr.Validation)
+	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"on","userIds":["u"],"environment":"none"`), 400, apierr.Validation)
 }
 
 func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	id := d.flagged(`"key":"a","type":"boolean","owner":"one"`)
 	do[flagData](d, "editor", "flags/enable", byID(id, ""))
 	do[flagData](d, "editor", "flags/update", byID(id, `,"rules":[{"serve":{"variant":"off"}}],"name":"x"`))
-	d.refused("editor", "flags/rollback", byID(id, `,"version":1,"currentVersion":2`), 409, fault.Conflict)
-	d.refused("editor", "flags/rollback", byID(id, `,"version":9`), 404, fault.NotFound)
+	d.rejected("editor", "flags/rollback", byID(id, `,"version":1,"currentVersion":2`), 409, apierr.Conflict)
+	d.rejected("editor", "flags/rollback", byID(id, `,"version":9`), 404, apierr.NotFound)
 	back := do[flagData](d, "editor", "flags/rollback", byID(id, `,"version":1,"currentVersion":3`))
 	if back.Version != 4 || len(back.Rules) != 0 || back.Name != "a" || back.Status != "active" || back.DefaultVariant != "on" {
 		t.Errorf("put back: %+v", back)
@@ -440,7 +440,7 @@ func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
 	if copied.Key != "b" || copied.Name != "b" || copied.Status != "inactive" || copied.Version != 1 || copied.ID == id {
 		t.Errorf("a copy: %+v", copied)
 	}
-	d.refused("editor", "flags/duplicate", byID(id, `,"key":"b"`), 409, fault.Conflict)
+	d.rejected("editor", "flags/duplicate", byID(id, `,"key":"b"`), 409, apierr.Conflict)
 	if keys := do[[]flagData](d, "viewer", "flags/list", `{"sort":"createdAt"}`); !slices.EqualFunc(keys, []string{"a", "b"}, func(f flagData, key string) bool { return f.Key == key }) {
 		t.Errorf("flags/list: %+v", keys)
 	}
@@ -448,7 +448,7 @@ func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
 
 func TestAFlagThatIsMadeTwiceUnderOneIdempotencyKeyIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	const body = `{"key":"a","type":"boolean"}`
 	first := d.call("editor", "flags/create", body, "Idempotency-Key", "k")
 	second := d.call("editor", "flags/create", body, "Idempotency-Key", "k")

@@ -7,15 +7,15 @@ import (
 
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // TestARecordOfAnotherOrganizationIsNotThere calls every operation that takes the
 // id of a website, a key, a flag or a segment with one of another organization, and with one that
-// nobody has: the answers are the same.
+// nobody has: the responses are the same.
 func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	website := do[site](d, "stranger", "websites/create", shop).ID
 	key := do[struct{ ID string }](d, "stranger", "apiKeys/create", `{"name":"ci","scopes":["read:data"],"access":{"type":"global"}}`).ID
 	flag := do[flagData](d, "stranger", "flags/create", `{"key":"a","type":"boolean"}`).ID
@@ -43,7 +43,7 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 			}[operation]
 			there := d.call("owner", operation, `{"id":"`+foreign+`"`+more+`}`)
 			absent := d.call("owner", operation, `{"id":"`+foreign[:len(foreign)-4]+`0000"`+more+`}`)
-			if there.Status != 404 || there.Code != string(fault.NotFound) || there.Error != absent.Error || there.Status != absent.Status {
+			if there.Status != 404 || there.Code != string(apierr.NotFound) || there.Error != absent.Error || there.Status != absent.Status {
 				t.Errorf("%s: %d %s\nof nobody: %d %s", operation, there.Status, there.Text, absent.Status, absent.Text)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -24,8 +24,8 @@ type halfSent struct {
 	last byte
 }
 
-// serve serves the desk's app and returns its address.
-func (d *desk) serve() string {
+// serve serves the fixture's app and returns its address.
+func (d *fixture) serve() string {
 	d.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *desk) serve() string {
 
 // begin sends a call as who but for its last byte. The body is longer than what is read
 // before a handler runs, and the host has the header by then: it has asked for the body.
-func (d *desk) begin(addr, who, operation, body string) *halfSent {
+func (d *fixture) begin(addr, who, operation, body string) *halfSent {
 	d.t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *desk) begin(addr, who, operation, body string) *halfSent {
 	}
 	body = body[:len(body)-1] + strings.Repeat(" ", 64<<10) + body[len(body)-1:]
 	credential := "Cookie: millrace_session=" + who
-	if strings.HasPrefix(who, deskPrefix+"_") {
+	if strings.HasPrefix(who, fixturePrefix+"_") {
 		credential = "X-Api-Key: " + who
 	}
 	_, err = fmt.Fprintf(conn, "POST /rpc/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
@@ -76,12 +76,12 @@ func (d *desk) begin(addr, who, operation, body string) *halfSent {
 // finish sends the last byte and returns the status.
 func (h *halfSent) finish(t *testing.T) int {
 	t.Helper()
-	status, _ := h.answer(t)
+	status, _ := h.respond(t)
 	return status
 }
 
-// answer sends the last byte and returns the answer.
-func (h *halfSent) answer(t *testing.T) (status int, text string) {
+// respond sends the last byte and returns the response.
+func (h *halfSent) respond(t *testing.T) (status int, text string) {
 	t.Helper()
 	if _, err := h.conn.Write([]byte{h.last}); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func (h *halfSent) answer(t *testing.T) (status int, text string) {
 }
 
 // revoke revokes a key in the store alone: no cache is told.
-func (d *desk) revoke(secret string) {
+func (d *fixture) revoke(secret string) {
 	d.t.Helper()
 	k, err := d.db.KeyByHash(d.t.Context(), apikey.HashOf([]byte(secret)))
 	if err != nil {
@@ -169,26 +169,26 @@ func TestWhoIsRevokedWhileTheirRequestIsHalfSentChangesNothing(t *testing.T) {
 func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		end    func(d *desk) error
+		end    func(d *fixture) error
 		status int
-		code   fault.Code
+		code   apierr.Code
 	}{
-		"signed out": {func(d *desk) error {
+		"signed out": {func(d *fixture) error {
 			return d.db.EndSession(t.Context(), audit.BySystem(), "usr_admin", "ses_admin", time.Now())
-		}, 401, fault.AuthRequired},
-		"removed": {func(d *desk) error {
+		}, 401, apierr.AuthRequired},
+		"removed": {func(d *fixture) error {
 			_, err := d.db.RemoveMember(t.Context(), audit.BySystem(), org.Departure{OrganizationID: d.own.ID, UserID: "usr_admin"}, time.Now(),
 				func(org.Role) error { return nil })
 			return err
-		}, 404, fault.NotFound},
-		"demoted": {func(d *desk) error {
+		}, 404, apierr.NotFound},
+		"demoted": {func(d *fixture) error {
 			_, err := d.db.SetRole(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", org.RoleEditor, time.Now(), func(org.Role) error { return nil })
 			return err
-		}, 403, fault.Forbidden},
+		}, 403, apierr.Forbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t) // whose sessions go on being what their names say
+			d := newFixture(t) // whose sessions go on being what their names say
 			w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
 			k := do[struct{ ID string }](d, "owner", "apiKeys/create", `{"name":"ci","scopes":["read:data"]}`)
 			if err := tc.end(d); err != nil {
@@ -204,7 +204,7 @@ func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
 				"apiKeys/revoke":          fmt.Sprintf(`{"id":%q}`, k.ID),
 				"profiles/delete":         fmt.Sprintf(`{"websiteId":%q,"profileId":"u1"}`, w.ID),
 			} {
-				d.refused("admin", operation, body, tc.status, tc.code)
+				d.rejected("admin", operation, body, tc.status, tc.code)
 			}
 			if all := do[[]apiKey](d, "owner", "apiKeys/list", "{}"); len(all) != 1 {
 				t.Errorf("%d keys are there, want the first one", len(all))
@@ -215,7 +215,7 @@ func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
 
 func TestAKeyThatEndedMakesNothingThoughACacheStillKnowsIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	narrowed, revoked := d.key("", "manage:websites", "read:data"), d.key("", "manage:websites")
 	for _, secret := range []string{narrowed, revoked} {
 		d.known(secret)
@@ -231,8 +231,8 @@ func TestAKeyThatEndedMakesNothingThoughACacheStillKnowsIt(t *testing.T) {
 	}
 	d.revoke(revoked)
 	before := d.keys.reads.Load()
-	d.refused(narrowed, "websites/create", `{"name":"b","domain":"b.example"}`, 403, fault.Forbidden)
-	d.refused(revoked, "websites/create", `{"name":"c","domain":"c.example"}`, 401, fault.AuthRequired)
+	d.rejected(narrowed, "websites/create", `{"name":"b","domain":"b.example"}`, 403, apierr.Forbidden)
+	d.rejected(revoked, "websites/create", `{"name":"c","domain":"c.example"}`, 401, apierr.AuthRequired)
 	if asked := d.keys.reads.Load() - before; asked != 0 {
 		t.Errorf("the store was asked for the keys %d times before the transaction", asked)
 	}
@@ -247,10 +247,10 @@ func TestADemotedOwnerDoesNotComeBackByTheirOwnInvitation(t *testing.T) {
 	carl := d.signUp("carl", "")
 	back := d.invite(bob, "carl@example.com", "owner")
 	do[struct{}](d, ann.token, "organization/setMemberRole", in(fmt.Sprintf(`,"userId":%q,"role":"admin"`, bob.id)))
-	d.refused(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *back.Token), 404, fault.NotFound)
+	d.rejected(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *back.Token), 404, apierr.NotFound)
 
 	owners := d.invite(ann, "dora@example.com", "owner")
-	d.refused(bob.token, "organization/inviteMember", in(`,"email":"dora@example.com","role":"viewer"`), 403, fault.Forbidden)
+	d.rejected(bob.token, "organization/inviteMember", in(`,"email":"dora@example.com","role":"viewer"`), 403, apierr.Forbidden)
 	dora := d.signUp("dora", *owners.Token)
 	if got := do[signedIn](d, dora.token, "session/get", "{}"); got.Organizations[0].Role != "owner" {
 		t.Errorf("whom an owner invited is %+v", got.Organizations)

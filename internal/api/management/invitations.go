@@ -97,11 +97,11 @@ type acceptInput struct {
 	Token string `json:"token" minLength:"1" maxLength:"64"`
 }
 
-func (o *Organizations) acceptInvitation(ctx context.Context, call *rpc.Call, in *acceptInput) (*placeBody, error) {
-	place, err := o.Service.Accept(ctx, call.By, in.Token, call.Principal.UserID)
+func (o *Organizations) acceptInvitation(ctx context.Context, call *rpc.Call, in *acceptInput) (*membershipBody, error) {
+	membership, err := o.Service.Accept(ctx, call.By, in.Token, call.Principal.UserID)
 	if err != nil {
 		return nil, err
 	}
-	body := newPlaceBody(*place)
+	body := newMembershipBody(*membership)
 	return &body, nil
 }

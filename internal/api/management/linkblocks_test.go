@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // block has the operator block something.
-func (d *desk) block(target string) {
+func (d *fixture) block(target string) {
 	d.t.Helper()
 	if _, err := link.NewBlocks("https://go.example.com", d.db, nil).Block(d.t.Context(), audit.ByOperator("ann"), target, "phishing"); err != nil {
 		d.t.Fatal(err)
@@ -22,7 +22,7 @@ func (d *desk) block(target string) {
 
 func TestABlockedLinkSaysSo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	do[linkData](d, "editor", "links/create", `{"url":"https://good.example","slug":"good"}`)
 	led := do[linkData](d, "editor", "links/create", `{"url":"https://www.evil.example","slug":"evil","enabled":false}`)
 	named := do[linkData](d, "editor", "links/create", `{"url":"https://good.example","slug":"Named"}`)
@@ -69,7 +69,7 @@ func TestABlockedLinkSaysSo(t *testing.T) {
 
 func TestNoAddressOfALinkIsOnABlockedHost(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.block("evil.example")
 	const good, evil = `"url":"https://good.example"`, `"url":"https://www.EVIL.example/x"`
 	made := do[linkData](d, "editor", "links/create", `{`+good+`}`)
@@ -80,13 +80,13 @@ func TestNoAddressOfALinkIsOnABlockedHost(t *testing.T) {
 		`{` + good + `,"variants":[{"url":"https://good.example","weight":1},{"url":"https://ｅvil.example:8443","weight":1}]}`: "variants[1].url",
 		`{` + good + `,"preview":{"imageUrl":"https://evil.example/i.png"}}`:                                                   "preview.imageUrl",
 	} {
-		r := d.refused("editor", "links/create", body, 400, fault.Validation)
+		r := d.rejected("editor", "links/create", body, 400, apierr.Validation)
 		if len(r.Details) != 1 || r.Details[0].Field != field || !strings.Contains(r.Error, "is blocked here") {
 			t.Errorf("%s: %s, want a detail of %s", body, r.Text, field)
 		}
 	}
-	d.refused("editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, evil), 400, fault.Validation)
-	d.refused("editor", "links/upsert", `{"externalId":"x",`+evil+`}`, 400, fault.Validation)
+	d.rejected("editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, evil), 400, apierr.Validation)
+	d.rejected("editor", "links/upsert", `{"externalId":"x",`+evil+`}`, 400, apierr.Validation)
 	type items struct {
 		Items []struct {
 			OK     bool

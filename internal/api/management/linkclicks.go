@@ -16,7 +16,7 @@ type ClickCounter interface {
 	LinkClicks(ctx context.Context, ids []string) (map[string]link.Clicks, error)
 }
 
-// countingFor is how long an answer waits for the clicks of its links.
+// countingFor is how long a response waits for the clicks of its links.
 const countingFor = 3 * time.Second
 
 // WithClicks asks for ClickCounts.

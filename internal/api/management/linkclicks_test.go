@@ -13,7 +13,7 @@ import (
 )
 
 // LinkClicks implements management.ClickCounter.
-func (d *desk) LinkClicks(_ context.Context, ids []string) (map[string]link.Clicks, error) {
+func (d *fixture) LinkClicks(_ context.Context, ids []string) (map[string]link.Clicks, error) {
 	d.clicks.mu.Lock()
 	defer d.clicks.mu.Unlock()
 	d.clicks.asked = append(d.clicks.asked, ids)
@@ -25,7 +25,7 @@ func (d *desk) LinkClicks(_ context.Context, ids []string) (map[string]link.Clic
 
 func TestLinksTellTheirClicksWhereTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	seen := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"seen"}`)
 	never := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"never"}`)
 	d.clicks.of = map[string]link.Clicks{seen.ID: {Count: 3, Last: time.Date(2026, 3, 29, 10, 0, 0, 0, time.UTC)}}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -50,7 +50,7 @@ type domainData struct {
 }
 
 // verified makes a domain that is verified.
-func (d *desk) verified(hostname, more string) domainData {
+func (d *fixture) verified(hostname, more string) domainData {
 	d.t.Helper()
 	made := do[domainData](d, "editor", "linkDomains/create", fmt.Sprintf(`{"hostname":%q%s}`, hostname, more))
 	return do[domainData](d, "editor", "linkDomains/verify", fmt.Sprintf(`{"id":%q}`, made.ID))
@@ -58,7 +58,7 @@ func (d *desk) verified(hostname, more string) domainData {
 
 func TestADomainIsMadeProvedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.dns.set("links.own.example", "not there")
 	r := d.call("editor", "linkDomains/create", `{"hostname":"Links.own.example","rootUrl":"https://own.example/"}`)
 	if r.Status != http.StatusCreated {
@@ -90,15 +90,15 @@ func TestADomainIsMadeProvedChangedAndDeleted(t *testing.T) {
 	if diff := cmp.Diff(changed, do[domainData](d, "viewer", "linkDomains/get", byID)); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
-	d.refused("editor", "linkDomains/update", fmt.Sprintf(`{"id":%q,"version":1,"rootUrl":null}`, made.ID), 409, fault.Conflict)
-	d.refused("editor", "linkDomains/verify", fmt.Sprintf(`{"id":%q,"version":1}`, made.ID), 409, fault.Conflict)
+	d.rejected("editor", "linkDomains/update", fmt.Sprintf(`{"id":%q,"version":1,"rootUrl":null}`, made.ID), 409, apierr.Conflict)
+	d.rejected("editor", "linkDomains/verify", fmt.Sprintf(`{"id":%q,"version":1}`, made.ID), 409, apierr.Conflict)
 	do[struct{ ID string }](d, "editor", "linkDomains/delete", byID)
-	d.refused("editor", "linkDomains/get", byID, 404, fault.NotFound)
+	d.rejected("editor", "linkDomains/get", byID, 404, apierr.NotFound)
 }
 
-func TestADomainAgainstTheRulesIsRefusedWithItsField(t *testing.T) {
+func TestADomainAgainstTheRulesIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	made := d.verified("taken.example.com", "")
 	for body, want := range map[string]string{
 		`{}`:                                               "hostname",
@@ -114,39 +114,39 @@ func TestADomainAgainstTheRulesIsRefusedWithItsField(t *testing.T) {
 		`{"hostname":"x.example.com","expiredUrl":""}`:                                  "expiredUrl",
 		`{"hostname":"x.example.com","status":"verified"}`:                              "status",
 	} {
-		r := d.refused("editor", "linkDomains/create", body, 400, fault.Validation)
+		r := d.rejected("editor", "linkDomains/create", body, 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != want {
 			t.Errorf("%.80s: %s, want a detail of %s", body, r.Text, want)
 		}
 	}
-	r := d.refused("editor", "linkDomains/update", fmt.Sprintf(`{"id":%q,"caseSensitive":true}`, made.ID), 400, fault.Validation)
+	r := d.rejected("editor", "linkDomains/update", fmt.Sprintf(`{"id":%q,"caseSensitive":true}`, made.ID), 400, apierr.Validation)
 	if len(r.Details) == 0 || r.Details[0].Field != "caseSensitive" {
 		t.Errorf("caseSensitive in a change: %s", r.Text)
 	}
-	d.refused("editor", "linkDomains/create", `{"hostname":"TAKEN.example.com"}`, 409, fault.Conflict)
+	d.rejected("editor", "linkDomains/create", `{"hostname":"TAKEN.example.com"}`, 409, apierr.Conflict)
 	claim := do[domainData](d, "stranger", "linkDomains/create", `{"hostname":"taken.example.com"}`)
-	if r := d.refused("stranger", "linkDomains/verify", fmt.Sprintf(`{"id":%q}`, claim.ID), 409, fault.Conflict); r.Error != "Another organization has verified this hostname" {
+	if r := d.rejected("stranger", "linkDomains/verify", fmt.Sprintf(`{"id":%q}`, claim.ID), 409, apierr.Conflict); r.Error != "Another organization has verified this hostname" {
 		t.Errorf("another organization's: %s", r.Text)
 	}
 }
 
 func TestWhoMayReachDomains(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	made := d.verified("own.example.com", "")
 	byID := fmt.Sprintf(`{"id":%q}`, made.ID)
 	site := do[struct{ ID string }](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example.com"}`).ID
 	ofSite := d.key(site, "read:links", "write:links")
 	for _, operation := range []string{"get", "verify", "update", "delete"} {
-		d.refused("stranger", "linkDomains/"+operation, byID, 404, fault.NotFound)
-		d.refused(ofSite, "linkDomains/"+operation, byID, 403, fault.AccessDenied)
+		d.rejected("stranger", "linkDomains/"+operation, byID, 404, apierr.NotFound)
+		d.rejected(ofSite, "linkDomains/"+operation, byID, 403, apierr.AccessDenied)
 	}
 	for _, operation := range []string{"verify", "update", "delete"} {
-		d.refused("viewer", "linkDomains/"+operation, byID, 403, fault.Forbidden)
-		d.refused(d.key("", "read:links"), "linkDomains/"+operation, byID, 403, fault.Forbidden)
+		d.rejected("viewer", "linkDomains/"+operation, byID, 403, apierr.Forbidden)
+		d.rejected(d.key("", "read:links"), "linkDomains/"+operation, byID, 403, apierr.Forbidden)
 	}
-	d.refused(d.key("", "write:links"), "linkDomains/list", `{}`, 403, fault.Forbidden)
-	d.refused("", "linkDomains/list", `{}`, 401, fault.AuthRequired)
+	d.rejected(d.key("", "write:links"), "linkDomains/list", `{}`, 403, apierr.Forbidden)
+	d.rejected("", "linkDomains/list", `{}`, 401, apierr.AuthRequired)
 	if all := do[[]domainData](d, d.key("", "read:links"), "linkDomains/list", `{}`); len(all) != 1 {
 		t.Errorf("a key reads %+v", all)
 	}
@@ -157,16 +157,16 @@ func TestWhoMayReachDomains(t *testing.T) {
 
 func TestALinkIsOnAnOwnDomain(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	domain := d.verified("own.example.com", `,"caseSensitive":true`)
 	r := d.call("editor", "links/create", `{"url":"https://example.com","domain":"Own.Example.com","slug":"Gr\u00fcn/a"}`)
 	if !r.Success || !strings.Contains(r.Text, `"shortUrl":"https://own.example.com/Gr%C3%BCn/a"`) || !strings.Contains(r.Text, `"domain":"own.example.com"`) {
 		t.Fatalf("made: %s", r.Text)
 	}
 	made := do[linkData](d, "viewer", "links/get", `{"domain":"own.example.com","slug":"Gr\u00fcn/a"}`)
-	d.refused("viewer", "links/get", `{"domain":"own.example.com","slug":"gr\u00fcn/a"}`, 404, fault.NotFound)
-	d.refused("viewer", "links/get", `{"slug":"Gr\u00fcn/a"}`, 404, fault.NotFound)
-	d.refused("viewer", "links/get", fmt.Sprintf(`{"domain":"own.example.com","id":%q}`, made.ID), 400, fault.Validation)
+	d.rejected("viewer", "links/get", `{"domain":"own.example.com","slug":"gr\u00fcn/a"}`, 404, apierr.NotFound)
+	d.rejected("viewer", "links/get", `{"slug":"Gr\u00fcn/a"}`, 404, apierr.NotFound)
+	d.rejected("viewer", "links/get", fmt.Sprintf(`{"domain":"own.example.com","id":%q}`, made.ID), 400, apierr.Validation)
 	do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"shared"}`)
 	for filter, want := range map[string]int{`{"domain":"own.example.com"}`: 1, `{"domain":null}`: 1, `{"domain":""}`: 1, `{}`: 2} {
 		if got := do[[]linkData](d, "viewer", "links/list", filter); len(got) != want {
@@ -187,11 +187,11 @@ func TestALinkIsOnAnOwnDomain(t *testing.T) {
 			"links/checkSlug": `{"domain":"none.example.com","slug":"a"}`, "links/create": `{"url":"https://example.com","domain":"none.example.com"}`,
 			"links/list": `{"domain":"none.example.com"}`,
 		}[operation]
-		if r := d.refused("editor", operation, body, 400, fault.Validation); r.Details[0].Field != "domain" {
+		if r := d.rejected("editor", operation, body, 400, apierr.Validation); r.Details[0].Field != "domain" {
 			t.Errorf("%s: %s", operation, r.Text)
 		}
 	}
-	if r := d.refused("editor", "linkDomains/delete", fmt.Sprintf(`{"id":%q}`, domain.ID), 409, fault.Conflict); !strings.Contains(r.Error, "still has links: 1.") {
+	if r := d.rejected("editor", "linkDomains/delete", fmt.Sprintf(`{"id":%q}`, domain.ID), 409, apierr.Conflict); !strings.Contains(r.Error, "still has links: 1.") {
 		t.Errorf("with a link: %s", r.Text)
 	}
 	upserted := do[linkData](d, "editor", "links/upsert", `{"externalId":"x","url":"https://example.com","domain":"own.example.com","slug":"x"}`)

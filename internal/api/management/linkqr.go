@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/qrcode"
 )
@@ -31,7 +31,7 @@ func (s *Links) qr(ctx context.Context, call *rpc.Call, in *qrInput) (*qrBody, e
 	}
 	url := s.Service.Rules().QRURL(l)
 	if url == "" {
-		return nil, &fault.Error{Code: fault.Conflict, Message: "This installation has no short-link host"}
+		return nil, &apierr.Error{Code: apierr.Conflict, Message: "This installation has no short-link host"}
 	}
 	code, err := qrcode.New(url)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -24,18 +24,18 @@ type Links struct {
 
 // linkFailures are the errors of the three resources.
 var linkFailures = []rpc.Failure{
-	{Err: link.ErrNotFound, Code: fault.NotFound, Message: "Link not found"},
-	{Err: link.ErrFolderNotFound, Code: fault.NotFound, Message: "Folder not found"},
-	{Err: link.ErrDomainNotFound, Code: fault.NotFound, Message: "Domain not found"},
-	{Err: link.ErrHostnameClaimed, Code: fault.Conflict, Message: "The organization has a domain of this hostname already"},
-	{Err: link.ErrHostnameVerified, Code: fault.Conflict, Message: "Another organization has verified this hostname"},
-	{Err: link.ErrDomainGone, Code: fault.Conflict, Message: "The link's domain is no more"},
-	{Err: link.ErrSlugTaken, Code: fault.Conflict, Message: "This slug is already taken"},
-	{Err: link.ErrExternalIDTaken, Code: fault.Conflict, Message: "Another link has this externalId already"},
-	{Err: link.ErrFolderNameTaken, Code: fault.Conflict, Message: "Another folder has this name already"},
-	{Err: link.ErrNotDeleted, Code: fault.Conflict, Message: "The link is not deleted"},
-	{Err: managed.ErrChanged, Code: fault.Conflict, Message: "It has changed in the meantime"},
-	{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+	{Err: link.ErrNotFound, Code: apierr.NotFound, Message: "Link not found"},
+	{Err: link.ErrFolderNotFound, Code: apierr.NotFound, Message: "Folder not found"},
+	{Err: link.ErrDomainNotFound, Code: apierr.NotFound, Message: "Domain not found"},
+	{Err: link.ErrHostnameClaimed, Code: apierr.Conflict, Message: "The organization has a domain of this hostname already"},
+	{Err: link.ErrHostnameVerified, Code: apierr.Conflict, Message: "Another organization has verified this hostname"},
+	{Err: link.ErrDomainGone, Code: apierr.Conflict, Message: "The link's domain is no more"},
+	{Err: link.ErrSlugTaken, Code: apierr.Conflict, Message: "This slug is already taken"},
+	{Err: link.ErrExternalIDTaken, Code: apierr.Conflict, Message: "Another link has this externalId already"},
+	{Err: link.ErrFolderNameTaken, Code: apierr.Conflict, Message: "Another folder has this name already"},
+	{Err: link.ErrNotDeleted, Code: apierr.Conflict, Message: "The link is not deleted"},
+	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "It has changed in the meantime"},
+	{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 }
 
 // Resource returns the rows of links.
@@ -168,7 +168,7 @@ func (s *Links) checkSlug(ctx context.Context, call *rpc.Call, in *slugInput) (*
 	if errors.Is(err, link.ErrSlugTaken) {
 		return &slugBody{Reason: "taken", Message: "This slug is already taken"}, nil
 	}
-	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Details) > 0 && f.Details[0].Field == "slug" {
+	if f, ok := errors.AsType[*apierr.Error](err); ok && len(f.Details) > 0 && f.Details[0].Field == "slug" {
 		return &slugBody{Reason: f.Details[0].Rule, Message: f.Details[0].Message}, nil
 	}
 	if err != nil {

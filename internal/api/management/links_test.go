@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 type linkData struct {
@@ -25,7 +25,7 @@ type linkData struct {
 
 func TestALinkIsMadeWithItsDefaults(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	r := d.call("editor", "links/create", `{"url":"https://example.com/sale","slug":"Sale-26"}`)
 	if r.Status != http.StatusCreated {
 		t.Errorf("status %d, want 201: %s", r.Status, r.Text)
@@ -45,7 +45,7 @@ func TestALinkIsMadeWithItsDefaults(t *testing.T) {
 
 func TestAChangeOfALinkKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","password":"secret","maxClicks":7,"utm":{"source":"a","medium":"b"},"tags":["x"]}`)
 	if !made.HasPassword || *made.MaxClicks != 7 {
 		t.Errorf("made %+v", made)
@@ -67,7 +67,7 @@ func TestAChangeOfALinkKeepsWhatItDoesNotName(t *testing.T) {
 			t.Errorf("after %s: %+v", step.patch, got)
 		}
 	}
-	d.refused("editor", "links/update", fmt.Sprintf(`{"id":%q,"version":1,"name":"x"}`, made.ID), 409, fault.Conflict)
+	d.rejected("editor", "links/update", fmt.Sprintf(`{"id":%q,"version":1,"name":"x"}`, made.ID), 409, apierr.Conflict)
 	if r := d.call("admin", "links/get", fmt.Sprintf(`{"id":%q}`, made.ID)); strings.Contains(r.Text, "argon2id") {
 		t.Errorf("the hash of a password is told: %s", r.Text)
 	}
@@ -75,7 +75,7 @@ func TestAChangeOfALinkKeepsWhatItDoesNotName(t *testing.T) {
 
 func TestWhoMayReachLinks(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale"}`)
 	byID := fmt.Sprintf(`{"id":%q}`, made.ID)
 	site := do[struct{ ID string }](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example.com"}`).ID
@@ -84,21 +84,21 @@ func TestWhoMayReachLinks(t *testing.T) {
 		t.Errorf("a key reads %+v", got)
 	}
 	do[linkData](d, writes, "links/update", fmt.Sprintf(`{"id":%q,"name":"x"}`, made.ID))
-	d.refused("viewer", "links/update", byID, 403, fault.Forbidden)
-	d.refused(reads, "links/update", byID, 403, fault.Forbidden)
-	d.refused(writes, "links/get", byID, 403, fault.Forbidden)
-	d.refused(data, "links/list", `{}`, 403, fault.Forbidden)
-	d.refused(d.key(site, "read:links", "write:links"), "links/list", `{}`, 403, fault.AccessDenied)
-	d.refused(d.key(site, "read:links", "write:links"), "linkFolders/create", `{"name":"x"}`, 403, fault.AccessDenied)
-	d.refused("stranger", "links/get", byID, 404, fault.NotFound)
-	d.refused("stranger", "links/update", byID, 404, fault.NotFound)
-	d.refused("stranger", "links/get", `{"slug":"sale"}`, 404, fault.NotFound)
-	d.refused("", "links/get", byID, 401, fault.AuthRequired)
+	d.rejected("viewer", "links/update", byID, 403, apierr.Forbidden)
+	d.rejected(reads, "links/update", byID, 403, apierr.Forbidden)
+	d.rejected(writes, "links/get", byID, 403, apierr.Forbidden)
+	d.rejected(data, "links/list", `{}`, 403, apierr.Forbidden)
+	d.rejected(d.key(site, "read:links", "write:links"), "links/list", `{}`, 403, apierr.AccessDenied)
+	d.rejected(d.key(site, "read:links", "write:links"), "linkFolders/create", `{"name":"x"}`, 403, apierr.AccessDenied)
+	d.rejected("stranger", "links/get", byID, 404, apierr.NotFound)
+	d.rejected("stranger", "links/update", byID, 404, apierr.NotFound)
+	d.rejected("stranger", "links/get", `{"slug":"sale"}`, 404, apierr.NotFound)
+	d.rejected("", "links/get", byID, 401, apierr.AuthRequired)
 }
 
-func TestALinkAgainstTheRulesIsRefusedWithItsField(t *testing.T) {
+func TestALinkAgainstTheRulesIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale","externalId":"x"}`)
 	for body, field := range map[string]string{
 		`{}`:                                 "url",
@@ -124,36 +124,36 @@ func TestALinkAgainstTheRulesIsRefusedWithItsField(t *testing.T) {
 		`{"url":"https://example.com","startsAt":"tomorrow"}`:                                                "startsAt",
 		`{"url":"https://user:pw@example.com"}`:                                                              "url",
 	} {
-		r := d.refused("editor", "links/create", body, 400, fault.Validation)
+		r := d.rejected("editor", "links/create", body, 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%.80s: %s, want a detail of %s", body, r.Text, field)
 		}
 	}
-	taken := d.refused("editor", "links/create", `{"url":"https://example.com","slug":"SALE"}`, 409, fault.Conflict)
+	taken := d.rejected("editor", "links/create", `{"url":"https://example.com","slug":"SALE"}`, 409, apierr.Conflict)
 	if taken.Error != "This slug is already taken" {
 		t.Errorf("a slug that is taken: %s", taken.Text)
 	}
-	d.refused("stranger", "links/create", `{"url":"https://example.com","slug":"sale"}`, 409, fault.Conflict)
-	d.refused("editor", "links/create", `{"url":"https://example.com","externalId":"x"}`, 409, fault.Conflict)
-	d.refused("editor", "links/create", `{"url":"https://example.com","folderId":"fld_none"}`, 404, fault.NotFound)
-	d.refused("editor", "links/get", `{}`, 400, fault.Validation)
-	d.refused("editor", "links/get", `{"slug":"sale","externalId":"x"}`, 400, fault.Validation)
+	d.rejected("stranger", "links/create", `{"url":"https://example.com","slug":"sale"}`, 409, apierr.Conflict)
+	d.rejected("editor", "links/create", `{"url":"https://example.com","externalId":"x"}`, 409, apierr.Conflict)
+	d.rejected("editor", "links/create", `{"url":"https://example.com","folderId":"fld_none"}`, 404, apierr.NotFound)
+	d.rejected("editor", "links/get", `{}`, 400, apierr.Validation)
+	d.rejected("editor", "links/get", `{"slug":"sale","externalId":"x"}`, 400, apierr.Validation)
 }
 
-func TestOneLinkMoreThanThereMayBeIsRefusedWithTheLimit(t *testing.T) {
+func TestOneLinkMoreThanThereMayBeIsRejectedWithTheLimit(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for range 3 {
 		do[linkData](d, "editor", "links/create", `{"url":"https://example.com"}`)
 	}
-	if r := d.refused("editor", "links/create", `{"url":"https://example.com"}`, 402, fault.QuotaExceeded); r.Error != "An organization may have 3 links" {
+	if r := d.rejected("editor", "links/create", `{"url":"https://example.com"}`, 402, apierr.QuotaExceeded); r.Error != "An organization may have 3 links" {
 		t.Errorf("refused with %s", r.Text)
 	}
 }
 
 func TestManyLinksAreMadeChangedAndDeletedEachByItself(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	type items struct {
 		Items []struct {
 			OK          bool
@@ -196,7 +196,7 @@ func TestManyLinksAreMadeChangedAndDeletedEachByItself(t *testing.T) {
 		`{"items":[{"url":"https://example.com"},{"slug":"two"}]}`:                                               "items[1].url",
 		`{"items":[{"url":"https://example.com"},{"url":"https://example.com","maxClicks":0}]}`:                  "items[1].maxClicks",
 	} {
-		r := d.refused("editor", "links/bulkCreate", body, 400, fault.Validation)
+		r := d.rejected("editor", "links/bulkCreate", body, 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%.80s: %s, want a detail of %s", body, r.Text, field)
 		}
@@ -210,7 +210,7 @@ func TestALinkThatIsMadeTwiceWithOneIdempotencyKeyIsMadeOnce(t *testing.T) {
 		"links/upsert":     `{"url":"https://example.com","externalId":"x"}`,
 		"links/bulkCreate": `{"items":[{"url":"https://example.com"}]}`,
 	} {
-		d := newDesk(t)
+		d := newFixture(t)
 		first := d.call("editor", operation, body, "Idempotency-Key", "k")
 		again := d.call("editor", operation, body, "Idempotency-Key", "k")
 		if !first.Success || first.Status != again.Status || string(first.Data) != string(again.Data) || again.Header.Get("Idempotency-Replayed") != "true" {
@@ -224,28 +224,28 @@ func TestALinkThatIsMadeTwiceWithOneIdempotencyKeyIsMadeOnce(t *testing.T) {
 
 func TestAnUpsertSaysWhetherTheLinkIsNew(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	first := do[linkData](d, "editor", "links/upsert", `{"url":"https://example.com/1","externalId":"x"}`)
 	second := do[linkData](d, "editor", "links/upsert", `{"url":"https://example.com/2","externalId":"x"}`)
 	kept := do[linkData](d, "editor", "links/upsert", `{"externalId":"x","name":"n"}`)
 	if !first.Created || second.Created || second.ID != first.ID || second.Version != 2 || kept.URL != "https://example.com/2" {
 		t.Errorf("%+v, then %+v, then %+v", first, second, kept)
 	}
-	d.refused("editor", "links/upsert", `{"externalId":"y"}`, 400, fault.Validation)
-	d.refused("editor", "links/upsert", `{"url":"https://example.com"}`, 400, fault.Validation)
+	d.rejected("editor", "links/upsert", `{"externalId":"y"}`, 400, apierr.Validation)
+	d.rejected("editor", "links/upsert", `{"url":"https://example.com"}`, 400, apierr.Validation)
 }
 
 func TestALinkIsDeletedAndRestored(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale"}`)
 	byID := fmt.Sprintf(`{"id":%q}`, made.ID)
-	d.refused("editor", "links/restore", byID, 409, fault.Conflict)
+	d.rejected("editor", "links/restore", byID, 409, apierr.Conflict)
 	if got := do[linkData](d, "editor", "links/delete", byID); got.Status != "deleted" {
 		t.Errorf("deleted %+v", got)
 	}
 	for _, operation := range []string{"links/get", "links/update", "links/delete"} {
-		d.refused("editor", operation, byID, 404, fault.NotFound)
+		d.rejected("editor", operation, byID, 404, apierr.NotFound)
 	}
 	if got := do[[]linkData](d, "viewer", "links/list", `{"status":"deleted"}`); len(got) != 1 {
 		t.Errorf("deleted ones: %+v", got)
@@ -257,7 +257,7 @@ func TestALinkIsDeletedAndRestored(t *testing.T) {
 
 func TestASlugIsSaidToBeFreeOrWhyNot(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale"}`)
 	type check struct {
 		Available bool
@@ -275,14 +275,14 @@ func TestASlugIsSaidToBeFreeOrWhyNot(t *testing.T) {
 
 func TestFoldersAndTagsSortLinks(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	folder := do[struct {
 		ID      string
 		Version int64
 	}](d, "editor", "linkFolders/create", `{"name":"Ads"}`)
-	d.refused("editor", "linkFolders/create", `{"name":"ads"}`, 409, fault.Conflict)
-	d.refused("editor", "linkFolders/create", `{"name":"`+strings.Repeat("n", 81)+`"}`, 400, fault.Validation)
-	d.refused("viewer", "linkFolders/create", `{"name":"x"}`, 403, fault.Forbidden)
+	d.rejected("editor", "linkFolders/create", `{"name":"ads"}`, 409, apierr.Conflict)
+	d.rejected("editor", "linkFolders/create", `{"name":"`+strings.Repeat("n", 81)+`"}`, 400, apierr.Validation)
+	d.rejected("viewer", "linkFolders/create", `{"name":"x"}`, 403, apierr.Forbidden)
 	in := do[linkData](d, "editor", "links/create", fmt.Sprintf(`{"url":"https://example.com","folderId":%q,"tags":["b","a","b"]}`, folder.ID))
 	out := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","tags":["b"]}`)
 	if diff := cmp.Diff([]string{"b", "a"}, in.Tags); diff != "" {
@@ -307,7 +307,7 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 			t.Errorf("a search of %d characters: %d, want %d", n, r.Status, status)
 		}
 	}
-	d.refused("editor", "linkFolders/create", `{"name":""}`, 400, fault.Validation)
+	d.rejected("editor", "linkFolders/create", `{"name":""}`, 400, apierr.Validation)
 	longest := do[struct{ ID string }](d, "editor", "linkFolders/create", `{"name":"`+strings.Repeat("n", 80)+`"}`)
 	do[struct{ ID string }](d, "editor", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, longest.ID))
 	type tag struct {
@@ -322,7 +322,7 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 		t.Errorf("the second page: %+v", got)
 	}
 	do[struct{ ID string }](d, "editor", "linkFolders/update", fmt.Sprintf(`{"id":%q,"name":"Posts","version":%d}`, folder.ID, folder.Version))
-	d.refused("stranger", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, folder.ID), 404, fault.NotFound)
+	d.rejected("stranger", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, folder.ID), 404, apierr.NotFound)
 	do[struct{ ID string }](d, "editor", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, folder.ID))
 	if got := do[linkData](d, "viewer", "links/get", fmt.Sprintf(`{"id":%q}`, in.ID)); got.FolderID != "" {
 		t.Errorf("the link is in folder %q", got.FolderID)
@@ -334,7 +334,7 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 
 func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	type target struct {
 		ID, URL    string
 		Weight     int
@@ -386,7 +386,7 @@ func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
 		`"preview":{"title":"` + strings.Repeat("n", 201) + `"}`:                                                                                  "preview.title",
 		`"preview":{"imageUrl":"https://go.example.com/x"}`:                                                                                       "preview.imageUrl",
 	} {
-		r := d.refused("editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, body), 400, fault.Validation)
+		r := d.rejected("editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, body), 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
 			t.Errorf("%.120s: %.300s, want a detail of %s", body, r.Text, field)
 		}
@@ -395,7 +395,7 @@ func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
 
 func TestTheQRCodeOfALinkIsAPictureAsText(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale"}`)
 	type code struct {
 		MediaType, URL string
@@ -411,7 +411,7 @@ func TestTheQRCodeOfALinkIsAPictureAsText(t *testing.T) {
 		}
 	}
 	for _, with := range []string{`"size":63`, `"size":2049`, `"format":"gif"`} {
-		d.refused("viewer", "links/qr", fmt.Sprintf(`{"id":%q,%s}`, made.ID, with), 400, fault.Validation)
+		d.rejected("viewer", "links/qr", fmt.Sprintf(`{"id":%q,%s}`, made.ID, with), 400, apierr.Validation)
 	}
-	d.refused("stranger", "links/qr", fmt.Sprintf(`{"id":%q}`, made.ID), 404, fault.NotFound)
+	d.rejected("stranger", "links/qr", fmt.Sprintf(`{"id":%q}`, made.ID), 404, apierr.NotFound)
 }

@@ -84,7 +84,7 @@ type departureBody struct {
 	APIKeysRevoked bool      `json:"apiKeysRevoked" doc:"Whether the call has revoked them all."`
 }
 
-// departed shapes the answer of everything that ends with somebody gone.
+// departed shapes the response of everything that ends with somebody gone.
 func departed(made *org.MadeKeys, err error) (*departureBody, error) {
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type movedBody struct {
 }
 
 func (s *Websites) move(ctx context.Context, call *rpc.Call, in *websiteMove) (*movedBody, error) {
-	there, err := auth.Enter(call.Principal.SessionID, call.User, call.Places, in.ToOrganizationID)
+	there, err := auth.Enter(call.Principal.SessionID, call.User, call.Memberships, in.ToOrganizationID)
 	if err != nil {
 		return nil, err
 	}

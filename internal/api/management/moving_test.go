@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 )
 
@@ -23,14 +23,14 @@ func TestWhoOwnsTwoOrganizationsMovesAWebsiteBetweenThem(t *testing.T) {
 	}
 	// Bob becomes an admin of the first, and owns another one.
 	place := do[place](d, bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *d.invite(ann, "bob@example.com", "admin").Token))
-	d.refused(bob.token, "websites/move", move(place.ID, bob.organization), 403, fault.Forbidden)
+	d.rejected(bob.token, "websites/move", move(place.ID, bob.organization), 403, apierr.Forbidden)
 	own := do[site](d, bob.token, "websites/create", fmt.Sprintf(`{"organizationId":%q,"name":"Own","domain":"own.example.com"}`, bob.organization))
-	d.refused(bob.token, "websites/move", fmt.Sprintf(`{"organizationId":%q,"id":%q,"toOrganizationId":%q}`, bob.organization, own.ID, place.ID), 403, fault.Forbidden)
-	d.refused(ann.token, "websites/move", move(ann.organization, bob.organization), 404, fault.NotFound)
-	d.refused(ann.token, "websites/move", move(ann.organization, ann.organization), 400, fault.Validation)
-	d.refused(global, "websites/move", move(ann.organization, second), 403, fault.AccessDenied)
+	d.rejected(bob.token, "websites/move", fmt.Sprintf(`{"organizationId":%q,"id":%q,"toOrganizationId":%q}`, bob.organization, own.ID, place.ID), 403, apierr.Forbidden)
+	d.rejected(ann.token, "websites/move", move(ann.organization, bob.organization), 404, apierr.NotFound)
+	d.rejected(ann.token, "websites/move", move(ann.organization, ann.organization), 400, apierr.Validation)
+	d.rejected(global, "websites/move", move(ann.organization, second), 403, apierr.AccessDenied)
 	do[struct{}](d, ann.token, "organization/setMemberRole", fmt.Sprintf(`{"organizationId":%q,"userId":%q,"role":"owner"}`, ann.organization, bob.id))
-	d.refused(bob.token, "websites/move", move(ann.organization, second), 404, fault.NotFound)
+	d.rejected(bob.token, "websites/move", move(ann.organization, second), 404, apierr.NotFound)
 
 	got := do[struct {
 		Website        site
@@ -45,7 +45,7 @@ func TestWhoOwnsTwoOrganizationsMovesAWebsiteBetweenThem(t *testing.T) {
 	ref := func(organizationID string) string {
 		return fmt.Sprintf(`{"organizationId":%q,"id":%q}`, organizationID, w.ID)
 	}
-	d.refused(ann.token, "websites/get", ref(ann.organization), 404, fault.NotFound)
+	d.rejected(ann.token, "websites/get", ref(ann.organization), 404, apierr.NotFound)
 	do[site](d, ann.token, "websites/get", ref(second))
-	d.refused(ann.token, "websites/move", move(ann.organization, second), 404, fault.NotFound)
+	d.rejected(ann.token, "websites/move", move(ann.organization, second), 404, apierr.NotFound)
 }

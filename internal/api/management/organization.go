@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -25,17 +25,17 @@ func (o *Organizations) Resource() rpc.Resource {
 	return rpc.Resource{
 		Name: "organization", Summary: "An organization's settings, members and invitations.",
 		Failures: []rpc.Failure{
-			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
-			{Err: quota.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
-			{Err: org.ErrMemberNotFound, Code: fault.NotFound, Message: "Member not found"},
-			{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
-			{Err: managed.ErrChanged, Code: fault.Conflict},
-			{Err: org.ErrNotDeleted, Code: fault.Conflict, Message: "The organization is not deleted"},
-			{Err: org.ErrSlugTaken, Code: fault.Conflict, Message: "Another organization has this slug"},
-			{Err: org.ErrLastOwner, Code: fault.Conflict, Message: "An organization keeps at least one owner; make somebody else an owner first"},
-			{Err: org.ErrMemberExists, Code: fault.Conflict, Message: "The person is a member already"},
-			{Err: org.ErrTooManyInvitations, Code: fault.Conflict, Message: "There are 100 open invitations already, which is as many as an organization may have"},
-			{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "The person belongs to as many organizations as anybody may"},
+			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
+			{Err: quota.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
+			{Err: org.ErrMemberNotFound, Code: apierr.NotFound, Message: "Member not found"},
+			{Err: org.ErrInvitationNotFound, Code: apierr.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
+			{Err: managed.ErrChanged, Code: apierr.Conflict},
+			{Err: org.ErrNotDeleted, Code: apierr.Conflict, Message: "The organization is not deleted"},
+			{Err: org.ErrSlugTaken, Code: apierr.Conflict, Message: "Another organization has this slug"},
+			{Err: org.ErrLastOwner, Code: apierr.Conflict, Message: "An organization keeps at least one owner; make somebody else an owner first"},
+			{Err: org.ErrMemberExists, Code: apierr.Conflict, Message: "The person is a member already"},
+			{Err: org.ErrTooManyInvitations, Code: apierr.Conflict, Message: "There are 100 open invitations already, which is as many as an organization may have"},
+			{Err: org.ErrTooManyMemberships, Code: apierr.Conflict, Message: "The person belongs to as many organizations as anybody may"},
 		},
 		Operations: slices.Concat(o.settings(), o.ownership(), o.usage(), o.members(), o.invitations()),
 	}

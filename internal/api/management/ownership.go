@@ -37,7 +37,7 @@ func (o *Organizations) ownership() []rpc.Operation {
 	}
 }
 
-type ownPlaceBody struct {
+type ownMembershipBody struct {
 	ID       string    `json:"id" doc:"The organization's id."`
 	Name     string    `json:"name" doc:"The organization's name."`
 	Role     string    `json:"role" enum:"owner,admin,editor,viewer"`
@@ -47,27 +47,27 @@ type ownPlaceBody struct {
 	RestorableUntil *rpc.Time `json:"restorableUntil" nullable:"true" doc:"Of a deleted organization."`
 }
 
-type placesInput struct {
+type membershipsInput struct {
 	Deleted bool `json:"deleted,omitempty" doc:"List the organizations that one can restore instead."`
 }
 
-func (o *Organizations) list(ctx context.Context, call *rpc.Call, in *placesInput) (*rpc.List[ownPlaceBody], error) {
-	read := o.Service.Places
+func (o *Organizations) list(ctx context.Context, call *rpc.Call, in *membershipsInput) (*rpc.List[ownMembershipBody], error) {
+	read := o.Service.Memberships
 	if in.Deleted {
 		read = o.Service.Deleted
 	}
-	places, err := read(ctx, call.Principal.UserID)
+	memberships, err := read(ctx, call.Principal.UserID)
 	if err != nil {
 		return nil, err
 	}
-	bodies := make([]ownPlaceBody, len(places))
-	for i, p := range places {
-		bodies[i] = ownPlaceBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role), JoinedAt: rpc.At(p.CreatedAt), DeletedAt: rpc.At(p.DeletedAt)}
+	bodies := make([]ownMembershipBody, len(memberships))
+	for i, p := range memberships {
+		bodies[i] = ownMembershipBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role), JoinedAt: rpc.At(p.CreatedAt), DeletedAt: rpc.At(p.DeletedAt)}
 		if !p.DeletedAt.IsZero() {
 			bodies[i].RestorableUntil = rpc.At(p.DeletedAt.Add(org.RestoreFor))
 		}
 	}
-	return rpc.Cut(bodies, org.MaxPlaces, func(b ownPlaceBody) any { return b.ID }), nil
+	return rpc.Cut(bodies, org.MaxMemberships, func(b ownMembershipBody) any { return b.ID }), nil
 }
 
 type organizationCreate struct {

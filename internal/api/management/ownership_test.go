@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
@@ -27,14 +27,14 @@ func TestAPersonMakesAnotherOrganizationAndSwitchesBetweenThem(t *testing.T) {
 	if len(all) != 2 || all[0].ID != ann.organization || all[1] != (place{made.ID, "Second", "owner"}) {
 		t.Errorf("list: %+v", all)
 	}
-	d.refused(ann.token, "organization/get", `{}`, 400, fault.Validation)
+	d.rejected(ann.token, "organization/get", `{}`, 400, apierr.Validation)
 	for _, id := range []string{ann.organization, made.ID} {
 		if o := do[organization](d, ann.token, "organization/get", fmt.Sprintf(`{"organizationId":%q}`, id)); o.ID != id {
 			t.Errorf("get: %+v", o)
 		}
 	}
-	d.refused(ann.token, "organization/create", `{"name":"Third","slug":"second"}`, 409, fault.Conflict)
-	d.refused(ann.token, "organization/create", `{"name":"Third","defaults":{"timezone":"Mars"}}`, 400, fault.Validation)
+	d.rejected(ann.token, "organization/create", `{"name":"Third","slug":"second"}`, 409, apierr.Conflict)
+	d.rejected(ann.token, "organization/create", `{"name":"Third","defaults":{"timezone":"Mars"}}`, 400, apierr.Validation)
 	if all := do[[]place](d, ann.token, "organization/list", `{}`); len(all) != 2 {
 		t.Errorf("after refusals: %+v", all)
 	}
@@ -42,26 +42,26 @@ func TestAPersonMakesAnotherOrganizationAndSwitchesBetweenThem(t *testing.T) {
 
 func TestWhereNotEverybodyMaySignUpOnlyOwnersMakeOrganizations(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, who := range []string{"admin", "editor", "viewer"} {
-		d.refused(who, "organization/create", `{"name":"Mine"}`, 403, fault.Forbidden)
+		d.rejected(who, "organization/create", `{"name":"Mine"}`, 403, apierr.Forbidden)
 	}
-	d.refused(d.key("", "manage:config"), "organization/create", `{"name":"Mine"}`, 403, fault.AccessDenied)
+	d.rejected(d.key("", "manage:config"), "organization/create", `{"name":"Mine"}`, 403, apierr.AccessDenied)
 	do[organization](d, "owner", "organization/create", `{"name":"Mine"}`)
 }
 
 func TestAPersonMakesAsManyOrganizationsAsTheyMayBelongTo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	for i := 1; i < org.MaxPlaces; i++ {
+	d := newFixture(t)
+	for i := 1; i < org.MaxMemberships; i++ {
 		do[organization](d, "owner", "organization/create", `{"name":"More"}`)
 	}
-	d.refused("owner", "organization/create", `{"name":"Too many"}`, 409, fault.Conflict)
+	d.rejected("owner", "organization/create", `{"name":"Too many"}`, 409, apierr.Conflict)
 }
 
 func TestAnOwnerHandsTheOrganizationOver(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for body, want := range map[string]int{
 		`{"userId":"usr_owner"}`:                400, // oneself
 		`{"userId":"usr_none"}`:                 404,
@@ -74,7 +74,7 @@ func TestAnOwnerHandsTheOrganizationOver(t *testing.T) {
 		}
 	}
 	for _, who := range []string{"admin", "editor", "viewer"} {
-		d.refused(who, "organization/transferOwnership", `{"userId":"usr_admin"}`, 403, fault.Forbidden)
+		d.rejected(who, "organization/transferOwnership", `{"userId":"usr_admin"}`, 403, apierr.Forbidden)
 	}
 	got := do[struct{ Owner, FormerOwner struct{ UserID, Role string } }](d, "owner", "organization/transferOwnership", `{"userId":"usr_editor"}`)
 	if got.Owner.UserID != "usr_editor" || got.Owner.Role != "owner" || got.FormerOwner.UserID != "usr_owner" || got.FormerOwner.Role != "admin" {
@@ -99,8 +99,8 @@ func TestAnOwnerHandsTheOrganizationOver(t *testing.T) {
 // become one leaves the other as they are.
 func TestAnOwnershipThatCannotBeHandedOverStays(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	d.refused("owner", "organization/transferOwnership", `{"userId":"usr_none","role":"viewer"}`, 404, fault.NotFound)
+	d := newFixture(t)
+	d.rejected("owner", "organization/transferOwnership", `{"userId":"usr_none","role":"viewer"}`, 404, apierr.NotFound)
 	people, err := d.db.ListPeople(t.Context(), d.own.ID, "", 0)
 	if err != nil || len(people) != 4 {
 		t.Fatal(people, err)

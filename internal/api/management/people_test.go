@@ -15,7 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -23,18 +23,18 @@ import (
 	"github.com/millrace/millrace/internal/tenant/session"
 )
 
-// newHouse is a desk with all operations but exports, on which people sign in
+// newHouse is a fixture with all operations but exports, on which people sign in
 // themselves: its sessions are real ones, and so a caller is the token of one. Anybody
 // may sign up.
-func newHouse(t *testing.T, site httpkit.Site) *desk {
+func newHouse(t *testing.T, site httpkit.Site) *fixture {
 	t.Helper()
 	return newMailingHouse(t, site, nil)
 }
 
 // newMailingHouse is one that sends mail, unless mail is nil.
-func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *desk {
+func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *fixture {
 	t.Helper()
-	d := newDesk(t)
+	d := newFixture(t)
 	sessions := session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: session.ResetLife, Absolute: 2 * session.ResetLife}, SignUp: session.SignUpOpen,
 	}, session.Deps{
@@ -54,8 +54,8 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *desk
 		t.Fatal(err)
 	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	d.gate = &rpc.Gate{Keys: d.access, Sessions: sessions, Site: &site}
-	rpc.Mount(d.app, doc, table, rpc.Deps{Gate: d.gate, Log: slog.New(slog.DiscardHandler)})
+	d.identifier = &rpc.Identifier{Keys: d.access, Sessions: sessions, Site: &site}
+	rpc.Mount(d.app, doc, table, rpc.Deps{Identifier: d.identifier, Log: slog.New(slog.DiscardHandler)})
 	return d
 }
 
@@ -88,8 +88,8 @@ var setCookie = regexp.MustCompile(`^millrace_session=([A-Za-z0-9_-]{43}); Path=
 
 var setDevice = regexp.MustCompile(`^millrace_device=[\w-]{43}; Path=/; Max-Age=15552000; HttpOnly; SameSite=Lax$`)
 
-// cookie returns the session's token that an answer sets, beside one of the device.
-func (d *desk) cookie(r *reply) string {
+// cookie returns the session's token that a response sets, beside one of the device.
+func (d *fixture) cookie(r *reply) string {
 	d.t.Helper()
 	m := setCookie.FindStringSubmatch(r.Header.Get("Set-Cookie"))
 	if m == nil || !setDevice.MatchString(strings.Join(r.Header["Set-Cookie"][1:], "\n")) {
@@ -99,7 +99,7 @@ func (d *desk) cookie(r *reply) string {
 }
 
 // signUp makes an account, with an invitation unless that is empty.
-func (d *desk) signUp(name, invitation string) person {
+func (d *fixture) signUp(name, invitation string) person {
 	d.t.Helper()
 	body := fmt.Sprintf(`{"email":"%s@example.com","name":%q,"password":"correct horse"`, name, name)
 	if invitation != "" {
@@ -136,18 +136,18 @@ func TestSomebodySignsUpInAndOut(t *testing.T) {
 	if len(list) != 2 || !list[0].Current || list[1].Current || list[1].ID != in.ID {
 		t.Errorf("session/list: %+v", list)
 	}
-	d.refused(second, "session/end", `{"id":"ses_none"}`, 404, fault.NotFound)
+	d.rejected(second, "session/end", `{"id":"ses_none"}`, 404, apierr.NotFound)
 	if r := d.call(second, "session/end", `{"id":"`+in.ID+`"}`); !r.Success || r.Header.Get("Set-Cookie") != "" {
 		t.Errorf("session/end: %d %s, cookie %q", r.Status, r.Text, r.Header.Get("Set-Cookie"))
 	}
-	d.refused(ann.token, "session/get", "{}", 401, fault.AuthRequired)
+	d.rejected(ann.token, "session/get", "{}", 401, apierr.AuthRequired)
 	for range 2 { // also without a session
 		r = d.call(second, "session/signOut", "{}")
 		if c := r.Header.Get("Set-Cookie"); !r.Success || !strings.HasPrefix(c, "millrace_session=; Path=/; Max-Age=0") {
 			t.Errorf("session/signOut: %d %s, cookie %q", r.Status, r.Text, c)
 		}
 	}
-	d.refused(second, "session/get", "{}", 401, fault.AuthRequired)
+	d.rejected(second, "session/get", "{}", 401, apierr.AuthRequired)
 }
 
 func TestTheCookieOfAnHTTPSHostIsForItAlone(t *testing.T) {
@@ -160,19 +160,19 @@ func TestTheCookieOfAnHTTPSHostIsForItAlone(t *testing.T) {
 	}
 }
 
-func TestAnAnswerDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
+func TestAResponseDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
 	t.Parallel()
 	d := newHouse(t, httpkit.Site{})
 	d.signUp("ann", "")
 	id := regexp.MustCompile(`"requestId":"[^"]*"`)
-	answer := func(email string) string {
-		r := d.refused("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email), 401, fault.AuthRequired)
+	response := func(email string) string {
+		r := d.rejected("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email), 401, apierr.AuthRequired)
 		if r.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%s: it sets a cookie", email)
 		}
 		return id.ReplaceAllString(r.Text, "")
 	}
-	if a, b := answer("ann@example.com"), answer("bob@example.com"); a != b {
+	if a, b := response("ann@example.com"), response("bob@example.com"); a != b {
 		t.Errorf("with an account %s\nwithout one %s", a, b)
 	}
 	for _, email := range []string{"ann@example.com", "bob@example.com"} {
@@ -180,7 +180,7 @@ func TestAnAnswerDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
 		for range session.Allowances.NetworkAccountSignIns.Burst {
 			r = d.call("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email))
 		}
-		if r.Status != http.StatusTooManyRequests || r.Code != string(fault.RateLimited) ||
+		if r.Status != http.StatusTooManyRequests || r.Code != string(apierr.RateLimited) ||
 			!regexp.MustCompile(`"limit":10,"remaining":0,"reset":\d+,"retryAfter":([1-9]|[1-8]\d|90)}$`).MatchString(r.Text) {
 			t.Errorf("%s: %d %s, Retry-After %q", email, r.Status, r.Text, r.Header.Get("Retry-After"))
 		}
@@ -193,9 +193,9 @@ func TestABrowserThatWasSignedInFromIsKnownByItsCookie(t *testing.T) {
 	d.signUp("ann", "")
 	device, _, _ := strings.Cut(d.call("", "session/signIn", annSignsIn).Header["Set-Cookie"][1], ";")
 	for range session.Allowances.NetworkAccountSignIns.Burst {
-		d.refused("", "session/signIn", `{"email":"ann@example.com","password":"wrong horse"}`, 401, fault.AuthRequired)
+		d.rejected("", "session/signIn", `{"email":"ann@example.com","password":"wrong horse"}`, 401, apierr.AuthRequired)
 	}
-	d.refused("", "session/signIn", annSignsIn, 429, fault.RateLimited)
+	d.rejected("", "session/signIn", annSignsIn, 429, apierr.RateLimited)
 	r := d.call("", "session/signIn", annSignsIn, "Cookie", device)
 	if r.Status != http.StatusOK {
 		t.Errorf("with the device's cookie: %d %s", r.Status, r.Text)
@@ -221,7 +221,7 @@ func TestAnotherSitesPageSignsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestBadInputIsRefusedByItsField(t *testing.T) {
+func TestBadInputIsRejectedByItsField(t *testing.T) {
 	t.Parallel()
 	d := newHouse(t, httpkit.Site{})
 	ann := d.signUp("ann", "")
@@ -249,7 +249,7 @@ func TestBadInputIsRefusedByItsField(t *testing.T) {
 		{ann.token, "organization/listMembers", `{"limit":101}`, "limit"},
 		{ann.token, "organization/listMembers", `{"cursor":"x"}`, "cursor"},
 	} {
-		r := d.refused(tc.who, tc.operation, tc.body, 400, fault.Validation)
+		r := d.rejected(tc.who, tc.operation, tc.body, 400, apierr.Validation)
 		if len(r.Details) != 1 || r.Details[0].Field != tc.field || strings.Contains(r.Text, "horse") {
 			t.Errorf("%s %.80s: %s, want the field %s", tc.operation, tc.body, r.Text, tc.field)
 		}
@@ -278,15 +278,15 @@ func TestAnOrganizationsSettingsAreChanged(t *testing.T) {
 			t.Errorf("a new website is in %s, want %s", w.Timezone, timezone)
 		}
 	}
-	d.refused(ann.token, "organization/update", `{"version":1,"name":"Late"}`, 409, fault.Conflict)
-	d.refused(bob.token, "organization/update", `{"slug":"acme"}`, 409, fault.Conflict)
+	d.rejected(ann.token, "organization/update", `{"version":1,"name":"Late"}`, 409, apierr.Conflict)
+	d.rejected(bob.token, "organization/update", `{"slug":"acme"}`, 409, apierr.Conflict)
 	o = do[organization](d, ann.token, "organization/update", `{"slug":null,"logoUrl":null}`)
 	if o.Slug != nil || o.LogoURL != nil || o.Name != "Acme" || o.Version != 3 {
 		t.Errorf("after null: %+v", o)
 	}
 	for _, operation := range []string{"get", "update", "listMembers", "inviteMember", "listInvitations", "leave"} {
 		body := map[string]string{"update": `,"name":"Mine"`, "inviteMember": `,"email":"x@example.com","role":"viewer"`}[operation]
-		d.refused(bob.token, "organization/"+operation, fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, body), 404, fault.NotFound)
+		d.rejected(bob.token, "organization/"+operation, fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, body), 404, apierr.NotFound)
 	}
 }
 
@@ -297,14 +297,14 @@ func TestAKeyReachesTheSettingsWithItsScopeAndNeverThePeople(t *testing.T) {
 	if o := do[organization](d, config, "organization/update", `{"name":"By key"}`); o.ID != d.own.ID || o.Name != "By key" {
 		t.Errorf("organization/update: %+v", o)
 	}
-	d.refused(data, "organization/get", `{}`, 403, fault.Forbidden)
+	d.rejected(data, "organization/get", `{}`, 403, apierr.Forbidden)
 	for operation, body := range map[string]string{
 		"organization/listMembers": `{}`, "organization/leave": `{}`, "session/list": `{}`,
 		"organization/inviteMember": `{"email":"x@example.com","role":"viewer"}`,
 		"organization/removeMember": `{"userId":"usr_1"}`,
 		"password/change":           `{"currentPassword":"x","newPassword":"correct horse"}`,
 	} {
-		d.refused(config, operation, body, 403, fault.AccessDenied)
+		d.rejected(config, operation, body, 403, apierr.AccessDenied)
 	}
 }
 
@@ -313,7 +313,7 @@ type invitation struct {
 	Token           *string
 }
 
-func (d *desk) invite(by person, email, role string) invitation {
+func (d *fixture) invite(by person, email, role string) invitation {
 	d.t.Helper()
 	return do[invitation](d, by.token, "organization/inviteMember", fmt.Sprintf(`{"organizationId":%q,"email":%q,"role":%q}`, by.organization, email, role))
 }
@@ -335,13 +335,13 @@ func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
 	if !strings.Contains(open.Text, offer.ID) || strings.Contains(open.Text, *offer.Token) {
 		t.Errorf("listInvitations: %s", open.Text)
 	}
-	d.refused(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, fault.NotFound)
+	d.rejected(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, apierr.NotFound)
 	place := do[struct{ ID, Role string }](d, bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token))
 	if place.ID != ann.organization || place.Role != "viewer" {
 		t.Errorf("acceptInvitation: %+v", place)
 	}
-	d.refused(bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, fault.NotFound)
-	d.refused(ann.token, "organization/inviteMember", in(`,"email":"bob@example.com","role":"viewer"`), 409, fault.Conflict)
+	d.rejected(bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, apierr.NotFound)
+	d.rejected(ann.token, "organization/inviteMember", in(`,"email":"bob@example.com","role":"viewer"`), 409, apierr.Conflict)
 
 	// The list comes in pages.
 	first := d.call(bob.token, "organization/listMembers", in(`,"limit":2`))
@@ -355,31 +355,31 @@ func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
 
 	// What each role may do shows at once.
 	set := func(who person, role string) string { return in(fmt.Sprintf(`,"userId":%q,"role":%q`, who.id, role)) }
-	d.refused(bob.token, "organization/setMemberRole", set(bob, "admin"), 403, fault.Forbidden)
-	d.refused(bob.token, "organization/update", in(`,"name":"x"`), 403, fault.Forbidden)
+	d.rejected(bob.token, "organization/setMemberRole", set(bob, "admin"), 403, apierr.Forbidden)
+	d.rejected(bob.token, "organization/update", in(`,"name":"x"`), 403, apierr.Forbidden)
 	for _, body := range []string{set(bob, "owner"), set(ann, "viewer")} {
-		d.refused(carl.token, "organization/setMemberRole", body, 403, fault.Forbidden)
+		d.rejected(carl.token, "organization/setMemberRole", body, 403, apierr.Forbidden)
 	}
-	d.refused(carl.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, ann.id)), 403, fault.Forbidden)
-	d.refused(carl.token, "organization/inviteMember", in(`,"email":"x@example.com","role":"owner"`), 403, fault.Forbidden)
+	d.rejected(carl.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, ann.id)), 403, apierr.Forbidden)
+	d.rejected(carl.token, "organization/inviteMember", in(`,"email":"x@example.com","role":"owner"`), 403, apierr.Forbidden)
 	if got := do[struct{ Role string }](d, carl.token, "organization/setMemberRole", set(bob, "editor")); got.Role != "editor" {
 		t.Errorf("setMemberRole: %+v", got)
 	}
-	d.refused(carl.token, "organization/removeMember", in(`,"userId":"usr_none"`), 404, fault.NotFound)
+	d.rejected(carl.token, "organization/removeMember", in(`,"userId":"usr_none"`), 404, apierr.NotFound)
 	do[struct{}](d, carl.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, bob.id)))
-	d.refused(bob.token, "organization/get", in(""), 404, fault.NotFound)
+	d.rejected(bob.token, "organization/get", in(""), 404, apierr.NotFound)
 
 	// The last owner stays.
-	d.refused(ann.token, "organization/leave", in(""), 409, fault.Conflict)
+	d.rejected(ann.token, "organization/leave", in(""), 409, apierr.Conflict)
 	do[struct{}](d, ann.token, "organization/setMemberRole", set(carl, "owner"))
 	do[struct{}](d, ann.token, "organization/leave", in(""))
-	d.refused(ann.token, "organization/get", in(""), 404, fault.NotFound)
-	d.refused(ann.token, "organization/get", "{}", 403, fault.AccessDenied)
+	d.rejected(ann.token, "organization/get", in(""), 404, apierr.NotFound)
+	d.rejected(ann.token, "organization/get", "{}", 403, apierr.AccessDenied)
 
 	gone := d.invite(carl, "x@example.com", "viewer")
 	do[struct{}](d, carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)))
-	d.refused(carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)), 404, fault.NotFound)
-	d.refused("", "session/signUp", fmt.Sprintf(`{"email":"x@example.com","name":"X","password":"correct horse","invitation":%q}`, *gone.Token), 404, fault.NotFound)
+	d.rejected(carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)), 404, apierr.NotFound)
+	d.rejected("", "session/signUp", fmt.Sprintf(`{"email":"x@example.com","name":"X","password":"correct horse","invitation":%q}`, *gone.Token), 404, apierr.NotFound)
 }
 
 func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
@@ -396,8 +396,8 @@ func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
 		t.Errorf("who has just signed up is %+v", u)
 	}
 	const invite = `{"email":"ann@example.com","role":"viewer"}`
-	d.refused(eve.token, "organization/inviteMember", invite, 403, fault.Forbidden)
-	d.refused(eve.token, "account/verifyEmail", `{"token":"x"}`, 400, fault.Validation)
+	d.rejected(eve.token, "organization/inviteMember", invite, 403, apierr.Forbidden)
+	d.rejected(eve.token, "account/verifyEmail", `{"token":"x"}`, 400, apierr.Validation)
 	do[struct{}](d, eve.token, "account/sendVerification", "{}")
 	if len(sent.all) != 2 || sent.token(0) == sent.token(1) {
 		t.Fatalf("the mails are %q", sent.all)
@@ -409,8 +409,8 @@ func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
 	if u := known(); !u.EmailVerified || u.VerifiedAt == nil {
 		t.Errorf("session/get: %+v", u)
 	}
-	d.refused(eve.token, "account/sendVerification", "{}", 409, fault.Conflict)
-	d.refused(eve.token, "account/verifyEmail", `{"token":"x"}`, 409, fault.Conflict)
+	d.rejected(eve.token, "account/sendVerification", "{}", 409, apierr.Conflict)
+	d.rejected(eve.token, "account/verifyEmail", `{"token":"x"}`, 409, apierr.Conflict)
 	if i := do[invitation](d, eve.token, "organization/inviteMember", invite); i.Token != nil || len(sent.all) != 3 {
 		t.Errorf("inviteMember: %+v, %d mails", i, len(sent.all))
 	}
@@ -426,9 +426,9 @@ func TestSomebodyDeletesTheirAccount(t *testing.T) {
 	ann := d.signUp("ann", "")
 	bob := d.signUp("bob", *d.invite(ann, "bob@example.com", "editor").Token)
 	const good = `{"password":"correct horse"}`
-	d.refused(ann.token, "account/delete", `{}`, 400, fault.Validation)
-	d.refused(ann.token, "account/delete", `{"password":"wrong horse"}`, 400, fault.Validation)
-	r := d.refused(ann.token, "account/delete", good, 409, fault.Conflict)
+	d.rejected(ann.token, "account/delete", `{}`, 400, apierr.Validation)
+	d.rejected(ann.token, "account/delete", `{"password":"wrong horse"}`, 400, apierr.Validation)
+	r := d.rejected(ann.token, "account/delete", good, 409, apierr.Conflict)
 	if !strings.Contains(r.Error, "only owner of ann ("+ann.organization+")") {
 		t.Errorf("the refusal is %q", r.Error)
 	}
@@ -438,9 +438,9 @@ func TestSomebodyDeletesTheirAccount(t *testing.T) {
 	if cookies := strings.Join(r.Header["Set-Cookie"], "\n"); !r.Success || cookies != gone {
 		t.Errorf("account/delete: %d %s, cookies %q", r.Status, r.Text, cookies)
 	}
-	d.refused(bob.token, "session/get", "{}", 401, fault.AuthRequired)
+	d.rejected(bob.token, "session/get", "{}", 401, apierr.AuthRequired)
 	do[struct{}](d, ann.token, "account/delete", good)
-	d.refused("", "session/signIn", annSignsIn, 401, fault.AuthRequired)
+	d.rejected("", "session/signIn", annSignsIn, 401, apierr.AuthRequired)
 	d.signUp("ann", "") // the address is free again
 }
 
@@ -451,16 +451,16 @@ func TestANewPasswordIsANewCookie(t *testing.T) {
 	other := d.cookie(d.call("", "session/signIn", annSignsIn))
 	next := d.cookie(d.call(ann.token, "password/change", `{"currentPassword":"correct horse","newPassword":"new password"}`))
 	for _, old := range []string{ann.token, other} {
-		d.refused(old, "session/get", "{}", 401, fault.AuthRequired)
+		d.rejected(old, "session/get", "{}", 401, apierr.AuthRequired)
 	}
 	do[signedIn](d, next, "session/get", "{}")
-	d.refused("", "session/signIn", annSignsIn, 401, fault.AuthRequired)
-	d.refused("", "password/forgot", `{"email":"ann@example.com"}`, 403, fault.Forbidden) // no mail is sent here
-	d.refused("", "session/signUp", `{"email":"ANN@example.com","name":"Ann","password":"correct horse"}`, 409, fault.Conflict)
+	d.rejected("", "session/signIn", annSignsIn, 401, apierr.AuthRequired)
+	d.rejected("", "password/forgot", `{"email":"ann@example.com"}`, 403, apierr.Forbidden) // no mail is sent here
+	d.rejected("", "session/signUp", `{"email":"ANN@example.com","name":"Ann","password":"correct horse"}`, 409, apierr.Conflict)
 }
 
 // What a client calls itself is kept with its session as with the audit's entries: no more
-// of it than is worth showing, and nothing that a store refuses.
+// of it than is worth showing, and nothing that a store rejects.
 func TestASessionKeepsLittleOfItsUserAgent(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, agent, kept string }{

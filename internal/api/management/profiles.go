@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/privacy/erasure"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -43,7 +43,7 @@ func (p *Profiles) Resource() rpc.Resource {
 func (p *Profiles) Erasures() rpc.Resource {
 	return rpc.Resource{
 		Name: "erasures", Summary: "How far the erasure of visitors and websites got.",
-		Failures: append([]rpc.Failure{{Err: erasure.ErrNotFound, Code: fault.NotFound, Message: "Erasure not found"}}, siteFailures...),
+		Failures: append([]rpc.Failure{{Err: erasure.ErrNotFound, Code: apierr.NotFound, Message: "Erasure not found"}}, siteFailures...),
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "get", Summary: "Follow an erasure", Class: auth.EraseVisitors,
@@ -58,8 +58,8 @@ func (p *Profiles) Erasures() rpc.Resource {
 }
 
 var siteFailures = []rpc.Failure{
-	{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
-	{Err: website.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to another website"},
+	{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
+	{Err: website.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to another website"},
 }
 
 type profileDelete struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // request is an erasure as the wire has it.
@@ -23,7 +23,7 @@ type request struct {
 
 func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
 	if _, err := d.db.Salt(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 		`{"websiteId":"` + w.ID + `"}`, `{"profileId":"a","anonymousId":"b"}`, `{"profileId":""}`, `{"anonymousId":""}`,
 		`{"profileId":"` + longest + `é"}`, `{"anonymousId":"` + longest + `é"}`,
 	} {
-		d.refused("admin", "profiles/delete", bad, http.StatusBadRequest, fault.Validation)
+		d.rejected("admin", "profiles/delete", bad, http.StatusBadRequest, apierr.Validation)
 	}
 	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 3 {
 		t.Errorf("%d erasures, %v", len(entries), err)
@@ -68,26 +68,26 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 
 func TestErasuresStayWithinTheTenant(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
 	other := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example"}`)
 	mine := do[request](d, "owner", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`)
 
-	d.refused("stranger", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusNotFound, fault.NotFound)
-	d.refused("stranger", "erasures/get", `{"id":"`+mine.ID+`"}`, http.StatusNotFound, fault.NotFound)
-	d.refused("stranger", "erasures/list", `{"websiteId":"`+w.ID+`"}`, http.StatusNotFound, fault.NotFound)
-	d.refused("owner", "erasures/get", `{"id":"era_none"}`, http.StatusNotFound, fault.NotFound)
-	d.refused("editor", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusForbidden, fault.Forbidden)
-	d.refused("", "profiles/delete", `{"profileId":"anna"}`, http.StatusUnauthorized, fault.AuthRequired)
+	d.rejected("stranger", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusNotFound, apierr.NotFound)
+	d.rejected("stranger", "erasures/get", `{"id":"`+mine.ID+`"}`, http.StatusNotFound, apierr.NotFound)
+	d.rejected("stranger", "erasures/list", `{"websiteId":"`+w.ID+`"}`, http.StatusNotFound, apierr.NotFound)
+	d.rejected("owner", "erasures/get", `{"id":"era_none"}`, http.StatusNotFound, apierr.NotFound)
+	d.rejected("editor", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusForbidden, apierr.Forbidden)
+	d.rejected("", "profiles/delete", `{"profileId":"anna"}`, http.StatusUnauthorized, apierr.AuthRequired)
 
 	limited, global := d.key(w.ID, "manage:websites"), d.key("", "manage:websites")
-	d.refused(d.key("", "read:data"), "profiles/delete", `{"profileId":"anna"}`, http.StatusForbidden, fault.Forbidden)
-	d.refused(limited, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`, http.StatusForbidden, fault.AccessDenied)
+	d.rejected(d.key("", "read:data"), "profiles/delete", `{"profileId":"anna"}`, http.StatusForbidden, apierr.Forbidden)
+	d.rejected(limited, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`, http.StatusForbidden, apierr.AccessDenied)
 	if got := do[request](d, limited, "profiles/delete", `{"profileId":"ben"}`); got.WebsiteID == nil || *got.WebsiteID != w.ID {
 		t.Errorf("a key of a website erases from %v", got.WebsiteID)
 	}
 	elsewhere := do[request](d, global, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`)
-	d.refused(limited, "erasures/get", `{"id":"`+elsewhere.ID+`"}`, http.StatusNotFound, fault.NotFound)
+	d.rejected(limited, "erasures/get", `{"id":"`+elsewhere.ID+`"}`, http.StatusNotFound, apierr.NotFound)
 	if got := do[[]request](d, limited, "erasures/list", `{}`); len(got) != 2 {
 		t.Errorf("a key of a website lists %d erasures, want its 2", len(got))
 	}

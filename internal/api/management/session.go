@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
@@ -17,12 +17,12 @@ type Sessions struct{ Service *session.Service }
 
 // accountFailures are the errors of the resources that are about an account.
 var accountFailures = []rpc.Failure{
-	{Err: session.ErrNotFound, Code: fault.NotFound, Message: "Session not found"},
-	{Err: session.ErrPasswordChanged, Code: fault.Conflict, Message: "The password has changed in the meantime"},
-	{Err: session.ErrVerified, Code: fault.Conflict, Message: "The e-mail address is verified already"},
-	{Err: org.ErrEmailTaken, Code: fault.Conflict, Message: "There is an account with this e-mail address already"},
-	{Err: org.ErrInvitationNotFound, Code: fault.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
-	{Err: org.ErrTooManyPlaces, Code: fault.Conflict, Message: "You belong to as many organizations as anybody may"},
+	{Err: session.ErrNotFound, Code: apierr.NotFound, Message: "Session not found"},
+	{Err: session.ErrPasswordChanged, Code: apierr.Conflict, Message: "The password has changed in the meantime"},
+	{Err: session.ErrVerified, Code: apierr.Conflict, Message: "The e-mail address is verified already"},
+	{Err: org.ErrEmailTaken, Code: apierr.Conflict, Message: "There is an account with this e-mail address already"},
+	{Err: org.ErrInvitationNotFound, Code: apierr.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
+	{Err: org.ErrTooManyMemberships, Code: apierr.Conflict, Message: "You belong to as many organizations as anybody may"},
 }
 
 // Resource returns the rows.
@@ -84,9 +84,9 @@ type signInInput struct {
 }
 
 type sessionBody struct {
-	ID            string      `json:"id" doc:"The session's id."`
-	User          userBody    `json:"user"`
-	Organizations []placeBody `json:"organizations" doc:"Where the person belongs, oldest first. Calls name the one they act in, unless it is the only one."`
+	ID            string           `json:"id" doc:"The session's id."`
+	User          userBody         `json:"user"`
+	Organizations []membershipBody `json:"organizations" doc:"Where the person belongs, oldest first. Calls name the one they act in, unless it is the only one."`
 }
 
 type userBody struct {
@@ -106,14 +106,14 @@ func newUserBody(u *org.User) userBody {
 	}
 }
 
-type placeBody struct {
+type membershipBody struct {
 	ID   string `json:"id" doc:"The organization's id."`
 	Name string `json:"name" doc:"The organization's name."`
 	Role string `json:"role" enum:"owner,admin,editor,viewer"`
 }
 
-func newPlaceBody(p org.Place) placeBody {
-	return placeBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role)}
+func newMembershipBody(p org.Membership) membershipBody {
+	return membershipBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role)}
 }
 
 // callerOf is the client of a call to the session service.
@@ -155,17 +155,17 @@ func keepDevice(call *rpc.Call, token string) {
 }
 
 func (s *Sessions) body(ctx context.Context, sessionID string, u *org.User) (*sessionBody, error) {
-	places, err := s.Service.Places(ctx, u.ID)
+	memberships, err := s.Service.Memberships(ctx, u.ID)
 	if err != nil {
 		return nil, err
 	}
 	body := &sessionBody{
 		ID:            sessionID,
 		User:          newUserBody(u),
-		Organizations: make([]placeBody, len(places)),
+		Organizations: make([]membershipBody, len(memberships)),
 	}
-	for i, p := range places {
-		body.Organizations[i] = newPlaceBody(p)
+	for i, p := range memberships {
+		body.Organizations[i] = newMembershipBody(p)
 	}
 	return body, nil
 }

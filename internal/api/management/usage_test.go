@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
-// Cells implements quota.Books: in March 102 websites and the organization itself
+// Cells implements quota.UsageStore: in March 102 websites and the organization itself
 // have sent something, the earlier ones more; April cannot be read.
-func (d *desk) Cells(_ context.Context, organizationID, ownerID string, month quota.Month) ([]quota.Cell, error) {
+func (d *fixture) Cells(_ context.Context, organizationID, ownerID string, month quota.Month) ([]quota.Cell, error) {
 	start, _ := month.Bounds()
 	var cells []quota.Cell
 	switch month {
@@ -89,10 +89,10 @@ func TestUsageOfAMonthIsByDayAndWebsite(t *testing.T) {
 	if none := do[usage](d, ann.token, "organization/usage", `{}`); none.Month != string(month) && none.Month != string(quota.MonthOf(time.Now())) || none.Events != 0 || none.Days == nil || none.Websites == nil {
 		t.Errorf("an empty month: %+v", none)
 	}
-	d.refused(ann.token, "organization/usage", `{"month":"2026-13"}`, http.StatusBadRequest, fault.Validation)
-	d.refused(ann.token, "organization/usage", `{"month":"2026-4"}`, http.StatusBadRequest, fault.Validation)
-	d.refused(ann.token, "organization/usage", `{"month":"2026-04"}`, http.StatusServiceUnavailable, fault.ServiceUnavailable)
-	d.refused(ann.token, "organization/usage", `{"organizationId":"`+d.other.ID+`"}`, http.StatusNotFound, fault.NotFound)
+	d.rejected(ann.token, "organization/usage", `{"month":"2026-13"}`, http.StatusBadRequest, apierr.Validation)
+	d.rejected(ann.token, "organization/usage", `{"month":"2026-4"}`, http.StatusBadRequest, apierr.Validation)
+	d.rejected(ann.token, "organization/usage", `{"month":"2026-04"}`, http.StatusServiceUnavailable, apierr.ServiceUnavailable)
+	d.rejected(ann.token, "organization/usage", `{"organizationId":"`+d.other.ID+`"}`, http.StatusNotFound, apierr.NotFound)
 }
 
 func TestAnOrganizationShowsHowItStands(t *testing.T) {

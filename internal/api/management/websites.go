@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -29,13 +29,13 @@ func (s *Websites) Resource() rpc.Resource {
 	return rpc.Resource{
 		Name: "websites", Summary: "The sites and apps whose events are collected.",
 		Failures: []rpc.Failure{
-			{Err: website.ErrNotFound, Code: fault.NotFound, Message: "Website not found"},
-			{Err: website.ErrNotCovered, Code: fault.AccessDenied, Message: "The API key is limited to another website"},
-			{Err: website.ErrDomainTaken, Code: fault.Conflict, Message: "Another website of the organization has this domain already"},
-			{Err: website.ErrClientIDTaken, Code: fault.Conflict, Message: "The client id is taken already; try again"},
-			{Err: managed.ErrChanged, Code: fault.Conflict, Message: "The website has changed in the meantime"},
-			{Err: website.ErrNotDeleted, Code: fault.Conflict, Message: "The website is not deleted"},
-			{Err: org.ErrNotFound, Code: fault.NotFound, Message: "Organization not found"},
+			{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
+			{Err: website.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to another website"},
+			{Err: website.ErrDomainTaken, Code: apierr.Conflict, Message: "Another website of the organization has this domain already"},
+			{Err: website.ErrClientIDTaken, Code: apierr.Conflict, Message: "The client id is taken already; try again"},
+			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The website has changed in the meantime"},
+			{Err: website.ErrNotDeleted, Code: apierr.Conflict, Message: "The website is not deleted"},
+			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 		},
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
@@ -214,7 +214,7 @@ func (s *Websites) body(w *website.Website, now time.Time) *websiteBody {
 	return b
 }
 
-// told shapes the answer of everything that ends with one website.
+// told shapes the response of everything that ends with one website.
 func (s *Websites) told(w *website.Website, err error) (*websiteBody, error) {
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
 	"github.com/millrace/millrace/web/tracker"
 )
@@ -30,7 +30,7 @@ const shop = `{"name":"Shop","domain":"https://www.Shop.example/"}`
 
 func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	r := d.call("editor", "websites/create", shop)
 	var w site
 	if err := json.Unmarshal(r.Data, &w); err != nil || r.Status != 201 { //nolint:musttag // the names differ in case only
@@ -62,7 +62,7 @@ func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 
 func TestEverySettingOfAWebsiteIsKeptAndChangedAlone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", `{"name":" Cafe\u0301 ","domain":"BÜCHER.example:8080","timezone":"Europe/Berlin","isPublic":true,
 		"settings":{"allowedOrigins":["*.Shop.example","https://b\u00fccher.example/x"],"botFilter":false}}`)
 	if w.Name != "Café" || w.Domain != "xn--bcher-kva.example" || w.Timezone != "Europe/Berlin" || !w.IsPublic {
@@ -106,7 +106,7 @@ func TestEverySettingOfAWebsiteIsKeptAndChangedAlone(t *testing.T) {
 
 func TestWhatIsWrongWithAWebsiteIsSaidByField(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	long := strings.Repeat("a", 300)
 	entries := func(n int) string { return `["a` + strings.Repeat(`.example","a`, n-1) + `"]` }
 	for _, tc := range []struct{ body, field string }{
@@ -149,7 +149,7 @@ func TestWhatIsWrongWithAWebsiteIsSaidByField(t *testing.T) {
 			}
 			continue
 		}
-		if r.Status != 400 || r.Code != string(fault.Validation) || len(r.Details) == 0 || r.Details[0].Field != tc.field ||
+		if r.Status != 400 || r.Code != string(apierr.Validation) || len(r.Details) == 0 || r.Details[0].Field != tc.field ||
 			!strings.Contains(r.Details[0].Message, tc.field) {
 			t.Errorf("%.120s: %d %s, want a problem of %s", tc.body, r.Status, r.Text, tc.field)
 		}
@@ -158,25 +158,25 @@ func TestWhatIsWrongWithAWebsiteIsSaidByField(t *testing.T) {
 
 func TestADomainIsTakenOnceInAnOrganization(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	first := do[site](d, "owner", "websites/create", shop)
-	d.refused("owner", "websites/create", `{"name":"n","domain":"shop.EXAMPLE"}`, 409, fault.Conflict)
+	d.rejected("owner", "websites/create", `{"name":"n","domain":"shop.EXAMPLE"}`, 409, apierr.Conflict)
 	do[site](d, "stranger", "websites/create", shop)
 	ref := `{"id":"` + first.ID + `"}`
 	do[site](d, "owner", "websites/delete", ref)
 	second := do[site](d, "owner", "websites/create", shop)
-	d.refused("owner", "websites/restore", ref, 409, fault.Conflict)
+	d.rejected("owner", "websites/restore", ref, 409, apierr.Conflict)
 	do[site](d, "owner", "websites/delete", `{"id":"`+second.ID+`"}`)
 	restored := do[site](d, "owner", "websites/restore", ref)
 	if restored.DeletedAt != nil || restored.Version != 3 || restored.Domain != "shop.example" {
 		t.Errorf("restored %+v", restored)
 	}
-	d.refused("owner", "websites/restore", ref, 409, fault.Conflict)
+	d.rejected("owner", "websites/restore", ref, 409, apierr.Conflict)
 }
 
 func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", shop)
 	ref := `{"id":"` + w.ID + `"}`
 	if got := do[site](d, "owner", "websites/publish", ref); !got.IsPublic || got.Version != 2 {
@@ -195,7 +195,7 @@ func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 	if byClientID := do[site](d, "owner", "websites/get", `{"id":"`+got.ClientID+`"}`); byClientID.ID != w.ID {
 		t.Errorf("by client id %+v", byClientID)
 	}
-	d.refused("owner", "websites/rotateClientId", `{"id":"`+w.ID+`","gracePeriodSeconds":2592001}`, 400, fault.Validation)
+	d.rejected("owner", "websites/rotateClientId", `{"id":"`+w.ID+`","gracePeriodSeconds":2592001}`, 400, apierr.Validation)
 	snippet := do[struct{ ClientID, IngestURL, ScriptURL, Integrity, HTML, FloatingHTML string }](d, "viewer", "websites/snippet", ref)
 	script := tracker.Script()
 	rest := ` data-client-id="` + got.ClientID + `" data-api-url="https://in.example.com"` +
@@ -205,13 +205,13 @@ func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 		snippet.FloatingHTML != `<script async src="https://in.example.com/tracker.js"`+rest {
 		t.Errorf("snippet %+v", snippet)
 	}
-	d.refused("owner", "websites/update", `{"id":"`+w.ID+`","name":"Late","version":1}`, 409, fault.Conflict)
+	d.rejected("owner", "websites/update", `{"id":"`+w.ID+`","name":"Late","version":1}`, 409, apierr.Conflict)
 	deleted := do[site](d, "owner", "websites/delete", ref)
 	if deleted.DeletedAt == nil || !deleted.RestorableUntil.Equal(deleted.DeletedAt.Add(30*24*time.Hour)) {
 		t.Errorf("deleted %+v", deleted)
 	}
 	for _, operation := range []string{"get", "update", "publish", "delete", "snippet", "rotateClientId"} {
-		d.refused("owner", "websites/"+operation, ref, 404, fault.NotFound)
+		d.rejected("owner", "websites/"+operation, ref, 404, apierr.NotFound)
 	}
 	if all := do[[]site](d, "owner", "websites/list", `{}`); len(all) != 0 {
 		t.Errorf("the list has %+v", all)
@@ -223,7 +223,7 @@ func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 
 func TestWhoMayDoWhatWithWebsites(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	first := do[site](d, "owner", "websites/create", shop)
 	second := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example"}`)
 	all, reader, limited := d.key("", "manage:websites"), d.key("", "read:data"), d.key(first.ID, "manage:websites", "read:data")
@@ -232,28 +232,28 @@ func TestWhoMayDoWhatWithWebsites(t *testing.T) {
 	for _, tc := range []struct {
 		who, operation, body string
 		status               int
-		code                 fault.Code
+		code                 apierr.Code
 	}{
-		{"", "get", ref(first), 401, fault.AuthRequired},
+		{"", "get", ref(first), 401, apierr.AuthRequired},
 		{"viewer", "get", ref(first), 200, ""},
-		{"viewer", "publish", ref(first), 403, fault.Forbidden},
+		{"viewer", "publish", ref(first), 403, apierr.Forbidden},
 		{"editor", "publish", ref(first), 200, ""},
-		{"stranger", "get", ref(first), 404, fault.NotFound},
-		{"stranger", "update", `{"id":"` + first.ID + `","name":"Mine"}`, 404, fault.NotFound},
-		{"stranger", "get", `{"id":"` + first.ID + `","organizationId":"` + d.own.ID + `"}`, 404, fault.NotFound},
-		{reader, "get", ref(first), 403, fault.Forbidden},
+		{"stranger", "get", ref(first), 404, apierr.NotFound},
+		{"stranger", "update", `{"id":"` + first.ID + `","name":"Mine"}`, 404, apierr.NotFound},
+		{"stranger", "get", `{"id":"` + first.ID + `","organizationId":"` + d.own.ID + `"}`, 404, apierr.NotFound},
+		{reader, "get", ref(first), 403, apierr.Forbidden},
 		{reader, "list", `{}`, 200, ""},
-		{reader, "publish", ref(first), 403, fault.Forbidden},
+		{reader, "publish", ref(first), 403, apierr.Forbidden},
 		{all, "publish", ref(second), 200, ""},
 		{all, "create", `{"name":"n","domain":"third.example"}`, 201, ""},
-		{all, "get", `{"id":"` + first.ID + `","organizationId":"` + d.other.ID + `"}`, 404, fault.NotFound},
+		{all, "get", `{"id":"` + first.ID + `","organizationId":"` + d.other.ID + `"}`, 404, apierr.NotFound},
 		{limited, "publish", ref(first), 200, ""},
-		{limited, "get", ref(second), 403, fault.AccessDenied},
-		{limited, "delete", ref(second), 403, fault.AccessDenied},
-		{limited, "create", `{"name":"n","domain":"fourth.example"}`, 403, fault.AccessDenied},
-		{other, "list", `{}`, 403, fault.Forbidden},
-		{"owner", "get", `{"id":"web_none"}`, 404, fault.NotFound},
-		{"owner", "get", `{"id":"' OR 1=1 --"}`, 404, fault.NotFound},
+		{limited, "get", ref(second), 403, apierr.AccessDenied},
+		{limited, "delete", ref(second), 403, apierr.AccessDenied},
+		{limited, "create", `{"name":"n","domain":"fourth.example"}`, 403, apierr.AccessDenied},
+		{other, "list", `{}`, 403, apierr.Forbidden},
+		{"owner", "get", `{"id":"web_none"}`, 404, apierr.NotFound},
+		{"owner", "get", `{"id":"' OR 1=1 --"}`, 404, apierr.NotFound},
 	} {
 		r := d.call(tc.who, "websites/"+tc.operation, tc.body)
 		if r.Status != tc.status || r.Code != string(tc.code) {
@@ -267,7 +267,7 @@ func TestWhoMayDoWhatWithWebsites(t *testing.T) {
 
 func TestWebsitesAreListedPageByPage(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var made []string
 	for i := range 3 {
 		made = append(made, do[site](d, "owner", "websites/create", fmt.Sprintf(`{"name":"Site %d","domain":"s%d.example"}`, i, i)).ID)
@@ -296,8 +296,8 @@ func TestWebsitesAreListedPageByPage(t *testing.T) {
 	if got := do[[]site](d, "viewer", "websites/list", `{"search":"SITE 1"}`); len(got) != 1 || got[0].ID != made[1] {
 		t.Errorf("a search found %+v", got)
 	}
-	d.refused("viewer", "websites/list", `{"cursor":"nonsense"}`, 400, fault.Validation)
-	d.refused("viewer", "websites/list", `{"limit":101}`, 400, fault.Validation)
+	d.rejected("viewer", "websites/list", `{"cursor":"nonsense"}`, 400, apierr.Validation)
+	d.rejected("viewer", "websites/list", `{"limit":101}`, 400, apierr.Validation)
 }
 
 // waitMilli returns when the clock shows another millisecond.
@@ -310,12 +310,12 @@ func waitMilli() {
 // needs to know which websites there are, and no more (specification, 5.3).
 func TestAKeyThatReadsDataLearnsNoRulesOfAWebsite(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create",
 		`{"name":"Shop","domain":"shop.example","settings":{"allowedIps":["192.0.2.7"]}}`)
 	reader, manager := d.key("", "read:data"), d.key("", "read:data", "manage:websites")
 	ref := fmt.Sprintf(`{"id":%q}`, w.ID)
-	d.refused(reader, "websites/get", ref, http.StatusForbidden, fault.Forbidden)
+	d.rejected(reader, "websites/get", ref, http.StatusForbidden, apierr.Forbidden)
 	for who, sees := range map[string]bool{reader: false, manager: true, d.key("", "manage:websites"): true, "viewer": true} {
 		list := d.call(who, "websites/list", `{}`)
 		if list.Status != http.StatusOK || !strings.Contains(list.Text, w.ID) || strings.Contains(list.Text, "192.0.2.7") != sees {

@@ -10,23 +10,23 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
 
-// require refuses a caller who holds the scope nowhere.
+// require rejects a caller who holds the scope nowhere.
 func require(caller *request, scope auth.Scope) error {
 	if !caller.Holds(scope) {
-		return fault.Wrap(fault.Forbidden, fmt.Errorf("%s lacks the scope %s", cmp.Or(caller.Principal.KeyID, caller.Principal.UserID), scope))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("%s lacks the scope %s", cmp.Or(caller.Principal.KeyID, caller.Principal.UserID), scope))
 	}
 	return nil
 }
 
-// denied is the answer for what the caller may not see and for what is not there.
+// denied is the response for what the caller may not see and for what is not there.
 func denied(what string, cause error) error {
-	return &fault.Error{Code: fault.AccessDenied, Message: "Access denied to this " + what, Err: cause}
+	return &apierr.Error{Code: apierr.AccessDenied, Message: "Access denied to this " + what, Err: cause}
 }
 
 var errNoSuch = errors.New("nothing has this id")
@@ -56,9 +56,9 @@ var readers = sync.OnceValue(func() (set auth.ScopeSet) {
 	return set
 })
 
-// refuse says why a type may not be asked for; nil when it may. What is asked by who
+// reject says why a type may not be asked for; nil when it may. What is asked by who
 // users are, such as the summary of those with an email address, would tell who they are.
-func (s *standing) refuse(t *analytics.Type, personal bool) error {
+func (s *standing) reject(t *analytics.Type, personal bool) error {
 	switch {
 	case s.scopes.Has(auth.Scope(t.Scope)), s.public && t.Public && !personal:
 		return nil
@@ -69,14 +69,14 @@ func (s *standing) refuse(t *analytics.Type, personal bool) error {
 	}
 }
 
-// covered refuses a request about what is not there, or of which nothing is covered.
+// covered rejects a request about what is not there, or of which nothing is covered.
 func covered(plans []analytics.Plan, c *request, may *standing) error {
 	if may.absent != nil {
 		return may.absent
 	}
 	for i := range plans {
 		for j := range plans[i].Outputs {
-			if plans[i].Outputs[j].Refused == nil {
+			if plans[i].Outputs[j].Rejected == nil {
 				return nil
 			}
 		}
@@ -84,7 +84,7 @@ func covered(plans []analytics.Plan, c *request, may *standing) error {
 	if c.anonymous() {
 		return c.unauthorized()
 	}
-	return fault.Wrap(fault.Forbidden, analytics.ErrNotCovered)
+	return apierr.Wrap(apierr.Forbidden, analytics.ErrNotCovered)
 }
 
 // subjectParameter is a parameter of the query string that says what a query is about.
@@ -105,20 +105,20 @@ var subjects = []subjectParameter{
 // zoneParameter is the parameter of the query string that names the time zone.
 const zoneParameter = "timezone"
 
-// checkParameters refuses what the query string has beside what is known: a website that
-// is named wrongly would be an answer about the whole organization.
+// checkParameters rejects what the query string has beside what is known: a website that
+// is named wrongly would be a response about the whole organization.
 func checkParameters(c *fiber.Ctx) error {
 	names := []string{zoneParameter}
 	for _, s := range subjects {
 		names = append(names, s.parameter)
 	}
-	var refusal fault.Refusal
+	var rejection apierr.Rejection
 	for key := range c.Context().QueryArgs().All() {
 		if name := string(key); !slices.Contains(names, name) {
-			refusal.Append(unknown("query parameter", name, names))
+			rejection.Append(unknown("query parameter", name, names))
 		}
 	}
-	return refusal.Err()
+	return rejection.Err()
 }
 
 // empty reports whether the query string has a subject without an id, as an unset
@@ -144,7 +144,7 @@ func (h *handlers) subject(c *fiber.Ctx, caller *request) (standing, error) {
 		return standing{}, err
 	}
 	if empty(c) || !p.Global() || p.OrganizationID == "" {
-		return standing{}, fault.New(fault.MissingProjectID)
+		return standing{}, apierr.New(apierr.MissingProjectID)
 	}
 	return h.allOf(c, p)
 }
@@ -162,7 +162,7 @@ func (h *handlers) allOf(c *fiber.Ctx, p auth.Principal) (standing, error) {
 	return standing{subject: analytics.Organized(p.OrganizationID, moves.Left, moves.Came), scopes: p.Scopes}, nil
 }
 
-// known refuses nobody, and who may read nothing. What a type needs is looked at with the
+// known rejects nobody, and who may read nothing. What a type needs is looked at with the
 // type.
 func known(caller *request) error {
 	if caller.anonymous() {
@@ -177,7 +177,7 @@ func known(caller *request) error {
 }
 
 func readsNothing(p auth.Principal) error {
-	return fault.Wrap(fault.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
+	return apierr.Wrap(apierr.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
 }
 
 // monitor knows of none: no monitor exists yet, and what does not exist is denied.
@@ -209,9 +209,9 @@ func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing,
 	switch {
 	case err == nil:
 		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, scopes: p.Scopes, public: public}, nil
-	case public && (fault.Is(err, fault.AuthRequired) || fault.Is(err, fault.Forbidden) || hidden(err)):
+	case public && (apierr.Is(err, apierr.AuthRequired) || apierr.Is(err, apierr.Forbidden) || hidden(err)):
 		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, public: true, anonymous: caller.anonymous()}, nil
-	case fault.Is(err, fault.AuthRequired), hidden(err):
+	case apierr.Is(err, apierr.AuthRequired), hidden(err):
 		if err := known(caller); err != nil {
 			return standing{}, err
 		}
@@ -222,7 +222,7 @@ func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing,
 
 // hidden reports an error of a website that the caller learns nothing about.
 func hidden(err error) bool {
-	return errors.Is(err, website.ErrNotFound) || errors.Is(err, org.ErrNotFound) || fault.Is(err, fault.AccessDenied)
+	return errors.Is(err, website.ErrNotFound) || errors.Is(err, org.ErrNotFound) || apierr.Is(err, apierr.AccessDenied)
 }
 
 // authorize says whether the caller may query a website, and as whom: a person in the

@@ -31,7 +31,7 @@ func text(b []byte) step {
 	return func(_ context.Context, dst []byte) ([]byte, error) { return append(dst, b...), nil }
 }
 
-// planJSON lays out the members of one query's answer: those parameters that failed
+// planJSON lays out the members of one query's response: those parameters that failed
 // come last.
 func (a *response) planJSON(plan int) []step {
 	p := &a.plans[plan]
@@ -88,7 +88,7 @@ func appendMeta(dst []byte, p *analytics.Plan, rows []int) []byte {
 		}
 		o := &p.Outputs[i]
 		source := ""
-		if o.Refused == nil {
+		if o.Rejected == nil {
 			source = p.Statements[o.Statement].Source
 		}
 		dst = appendApplied(dst, o, source, rows[i])

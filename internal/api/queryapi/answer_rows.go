@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 )
 
-// check refuses what the format cannot hold: CSV has one header, so it is for one
+// check rejects what the format cannot hold: CSV has one header, so it is for one
 // parameter.
 func (a *response) check() error {
 	outputs := 0
@@ -17,13 +17,13 @@ func (a *response) check() error {
 		outputs += len(a.plans[i].Outputs)
 	}
 	if a.format == formatCSV && outputs != 1 {
-		return fault.Invalid("parameters", "too_many", "CSV holds the rows of one parameter; ask for one, or accept application/x-ndjson or application/json")
+		return apierr.Invalid("parameters", "too_many", "CSV holds the rows of one parameter; ask for one, or accept application/x-ndjson or application/json")
 	}
 	return nil
 }
 
 // csv lays out a header and the rows of the only parameter. CSV has no place for a
-// failure, so it is the whole answer's.
+// failure, so it is the whole response's.
 func (a *response) csv() []step {
 	return []step{func(ctx context.Context, dst []byte) ([]byte, error) {
 		r := a.execution.Wait(ctx, 0, 0)
@@ -38,13 +38,13 @@ func (a *response) csv() []step {
 func whole(err error) error {
 	switch {
 	case errors.Is(err, analytics.ErrUnavailable):
-		return fault.Wrap(fault.ServiceUnavailable, err)
+		return apierr.Wrap(apierr.ServiceUnavailable, err)
 	case errors.Is(err, analytics.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(fault.DeadlineExceeded, err)
+		return apierr.Wrap(apierr.DeadlineExceeded, err)
 	case errors.Is(err, analytics.ErrTooLarge):
-		return &fault.Error{Code: fault.PayloadTooLarge, Message: "The answer takes more than it may; use a shorter range or a lower limit", Err: err}
+		return &apierr.Error{Code: apierr.PayloadTooLarge, Message: "The answer takes more than it may; use a shorter range or a lower limit", Err: err}
 	}
-	return fault.Wrap(fault.Internal, err)
+	return apierr.Wrap(apierr.Internal, err)
 }
 
 // lines lays out a JSON object for each row, with its parameter before its columns,

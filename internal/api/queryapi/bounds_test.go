@@ -24,13 +24,13 @@ func TestTheHostHasTheConnectionsThatItsSettingsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := testkit.FreeAddr(t)
-	part := httpkit.ListenPart("query", addr, "query.listen", app, log)
-	if err := part.Start(t.Context()); err != nil {
+	component := httpkit.ListenComponent("query", addr, "query.listen", app, log)
+	if err := component.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
-	go func() { stopped <- part.Run(ctx) }()
+	go func() { stopped <- component.Run(ctx) }()
 	first, second := health(t, addr), health(t, addr) // the first one is open still
 	if first != http.StatusOK || second != http.StatusServiceUnavailable {
 		t.Errorf("of two connections, where one may be open: %d and %d", first, second)

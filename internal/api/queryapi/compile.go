@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 )
 
-// compileBody is the answer.
+// compileBody is the response.
 type compileBody struct {
 	Success   bool              `json:"success"`
 	RequestID string            `json:"requestId"`
@@ -63,14 +63,14 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 	}
 	o := &plans[0].Outputs[0]
 	s := &plans[0].Statements[o.Statement]
-	answer := compileBody{
+	response := compileBody{
 		Success: true, RequestID: httpkit.RequestID(c), Type: o.Type.Name, SQL: s.SQL,
 		Params: map[string]string{}, Types: map[string]string{}, Plan: compilePlan{s.Source, s.Tables},
 	}
 	for i := range s.Params {
-		answer.Params[s.Params[i].Name], answer.Types[s.Params[i].Name] = s.Params[i].Text, s.Params[i].Type
+		response.Params[s.Params[i].Name], response.Types[s.Params[i].Name] = s.Params[i].Text, s.Params[i].Type
 	}
-	text, err := json.Marshal(&answer)
+	text, err := json.Marshal(&response)
 	if err != nil {
 		return err
 	}

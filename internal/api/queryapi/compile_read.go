@@ -10,7 +10,7 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/suggest"
 )
 
@@ -38,12 +38,12 @@ var compileFields = []struct{ name, query string }{
 
 // compileInput are the members of a body that are known, and what is wrong with them.
 type compileInput struct {
-	members map[string]json.RawMessage
-	refusal fault.Refusal
+	members   map[string]json.RawMessage
+	rejection apierr.Rejection
 }
 
 // compileMembers reads the members of a body; null stands for one that is not there. The
-// error is a Parse fault, or a Compilation fault for what is no object.
+// error is a Parse error, or a Compilation error for what is no object.
 func compileMembers(body []byte) (*compileInput, error) {
 	v, err := analytics.Parse(body)
 	if err != nil {
@@ -51,20 +51,20 @@ func compileMembers(body []byte) (*compileInput, error) {
 	}
 	o, err := v.Object()
 	if err != nil {
-		return nil, uncompiled(fault.Invalid("", "wrong_type", "The body must be an object"))
+		return nil, uncompiled(apierr.Invalid("", "wrong_type", "The body must be an object"))
 	}
 	var texts map[string]json.RawMessage // as they came: fastjson would write some as no JSON
 	if err := json.Unmarshal(body, &texts); err != nil {
-		return nil, fault.Wrap(fault.Parse, err)
+		return nil, apierr.Wrap(apierr.Parse, err)
 	}
 	given := &compileInput{members: map[string]json.RawMessage{}}
 	o.Visit(func(key []byte, v *fastjson.Value) {
 		switch {
-		case given.refusal.Full():
+		case given.rejection.Full():
 		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == string(key) }):
-			given.refusal.Append(unknownField(string(key)))
+			given.rejection.Append(unknownField(string(key)))
 		case given.members[string(key)] != nil:
-			given.refusal.Add(string(key), "duplicate", "%s is given twice", key)
+			given.rejection.Add(string(key), "duplicate", "%s is given twice", key)
 		case v.Type() != fastjson.TypeNull:
 			given.members[string(key)] = texts[string(key)]
 		}
@@ -73,7 +73,7 @@ func compileMembers(body []byte) (*compileInput, error) {
 }
 
 // project is what the body says that the query is about; empty for nothing. What is no
-// text is for requests to refuse.
+// text is for requests to reject.
 func (in *compileInput) project() (ref string) {
 	if json.Unmarshal(in.members["projectId"], &ref) != nil {
 		return ""
@@ -82,12 +82,12 @@ func (in *compileInput) project() (ref string) {
 }
 
 // requests are the members as the query that they stand for, so that the rules are
-// those of queries. The error is a Validation fault with the names of queries' fields.
+// those of queries. The error is a Validation error with the names of queries' fields.
 func (in *compileInput) requests() ([]analytics.Request, error) {
 	query := in.query()
 	in.text("projectId")
 	limit, offset := in.number("limit", 1, maxCompileLimit), in.number("offset", 0, maxCompileOffset)
-	if err := in.refusal.Err(); err != nil {
+	if err := in.rejection.Err(); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(query)
@@ -107,7 +107,7 @@ func (in *compileInput) query() map[string]any {
 	query := map[string]any{"parameters": []any{in.parameter()}}
 	for _, field := range []struct{ from, to string }{{"from", "startDate"}, {"to", "endDate"}} {
 		if query[field.to] = in.text(field.from); query[field.to] == "" {
-			in.refusal.Add(field.from, "required", "%s is required", field.from)
+			in.rejection.Add(field.from, "required", "%s is required", field.from)
 		}
 	}
 	if by := in.text("orderBy"); by != "" {
@@ -129,11 +129,11 @@ func (in *compileInput) query() map[string]any {
 func (in *compileInput) parameter() map[string]any {
 	parameter := map[string]any{}
 	if raw := in.members["options"]; raw != nil && json.Unmarshal(raw, &parameter) != nil {
-		in.refusal.Add("options", "wrong_type", "options must be an object")
+		in.rejection.Add("options", "wrong_type", "options must be an object")
 	}
 	for _, member := range []string{"name", "id"} { // that is the type's to say, and there is nothing to label
 		if _, given := parameter[member]; given {
-			in.refusal.Append(unknown("field", "options."+member, nil))
+			in.rejection.Append(unknown("field", "options."+member, nil))
 		}
 	}
 	if unit := in.text("timeUnit"); unit != "" {
@@ -141,7 +141,7 @@ func (in *compileInput) parameter() map[string]any {
 	}
 	name := in.text("type")
 	if parameter["name"] = name; name == "" {
-		in.refusal.Add("type", "required", "type is required")
+		in.rejection.Add("type", "required", "type is required")
 	}
 	return parameter
 }
@@ -149,7 +149,7 @@ func (in *compileInput) parameter() map[string]any {
 // text reads a text; empty where it is not given.
 func (in *compileInput) text(name string) (text string) {
 	if raw := in.members[name]; raw != nil && json.Unmarshal(raw, &text) != nil {
-		in.refusal.Add(name, "wrong_type", "%s must be a string", name)
+		in.rejection.Add(name, "wrong_type", "%s must be a string", name)
 	}
 	return text
 }
@@ -160,14 +160,14 @@ func (in *compileInput) number(name string, least, most int) (n int) {
 	switch {
 	case raw == nil:
 	case json.Unmarshal(raw, &n) != nil:
-		in.refusal.Add(name, "wrong_type", "%s must be an integer", name)
+		in.rejection.Add(name, "wrong_type", "%s must be an integer", name)
 	case n < least || n > most:
-		in.refusal.Add(name, "out_of_range", "%s must be %d to %d", name, least, most)
+		in.rejection.Add(name, "out_of_range", "%s must be %d to %d", name, least, most)
 	}
 	return n
 }
 
-func unknownField(name string) fault.Detail {
+func unknownField(name string) apierr.Detail {
 	names := make([]string, len(compileFields))
 	for i := range compileFields {
 		names[i] = compileFields[i].name
@@ -176,22 +176,22 @@ func unknownField(name string) fault.Detail {
 }
 
 // unknown is a name that none of what is known by its kind has.
-func unknown(kind, name string, names []string) fault.Detail {
-	d := fault.Detail{Index: fault.NoIndex, Field: fmt.Sprintf("%.64s", name), Rule: "unknown_field", Message: fmt.Sprintf("Unknown %s: %.64s", kind, name)}
+func unknown(kind, name string, names []string) apierr.Detail {
+	d := apierr.Detail{Index: apierr.NoIndex, Field: fmt.Sprintf("%.64s", name), Rule: "unknown_field", Message: fmt.Sprintf("Unknown %s: %.64s", kind, name)}
 	if near := suggest.Closest(name, names); near != "" {
 		d.Suggestion = "Did you mean '" + near + "'?"
 	}
 	return d
 }
 
-// uncompiled is a refusal of a query as one of this route: the fields are called as
+// uncompiled is a rejection of a query as one of this route: the fields are called as
 // in its body.
 func uncompiled(err error) error {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Code != fault.Validation {
+	f, ok := errors.AsType[*apierr.Error](err)
+	if !ok || f.Code != apierr.Validation {
 		return err
 	}
-	refused := &fault.Error{Code: fault.Compilation, Message: f.Message, Err: f.Err}
+	rejected := &apierr.Error{Code: apierr.Compilation, Message: f.Message, Err: f.Err}
 	for _, d := range f.Details {
 		for _, field := range compileFields {
 			if rest, ok := strings.CutPrefix(d.Field, field.query); ok && field.query != "" {
@@ -201,7 +201,7 @@ func uncompiled(err error) error {
 				break
 			}
 		}
-		refused.Details = append(refused.Details, d)
+		rejected.Details = append(rejected.Details, d)
 	}
-	return refused
+	return rejected
 }

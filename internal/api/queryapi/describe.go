@@ -67,10 +67,10 @@ func websitesRoute(r huma.Registry) *huma.Operation {
 	}
 }
 
-// queryRoute describes the body loosely: what a type takes is in the answer of
-// /v1/query/types, and a refusal names every problem.
+// queryRoute describes the body loosely: what a type takes is in the response of
+// /v1/query/types, and a rejection names every problem.
 func queryRoute(huma.Registry) *huma.Operation {
-	one := queryAnswer()
+	one := queryResponse()
 	batch := rpc.Object([]string{"success", "requestId", "batch", "results"}, map[string]*huma.Schema{
 		"success": rpc.Boolean(true), "requestId": rpc.Text(""), "batch": rpc.Boolean(true),
 		"results": rpc.ListOf(rpc.Object([]string{"queryId", "data", "meta"}, queryFields()), "One entry a query, in the order of the request."),
@@ -110,7 +110,7 @@ func header(name, doc string) *huma.Param {
 	return &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-// queryResponses are the answers in every format.
+// queryResponses are the responses in every format.
 func queryResponses(success *huma.Schema) map[string]*huma.Response {
 	all := responses("Error", success)
 	ok := all["200"]
@@ -179,7 +179,7 @@ func queryRequest() *huma.Schema {
 	}
 }
 
-func queryAnswer() *huma.Schema {
+func queryResponse() *huma.Schema {
 	fields := queryFields()
 	fields["success"], fields["requestId"] = rpc.Boolean(true), rpc.Text("")
 	return rpc.Object([]string{"success", "requestId", "queryId", "data", "meta"}, fields)

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/web/docs"
 )
 
-// file is an answer that is always the same.
+// file is a response that is always the same.
 type file struct {
 	contentType, etag string
 	body              []byte

@@ -12,8 +12,8 @@ const (
 	elsewhereMaxAge  = "86400" // seconds
 )
 
-// allowElsewhere lets pages of any site read the answer of an open route, unless the
-// site is one of ours, whose pages may more. Browsers do not show such an answer to a
+// allowElsewhere lets pages of any site read the response of an open route, unless the
+// site is one of ours, whose pages may more. Browsers do not show such a response to a
 // page that had them send a cookie.
 func (*handlers) allowElsewhere(c *fiber.Ctx) {
 	if len(c.Response().Header.Peek(fiber.HeaderAccessControlAllowOrigin)) == 0 {

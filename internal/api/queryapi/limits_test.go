@@ -21,7 +21,7 @@ import (
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
-// Who asks too often is refused with the request after the last one that may be
+// Who asks too often is rejected with the request after the last one that may be
 // asked, each caller and each route apart.
 func TestQueriesAreLimitedByCallerAndRoute(t *testing.T) {
 	t.Parallel()

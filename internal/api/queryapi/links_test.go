@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -18,7 +18,7 @@ var links = map[string]string{"lnk_1": "org_1", "lnk_9": "org_2"}
 func (access) LinkByID(_ context.Context, id string) (*link.Link, error) {
 	switch organization, ok := links[id]; {
 	case id == "lnk_down":
-		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}
+		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	case !ok:
 		return nil, link.ErrNotFound
 	default:

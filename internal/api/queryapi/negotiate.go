@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/buildinfo"
 )
 
-// format is how an answer is written.
+// format is how a response is written.
 type format uint8
 
 // The formats, the one first that is written where the caller has no wish.
@@ -69,7 +69,7 @@ func quality(parameters string) float64 {
 	return 1
 }
 
-// freshnessOf reads what a caller wants of answers that are kept.
+// freshnessOf reads what a caller wants of responses that are kept.
 func freshnessOf(c *fiber.Ctx) (wants analytics.Freshness) {
 	for item := range strings.SplitSeq(c.Get(fiber.HeaderCacheControl), ",") {
 		switch strings.ToLower(strings.TrimSpace(item)) {
@@ -82,8 +82,8 @@ func freshnessOf(c *fiber.Ctx) (wants analytics.Freshness) {
 	return wants
 }
 
-// etagOf names an answer by all that it is made of: what was asked, of what state of
-// the data, in what form, by which build. It is a weak one: the answer repeats the
+// etagOf names a response by all that it is made of: what was asked, of what state of
+// the data, in what form, by which build. It is a weak one: the response repeats the
 // request's id.
 func etagOf(tag []byte, parts ...string) string {
 	h := sha256.New()
@@ -94,7 +94,7 @@ func etagOf(tag []byte, parts ...string) string {
 	return `W/"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18]) + `"`
 }
 
-// matches reports whether an If-None-Match header names an answer.
+// matches reports whether an If-None-Match header names a response.
 func matches(header, etag string) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		item = strings.TrimSpace(item)

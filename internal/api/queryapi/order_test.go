@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/httpkit/checktest"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -31,13 +31,13 @@ type spoilt struct {
 
 // spoilings are the failures that both routes have.
 var spoilings = map[string]checktest.Failure[spoilt]{
-	"route":       {Spoil: func(s *spoilt) { s.path = "/v1/nothing" }, Code: fault.NotFound},
-	"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: fault.PayloadTooLarge},
-	"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: fault.AuthRequired},
-	"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
-	"subject":     {Spoil: func(s *spoilt) { s.query = "?website_id=web_none" }, Code: fault.AccessDenied},
-	"syntax":      {Spoil: func(s *spoilt) { s.cut = true }, Code: fault.Parse},
-	"coverage":    {Spoil: func(s *spoilt) { s.key, s.typ = "foreign", "recent_errors" }, Code: fault.Forbidden},
+	"route":       {Spoil: func(s *spoilt) { s.path = "/v1/nothing" }, Code: apierr.NotFound},
+	"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: apierr.PayloadTooLarge},
+	"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: apierr.AuthRequired},
+	"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: apierr.RateLimited},
+	"subject":     {Spoil: func(s *spoilt) { s.query = "?website_id=web_none" }, Code: apierr.AccessDenied},
+	"syntax":      {Spoil: func(s *spoilt) { s.cut = true }, Code: apierr.Parse},
+	"coverage":    {Spoil: func(s *spoilt) { s.key, s.typ = "foreign", "recent_errors" }, Code: apierr.Forbidden},
 }
 
 // with is spoilings with those of one route.
@@ -47,16 +47,16 @@ func with(more map[string]checktest.Failure[spoilt]) map[string]checktest.Failur
 	return all
 }
 
-// TestEachPairOfFailuresOfAQueryIsRefusedInTheOrderOfChecks plays the routes of queries:
+// TestEachPairOfFailuresOfAQueryIsRejectedInTheOrderOfChecks plays the routes of queries:
 // POST /v1/query, whose subject stands in the query string, and POST /v1/query/compile,
 // whose body may name it.
-func TestEachPairOfFailuresOfAQueryIsRefusedInTheOrderOfChecks(t *testing.T) {
+func TestEachPairOfFailuresOfAQueryIsRejectedInTheOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	checktest.Play(t, httpkit.Queries, with(map[string]checktest.Failure[spoilt]{
 		"input": {Spoil: func(s *spoilt) {
 			s.form, s.accept = `{"parameters":[%[1]q,%[1]q],"preset":"today","id":%[2]q}`, "text/csv" // which holds one
-		}, Code: fault.Validation},
-		"operation": {Spoil: func(s *spoilt) { s.typ, s.accept = "top_pages", "text/csv" }, Code: fault.ServiceUnavailable},
+		}, Code: apierr.Validation},
+		"operation": {Spoil: func(s *spoilt) { s.typ, s.accept = "top_pages", "text/csv" }, Code: apierr.ServiceUnavailable},
 	}), func() *spoilt {
 		return &spoilt{
 			path: "/v1/query", query: "?website_id=web_open", key: "global", typ: "browser_name",
@@ -64,10 +64,10 @@ func TestEachPairOfFailuresOfAQueryIsRefusedInTheOrderOfChecks(t *testing.T) {
 		}
 	}, trials(t, ratelimit.Query), "access")
 	checktest.Play(t, httpkit.Queries, with(map[string]checktest.Failure[spoilt]{
-		"access": {Spoil: func(s *spoilt) { s.project = "web_none" }, Code: fault.AccessDenied},
+		"access": {Spoil: func(s *spoilt) { s.project = "web_none" }, Code: apierr.AccessDenied},
 		"input": {Spoil: func(s *spoilt) {
 			s.form = `{"limit":0,"type":%q,"from":"2026-03-01","to":"2026-03-02","projectId":%q}`
-		}, Code: fault.Compilation},
+		}, Code: apierr.Compilation},
 	}), func() *spoilt {
 		return &spoilt{
 			path: "/v1/query/compile", key: "global", typ: "browser_name", project: "web_open",
@@ -85,7 +85,7 @@ type trial struct {
 
 // trials returns what tries a request: on a host where the keys of a family have used up
 // what they may ask at once, or on one with room for all.
-func trials(t *testing.T, family ratelimit.Family) func(*testing.T, *spoilt) checktest.Answer {
+func trials(t *testing.T, family ratelimit.Family) func(*testing.T, *spoilt) checktest.Response {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	room := config.Default().Limits
@@ -93,7 +93,7 @@ func trials(t *testing.T, family ratelimit.Family) func(*testing.T, *spoilt) che
 	free, full := ratelimit.New(room, ratelimit.Deps{Log: log}), ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log})
 	checktest.UseUp(t, full, family, callers["global"].KeyID, callers["foreign"].KeyID)
 	onFree, onFull := newTrial(t, free), newTrial(t, full)
-	return func(t *testing.T, s *spoilt) checktest.Answer {
+	return func(t *testing.T, s *spoilt) checktest.Response {
 		t.Helper()
 		if s.limited {
 			return onFull.try(t, s)
@@ -121,7 +121,7 @@ func newTrial(t *testing.T, limits *ratelimit.Limiter) *trial {
 	return &trial{host: app, runs: r}
 }
 
-func (h *trial) try(t *testing.T, s *spoilt) (answer checktest.Answer) {
+func (h *trial) try(t *testing.T, s *spoilt) (response checktest.Response) {
 	t.Helper()
 	body := fmt.Sprintf(s.form, s.typ, s.project)
 	if s.cut {
@@ -144,8 +144,8 @@ func (h *trial) try(t *testing.T, s *spoilt) (answer checktest.Answer) {
 		t.Fatal(err)
 	}
 	if h.runs.runs.Load() > before {
-		answer.Asked = []string{"operation"}
+		response.Asked = []string{"operation"}
 	}
-	answer.Status, answer.Body = resp.StatusCode, string(text)
-	return answer
+	response.Status, response.Body = resp.StatusCode, string(text)
+	return response
 }

@@ -14,29 +14,29 @@ import (
 func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 	t.Parallel()
 	const (
-		mixed   = `{"parameters":["recent_errors","summary"],"preset":"today"}`
-		private = `{"parameters":["recent_errors"],"preset":"today"}`
-		byUser  = `{"parameters":["summary"],"preset":"today","filters":[{"field":"profile_id","op":"eq","value":"u"}]}`
-		byTrait = `{"parameters":["summary"],"preset":"today","filters":[{"or":[{"not":{"field":"trait:email","op":"starts_with","value":"a"}}]}]}`
-		perUser = `{"parameters":["summary"],"preset":"today","groupBy":["profile_id"]}`
-		failed  = `{"parameter":"recent_errors","success":false,"error":"`
-		anybody = failed + `Authentication required","code":"AUTH_REQUIRED","data":[]}`
-		other   = failed + `Insufficient permissions","code":"FORBIDDEN","data":[]}`
-		answer  = `"data":[{"parameter":"summary","success":true,"data":[{"owner":"web_open"}]}`
+		mixed    = `{"parameters":["recent_errors","summary"],"preset":"today"}`
+		private  = `{"parameters":["recent_errors"],"preset":"today"}`
+		byUser   = `{"parameters":["summary"],"preset":"today","filters":[{"field":"profile_id","op":"eq","value":"u"}]}`
+		byTrait  = `{"parameters":["summary"],"preset":"today","filters":[{"or":[{"not":{"field":"trait:email","op":"starts_with","value":"a"}}]}]}`
+		perUser  = `{"parameters":["summary"],"preset":"today","groupBy":["profile_id"]}`
+		failed   = `{"parameter":"recent_errors","success":false,"error":"`
+		anybody  = failed + `Authentication required","code":"AUTH_REQUIRED","data":[]}`
+		other    = failed + `Insufficient permissions","code":"FORBIDDEN","data":[]}`
+		response = `"data":[{"parameter":"summary","success":true,"data":[{"owner":"web_open"}]}`
 	)
 	for _, tc := range []struct {
 		name, key, website, body string
 		status                   int
 		contains                 string
 	}{
-		{"a public type without a key", "", "web_open", summary, 200, answer},
-		{"by its client id", "", "public-open", summary, 200, answer},
-		{"a mixture without a key", "", "web_open", mixed, 200, answer + `,` + anybody},
+		{"a public type without a key", "", "web_open", summary, 200, response},
+		{"by its client id", "", "public-open", summary, 200, response},
+		{"a mixture without a key", "", "web_open", mixed, 200, response + `,` + anybody},
 		{"a private type without a key", "", "web_open", private, 401, `"AUTH_REQUIRED"`},
-		{"a key of another organization", "foreign", "web_open", mixed, 200, answer + `,` + other},
+		{"a key of another organization", "foreign", "web_open", mixed, 200, response + `,` + other},
 		{"another organization's key, a private type", "foreign", "web_open", private, 403, `"FORBIDDEN"`},
-		{"a key of another website", "website", "web_open", mixed, 200, answer + `,` + other},
-		{"a key without scopes", "powerless", "web_open", mixed, 200, answer + `,` + other},
+		{"a key of another website", "website", "web_open", mixed, 200, response + `,` + other},
+		{"a key without scopes", "powerless", "web_open", mixed, 200, response + `,` + other},
 		{"a key of the organization", "global", "web_open", mixed, 200, `{"parameter":"recent_errors","success":true`},
 		{"a bad key", "nobody", "web_open", summary, 401, `"AUTH_REQUIRED"`},
 		{"a private website without a key", "", "web_1", summary, 401, `"AUTH_REQUIRED"`},
@@ -51,8 +51,8 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 		{"by what is known of them, deep in a filter", "", "web_open", byTrait, 401, `"AUTH_REQUIRED"`},
 		{"cut by users", "", "web_open", perUser, 401, `"AUTH_REQUIRED"`},
 		{"by what is known of them, with another organization's key", "foreign", "web_open", byTrait, 403, `"FORBIDDEN"`},
-		{"by what is known of them, with a key of the organization", "global", "web_open", byTrait, 200, answer},
-		{"by who users are in a part of a batch", "", "web_open", `[` + perUser + `,` + summary + `]`, 200, answer},
+		{"by what is known of them, with a key of the organization", "global", "web_open", byTrait, 200, response},
+		{"by who users are in a part of a batch", "", "web_open", `[` + perUser + `,` + summary + `]`, 200, response},
 		{"a mistake beside", "", "web_open", `{"parameters":["recent_errors","nonsense"],"preset":"today"}`, 400, "Unknown query type: nonsense"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestATypeIsLookedAtBeforeItsScope(t *testing.T) {
 	}
 }
 
-// What nobody may ask about has one answer, whether it exists or not.
+// What nobody may ask about has one response, whether it exists or not.
 func TestNobodyLearnsWhatExists(t *testing.T) {
 	t.Parallel()
 	var bodies []string

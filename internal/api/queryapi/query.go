@@ -14,7 +14,7 @@ import (
 // environment is what a caller's requests are read against. Where it cannot be told
 // which days the rollups are right for, all is counted from the events.
 func (h *handlers) environment(c *fiber.Ctx, may standing) analytics.Environment {
-	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query(zoneParameter), Now: h.now(), Refuse: may.refuse}
+	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query(zoneParameter), Now: h.now(), Reject: may.reject}
 	if h.dirty != nil && may.absent == nil {
 		days, err := h.dirty.DirtyDays(c.UserContext(), may.subject)
 		env.Rollups, env.Dirty = err == nil, days
@@ -52,7 +52,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	c.Vary(fiber.HeaderAccept)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")
 	if tag, ok := a.execution.Tag(); ok {
-		a.etag = etagOf(tag, string(caller.body), c.Query(zoneParameter), may.subject.ID, strconv.Itoa(int(a.format)), refusals(plans))
+		a.etag = etagOf(tag, string(caller.body), c.Query(zoneParameter), may.subject.ID, strconv.Itoa(int(a.format)), rejections(plans))
 	}
 	if a.etag != "" && !wants.NoRead && matches(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
 		c.Set(fiber.HeaderETag, a.etag)
@@ -65,21 +65,21 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	return a.send(c, caller)
 }
 
-// refusals says which parameters the caller may not ask for, in a word.
-func refusals(plans []analytics.Plan) string {
+// rejections says which parameters the caller may not ask for, in a word.
+func rejections(plans []analytics.Plan) string {
 	var word []byte
 	for i := range plans {
 		for j := range plans[i].Outputs {
-			word = strconv.AppendBool(word, plans[i].Outputs[j].Refused != nil)
+			word = strconv.AppendBool(word, plans[i].Outputs[j].Rejected != nil)
 		}
 	}
 	return string(word)
 }
 
-// wholeBytes is the size up to which an answer is written as a whole.
+// wholeBytes is the size up to which a response is written as a whole.
 const wholeBytes = 64 << 10
 
-// response is an answer on its way: steps that write one piece after the other, each of
+// response is a response on its way: steps that write one piece after the other, each of
 // which may wait for its result. So nothing is held but the piece that is written,
 // and what is ready is sent while the rest is still computed.
 type response struct {
@@ -94,7 +94,7 @@ type response struct {
 	held  bool // by a stream, which closes it
 }
 
-// step appends a piece of the answer.
+// step appends a piece of the response.
 type step func(ctx context.Context, dst []byte) ([]byte, error)
 
 // close ends what is still computed, unless a stream goes on with it.
@@ -104,7 +104,7 @@ func (a *response) close() {
 	}
 }
 
-// send answers: as a whole what is small, and the rest while it is made.
+// send responses: as a whole what is small, and the rest while it is made.
 func (a *response) send(c *fiber.Ctx, caller *request) error {
 	a.steps = a.layout()
 	ctx := c.UserContext()
@@ -160,7 +160,7 @@ func (a *response) next(ctx context.Context, body []byte) ([]byte, error) {
 	return s(ctx, body)
 }
 
-// layout returns the steps of the answer's format.
+// layout returns the steps of the response's format.
 func (a *response) layout() []step {
 	switch a.format {
 	case formatCSV:

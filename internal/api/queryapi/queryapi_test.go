@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -55,18 +55,18 @@ type access struct{}
 
 func (access) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	if string(secret) == "store down" {
-		return auth.Principal{}, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}
+		return auth.Principal{}, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	}
 	p, ok := callers[string(secret)]
 	if !ok {
-		return p, from.Failed(ctx, fault.New(fault.AuthRequired))
+		return p, from.Failed(ctx, apierr.New(apierr.AuthRequired))
 	}
 	return p, nil
 }
 
 func (access) Website(_ context.Context, ref string) (*website.Website, error) {
 	if ref == "web_down" {
-		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 5 * time.Second}
+		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	}
 	for i := range websites {
 		if w := &websites[i]; ref == w.ID || ref == w.ClientID {
@@ -97,7 +97,7 @@ var newApp = sync.OnceValues(func() (*fiber.App, error) {
 	})
 })
 
-// reply is an answer without its body.
+// reply is a response without its body.
 type reply struct {
 	StatusCode int
 	Header     http.Header
@@ -282,7 +282,7 @@ func TestAnArrayIsABatch(t *testing.T) {
 	}
 }
 
-func TestRefusalsCarryTheirDetails(t *testing.T) {
+func TestRejectionsCarryTheirDetails(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`{"parameters":["top_page"],"preset":"today"}`: `{"success":false,"error":"Unknown query type: top_page. Did you mean 'top_pages'?","code":"VALIDATION_ERROR","requestId":"req_1",` +
@@ -303,7 +303,7 @@ func TestRefusalsCarryTheirDetails(t *testing.T) {
 }
 
 // A subject that is named wrongly, or by an empty variable of a script, is not the whole
-// organization's answer.
+// organization's response.
 func TestTheQueryStringIsReadStrictly(t *testing.T) {
 	t.Parallel()
 	const missing = `"error":"website_id is required","code":"MISSING_PROJECT_ID"`

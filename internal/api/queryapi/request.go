@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -27,12 +27,12 @@ type request struct {
 // anonymous reports whether nobody is known to call.
 func (r *request) anonymous() bool { return r.Principal.Kind == auth.KindAnonymous }
 
-// unauthorized is the answer to nobody.
+// unauthorized is the response to nobody.
 func (r *request) unauthorized() error {
 	if r.elsewhere != nil {
 		return r.elsewhere
 	}
-	return fault.New(fault.AuthRequired)
+	return apierr.New(apierr.AuthRequired)
 }
 
 // hold keeps the caller's place among those who are served beyond the handler, until
@@ -46,8 +46,8 @@ func (r *request) hold(ctx context.Context) (release func()) {
 // identify finds out who calls. On a route that nobody in particular may call too, a
 // session that another site's page sent counts as none.
 func (h *handlers) identify(r *Route, c *fiber.Ctx) (*request, error) {
-	caller, err := h.gate.Identify(c, r.Limit)
-	if r.Open && fault.Is(err, fault.Forbidden) {
+	caller, err := h.identifier.Identify(c, r.Limit)
+	if r.Open && apierr.Is(err, apierr.Forbidden) {
 		return &request{Caller: &rpc.Caller{}, elsewhere: err}, nil
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 		return err
 	}
 	caller.body = body
-	if caller.lease, err = h.gate.Admit(c, caller.Caller, r.Limit); err != nil {
+	if caller.lease, err = h.identifier.Admit(c, caller.Caller, r.Limit); err != nil {
 		return err
 	}
 	defer func() {
@@ -91,7 +91,7 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 		return r.handle(h, c, caller)
 	}
 	if caller.anonymous() {
-		return fault.New(fault.AuthRequired)
+		return apierr.New(apierr.AuthRequired)
 	}
 	if err := require(caller, r.Scope); err != nil {
 		return err

@@ -85,7 +85,7 @@ type Deps struct {
 	// Limits counts callers' requests; nil limits nobody.
 	Limits *ratelimit.Limiter
 	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
-	Repeats *idempotency.Keeper
+	Repeats *idempotency.Calls
 	// Now tells what "today" is; nil means time.Now.
 	Now func() time.Time
 }
@@ -143,10 +143,10 @@ var Routes = []Route{
 
 // handlers serves the routes.
 type handlers struct {
-	gate   *rpc.Gate
-	files  files
-	access Access
-	moves  interface {
+	identifier *rpc.Identifier
+	files      files
+	access     Access
+	moves      interface {
 		Moves(ctx context.Context, organizationID string) (*website.Moves, error)
 	}
 	executor Executor
@@ -168,9 +168,9 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate := &rpc.Gate{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site, Limits: deps.Limits}
+	identifier := &rpc.Identifier{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site, Limits: deps.Limits}
 	h := &handlers{
-		gate: gate, access: deps.Access, moves: deps.Moves, executor: deps.Executor, links: deps.Links, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
+		identifier: identifier, access: deps.Access, moves: deps.Moves, executor: deps.Executor, links: deps.Links, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
 	}
 	if h.now == nil {
 		h.now = time.Now
@@ -189,17 +189,17 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		flags.Shapes = flagapi.Shapes{Flag: management.ServedFlag, Segment: management.ServedSegment}
 		flagapi.Mount(app, flags)
 	}
-	rpc.Mount(app, doc, resources, rpc.Deps{Gate: gate, Repeats: deps.Repeats, Log: deps.Log})
+	rpc.Mount(app, doc, resources, rpc.Deps{Identifier: identifier, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
 }
 
 // health serves GET /health.
 func (*handlers) health(c *fiber.Ctx, _ *request) error {
-	return answer(c, []byte(`{"status":"ok"}`))
+	return respond(c, []byte(`{"status":"ok"}`))
 }
 
-// answer writes a JSON body.
-func answer(c *fiber.Ctx, body []byte) error {
+// respond writes a JSON body.
+func respond(c *fiber.Ctx, body []byte) error {
 	c.Context().Response.Header.SetContentType(fiber.MIMEApplicationJSON)
 	c.Context().Response.SetBodyRaw(body)
 	return nil

@@ -138,7 +138,7 @@ func TestAnUnchangedAnswerIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithAFailureHasNoETag(t *testing.T) {
+func TestAResponseWithAFailureHasNoETag(t *testing.T) {
 	t.Parallel()
 	s := newServing(t, &rowsRunner{n: 1, err: errors.New("secret")})
 	if resp, _ := s.ask(t, `{"parameters":["browser_name",`+elsewhen("pages", 1)+`],"preset":"today"}`); resp.Header.Get("ETag") != "" {
@@ -220,8 +220,8 @@ func TestTheFormatThatACallerLikesBestIsWritten(t *testing.T) {
 	}
 }
 
-// A large answer arrives in pieces, and whole.
-func TestALargeAnswerIsStreamed(t *testing.T) {
+// A large response arrives in pieces, and whole.
+func TestALargeResponseIsStreamed(t *testing.T) {
 	t.Parallel()
 	s := newServing(t, &rowsRunner{n: 2000})
 	for accept, lines := range map[string]int{"application/json": 0, "application/x-ndjson": 3 * 2000, "text/csv": 2001} {
@@ -234,12 +234,12 @@ func TestALargeAnswerIsStreamed(t *testing.T) {
 			t.Errorf("%s: %d, Content-Length %q, %d bytes", accept, resp.StatusCode, resp.Header.Get("Content-Length"), len(got))
 		}
 		if lines == 0 {
-			var answer struct {
+			var response struct {
 				Data []struct {
 					Data []map[string]any `json:"data"`
 				} `json:"data"`
 			}
-			if err := json.Unmarshal([]byte(got), &answer); err != nil || len(answer.Data) != 3 || len(answer.Data[2].Data) != 2000 {
+			if err := json.Unmarshal([]byte(got), &response); err != nil || len(response.Data) != 3 || len(response.Data[2].Data) != 2000 {
 				t.Errorf("%v in %d bytes", err, len(got))
 			}
 		} else if n := strings.Count(got, "\n"); n != lines {
@@ -251,7 +251,7 @@ func TestALargeAnswerIsStreamed(t *testing.T) {
 	}
 }
 
-func TestAnswersAreCompressedWhereItIsWorthIt(t *testing.T) {
+func TestResponsesAreCompressedWhereItIsWorthIt(t *testing.T) {
 	t.Parallel()
 	for rows, packed := range map[int]bool{1: false, 100: true, 2000: true} {
 		s := newServing(t, &rowsRunner{n: rows})
@@ -273,7 +273,7 @@ func TestAnswersAreCompressedWhereItIsWorthIt(t *testing.T) {
 	}
 }
 
-func TestAKnownAnswerRunsNothing(t *testing.T) {
+func TestAKnownResponseRunsNothing(t *testing.T) {
 	t.Parallel()
 	s := newServing(t, &rowsRunner{n: 10})
 	testkit.Eventually(t, time.Minute, func() error { // it is kept in the background, and for a moment only

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -22,11 +22,11 @@ var people = map[string][]org.Member{
 }
 
 func (access) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
-	places, ok := people[token]
+	memberships, ok := people[token]
 	if !ok {
-		return "", nil, nil, fault.New(fault.AuthRequired)
+		return "", nil, nil, apierr.New(apierr.AuthRequired)
 	}
-	return "ses_" + token, &org.User{ID: "usr_" + token, Email: token + "@example.com"}, places, nil
+	return "ses_" + token, &org.User{ID: "usr_" + token, Email: token + "@example.com"}, memberships, nil
 }
 
 var _ auth.Sessions = access{}

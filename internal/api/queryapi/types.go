@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/wire"
 )
 
-// typesBody is the answer of GET /v1/query/types.
+// typesBody is the response of GET /v1/query/types.
 type typesBody struct {
 	Success   bool     `json:"success"`
 	RequestID string   `json:"requestId"`
@@ -94,7 +94,7 @@ func (c configs) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// catalogue is the answer of the types route but for the request's id, which stands
+// catalogue is the response of the types route but for the request's id, which stands
 // between head and rest.
 type catalogue struct {
 	head, rest []byte

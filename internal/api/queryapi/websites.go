@@ -23,7 +23,7 @@ type Tenants interface {
 	OrganizationByID(ctx context.Context, id string) (*org.Organization, error)
 }
 
-// websitesBody is the answer of GET /v1/query/websites.
+// websitesBody is the response of GET /v1/query/websites.
 type websitesBody struct {
 	Success   bool             `json:"success"`
 	RequestID string           `json:"requestId"`
@@ -78,10 +78,10 @@ func reach(caller *request, organizationID string) ([]auth.Principal, error) {
 		}
 		return []auth.Principal{p}, err
 	}
-	all := make([]auth.Principal, len(caller.Places))
-	for i, place := range caller.Places {
+	all := make([]auth.Principal, len(caller.Memberships))
+	for i, membership := range caller.Memberships {
 		var err error
-		if all[i], err = caller.In(place.OrganizationID); err != nil {
+		if all[i], err = caller.In(membership.OrganizationID); err != nil {
 			return nil, err
 		}
 	}

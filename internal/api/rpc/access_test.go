@@ -20,7 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
@@ -45,7 +45,7 @@ func (anyone) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal
 	}
 	switch name {
 	case "unknown":
-		return auth.Principal{}, fault.New(fault.AuthRequired)
+		return auth.Principal{}, apierr.New(apierr.AuthRequired)
 	case "all":
 		p.Scopes = auth.AllScopes()
 	case "none":
@@ -61,18 +61,18 @@ func (anyone) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal
 
 func (anyone) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
 	user := &org.User{ID: "usr_1", Email: "ann@example.com"}
-	place := org.Member{OrganizationID: "org_1", UserID: user.ID}
+	membership := org.Member{OrganizationID: "org_1", UserID: user.ID}
 	if rest, ok := strings.CutPrefix(token, "foreign:"); ok {
-		place.OrganizationID, token = "org_2", rest
+		membership.OrganizationID, token = "org_2", rest
 	}
 	switch token {
 	case "ended":
-		return "", nil, nil, fault.New(fault.AuthRequired)
+		return "", nil, nil, apierr.New(apierr.AuthRequired)
 	case "placeless":
 		return "ses_1", user, nil, nil
 	}
-	place.Role = org.Role(token)
-	return "ses_1", user, []org.Member{place}, nil
+	membership.Role = org.Role(token)
+	return "ses_1", user, []org.Member{membership}, nil
 }
 
 // callers are the columns of the table besides the scopes.
@@ -132,7 +132,7 @@ func TestEveryOperationAdmitsWhomTheTableSays(t *testing.T) {
 }
 
 // TestEveryOperationAdmitsWhomItsClassSays holds the same calls against the
-// classes, so that a table written anew in haste is noticed.
+// classes, so that a table rewritten in haste is noticed.
 func TestEveryOperationAdmitsWhomItsClassSays(t *testing.T) {
 	t.Parallel()
 	m := newMatrix(t)
@@ -208,7 +208,7 @@ func newMatrix(t *testing.T) *matrix {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	rpc.Mount(m.app, doc, m.resources, rpc.Deps{
-		Gate: &rpc.Gate{Keys: anyone{}, Sessions: anyone{}, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler),
+		Identifier: &rpc.Identifier{Keys: anyone{}, Sessions: anyone{}, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler),
 	})
 	return m
 }
@@ -224,14 +224,14 @@ func (m *matrix) try(t *testing.T, resource string, o *rpc.Operation, header, va
 		body = `{"organizationId":"org_1"}`
 	}
 	status, text := call(t, m.app, path, body, header, value)
-	var answer struct {
+	var response struct {
 		Code string `json:"code"`
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+	if err := json.Unmarshal([]byte(text), &response); err != nil {
 		t.Fatalf("%s: %d %s", path, status, text)
 	}
-	if answer.Code == "" || answer.Code == string(fault.Validation) {
+	if response.Code == "" || response.Code == string(apierr.Validation) {
 		return admitted
 	}
-	return answer.Code
+	return response.Code
 }

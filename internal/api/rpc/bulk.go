@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
 
@@ -47,8 +47,8 @@ func Each[In, Out any](call *Call, items []In, do func(*In) (*Out, error)) ([]It
 
 // ofCaller reports whether an error is about who calls, and not about a record.
 func ofCaller(err error) bool {
-	switch fault.Of(err).Code {
-	case fault.AuthRequired, fault.Forbidden, fault.AccessDenied:
+	switch apierr.Of(err).Code {
+	case apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied:
 		return true
 	default:
 		return errors.Is(err, org.ErrNotFound)
@@ -56,10 +56,10 @@ func ofCaller(err error) bool {
 }
 
 func failedItem[T any](call *Call, err error) Item[T] {
-	f := fault.Of(call.seen(err))
+	f := apierr.Of(call.seen(err))
 	row := httpkit.RowOf(f.Code)
 	item := Item[T]{Error: f.Message, Code: string(row.Code)}
-	if f.Message == "" || f.Code == fault.Internal {
+	if f.Message == "" || f.Code == apierr.Internal {
 		item.Error = row.Message
 	}
 	for _, d := range f.Details {

@@ -15,10 +15,10 @@ type Call struct {
 	// session the body's organizationId, else the user's only one; in none for operations
 	// that act in none. It is anonymous for public operations without a credential.
 	Principal auth.Principal
-	// User and Places are the person of a session and the organizations that they
-	// belong to, oldest place first; nil for other callers.
-	User   *org.User
-	Places []org.Member
+	// User and Memberships are the person of a session and the organizations that they
+	// belong to, oldest membership first; nil for other callers.
+	User        *org.User
+	Memberships []org.Member
 	// By is the caller as the audit remembers it; the store's mutating methods
 	// take it.
 	By audit.By
@@ -30,7 +30,7 @@ type Call struct {
 	// DeviceToken is the value of the device's cookie likewise.
 	DeviceToken string
 
-	session, device *cookie // to set with the answer; nil for none
+	session, device *cookie // to set with the response; nil for none
 	// seen turns an error of one of several records into what callers see of it, and logs
 	// what they do not.
 	seen func(error) error
@@ -45,22 +45,22 @@ type cookie struct {
 // OrganizationID is the organization that the call acts in.
 func (c *Call) OrganizationID() string { return c.Principal.OrganizationID }
 
-// StartSession has the answer set the session's cookie, for as long as the
+// StartSession has the response set the session's cookie, for as long as the
 // session may last at most. A failure sets none.
 func (c *Call) StartSession(token string, lifetime time.Duration) {
 	c.session = &cookie{token, lifetime}
 }
 
-// EndSession has the answer remove the session's cookie.
+// EndSession has the response remove the session's cookie.
 func (c *Call) EndSession() { c.session = &cookie{} }
 
-// KeepDevice has the answer set the device's cookie, for as long as an account knows a
+// KeepDevice has the response set the device's cookie, for as long as an account knows a
 // device. A failure sets none.
 func (c *Call) KeepDevice(token string, lifetime time.Duration) {
 	c.device = &cookie{token, lifetime}
 }
 
-// ForgetDevice has the answer remove the device's cookie.
+// ForgetDevice has the response remove the device's cookie.
 func (c *Call) ForgetDevice() { c.device = &cookie{} }
 
 // InOrganization is embedded by the inputs of all operations that act in an

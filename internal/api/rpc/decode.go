@@ -10,7 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // decode reads a body as a JSON object; an empty one is an empty object. Numbers
@@ -20,24 +20,24 @@ func decode(body []byte) (map[string]any, error) {
 		return map[string]any{}, nil
 	}
 	if !utf8.Valid(body) {
-		return nil, &fault.Error{Code: fault.Parse, Message: "Request body is not valid UTF-8"}
+		return nil, &apierr.Error{Code: apierr.Parse, Message: "Request body is not valid UTF-8"}
 	}
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
-		return nil, fault.Wrap(fault.Parse, err)
+		return nil, apierr.Wrap(apierr.Parse, err)
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, &fault.Error{Code: fault.Validation, Message: "The body must be a JSON object, not " + kindOf(v)}
+		return nil, &apierr.Error{Code: apierr.Validation, Message: "The body must be a JSON object, not " + kindOf(v)}
 	}
 	return object, nil
 }
 
 // check holds a decoded body against the schema of an input, and returns it in
 // the one form that handlers and Idempotency-Key see: each name once, in order.
-// What does not fit is a Validation fault with all that is wrong.
+// What does not fit is a Validation error with all that is wrong.
 func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
-	var details []fault.Detail
+	var details []apierr.Detail
 	if err := schema.Validate(object); err != nil {
 		ve, ok := errors.AsType[*jsonschema.ValidationError](err)
 		if !ok {
@@ -58,7 +58,7 @@ func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
 	if s := details[0].Suggestion; s != "" {
 		first += ". " + s
 	}
-	return nil, &fault.Error{Code: fault.Validation, Message: first, Details: details}
+	return nil, &apierr.Error{Code: apierr.Validation, Message: first, Details: details}
 }
 
 // maxDetails is how many problems of a body are told.
@@ -82,8 +82,8 @@ func hasNUL(v any) bool {
 }
 
 // nul finds texts with the character that PostgreSQL cannot store.
-func nul(path string, v any) []fault.Detail {
-	var found []fault.Detail
+func nul(path string, v any) []apierr.Detail {
+	var found []apierr.Detail
 	switch v := v.(type) {
 	case string:
 		if strings.ContainsRune(v, 0) {

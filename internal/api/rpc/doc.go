@@ -4,7 +4,7 @@
 // An operation is a row: its name, class, limit family, audit action, and a
 // handler with typed input and output. From the row come its path
 // /rpc/{resource}/{operation}, who may call it, the validation of its body, the
-// body of its answer, its place in /openapi.json and in the reference. The rows
+// body of its response, its place in /openapi.json and in the reference. The rows
 // themselves stand in package management, one file a resource.
 //
 // It promises that a handler runs only for a caller whom the operation's class

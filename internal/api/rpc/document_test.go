@@ -34,17 +34,17 @@ func TestANullableChoiceMayBeNullByTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for answer, fits := range map[string]bool{
+	for response, fits := range map[string]bool{
 		`{"percent":null,"nested":{"names":[{"name":null}]}}`:     true,
 		`{"percent":80,"nested":{"names":[{"name":"dark"}]}}`:     true,
 		`{"percent":81,"nested":{"names":[]}}`:                    false,
 		`{"percent":null,"nested":{"names":[{"name":"bright"}]}}`: false,
 	} {
-		body := `{"success":true,"data":` + answer + `,"requestId":"r"}`
+		body := `{"success":true,"data":` + response + `,"requestId":"r"}`
 		header := http.Header{"Content-Type": {"application/json"}}
 		err := document.Check(http.MethodPost, "/rpc/shades/get", http.StatusOK, header, []byte(body))
 		if (err == nil) != fits {
-			t.Errorf("%s: %v", answer, err)
+			t.Errorf("%s: %v", response, err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // of RFC 3339 are read.
 type Time struct{ time.Time }
 
-// At returns t for an answer, or nil for the zero time, which is null there.
+// At returns t for a response, or nil for the zero time, which is null there.
 func At(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -46,7 +46,7 @@ func (p *Patch[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &p.Value)
 }
 
-// MarshalJSON writes the value, or null. Of an answer the field is left out, by omitzero,
+// MarshalJSON writes the value, or null. Of a response the field is left out, by omitzero,
 // where it is not Set.
 func (p Patch[T]) MarshalJSON() ([]byte, error) { return json.Marshal(p.Value) }
 

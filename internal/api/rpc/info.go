@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 )
 
@@ -51,7 +51,7 @@ func (i Info) openapi() *huma.OpenAPI {
 
 const (
 	headerIdempotencyKey = "Idempotency-Key"
-	// headerReplayed marks the answer to a call that was made before.
+	// headerReplayed marks the response to a call that was made before.
 	headerReplayed = "Idempotency-Replayed"
 )
 
@@ -71,7 +71,7 @@ func errorSchema() *huma.Schema {
 		"error":     Text("What went wrong, for people."),
 		"code":      {Type: huma.TypeString, Enum: codes},
 		"requestId": Text("The request's id, as in the header X-Request-ID."),
-		"details":   ListOf(problem, "The single problems of a refused body ("+string(fault.Validation)+")."),
+		"details":   ListOf(problem, "The single problems of a refused body ("+string(apierr.Validation)+")."),
 	}
 	maps.Copy(fields, RateFields())
 	return Object([]string{"success", "error", "code", "requestId"}, fields)
@@ -81,7 +81,7 @@ func errorSchema() *huma.Schema {
 // (specification 7.4), on both hosts.
 func RateFields() map[string]*huma.Schema {
 	return map[string]*huma.Schema{
-		"limit":      Integer("Requests allowed in the window (" + string(fault.RateLimited) + ")."),
+		"limit":      Integer("Requests allowed in the window (" + string(apierr.RateLimited) + ")."),
 		"remaining":  Integer("Requests left in the window."),
 		"reset":      Integer("When the window has room again, in Unix milliseconds."),
 		"retryAfter": Integer("Seconds to wait."),

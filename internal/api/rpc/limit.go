@@ -9,10 +9,10 @@ import (
 )
 
 // Admit counts a request of the query host against the limits of its caller: a
-// key, a person, or an address. It returns a RateLimited fault, or a lease to be
+// key, a person, or an address. It returns a RateLimited error, or a lease to be
 // given back when the request is answered. Signing in is counted by the address,
 // whoever else the caller is.
-func (g *Gate) Admit(c *fiber.Ctx, caller *Caller, f ratelimit.Family) (ratelimit.Lease, error) {
+func (g *Identifier) Admit(c *fiber.Ctx, caller *Caller, f ratelimit.Family) (ratelimit.Lease, error) {
 	req := ratelimit.Request{Family: f}
 	switch p := caller.Principal; {
 	case f == ratelimit.SignIn || p.Kind == auth.KindAnonymous:

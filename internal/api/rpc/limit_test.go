@@ -41,7 +41,7 @@ func TestSessionsThatAreTriedOutAreCountedByAddress(t *testing.T) {
 	limits := config.Default().Limits
 	limits.ManageAnonymous = 3
 	sessions := &asked{}
-	rpc.Mount(app, doc, table(), rpc.Deps{Log: log, Gate: &rpc.Gate{
+	rpc.Mount(app, doc, table(), rpc.Deps{Log: log, Identifier: &rpc.Identifier{
 		Keys: sessions, Sessions: sessions, Site: &httpkit.Site{}, Limits: ratelimit.New(limits, ratelimit.Deps{}),
 	}})
 	expect := func(who, cookie string, want int) {

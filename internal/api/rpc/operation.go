@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -22,10 +22,10 @@ type Resource struct {
 }
 
 // Failure says how one error of a domain looks on the wire. What is in no table
-// and is no *fault.Error is an internal error.
+// and is no *apierr.Error is an internal error.
 type Failure struct {
 	Err     error
-	Code    fault.Code
+	Code    apierr.Code
 	Message string // empty means the code's own
 }
 
@@ -65,14 +65,14 @@ func Op[In, Out any](spec Spec, handle func(context.Context, *Call, *In) (*Out, 
 		run: func(ctx context.Context, call *Call, body []byte) (any, error) {
 			in := new(In)
 			if err := json.Unmarshal(body, in); err != nil {
-				return nil, fault.Wrap(fault.Internal, fmt.Errorf("decoding a body that fits the schema: %w", err))
+				return nil, apierr.Wrap(apierr.Internal, fmt.Errorf("decoding a body that fits the schema: %w", err))
 			}
 			return handle(ctx, call, in)
 		},
 	}
 }
 
-// Status is the status of a successful answer.
+// Status is the status of a successful response.
 func (o *Operation) Status() int {
 	if o.Creates {
 		return http.StatusCreated

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/httpkit/checktest"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
@@ -25,29 +25,29 @@ type spoilt struct {
 	cut, long, limited    bool
 }
 
-// TestEachPairOfFailuresOfACallIsRefusedInTheOrderOfChecks plays POST /rpc/….
-func TestEachPairOfFailuresOfACallIsRefusedInTheOrderOfChecks(t *testing.T) {
+// TestEachPairOfFailuresOfACallIsRejectedInTheOrderOfChecks plays POST /rpc/….
+func TestEachPairOfFailuresOfACallIsRejectedInTheOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	checktest.Play(t, httpkit.Management, map[string]checktest.Failure[spoilt]{
-		"route":       {Spoil: func(s *spoilt) { s.path = "/rpc/things/nothing" }, Code: fault.NotFound},
-		"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: fault.PayloadTooLarge},
-		"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: fault.AuthRequired},
-		"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: fault.RateLimited},
-		"syntax":      {Spoil: func(s *spoilt) { s.cut = true }, Code: fault.Parse},
-		"access":      {Spoil: func(s *spoilt) { s.key = "weak" }, Code: fault.Forbidden},
-		"input":       {Spoil: func(s *spoilt) { s.fields["count"] = 6 }, Code: fault.Validation, Says: `"field":"count"`},
+		"route":       {Spoil: func(s *spoilt) { s.path = "/rpc/things/nothing" }, Code: apierr.NotFound},
+		"body":        {Spoil: func(s *spoilt) { s.long = true }, Code: apierr.PayloadTooLarge},
+		"credentials": {Spoil: func(s *spoilt) { s.key = "nobody" }, Code: apierr.AuthRequired},
+		"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: apierr.RateLimited},
+		"syntax":      {Spoil: func(s *spoilt) { s.cut = true }, Code: apierr.Parse},
+		"access":      {Spoil: func(s *spoilt) { s.key = "weak" }, Code: apierr.Forbidden},
+		"input":       {Spoil: func(s *spoilt) { s.fields["count"] = 6 }, Code: apierr.Validation, Says: `"field":"count"`},
 		"repetition": {
 			Spoil: func(s *spoilt) { s.repetition = strings.Repeat("k", 256) },
-			Code:  fault.Validation, Says: `"field":"Idempotency-Key"`,
+			Code:  apierr.Validation, Says: `"field":"Idempotency-Key"`,
 		},
-		"operation": {Spoil: func(s *spoilt) { s.fields["name"] = "taken" }, Code: fault.Conflict},
+		"operation": {Spoil: func(s *spoilt) { s.fields["name"] = "taken" }, Code: apierr.Conflict},
 	}, func() *spoilt {
 		return &spoilt{path: "/rpc/things/create", key: "good", fields: map[string]any{"name": "x"}}
 	}, tryCall)
 }
 
 // tryCall makes a call of a host of its own.
-func tryCall(t *testing.T, s *spoilt) (answer checktest.Answer) {
+func tryCall(t *testing.T, s *spoilt) (response checktest.Response) {
 	t.Helper()
 	limits := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler)})
 	if s.limited {
@@ -58,14 +58,14 @@ func tryCall(t *testing.T, s *spoilt) (answer checktest.Answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rpc.Watch(things, func() { answer.Asked = append(answer.Asked, "operation") })
+	rpc.Watch(things, func() { response.Asked = append(response.Asked, "operation") })
 	log := slog.New(slog.DiscardHandler)
 	app := httpkit.New(httpkit.Config{Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes}, httpkit.Deps{
 		Log: log, Metrics: prometheus.NewRegistry(),
 	})
 	rpc.Mount(app, doc, things, rpc.Deps{
-		Gate:    &rpc.Gate{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}, Limits: limits},
-		Repeats: idempotency.New(&memory{rows: map[string]idempotency.Row{}}, nil), Log: log,
+		Identifier: &rpc.Identifier{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}, Limits: limits},
+		Repeats:    idempotency.New(&memory{rows: map[string]idempotency.Row{}}, nil), Log: log,
 	})
 	fields, err := json.Marshal(s.fields)
 	if err != nil {
@@ -82,6 +82,6 @@ func tryCall(t *testing.T, s *spoilt) (answer checktest.Answer) {
 	if s.repetition != "" {
 		headers = append(headers, "Idempotency-Key", s.repetition)
 	}
-	answer.Status, answer.Body = call(t, app, s.path, body, headers...)
-	return answer
+	response.Status, response.Body = call(t, app, s.path, body, headers...)
+	return response
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Sizes of a page of a list.
@@ -30,7 +30,7 @@ func (p Page) Size() int {
 
 // After decodes the cursor into the position that Next was given. It reports
 // whether there is one; a cursor that this list did not make is a Validation
-// fault.
+// error.
 func (p Page) After(position any) (bool, error) {
 	if p.Cursor == "" {
 		return false, nil
@@ -41,7 +41,7 @@ func (p Page) After(position any) (bool, error) {
 		err = errors.Join(json.Unmarshal(text, &made), json.Unmarshal(text, position))
 	}
 	if err != nil || hasNUL(made) { // in no position of a list, and none that PostgreSQL takes
-		return false, fault.Invalid("cursor", "invalid", "cursor is not one that this list has given out")
+		return false, apierr.Invalid("cursor", "invalid", "cursor is not one that this list has given out")
 	}
 	return true, nil
 }
@@ -91,7 +91,7 @@ func Cut[T any](found []T, size int, position func(T) any) *List[T] {
 
 func cursor(position any) (*string, error) {
 	if position == nil {
-		return nil, nil //nolint:nilnil // null is the answer on the last page
+		return nil, nil //nolint:nilnil // null is the response on the last page
 	}
 	text, err := json.Marshal(position)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/suggest"
 )
 
@@ -24,7 +24,7 @@ import (
 //
 // No more is told than maxDetails of the first places, however much is wrong: to word a
 // problem costs far more than to find it.
-func problems(schema *jsonschema.Schema, instance any, ve *jsonschema.ValidationError) []fault.Detail {
+func problems(schema *jsonschema.Schema, instance any, ve *jsonschema.ValidationError) []apierr.Detail {
 	var leaves []*jsonschema.ValidationError
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
@@ -36,13 +36,13 @@ func problems(schema *jsonschema.Schema, instance any, ve *jsonschema.Validation
 		}
 	}
 	walk(ve)
-	var found []fault.Detail
+	var found []apierr.Detail
 	for _, e := range least(leaves, func(a, b *jsonschema.ValidationError) int {
 		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
 	}) {
 		found = append(found, tell(schema, instance, e)...)
 	}
-	slices.SortStableFunc(found, func(a, b fault.Detail) int { return cmp.Compare(a.Field, b.Field) })
+	slices.SortStableFunc(found, func(a, b apierr.Detail) int { return cmp.Compare(a.Field, b.Field) })
 	return found
 }
 
@@ -61,16 +61,16 @@ func least[T any](items []T, compare func(a, b T) int) []T {
 }
 
 // tell says one problem; several for a kind that names several fields.
-func tell(schema *jsonschema.Schema, instance any, e *jsonschema.ValidationError) []fault.Detail {
+func tell(schema *jsonschema.Schema, instance any, e *jsonschema.ValidationError) []apierr.Detail {
 	path := pathOf(instance, e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		return each(path, k.Missing, func(field string) fault.Detail {
+		return each(path, k.Missing, func(field string) apierr.Detail {
 			return detail(field, "required", field+" is required")
 		})
 	case *kind.AdditionalProperties:
 		known := slices.Sorted(maps.Keys(at(schema, e.InstanceLocation).Properties))
-		return each(path, k.Properties, func(field string) fault.Detail {
+		return each(path, k.Properties, func(field string) apierr.Detail {
 			d := detail(field, "unknown", "Unknown field: "+field)
 			name := field[strings.LastIndexByte(field, '.')+1:]
 			if meant := suggest.Closest(name, known); meant != "" {
@@ -84,11 +84,11 @@ func tell(schema *jsonschema.Schema, instance any, e *jsonschema.ValidationError
 	if whole == "" {
 		whole = "The body"
 	}
-	return []fault.Detail{detail(path, rule, whole+" "+must)}
+	return []apierr.Detail{detail(path, rule, whole+" "+must)}
 }
 
-func each(path string, names []string, say func(field string) fault.Detail) []fault.Detail {
-	var found []fault.Detail
+func each(path string, names []string, say func(field string) apierr.Detail) []apierr.Detail {
+	var found []apierr.Detail
 	for _, name := range least(names, strings.Compare) {
 		found = append(found, say(member(path, shortened(name))))
 	}
@@ -134,8 +134,8 @@ func ruleOf(e jsonschema.ErrorKind, instance any, location []string) (rule, must
 	}
 }
 
-func detail(field, rule, message string) fault.Detail {
-	return fault.Detail{Index: fault.NoIndex, Field: field, Rule: rule, Message: message}
+func detail(field, rule, message string) apierr.Detail {
+	return apierr.Detail{Index: apierr.NoIndex, Field: field, Rule: rule, Message: message}
 }
 
 // formatName says what a value of a format looks like.

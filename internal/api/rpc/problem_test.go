@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // A body that is wrong in every place costs what it takes to look at it, and not a sentence
 // for each place: anybody may send one. The problems told are the first by their names.
-func TestABodyThatIsWrongEverywhereCostsNoMoreToRefuse(t *testing.T) { //nolint:paralleltest // allocations are counted
+func TestABodyThatIsWrongEverywhereCostsNoMoreToReject(t *testing.T) { //nolint:paralleltest // allocations are counted
 	const many = 60_000
 	type input struct {
 		Names []string `json:"names,omitempty"`
@@ -42,7 +42,7 @@ func TestABodyThatIsWrongEverywhereCostsNoMoreToRefuse(t *testing.T) { //nolint:
 	} {
 		var err error
 		allocated := testing.AllocsPerRun(1, func() { _, err = check(doc.inputs["/rpc/things/enter"], tc.body) })
-		f := fault.Of(err)
+		f := apierr.Of(err)
 		if len(f.Details) != maxDetails || f.Details[0].Field != tc.first || !strings.Contains(f.Message, tc.first) {
 			t.Errorf("%s: %d details, %q", tc.name, len(f.Details), f.Message)
 		}

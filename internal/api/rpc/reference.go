@@ -59,8 +59,8 @@ func (d *Document) entry(res *Resource, o *Operation) Entry {
 		Facts: facts(o),
 	}
 	if o.streamed == nil {
-		answer := op.Responses[strconv.Itoa(o.Status())].Content[fiber.MIMEApplicationJSON].Schema
-		e.Output = d.lines("data", answer.Properties["data"], nil)
+		response := op.Responses[strconv.Itoa(o.Status())].Content[fiber.MIMEApplicationJSON].Schema
+		e.Output = d.lines("data", response.Properties["data"], nil)
 	}
 	return e
 }
@@ -82,7 +82,7 @@ func facts(o *Operation) []Fact {
 	return all
 }
 
-// fields are the header fields of a streamed answer, by their names.
+// fields are the header fields of a streamed response, by their names.
 func fields(kind string, docs map[string]string) []Fact {
 	var all []Fact
 	for _, name := range slices.Sorted(maps.Keys(docs)) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -56,7 +56,7 @@ type pageInput struct {
 func table() []rpc.Resource {
 	return []rpc.Resource{{
 		Name: "things", Summary: "What these tests manage.",
-		Failures: []rpc.Failure{{Err: errTaken, Code: fault.Conflict, Message: "The name is taken already"}},
+		Failures: []rpc.Failure{{Err: errTaken, Code: apierr.Conflict, Message: "The name is taken already"}},
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{Name: "create", Summary: "Make a thing", Class: auth.ManageWebsites, Audit: "thing.created", Creates: true},
 				func(_ context.Context, call *rpc.Call, in *thingInput) (*thing, error) {
@@ -98,12 +98,12 @@ func (credentials) Key(_ context.Context, secret []byte, _ auth.From) (auth.Prin
 	case "weak":
 		return auth.Principal{Kind: auth.KindKey, KeyID: "key_2", OrganizationID: "org_1"}, nil
 	}
-	return auth.Principal{}, fault.New(fault.AuthRequired)
+	return auth.Principal{}, apierr.New(apierr.AuthRequired)
 }
 
 func (credentials) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
 	if token != "token" {
-		return "", nil, nil, fault.New(fault.AuthRequired)
+		return "", nil, nil, apierr.New(apierr.AuthRequired)
 	}
 	return "ses_1", &org.User{ID: "usr_1", Email: "ann@example.com"}, []org.Member{
 		{OrganizationID: "org_1", UserID: "usr_1", Role: org.RoleOwner},
@@ -121,13 +121,13 @@ func newApp(t *testing.T) *fiber.App {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	rpc.Mount(app, doc, table(), rpc.Deps{
-		Gate:    &rpc.Gate{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}},
-		Repeats: idempotency.New(&memory{rows: map[string]idempotency.Row{}}, nil), Log: slog.New(slog.DiscardHandler),
+		Identifier: &rpc.Identifier{Keys: credentials{}, Sessions: credentials{}, Site: &httpkit.Site{}},
+		Repeats:    idempotency.New(&memory{rows: map[string]idempotency.Row{}}, nil), Log: slog.New(slog.DiscardHandler),
 	})
 	return app
 }
 
-// call posts a body and returns the status and the answer's body.
+// call posts a body and returns the status and the response's body.
 func call(t *testing.T, app *fiber.App, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
@@ -184,24 +184,24 @@ func TestWhoBelongsToSeveralOrganizationsIsToldToNameOne(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotCallIsRefused(t *testing.T) {
+func TestWhoMayNotCallIsRejected(t *testing.T) {
 	t.Parallel()
 	app := newApp(t)
 	for _, tc := range []struct {
 		name, body, credential, value string
 		status                        int
-		code                          fault.Code
+		code                          apierr.Code
 	}{
-		{"nobody", `{"name":"x"}`, "X-Other", "", 401, fault.AuthRequired},
-		{"nobody with a bad body", `{`, "X-Other", "", 401, fault.AuthRequired},
-		{"an unknown key", `{"name":"x"}`, "X-Api-Key", "nobody", 401, fault.AuthRequired},
-		{"a session that ended", `{"name":"x"}`, "Cookie", "millrace_session=old", 401, fault.AuthRequired},
-		{"a key without the scope", `{"name":"x"}`, "X-Api-Key", "weak", 403, fault.Forbidden},
-		{"a viewer", `{"name":"x","organizationId":"org_2"}`, "Cookie", "millrace_session=token", 403, fault.Forbidden},
-		{"a person of several organizations who names none", `{"name":"x"}`, "Cookie", "millrace_session=token", 400, fault.Validation},
-		{"a person in another organization", `{"name":"x","organizationId":"org_9"}`, "Cookie", "millrace_session=token", 404, fault.NotFound},
-		{"a key in another organization", `{"name":"x","organizationId":"org_2"}`, "X-Api-Key", "good", 404, fault.NotFound},
-		{"a taken name", `{"name":"taken"}`, "X-Api-Key", "good", 409, fault.Conflict},
+		{"nobody", `{"name":"x"}`, "X-Other", "", 401, apierr.AuthRequired},
+		{"nobody with a bad body", `{`, "X-Other", "", 401, apierr.AuthRequired},
+		{"an unknown key", `{"name":"x"}`, "X-Api-Key", "nobody", 401, apierr.AuthRequired},
+		{"a session that ended", `{"name":"x"}`, "Cookie", "millrace_session=old", 401, apierr.AuthRequired},
+		{"a key without the scope", `{"name":"x"}`, "X-Api-Key", "weak", 403, apierr.Forbidden},
+		{"a viewer", `{"name":"x","organizationId":"org_2"}`, "Cookie", "millrace_session=token", 403, apierr.Forbidden},
+		{"a person of several organizations who names none", `{"name":"x"}`, "Cookie", "millrace_session=token", 400, apierr.Validation},
+		{"a person in another organization", `{"name":"x","organizationId":"org_9"}`, "Cookie", "millrace_session=token", 404, apierr.NotFound},
+		{"a key in another organization", `{"name":"x","organizationId":"org_2"}`, "X-Api-Key", "good", 404, apierr.NotFound},
+		{"a taken name", `{"name":"taken"}`, "X-Api-Key", "good", 409, apierr.Conflict},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +262,7 @@ func TestABodyIsHeldAgainstTheSchemaAndEachProblemIsNamed(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsNoObjectIsRefused(t *testing.T) {
+func TestABodyThatIsNoObjectIsRejected(t *testing.T) {
 	t.Parallel()
 	app := newApp(t)
 	for body, want := range map[string]string{
@@ -281,7 +281,7 @@ func TestABodyThatIsNoObjectIsRefused(t *testing.T) {
 
 // A cursor holds what its list gave out; PostgreSQL fails on a character U+0000, which
 // none has.
-func TestACursorThatNoListGaveOutIsRefused(t *testing.T) {
+func TestACursorThatNoListGaveOutIsRejected(t *testing.T) {
 	t.Parallel()
 	app := newApp(t)
 	for name, text := range map[string]string{

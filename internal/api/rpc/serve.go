@@ -12,7 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
@@ -21,9 +21,9 @@ import (
 
 // Deps are what serving needs.
 type Deps struct {
-	Gate *Gate
+	Identifier *Identifier
 	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
-	Repeats *idempotency.Keeper
+	Repeats *idempotency.Calls
 	Log     *slog.Logger
 }
 
@@ -71,11 +71,11 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	caller, err := e.deps.Gate.Identify(c, e.operation.Limit)
+	caller, err := e.deps.Identifier.Identify(c, e.operation.Limit)
 	if err != nil {
 		return err
 	}
-	lease, err := e.deps.Gate.Admit(c, caller, e.operation.Limit)
+	lease, err := e.deps.Identifier.Admit(c, caller, e.operation.Limit)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if key := c.Get(headerIdempotencyKey); key != "" && e.operation.changes() {
 		switch {
 		case !e.operation.repeats():
-			return fault.Invalid(headerIdempotencyKey, "not_taken", "Idempotency-Key is not taken by "+e.path)
+			return apierr.Invalid(headerIdempotencyKey, "not_taken", "Idempotency-Key is not taken by "+e.path)
 		case e.deps.Repeats != nil:
 			return e.once(c, call, key, input)
 		}
@@ -118,7 +118,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 		ended = nil // the call goes on
 		return e.send(c, stream, whenDone)
 	}
-	return e.answer(c, call, out)
+	return e.respond(c, call, out)
 }
 
 // once makes a call unless it was made before.
@@ -133,14 +133,14 @@ func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) erro
 	}
 	if before != nil {
 		c.Set(headerReplayed, "true")
-		return e.answer(c, call, json.RawMessage(before))
+		return e.respond(c, call, json.RawMessage(before))
 	}
 	out, err := e.operation.run(ctx, call, input)
 	if err != nil {
 		err = e.seen(err)
-		// What ended otherwise than by a refusal may have been done: a repetition is
-		// refused then, and its caller told to look.
-		if httpkit.RowOf(fault.Of(err).Code).Status < fiber.StatusInternalServerError {
+		// What ended otherwise than by a rejection may have been done: a repetition is
+		// rejected then, and its caller told to look.
+		if httpkit.RowOf(apierr.Of(err).Code).Status < fiber.StatusInternalServerError {
 			e.note(ctx, claim.Abandon(context.WithoutCancel(ctx)))
 		}
 		return err
@@ -149,9 +149,9 @@ func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) erro
 	if err != nil {
 		return err
 	}
-	// The call is made whatever becomes of this; a repetition is refused then.
+	// The call is made whatever becomes of this; a repetition is rejected then.
 	e.note(ctx, claim.Finish(context.WithoutCancel(ctx), text))
-	return e.answer(c, call, json.RawMessage(text))
+	return e.respond(c, call, json.RawMessage(text))
 }
 
 func (e *endpoint) note(ctx context.Context, err error) {
@@ -160,16 +160,16 @@ func (e *endpoint) note(ctx context.Context, err error) {
 	}
 }
 
-// known refuses nobody where a credential is needed.
+// known rejects nobody where a credential is needed.
 func (e *endpoint) known(c *fiber.Ctx, caller *Caller) error {
 	switch {
 	case caller.Principal.Kind != auth.KindAnonymous:
 		return nil
 	case e.operation.Class == auth.Public:
 		// Another site's page must not sign its visitors in as somebody else.
-		return e.deps.Gate.Site.CheckOrigin(c)
+		return e.deps.Identifier.Site.CheckOrigin(c)
 	default:
-		return fault.New(fault.AuthRequired)
+		return apierr.New(apierr.AuthRequired)
 	}
 }
 
@@ -182,7 +182,7 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 	}
 	p, err := caller.enter(e.operation.Class, object["organizationId"])
 	if errors.Is(err, org.ErrNotFound) {
-		return nil, &fault.Error{Code: fault.NotFound, Message: "Organization not found", Err: err}
+		return nil, &apierr.Error{Code: apierr.NotFound, Message: "Organization not found", Err: err}
 	}
 	if err == nil {
 		err = auth.Admit(p, e.operation.Class)
@@ -191,13 +191,13 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 		return nil, err
 	}
 	call := &Call{
-		Principal: p, User: caller.User, Places: caller.Places,
+		Principal: p, User: caller.User, Memberships: caller.Memberships,
 		Client: httpkit.ClientAddr(c), RequestID: httpkit.RequestID(c),
-		SessionToken: caller.Token, DeviceToken: e.deps.Gate.Site.DeviceToken(c),
+		SessionToken: caller.Token, DeviceToken: e.deps.Identifier.Site.DeviceToken(c),
 	}
 	call.seen = func(err error) error {
 		seen := e.seen(err)
-		if httpkit.RowOf(fault.Of(seen).Code).Status >= fiber.StatusInternalServerError {
+		if httpkit.RowOf(apierr.Of(seen).Code).Status >= fiber.StatusInternalServerError {
 			e.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "one of several records", slog.String("operation", e.path), slog.Any("error", err))
 		}
 		return seen
@@ -223,30 +223,30 @@ func actorOf(p auth.Principal) audit.Actor {
 
 // seen turns an error of the domain into what callers see of it.
 func (e *endpoint) seen(err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); ok {
+	if _, ok := errors.AsType[*apierr.Error](err); ok {
 		return err
 	}
 	for _, f := range e.resource.Failures {
 		if errors.Is(err, f.Err) {
-			return &fault.Error{Code: f.Code, Message: f.Message, Err: err}
+			return &apierr.Error{Code: f.Code, Message: f.Message, Err: err}
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fault.Wrap(fault.DeadlineExceeded, err)
+		return apierr.Wrap(apierr.DeadlineExceeded, err)
 	}
 	return err
 }
 
-// answer is the body of a success.
-type answer struct {
+// response is the body of a success.
+type response struct {
 	Success    bool        `json:"success"`
 	Data       any         `json:"data"`
 	Pagination *pagination `json:"pagination,omitempty"`
 	RequestID  string      `json:"requestId"`
 }
 
-func (e *endpoint) answer(c *fiber.Ctx, call *Call, out any) error {
-	a := answer{Success: true, Data: out, RequestID: call.RequestID}
+func (e *endpoint) respond(c *fiber.Ctx, call *Call, out any) error {
+	a := response{Success: true, Data: out, RequestID: call.RequestID}
 	if list, ok := out.(page); ok {
 		next, err := cursor(list.next())
 		if err != nil {
@@ -259,10 +259,10 @@ func (e *endpoint) answer(c *fiber.Ctx, call *Call, out any) error {
 		return err
 	}
 	if call.session != nil {
-		e.deps.Gate.Site.SetSession(c, call.session.token, call.session.lifetime)
+		e.deps.Identifier.Site.SetSession(c, call.session.token, call.session.lifetime)
 	}
 	if call.device != nil {
-		e.deps.Gate.Site.SetDevice(c, call.device.token, call.device.lifetime)
+		e.deps.Identifier.Site.SetDevice(c, call.device.token, call.device.lifetime)
 	}
 	c.Status(e.operation.Status())
 	c.Set(fiber.HeaderCacheControl, "no-store")

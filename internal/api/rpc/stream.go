@@ -13,19 +13,19 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
-// Stream is the answer of an operation that writes it while it is made: a file,
-// and not the JSON object that all others answer with. What the operation refuses
-// it refuses before, as others do.
+// Stream is the response of an operation that writes it while it is made: a file,
+// and not the JSON object that all others answer with. What the operation rejects
+// it rejects before, as others do.
 type Stream struct {
 	httpkit.Stream
 
-	// FileName is what a browser would save the answer as: letters, digits, dots,
+	// FileName is what a browser would save the response as: letters, digits, dots,
 	// dashes and underscores.
 	FileName string
-	// Header are further fields of the answer, by their names.
+	// Header are further fields of the response, by their names.
 	Header map[string]string
 }
 
@@ -44,14 +44,14 @@ func OpStream[In any](spec Spec, streamed Streamed, handle func(context.Context,
 		run: func(ctx context.Context, call *Call, body []byte) (any, error) {
 			in := new(In)
 			if err := json.Unmarshal(body, in); err != nil {
-				return nil, fault.Wrap(fault.Internal, fmt.Errorf("decoding a body that fits the schema: %w", err))
+				return nil, apierr.Wrap(apierr.Internal, fmt.Errorf("decoding a body that fits the schema: %w", err))
 			}
 			return handle(ctx, call, in)
 		},
 	}
 }
 
-// send answers with a stream, and calls done once nothing of it runs any more.
+// send responses with a stream, and calls done once nothing of it runs any more.
 func (e *endpoint) send(c *fiber.Ctx, s *Stream, done func()) error {
 	before := s.Done
 	s.Done = func() {

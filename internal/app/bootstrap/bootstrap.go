@@ -71,13 +71,13 @@ func admin(ctx context.Context, tx *store.Store, first First) (*org.User, error)
 	}
 	u, err := tx.UserByEmail(ctx, email)
 	if errors.Is(err, org.ErrUserNotFound) {
-		return nil, nil //nolint:nilnil // nobody is an answer
+		return nil, nil //nolint:nilnil // nobody is a response
 	}
 	return u, err
 }
 
 // Create makes an account. A user who has the address already owns it, and keeps their
-// password, which is then not in the answer. Call it inside a transaction.
+// password, which is then not in the response. Call it inside a transaction.
 func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string, first First) (Account, error) {
 	now := time.Now().UTC()
 	o, err := org.New(first.Organization, now)

@@ -59,7 +59,7 @@ func TestRunMakesAnAccountOnceAndOneThatWorks(t *testing.T) {
 	}
 }
 
-func TestRunLeavesNothingWhenOnePartIsRefused(t *testing.T) {
+func TestRunLeavesNothingWhenOnePartIsRejected(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	db, err := store.Open(ctx, storetest.SQLite(t), store.Options{})

@@ -24,9 +24,9 @@ import (
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
-// Parts builds the parts of a daemon, in the order in which they start. It opens
-// no listener: that is the parts' work.
-type Parts func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error)
+// Components builds the components of a daemon, in the order in which they start. It opens
+// no listener: that is the components' work.
+type Components func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error)
 
 // demands are what a daemon of its own asks of the settings. Standalone mode fills
 // required in.
@@ -46,7 +46,7 @@ func Options(component string) config.Options {
 // Main runs the daemon called component until it is asked to stop, and returns
 // the exit code: 0 after a clean stop or an answered question such as --help, 1
 // otherwise.
-func Main(component string, parts Parts) int {
+func Main(component string, parts Components) int {
 	ctx, cancel := Signals(context.Background(), os.Exit)
 	defer cancel()
 	p := process{stdout: os.Stdout, stderr: os.Stderr}
@@ -95,7 +95,7 @@ type process struct {
 	stdout, stderr io.Writer
 }
 
-func (p process) main(ctx context.Context, component string, parts Parts) int {
+func (p process) main(ctx context.Context, component string, parts Components) int {
 	options := Options(component)
 	options.Args, options.Environ, options.Output = p.args, p.environ, p.stdout
 	settings, meta, err := config.Load(options)
@@ -122,14 +122,14 @@ func (p process) fail(component string, err error) int {
 // Run runs a component with settings that were loaded, logging to w, until ctx
 // ends or a part of it returns. onReady, which may be nil, is called once when
 // everything has started.
-func Run(ctx context.Context, component string, s config.Settings, w io.Writer, build Parts, onReady func()) (err error) {
+func Run(ctx context.Context, component string, s config.Settings, w io.Writer, build Components, onReady func()) (err error) {
 	t, err := telemetry.New(s, component, w)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close(context.WithoutCancel(ctx))) }()
 	readiness := &lifecycle.Readiness{}
-	parts, err := build(ctx, s, t, readiness)
+	components, err := build(ctx, s, t, readiness)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func Run(ctx context.Context, component string, s config.Settings, w io.Writer, 
 				onReady()
 			}
 		},
-	}, append([]lifecycle.Part{telemetry.AdminPart(s.Admin.Listen, t, readiness)}, parts...)...)
+	}, append([]lifecycle.Component{telemetry.AdminComponent(s.Admin.Listen, t, readiness)}, components...)...)
 	t.Log.LogAttrs(ctx, slog.LevelInfo, "stopped")
 	return err
 }

@@ -20,20 +20,20 @@ import (
 var errBroken = errors.New("broken")
 
 // idle is a daemon that runs until it is asked to stop.
-func idle(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	return []lifecycle.Part{{Name: "idle", Run: func(ctx context.Context) error { <-ctx.Done(); return nil }}}, nil
+func idle(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	return []lifecycle.Component{{Name: "idle", Run: func(ctx context.Context) error { <-ctx.Done(); return nil }}}, nil
 }
 
 // run calls main with a context that ends when the daemon is ready.
-func run(t *testing.T, component string, args []string, parts Parts) (code int, stdout, stderr string) {
+func run(t *testing.T, component string, args []string, parts Components) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out, errs bytes.Buffer
 	p := process{args: append([]string{"--admin.listen="}, args...), environ: []string{}, stdout: &out, stderr: &errs}
-	code = p.main(ctx, component, func(ctx context.Context, s config.Settings, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	code = p.main(ctx, component, func(ctx context.Context, s config.Settings, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 		built, err := parts(ctx, s, tel, r)
-		return append(built, lifecycle.Part{Name: "end of the start", Start: func(context.Context) error { cancel(); return nil }}), err
+		return append(built, lifecycle.Component{Name: "end of the start", Start: func(context.Context) error { cancel(); return nil }}), err
 	})
 	return code, out.String(), errs.String()
 }
@@ -56,7 +56,7 @@ func TestMainTellsEachProblemOnOneLine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		component string
 		args      []string
-		parts     Parts
+		parts     Components
 		want      []string
 	}{
 		"bad settings": {
@@ -72,7 +72,7 @@ func TestMainTellsEachProblemOnOneLine(t *testing.T) {
 		},
 		"parts cannot be built": {
 			"test", nil,
-			func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Part, error) {
+			func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error) {
 				return nil, errBroken
 			},
 			[]string{"test: broken"},
@@ -80,8 +80,8 @@ func TestMainTellsEachProblemOnOneLine(t *testing.T) {
 		"a part fails": {
 			"test",
 			[]string{"--log.level=error"},
-			func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Part, error) {
-				return []lifecycle.Part{{Name: "listener", Start: func(context.Context) error { return errBroken }}}, nil
+			func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error) {
+				return []lifecycle.Component{{Name: "listener", Start: func(context.Context) error { return errBroken }}}, nil
 			},
 			[]string{"test: starting listener: broken"},
 		},
@@ -101,7 +101,7 @@ func TestMainTellsEachProblemOnOneLine(t *testing.T) {
 
 func TestMainAnswersQuestionsAndStartsNothing(t *testing.T) {
 	t.Parallel()
-	never := func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	never := func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error) {
 		t.Error("the parts were built")
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ func TestRunCallsOnReadyOnceEverythingHasStarted(t *testing.T) {
 	s.Admin.Listen = "127.0.0.1:0"
 	var readiness *lifecycle.Readiness
 	ready := false
-	err := Run(ctx, "test", s, io.Discard, func(_ context.Context, _ config.Settings, _ *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	err := Run(ctx, "test", s, io.Discard, func(_ context.Context, _ config.Settings, _ *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 		readiness = r
 		return nil, nil
 	}, func() {

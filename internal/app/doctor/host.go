@@ -151,14 +151,14 @@ func lookAtAddresses(ctx context.Context, o *Options, n *notebook) {
 		case strings.HasPrefix(p.url, "http:") && !loopbackURL(p.url):
 			n.warn("public_url", p.key+" is not encrypted: "+p.url, "keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")
 		case p.url != "":
-			n.answers(ctx, p.key, p.url)
+			n.responds(ctx, p.key, p.url)
 		}
 	}
 	n.well("public_url", "the public addresses are what callers can use")
 	n.proxies(s)
 }
 
-func (n *notebook) answers(ctx context.Context, key, url string) {
+func (n *notebook) responds(ctx context.Context, key, url string) {
 	status, err := get(ctx, url+"/health")
 	switch {
 	case err != nil:

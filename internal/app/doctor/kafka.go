@@ -26,7 +26,7 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 	group := o.Settings.Sink.Group
 	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group), kafka.ClickGroup(group), kafka.ExposureGroup(group))
 	if err != nil {
-		n.kafkaRefuses(err)
+		n.kafkaRejects(err)
 		return
 	}
 	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s", strings.Join(cfg.Brokers, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
@@ -38,7 +38,7 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 	n.newest(ctx, o)
 }
 
-func (n *notebook) kafkaRefuses(err error) {
+func (n *notebook) kafkaRejects(err error) {
 	if _, missing := errors.AsType[*fs.PathError](err); missing || strings.Contains(err.Error(), "PEM") {
 		n.fail("kafka.reach", "a file for the connections to Kafka cannot be used: "+err.Error(),
 			"no daemon starts", "correct kafka.tls.*, or the file and its permissions")
@@ -144,20 +144,20 @@ func (n *notebook) newest(ctx context.Context, o *Options) {
 
 // dials reports whether any of the addresses takes connections.
 func (n *notebook) dials(ctx context.Context, check, setting string, addrs []string, why, do string) bool {
-	var refused []string
+	var rejected []string
 	for _, addr := range addrs {
 		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
 		if err != nil {
-			refused = append(refused, addr+" ("+reason(err)+")")
+			rejected = append(rejected, addr+" ("+reason(err)+")")
 			continue
 		}
 		conn.Close()
 	}
-	what := fmt.Sprintf("of %s, these do not answer: %s", setting, strings.Join(refused, ", "))
+	what := fmt.Sprintf("of %s, these do not answer: %s", setting, strings.Join(rejected, ", "))
 	switch {
-	case len(refused) == 0:
+	case len(rejected) == 0:
 		return true
-	case len(refused) < len(addrs):
+	case len(rejected) < len(addrs):
 		n.warn(check, what, "as long as the others do, this is bridged", do)
 		return true
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 )
 
-// topicSettings tells what daemons refuse, or warn of, in the settings of topics, by the
+// topicSettings tells what daemons reject, or warn of, in the settings of topics, by the
 // same table. Those that brokers tell nothing of are a finding too.
 func (n *notebook) topicSettings(o *Options, found *kafka.Cluster) {
 	for _, d := range kafka.Defects(o.Settings.Kafka, o.Settings.Sink.Window, found.Topics) {

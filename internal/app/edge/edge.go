@@ -26,16 +26,18 @@ import (
 // Component is the daemon's name in logs, metrics and towards brokers.
 const Component = "ingest-edge"
 
-// Parts returns the parts of an edge. A stop therefore first drains the listeners, then
+// Components returns the components of an edge. A stop therefore first drains the listeners, then
 // flushes the producers, then closes the store.
-func Parts(
+func Components(
 	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
-) ([]lifecycle.Part, error) {
-	return limits.Build(parts).Alone(ctx, s, t, r)
+) ([]lifecycle.Component, error) {
+	return limits.Build(components).Alone(ctx, s, t, r)
 }
 
-// With returns Parts for a process that limits its callers itself.
-func With(limiter *ratelimit.Limiter) daemon.Parts { return limits.Build(parts).With(limiter) }
+// With returns Components for a process that limits its callers itself.
+func With(limiter *ratelimit.Limiter) daemon.Components {
+	return limits.Build(components).With(limiter)
+}
 
 // ground is what the hosts of one process stand on.
 type ground struct {
@@ -52,14 +54,14 @@ type ground struct {
 type host struct {
 	cache    control.Cache
 	states   []*control.States
-	before   []lifecycle.Part // what the listener needs, in the order of the start
-	listener lifecycle.Part
-	close    func() // once its parts have stopped
+	before   []lifecycle.Component // what the listener needs, in the order of the start
+	listener lifecycle.Component
+	close    func() // once its components have stopped
 }
 
-func parts(
+func components(
 	s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
-) ([]lifecycle.Part, error) {
+) ([]lifecycle.Component, error) {
 	enricher, err := enrich.New(enrich.Config{GeoFiles: s.Enrich.GeoFile}, enrich.Deps{Log: t.Log, Metrics: t.Registry})
 	if err != nil {
 		return nil, err
@@ -86,17 +88,17 @@ func parts(
 	return g.together(hosts), nil
 }
 
-// together lists the parts of all hosts.
-func (g *ground) together(hosts []*host) []lifecycle.Part {
+// together lists the components of all hosts.
+func (g *ground) together(hosts []*host) []lifecycle.Component {
 	awaited := []lifecycle.Server{g.db.Awaited()}
-	var topics []lifecycle.Part
+	var topics []lifecycle.Component
 	if g.s.Ingest.Listen != "" {
 		watch := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: g.t.Log, Metrics: g.t.Registry})
 		g.r.AddCheck("edge: topics", watch.Ready)
 		awaited = append(awaited, kafka.Awaited(g.s.Kafka, watch.Check))
-		topics = []lifecycle.Part{{Name: "settings of topics", Run: watch.Run}}
+		topics = []lifecycle.Component{{Name: "settings of topics", Run: watch.Run}}
 	}
-	all := []lifecycle.Part{
+	all := []lifecycle.Component{
 		{Name: "metadata store", Stop: func(context.Context) error {
 			for _, h := range hosts {
 				h.close()
@@ -104,7 +106,7 @@ func (g *ground) together(hosts []*host) []lifecycle.Part {
 			g.enrich.Close()
 			return g.db.Close()
 		}},
-		lifecycle.WaitPart(g.t.Log, g.r, awaited...),
+		lifecycle.WaitComponent(g.t.Log, g.r, awaited...),
 		{Name: "visitor salts", Run: g.salts.Run},
 		{Name: "geo files", Run: g.enrich.Run},
 	}
@@ -119,20 +121,20 @@ func (g *ground) together(hosts []*host) []lifecycle.Part {
 	return all
 }
 
-// changes is the part that hears of changes for what the hosts remember. Who takes events
+// changes is the component that hears of changes for what the hosts remember. Who takes events
 // is not ready before it does.
-func (g *ground) changes(hosts []*host) lifecycle.Part {
+func (g *ground) changes(hosts []*host) lifecycle.Component {
 	var caches []control.Cache
 	var states []*control.States
 	for _, h := range hosts {
 		caches, states = append(caches, h.cache), append(states, h.states...)
 	}
 	if g.s.Ingest.Listen == "" {
-		_, part := propagation.Listen(Component, g.s, g.t, caches, states...)
-		return part
+		_, component := propagation.Listen(Component, g.s, g.t, caches, states...)
+		return component
 	}
-	_, part := propagation.Follow(Component, g.s, g.t, g.r, caches, states...)
-	return part
+	_, component := propagation.Follow(Component, g.s, g.t, g.r, caches, states...)
+	return component
 }
 
 // conns are the bounds of each host's connections.

@@ -47,13 +47,13 @@ func newIntake(g *ground) (*host, error) {
 	g.r.AddCheck("edge: kafka", producer.Ready)
 	return &host{
 		cache: access, states: allowed.states,
-		before: []lifecycle.Part{
+		before: []lifecycle.Component{
 			uses,
 			{Name: "kafka producer", Stop: producer.Close},
 			{Name: "counts of events", Run: counts.Run},
 			{Name: "admission", Run: gate.Run},
 		},
-		listener: httpkit.ListenPart("ingestion listener", s.Ingest.Listen, "MILLRACE_INGEST_LISTEN", app, t.Log),
+		listener: httpkit.ListenComponent("ingestion listener", s.Ingest.Listen, "MILLRACE_INGEST_LISTEN", app, t.Log),
 		close:    func() { allowed.close(); access.Close() },
 	}, nil
 }

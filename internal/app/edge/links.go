@@ -46,8 +46,8 @@ func newLinks(g *ground) (*host, error) {
 	g.r.AddCheck("edge: short links", links.Ready)
 	return &host{
 		cache:    links,
-		before:   append(publishing, lifecycle.Part{Name: "short links", Run: links.Run}),
-		listener: httpkit.ListenPart("short-link listener", s.Link.Listen, "MILLRACE_LINK_LISTEN", app, t.Log),
+		before:   append(publishing, lifecycle.Component{Name: "short links", Run: links.Run}),
+		listener: httpkit.ListenComponent("short-link listener", s.Link.Listen, "MILLRACE_LINK_LISTEN", app, t.Log),
 		close:    func() {},
 	}, nil
 }

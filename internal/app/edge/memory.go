@@ -30,17 +30,17 @@ func memoryFor(s *config.Settings) int64 {
 	return limit
 }
 
-// Alone is Parts for a process that does nothing else: the collector is told to
+// Alone is Components for a process that does nothing else: the collector is told to
 // keep the heap to what the settings allow, instead of twice what is in use, unless
 // somebody has set GOMEMLIMIT.
-func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	parts, err := Parts(ctx, s, t, r)
-	return append([]lifecycle.Part{memoryPart(memoryFor(&s))}, parts...), err
+func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	components, err := Components(ctx, s, t, r)
+	return append([]lifecycle.Component{memoryComponent(memoryFor(&s))}, components...), err
 }
 
-// memoryPart keeps the collector's limit.
-func memoryPart(limit int64) lifecycle.Part {
-	return lifecycle.Part{Name: "memory", Run: func(ctx context.Context) error {
+// memoryComponent keeps the collector's limit.
+func memoryComponent(limit int64) lifecycle.Component {
+	return lifecycle.Component{Name: "memory", Run: func(ctx context.Context) error {
 		if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 			debug.SetMemoryLimit(limit)
 			defer debug.SetMemoryLimit(math.MaxInt64)

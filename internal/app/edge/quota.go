@@ -28,7 +28,7 @@ type allowance struct {
 func newAllowance(s config.Settings, t *telemetry.Telemetry, db *store.Store) (allowance, error) {
 	if s.Billing.URL == "" {
 		states := control.NewStates(control.Quota, db.QuotaStates)
-		return allowance{Quota: quota.NewGate(states), states: []*control.States{states}, close: func() {}}, nil
+		return allowance{Quota: quota.NewEnforcer(states), states: []*control.States{states}, close: func() {}}, nil
 	}
 	token, err := credential.Secret("billing.token", s.Billing.Token, s.Billing.TokenFile)
 	if err != nil {

@@ -21,8 +21,8 @@ const eraseMargin = 10 * time.Second
 func settleOf(s config.Sink) time.Duration { return s.TombstoneAge + s.InsertTimeout + eraseMargin }
 
 // erasures carries out what is to be erased while it runs.
-func erasures(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+func erasures(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	eraser := clickhouse.NewEraser(s.ClickHouse)
 	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)}, erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Part{Name: "erasures", Run: job.Run, Stop: func(context.Context) error { return eraser.Close() }}
+	return lifecycle.Component{Name: "erasures", Run: job.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

@@ -11,16 +11,16 @@ import (
 )
 
 // newExposures returns what takes note of who was served which variant of a feature flag, and
-// its parts, as hosting.Publish says.
+// its components, as hosting.Publish says.
 func newExposures(
 	s config.Settings, t *telemetry.Telemetry, salts salt.Store,
-) (*exposure.Collector, []lifecycle.Part, error) {
+) (*exposure.Collector, []lifecycle.Component, error) {
 	known := salt.New(salts, t.Log, nil)
-	collector, parts, err := hosting.Publish(s, t, Component, "exposures", func(sender *kafka.Sender) *exposure.Collector {
+	collector, components, err := hosting.Publish(s, t, Component, "exposures", func(sender *kafka.Sender) *exposure.Collector {
 		return exposure.New(
 			exposure.Config{},
-			exposure.Deps{Publisher: sender, Salts: known, Log: t.Log, Metrics: t.Registry},
+			exposure.Deps{Sender: sender, Salts: known, Log: t.Log, Metrics: t.Registry},
 		)
 	})
-	return collector, append([]lifecycle.Part{{Name: "visitor salts of exposures", Run: known.Run}}, parts...), err
+	return collector, append([]lifecycle.Component{{Name: "visitor salts of exposures", Run: known.Run}}, components...), err
 }

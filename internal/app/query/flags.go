@@ -22,9 +22,9 @@ const geoInterval = 10 * time.Second
 // flags is what serves feature flags: the sets that are held, what the public routes need, and
 // who takes note of what was served.
 type flags struct {
-	memory *flagset.Memory
-	served flagapi.Deps
-	parts  []lifecycle.Part
+	memory     *flagset.Memory
+	served     flagapi.Deps
+	components []lifecycle.Component
 }
 
 func newFlags(
@@ -44,11 +44,11 @@ func newFlags(
 		MaxStreams: s.Flags.MaxStreams,
 		PublicURL:  s.Query.PublicURL, // without one, clients find where they ask by themselves
 	}}
-	var exposures []lifecycle.Part
+	var exposures []lifecycle.Component
 	if f.served.Exposures, exposures, err = newExposures(s, t, db); err != nil {
 		return nil, err
 	}
-	f.parts = append([]lifecycle.Part{
+	f.components = append([]lifecycle.Component{
 		{Name: "feature flags", Run: memory.Run},
 		{Name: "geo files", Run: func(ctx context.Context) error { return geo.Run(ctx, geoInterval) }},
 	}, exposures...)

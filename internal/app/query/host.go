@@ -13,7 +13,7 @@ import (
 )
 
 // listener is the host, with what it needs of these.
-func (g *ground) listener(people *people, quotas *quotas, flags *flags) (lifecycle.Part, error) {
+func (g *ground) listener(people *people, quotas *quotas, flags *flags) (lifecycle.Component, error) {
 	app, err := queryapi.New(g.config(), queryapi.Deps{
 		Log: g.t.Log, Metrics: g.t.Registry, Tracer: g.t.Tracer, Access: g.access, Moves: g.access,
 		Executor: g.tables.engine, Dirty: g.tables.dirty, Tenants: g.db, Links: g.db, Limits: g.limiter,
@@ -21,9 +21,9 @@ func (g *ground) listener(people *people, quotas *quotas, flags *flags) (lifecyc
 		Flags: &flags.served,
 	})
 	if err != nil {
-		return lifecycle.Part{}, err
+		return lifecycle.Component{}, err
 	}
-	return httpkit.ListenPart("query listener", g.s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, g.t.Log), nil
+	return httpkit.ListenComponent("query listener", g.s.Query.Listen, "MILLRACE_QUERY_LISTEN", app, g.t.Log), nil
 }
 
 func (g *ground) config() queryapi.Config {

@@ -18,7 +18,7 @@ type people struct {
 	organizations *org.Service
 	passwords     *org.Passwords // of accounts and of short links: they share the cores
 	mailer        session.Mailer // nil without a mail server
-	parts         []lifecycle.Part
+	components    []lifecycle.Component
 }
 
 // newPeople puts the services together; without a mail server they send nothing.
@@ -37,7 +37,7 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 			return nil, err
 		}
 		p.mailer = sender
-		p.parts = append(p.parts, lifecycle.Part{Name: "mail", Run: sender.Run})
+		p.components = append(p.components, lifecycle.Component{Name: "mail", Run: sender.Run})
 	}
 	p.sessions = session.New(session.Config{
 		Lifetimes: session.Lifetimes{Idle: s.Session.Idle, Absolute: s.Session.Absolute},
@@ -50,8 +50,8 @@ func newPeople(s config.Settings, t *telemetry.Telemetry, db *store.Store) (*peo
 		Store: db, Invitations: db, Ownership: db, Deletions: db,
 		AnyoneCreates: session.SignUp(s.Session.SignUp) == session.SignUpOpen, Attempts: db, Mail: p.mailer,
 	})
-	// After the mail server's part, so that what it still mails at a stop is sent.
-	p.parts = append(p.parts, lifecycle.Part{Name: "sessions", Run: p.sessions.Run})
+	// After the mail server's component, so that what it still mails at a stop is sent.
+	p.components = append(p.components, lifecycle.Component{Name: "sessions", Run: p.sessions.Run})
 	return p, nil
 }
 

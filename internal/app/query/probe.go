@@ -28,12 +28,12 @@ const (
 )
 
 // prober probes while it runs, unless the settings turn it off.
-func prober(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
-	part := lifecycle.Part{Name: "probe"}
+func prober(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
+	component := lifecycle.Component{Name: "probe"}
 	if s.Probe.Interval == 0 {
-		return part
+		return component
 	}
-	part.Run = probe.New(
+	component.Run = probe.New(
 		probe.Config{
 			Interval:  s.Probe.Interval,
 			IngestURL: cmp.Or(s.Probe.IngestURL, s.Ingest.BaseURL()), QueryURL: cmp.Or(s.Probe.QueryURL, s.Query.BaseURL()),
@@ -43,7 +43,7 @@ func prober(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycl
 			Account: func(ctx context.Context) (probe.Account, error) { return probeAccount(ctx, s.Key.Prefix, db) },
 		},
 	).Run
-	return part
+	return component
 }
 
 // probeAccount makes the reserved organization and its website where they are not,

@@ -27,16 +27,18 @@ import (
 // Component is the daemon's name in logs, metrics and towards ClickHouse.
 const Component = "query"
 
-// Parts returns the parts of the query host. A stop therefore first drains the
+// Components returns the components of the query host. A stop therefore first drains the
 // listener, then closes what the requests needed.
-func Parts(
+func Components(
 	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
-) ([]lifecycle.Part, error) {
-	return limits.Build(parts).Alone(ctx, s, t, r)
+) ([]lifecycle.Component, error) {
+	return limits.Build(components).Alone(ctx, s, t, r)
 }
 
-// With returns Parts for a process that limits its callers itself.
-func With(limiter *ratelimit.Limiter) daemon.Parts { return limits.Build(parts).With(limiter) }
+// With returns Components for a process that limits its callers itself.
+func With(limiter *ratelimit.Limiter) daemon.Components {
+	return limits.Build(components).With(limiter)
+}
 
 // ground is what the host stands on.
 type ground struct {
@@ -45,14 +47,14 @@ type ground struct {
 	r       *lifecycle.Readiness
 	db      *store.Store
 	access  *auth.Authenticator
-	uses    lifecycle.Part
+	uses    lifecycle.Component
 	tables  *tables
 	limiter *ratelimit.Limiter
 }
 
-func parts(
+func components(
 	s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, limiter *ratelimit.Limiter,
-) ([]lifecycle.Part, error) {
+) ([]lifecycle.Component, error) {
 	db, err := store.New(s.Store)
 	if err != nil {
 		return nil, err
@@ -71,8 +73,8 @@ func (g *ground) closeStore() error {
 	return g.db.Close()
 }
 
-// parts builds everything; whoever calls it closes what g holds when that fails.
-func (g *ground) parts() ([]lifecycle.Part, error) {
+// components builds everything; whoever calls it closes what g holds when that fails.
+func (g *ground) parts() ([]lifecycle.Component, error) {
 	people, err := newPeople(g.s, g.t, g.db)
 	if err != nil {
 		return nil, err
@@ -93,8 +95,8 @@ func (g *ground) parts() ([]lifecycle.Part, error) {
 	}
 	g.r.AddCheck("query: clickhouse", g.tables.runner.Ping)
 	g.r.AddCheck("query: metadata store", g.db.Ping)
-	return slices.Concat(g.servers(), []lifecycle.Part{g.uses, changes}, flags.parts, relay, people.parts, []lifecycle.Part{
-		quotas.part(),
+	return slices.Concat(g.servers(), []lifecycle.Component{g.uses, changes}, flags.components, relay, people.components, []lifecycle.Component{
+		quotas.component(),
 		erasures(g.s, g.t, g.db),
 		expiry(g.s, g.t, g.db),
 		linkPurge(g.s, g.t, g.db),
@@ -104,17 +106,17 @@ func (g *ground) parts() ([]lifecycle.Part, error) {
 	}), nil
 }
 
-// servers are the parts that hold connections to servers, and wait for them.
-func (g *ground) servers() []lifecycle.Part {
+// servers are the components that hold connections to servers, and wait for them.
+func (g *ground) servers() []lifecycle.Component {
 	// It warns only: what is published there is in the store too, and is published again.
 	topics := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window, kafka.TopicWatchDeps{
 		Client: Component, Log: g.t.Log, Metrics: g.t.Registry, Topics: []string{control.Topic},
 	})
-	return []lifecycle.Part{
+	return []lifecycle.Component{
 		{Name: "metadata store", Stop: func(context.Context) error { return g.closeStore() }},
 		{Name: "clickhouse", Stop: func(context.Context) error { return g.tables.close() }},
 		// Without Kafka it answers questions, and "changes" says what it lacks.
-		lifecycle.WaitPart(
+		lifecycle.WaitComponent(
 			g.t.Log, g.r, g.db.Awaited(), clickhouse.Awaited(g.s.ClickHouse, clickhouse.CheckServers),
 			kafka.Awaited(g.s.Kafka, nil).Spared(),
 		),

@@ -46,12 +46,12 @@ func migrateStore(t *testing.T, s config.Settings) {
 	}
 }
 
-// run starts the parts, stops them once they are ready, and returns what the
+// run starts the components, stops them once they are ready, and returns what the
 // checks of readiness and the whole run had to say.
 func run(t *testing.T, s config.Settings) (ready, err error) {
 	t.Helper()
 	tel, r := telemetry.Discard(), &lifecycle.Readiness{}
-	parts, err := Parts(t.Context(), s, tel, r)
+	components, err := Components(t.Context(), s, tel, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func run(t *testing.T, s config.Settings) (ready, err error) {
 	err = lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
 		ready = testkit.WaitFor(time.Minute, func() error { return r.Err(t.Context()) })
 		cancel()
-	}}, parts...)
+	}}, components...)
 	return ready, err
 }
 
@@ -80,7 +80,7 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
 	tel, r := telemetry.Discard(), &lifecycle.Readiness{}
-	parts, err := Parts(t.Context(), s, tel, r)
+	components, err := Components(t.Context(), s, tel, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, parts...)
+		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, components...)
 	}()
 	says := func(want ...string) {
 		t.Helper()

@@ -30,7 +30,7 @@ func newQuotas(s config.Settings, t *telemetry.Telemetry, db *store.Store, maile
 	return q
 }
 
-// part counts while it runs.
-func (q *quotas) part() lifecycle.Part {
-	return lifecycle.Part{Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() }}
+// component counts while it runs.
+func (q *quotas) component() lifecycle.Component {
+	return lifecycle.Component{Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() }}
 }

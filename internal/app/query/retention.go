@@ -12,8 +12,8 @@ import (
 )
 
 // expiry deletes what websites do not keep any longer while it runs.
-func expiry(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+func expiry(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	expirer := clickhouse.NewExpirer(s.ClickHouse)
 	job := retention.NewJob(retention.Deps{Store: db, Tables: expirer, Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Part{Name: "retention", Run: job.Run, Stop: func(context.Context) error { return expirer.Close() }}
+	return lifecycle.Component{Name: "retention", Run: job.Run, Stop: func(context.Context) error { return expirer.Close() }}
 }

@@ -48,15 +48,15 @@ func domainChecker(s config.Settings) *domaincheck.Checker {
 }
 
 // linkDomains looks daily whether the domains of short links are still proved, while it runs.
-func linkDomains(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+func linkDomains(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	watch := link.NewWatch(link.WatchDeps{Store: db, DNS: domainChecker(s), Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Part{Name: "link domains", Run: watch.Run}
+	return lifecycle.Component{Name: "link domains", Run: watch.Run}
 }
 
 // linkPurge removes deleted links that nobody can restore any more, and their clicks, while
 // it runs.
-func linkPurge(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Part {
+func linkPurge(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	eraser := clickhouse.NewEraser(s.ClickHouse)
 	purger := link.NewPurger(link.PurgeDeps{Store: db, Clicks: eraser, Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Part{Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() }}
+	return lifecycle.Component{Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

@@ -14,17 +14,17 @@ import (
 
 func TestAServerThatIsNoLongerExactIsTold(t *testing.T) {
 	t.Parallel()
-	var answer error
+	var response error
 	log := &strings.Builder{}
 	e := &exactness{
-		check: func(context.Context, config.ClickHouse) error { return answer },
+		check: func(context.Context, config.ClickHouse) error { return response },
 		log:   slog.New(slog.NewTextHandler(log, nil)),
 	}
 	inexact := fmt.Errorf("%w: table events remembers nothing", clickhouse.ErrInexact)
 	for i, tc := range []struct {
-		answer error
-		found  bool
-		logs   string
+		response error
+		found    bool
+		logs     string
 	}{
 		{nil, false, ""},
 		{errors.New("away"), false, ""},
@@ -34,7 +34,7 @@ func TestAServerThatIsNoLongerExactIsTold(t *testing.T) {
 		{nil, false, "again"},
 	} {
 		log.Reset()
-		answer = tc.answer
+		response = tc.response
 		e.look(t.Context())
 		if err := e.Ready(t.Context()); (err != nil) != tc.found || e.inexact() == 1 != tc.found {
 			t.Errorf("look %d: Ready() = %v", i, err)

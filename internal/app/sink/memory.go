@@ -24,13 +24,13 @@ const (
 // Alone builds the daemon for a process that does nothing else: the collector is
 // told to keep the heap to what the settings allow, instead of twice what is in
 // use, unless somebody has set GOMEMLIMIT.
-func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 	return build(ctx, s, t, r, Wiring{}, true)
 }
 
-// memoryPart keeps the collector's limit to what is in use now.
-func memoryPart(lanes []running) lifecycle.Part {
-	return lifecycle.Part{Name: "memory", Run: func(ctx context.Context) error {
+// memoryComponent keeps the collector's limit to what is in use now.
+func memoryComponent(pipelines []running) lifecycle.Component {
+	return lifecycle.Component{Name: "memory", Run: func(ctx context.Context) error {
 		if debug.SetMemoryLimit(-1) != math.MaxInt64 {
 			return wait(ctx)
 		}
@@ -39,7 +39,7 @@ func memoryPart(lanes []running) lifecycle.Part {
 		defer tick.Stop()
 		for {
 			limit := int64(besides)
-			for _, l := range lanes {
+			for _, l := range pipelines {
 				limit += int64(l.cfg.MaxMemory) + l.sink.WindowRoom()
 			}
 			debug.SetMemoryLimit(limit)

@@ -15,34 +15,34 @@ import (
 // does after whoever sent it has given up.
 const settleMargin = 10 * time.Second
 
-// appendReconciler adds the part that holds all lanes against the ledger, unless
+// appendReconciler adds the component that holds all pipelines against the ledger, unless
 // the settings turn it off.
-func appendReconciler(parts []lifecycle.Part, s config.Settings, t *telemetry.Telemetry, lanes []running) ([]lifecycle.Part, error) {
-	if s.Sink.ReconcileInterval == 0 || len(lanes) == 0 {
-		return parts, nil
+func appendReconciler(components []lifecycle.Component, s config.Settings, t *telemetry.Telemetry, pipelines []running) ([]lifecycle.Component, error) {
+	if s.Sink.ReconcileInterval == 0 || len(pipelines) == 0 {
+		return components, nil
 	}
-	books := clickhouse.NewBooks(s.ClickHouse)
+	store := clickhouse.NewLedgerStore(s.ClickHouse)
 	r, err := ledger.New(
 		ledger.Config{
 			Interval: s.Sink.ReconcileInterval, Settle: 2*s.Sink.InsertTimeout + settleMargin, Pairs: s.Sink.ReconcilePairs,
 		},
 		ledger.Deps{
-			Log: t.Log, Metrics: t.Registry, Books: books, Remembered: lanes[0].inserter.TokenMemory,
-			Settled: func() []ledger.Position { return settled(lanes) },
+			Log: t.Log, Metrics: t.Registry, Store: store, Remembered: pipelines[0].inserter.InsertTokenMemory,
+			Settled: func() []ledger.Settled { return settled(pipelines) },
 		},
 	)
 	if err != nil {
 		return nil, err
 	}
-	return append(parts, lifecycle.Part{
-		Name: "reconciler", Run: r.Run, Stop: func(context.Context) error { return books.Close() },
+	return append(components, lifecycle.Component{
+		Name: "reconciler", Run: r.Run, Stop: func(context.Context) error { return store.Close() },
 	}), nil
 }
 
-func settled(lanes []running) []ledger.Position {
-	var all []ledger.Position
-	for i := range lanes {
-		all = append(all, lanes[i].sink.Positions()...)
+func settled(pipelines []running) []ledger.Settled {
+	var all []ledger.Settled
+	for i := range pipelines {
+		all = append(all, pipelines[i].sink.Positions()...)
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-// Package sink composes the sink daemon: for each lane a Kafka consumer, a
+// Package sink composes the sink daemon: for each pipeline a Kafka consumer, a
 // ClickHouse inserter and the steps between them. It starts only on a schema and
 // topics that fit this build, on a server that keeps what exactly-once needs, and
 // waits for servers that are away or not prepared.
@@ -18,45 +18,45 @@ import (
 // Component is the daemon's name in logs, metrics and towards brokers.
 const Component = "sink"
 
-// Parts builds the daemon, also beside others in one process.
-func Parts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+// Components builds the daemon, also beside others in one process.
+func Components(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 	return build(ctx, s, t, r, Wiring{}, false)
 }
 
 func build(
 	_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, w Wiring, alone bool,
-) ([]lifecycle.Part, error) {
+) ([]lifecycle.Component, error) {
 	ledger := clickhouse.NewLedger(s.ClickHouse)
 	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
 	r.AddCheck("sink: topics", topics.Ready)
 	exact := newExactness(s.ClickHouse, w.exact(), t)
 	r.AddCheck("sink: exactness", exact.Ready)
-	parts := []lifecycle.Part{
-		lifecycle.WaitPart(t.Log, r, clickhouse.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
+	components := []lifecycle.Component{
+		lifecycle.WaitComponent(t.Log, r, clickhouse.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
 		{Name: "exactness of ClickHouse", Run: exact.Run},
 		{Name: "settings of topics", Run: topics.Run},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},
 	}
 	erased := tombstone.NewWatch(ledger, s.Sink.TombstoneAge, t.Registry)
 	var all []running
-	for _, l := range lanesOf(s.Sink) {
-		lane, err := l.build(s, t, ledger, erased, w)
+	for _, l := range pipelinesOf(s.Sink) {
+		pipeline, err := l.build(s, t, ledger, erased, w)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, lane)
-		r.AddCheck("sink: kafka, "+l.name, lane.consumer.Ready)
-		r.AddCheck("sink: clickhouse, "+l.name, lane.inserter.Ping)
+		all = append(all, pipeline)
+		r.AddCheck("sink: kafka, "+l.name, pipeline.consumer.Ready)
+		r.AddCheck("sink: clickhouse, "+l.name, pipeline.inserter.Ping)
 	}
 	if len(all) > 0 {
-		parts = append(parts, lanesPart(all))
+		components = append(components, pipelinesComponent(all))
 	}
 	if alone {
-		parts = append(parts, memoryPart(all))
+		components = append(components, memoryComponent(all))
 	}
-	parts, err := appendHealth(parts, s, t)
+	components, err := appendHealth(components, s, t)
 	if err != nil {
 		return nil, err
 	}
-	return appendReconciler(parts, s, t, all)
+	return appendReconciler(components, s, t, all)
 }

@@ -19,7 +19,7 @@ type runner struct {
 var errEndedEarly = errors.New("ended before it was asked to")
 
 // together runs all of them until the context ends. Then they finish side by side, so that
-// the stop takes one sink.drain_budget however many lanes there are. Where one ends by
+// the stop takes one sink.drain_budget however many pipelines there are. Where one ends by
 // itself, the others finish too.
 func together(ctx context.Context, all []runner) error {
 	group, running := errgroup.WithContext(ctx)
@@ -38,13 +38,13 @@ func together(ctx context.Context, all []runner) error {
 	return group.Wait() //nolint:wrapcheck // names the runner already
 }
 
-// lanesPart runs the lanes.
-func lanesPart(all []running) lifecycle.Part {
+// pipelinesComponent runs the pipelines.
+func pipelinesComponent(all []running) lifecycle.Component {
 	runners := make([]runner, len(all))
 	for i := range all {
 		runners[i] = runner{all[i].name + " lane", all[i].sink.Run}
 	}
-	return lifecycle.Part{
+	return lifecycle.Component{
 		Name: "lanes",
 		Run:  func(ctx context.Context) error { return together(ctx, runners) },
 		Stop: func(context.Context) error {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// draining is a lane that takes a while to finish, and dies before, if it is to.
+// draining is a pipeline that takes a while to finish, and dies before, if it is to.
 func draining(name string, drain, dies time.Duration, err error) runner {
 	return runner{name, func(ctx context.Context) error {
 		end := ctx.Done()
@@ -26,7 +26,7 @@ func draining(name string, drain, dies time.Duration, err error) runner {
 	}}
 }
 
-func TestLanesFinishSideBySide(t *testing.T) {
+func TestPipelinesFinishSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -39,7 +39,7 @@ func TestLanesFinishSideBySide(t *testing.T) {
 	})
 }
 
-func TestALaneThatEndsTakesTheOthersAlong(t *testing.T) {
+func TestAPipelineThatEndsTakesTheOthersAlong(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for want, err := range map[error]error{broken: broken, errEndedEarly: nil} {

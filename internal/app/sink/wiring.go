@@ -11,10 +11,10 @@ import (
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
-// Wiring replaces parts of the daemon, for tests and measurements that watch its steps or go
+// Wiring replaces components of the daemon, for tests and measurements that watch its steps or go
 // without one of its locks. What is nil stays as it is; no program sets any of it.
 type Wiring struct {
-	// Deps returns what a lane's sink is given instead of its parts.
+	// Deps returns what a pipeline's sink is given instead of its parts.
 	Deps func(sink.Deps) sink.Deps
 	// Fence is that of the consumers.
 	Fence kafka.Fence
@@ -22,10 +22,10 @@ type Wiring struct {
 	Exact func(context.Context, config.ClickHouse) error
 }
 
-// Build is Parts with other wiring.
+// Build is Components with other wiring.
 func Build(
 	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, w Wiring,
-) ([]lifecycle.Part, error) {
+) ([]lifecycle.Component, error) {
 	return build(ctx, s, t, r, w, false)
 }
 

@@ -102,9 +102,9 @@ func fetch(ctx context.Context, notify func(string)) (string, error) {
 	return chlibrary.Install(ctx, dir, notify)
 }
 
-// part ends the process when the embedded ClickHouse cannot be kept running.
-func (b *backends) part() lifecycle.Part {
-	return lifecycle.Part{
+// component ends the process when the embedded ClickHouse cannot be kept running.
+func (b *backends) component() lifecycle.Component {
+	return lifecycle.Component{
 		Name: "embedded backends",
 		Run: func(ctx context.Context) error {
 			var failed <-chan error // never, when there is none

@@ -22,27 +22,27 @@ import (
 // their callers together.
 var daemons = []struct {
 	component string
-	parts     func(*ratelimit.Limiter) daemon.Parts
+	parts     func(*ratelimit.Limiter) daemon.Components
 }{
-	{"sink", func(*ratelimit.Limiter) daemon.Parts { return sink.Parts }},
+	{"sink", func(*ratelimit.Limiter) daemon.Components { return sink.Components }},
 	{"query", query.With},
 	{"ingest-edge", edge.With},
 }
 
-// daemonParts builds the parts of all daemons.
-func daemonParts(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-	limiter, part, err := limits.Open(s, t, r, true)
+// daemonComponents builds the components of all daemons.
+func daemonComponents(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	limiter, component, err := limits.Open(s, t, r, true)
 	if err != nil {
 		return nil, err
 	}
-	all := []lifecycle.Part{part}
+	all := []lifecycle.Component{component}
 	for _, d := range daemons {
 		own, register := share(t, d.component)
-		parts, err := d.parts(limiter)(ctx, s, own, r)
+		components, err := d.parts(limiter)(ctx, s, own, r)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range parts {
+		for _, p := range components {
 			p.Name = d.component + ": " + p.Name
 			all = append(all, p)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/millrace/millrace/internal/platform/lifecycle"
 )
 
-// preparation is the part that starts when every backend is what the daemons expect.
-func (r *run) preparation(f *folder, log *slog.Logger, readiness *lifecycle.Readiness) lifecycle.Part {
-	return lifecycle.Part{Name: "topics and tables", Start: func(ctx context.Context) error {
+// preparation is the component that starts when every backend is what the daemons expect.
+func (r *run) preparation(f *folder, log *slog.Logger, readiness *lifecycle.Readiness) lifecycle.Component {
+	return lifecycle.Component{Name: "topics and tables", Start: func(ctx context.Context) error {
 		err := r.prepare(ctx, f, log, readiness)
 		if err == nil {
 			r.out.notify("starting the daemons")

@@ -6,7 +6,7 @@
 // on a line, whatever goes wrong in one sentence), that the line "millrace ready"
 // comes when an event can be sent and queried, and that its folder holds the
 // whole state: it survives a stop and a kill -9. Two processes on one folder are
-// refused.
+// rejected.
 //
 // It is for development, demonstrations and data that one can send again; see
 // docs/architecture/standalone.md.
@@ -107,9 +107,9 @@ func (r *run) run(ctx context.Context) (err error) {
 	defer cancel()
 	var untold error
 	err = daemon.Run(ctx, Component, r.s, r.stderr,
-		func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, readiness *lifecycle.Readiness) ([]lifecycle.Part, error) {
-			parts, err := daemonParts(ctx, s, t, readiness)
-			return slices.Concat([]lifecycle.Part{backends.part(), r.preparation(folder, t.Log, readiness)}, parts, []lifecycle.Part{awaitDaemons(readiness)}), err
+		func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, readiness *lifecycle.Readiness) ([]lifecycle.Component, error) {
+			components, err := daemonComponents(ctx, s, t, readiness)
+			return slices.Concat([]lifecycle.Component{backends.component(), r.preparation(folder, t.Log, readiness)}, components, []lifecycle.Component{awaitDaemons(readiness)}), err
 		},
 		func() {
 			if untold = r.ready(folder, backends); untold != nil {
@@ -124,10 +124,10 @@ func (r *run) run(ctx context.Context) (err error) {
 // sink joins its group in the background.
 const joinTime = 2 * time.Minute
 
-// awaitDaemons is the part that starts when every daemon can do its work, so that
+// awaitDaemons is the component that starts when every daemon can do its work, so that
 // ready means just that.
-func awaitDaemons(r *lifecycle.Readiness) lifecycle.Part {
-	return lifecycle.Part{Name: "readiness", Start: func(ctx context.Context) error {
+func awaitDaemons(r *lifecycle.Readiness) lifecycle.Component {
+	return lifecycle.Component{Name: "readiness", Start: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, joinTime)
 		defer cancel()
 		return r.Await(ctx)

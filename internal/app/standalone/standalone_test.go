@@ -148,12 +148,12 @@ func send(t *testing.T, env devEnv, eventID string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"name":"signup","eventId":%q,"websiteId":%q}`, eventID, env.WebsiteID)
 	testkit.Eventually(t, time.Minute, func() error {
-		status, answer := post(t, env.IngestURL+"/track", env.APIKey, body)
+		status, response := post(t, env.IngestURL+"/track", env.APIKey, body)
 		if status != http.StatusOK && status != http.StatusServiceUnavailable {
-			t.Fatalf("POST /track answers %d %s", status, answer)
+			t.Fatalf("POST /track answers %d %s", status, response)
 		}
 		if status != http.StatusOK {
-			return errors.New(answer)
+			return errors.New(response)
 		}
 		return nil
 	})
@@ -163,7 +163,7 @@ func send(t *testing.T, env devEnv, eventID string) {
 func wantEvents(t *testing.T, env devEnv, n int) {
 	t.Helper()
 	testkit.Eventually(t, 2*time.Minute, func() error {
-		status, answer := post(t, env.BaseURL+"/v1/query?website_id="+env.WebsiteID, env.APIKey,
+		status, response := post(t, env.BaseURL+"/v1/query?website_id="+env.WebsiteID, env.APIKey,
 			`{"parameters":["summary_metrics"],"preset":"last_7d"}`)
 		var result struct {
 			Data []struct {
@@ -172,17 +172,17 @@ func wantEvents(t *testing.T, env devEnv, n int) {
 				} `json:"data"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal([]byte(answer), &result); err != nil || status != http.StatusOK {
-			return fmt.Errorf("POST /v1/query answers %d %s", status, answer)
+		if err := json.Unmarshal([]byte(response), &result); err != nil || status != http.StatusOK {
+			return fmt.Errorf("POST /v1/query answers %d %s", status, response)
 		}
 		if len(result.Data) != 1 || len(result.Data[0].Data) != 1 || int(result.Data[0].Data[0].Total) != n {
-			return fmt.Errorf("the answer is %s, want %d events", answer, n)
+			return fmt.Errorf("the answer is %s, want %d events", response, n)
 		}
 		return nil
 	})
 }
 
-func post(t *testing.T, url, key, body string) (status int, answer string) {
+func post(t *testing.T, url, key, body string) (status int, response string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

@@ -57,17 +57,17 @@ func (r *reader) kafka(ctx context.Context) error {
 	}
 	defer offsets.Close()
 	k := &Kafka{Version: strings.TrimPrefix(found.Version, "v"), Brokers: len(found.Brokers)}
-	for _, lane := range r.Lanes {
-		have, ok := found.Topics[lane.Topic]
+	for _, pipeline := range r.Pipelines {
+		have, ok := found.Topics[pipeline.Topic]
 		if !ok {
-			r.attend("topic %s is missing; run \"millrace topics create\"", kafka.TopicName(r.Settings.Kafka, lane.Topic))
+			r.attend("topic %s is missing; run \"millrace topics create\"", kafka.TopicName(r.Settings.Kafka, pipeline.Topic))
 			continue
 		}
 		if have.Leaderless > 0 {
-			r.attend("%d partitions of %s have no leader", have.Leaderless, lane.Topic)
+			r.attend("%d partitions of %s have no leader", have.Leaderless, pipeline.Topic)
 		}
-		t := Topic{Name: kafka.TopicName(r.Settings.Kafka, lane.Topic), Partitions: have.Partitions, Replicas: have.Replicas}
-		if err := r.lane(ctx, offsets, lane, &t); err != nil {
+		t := Topic{Name: kafka.TopicName(r.Settings.Kafka, pipeline.Topic), Partitions: have.Partitions, Replicas: have.Replicas}
+		if err := r.pipeline(ctx, offsets, pipeline, &t); err != nil {
 			return err
 		}
 		k.Topics = append(k.Topics, t)
@@ -76,17 +76,17 @@ func (r *reader) kafka(ctx context.Context) error {
 	return nil
 }
 
-// lane finds out how far the sinks of a topic are.
-func (r *reader) lane(ctx context.Context, offsets *kafka.Offsets, lane repair.Lane, t *Topic) error {
-	_, bounds, err := offsets.Describe(ctx, lane.Topic)
+// pipeline finds out how far the sinks of a topic are.
+func (r *reader) pipeline(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeline, t *Topic) error {
+	_, bounds, err := offsets.Describe(ctx, pipeline.Topic)
 	if err != nil {
 		return err
 	}
-	committed, err := offsets.Committed(ctx, lane.Group, lane.Topic)
+	committed, err := offsets.Committed(ctx, pipeline.Group, pipeline.Topic)
 	if err != nil {
 		return err
 	}
-	members, err := offsets.Members(ctx, lane.Group)
+	members, err := offsets.Members(ctx, pipeline.Group)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (r *reader) lane(ctx context.Context, offsets *kafka.Offsets, lane repair.L
 			waiting[p] = at
 		}
 	}
-	times, err := offsets.Times(ctx, lane.Topic, waiting)
+	times, err := offsets.Times(ctx, pipeline.Topic, waiting)
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (t *Topic) read(c repair.Committed, now time.Time) bool {
 	if err != nil || !known {
 		return false
 	}
-	if state.Floor > 0 {
-		if covered := seconds(now.Sub(time.UnixMilli(dedup.FloorMillis(state.Floor)))); t.Coverage == 0 || covered < t.Coverage {
+	if state.LowWatermark > 0 {
+		if covered := seconds(now.Sub(time.UnixMilli(dedup.LowWatermarkMillis(state.LowWatermark)))); t.Coverage == 0 || covered < t.Coverage {
 			t.Coverage = covered
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/repair"
 )
 
-// Ledger is what the books say about what was committed, from where the
+// Ledger is what the ledger says about what was committed, from where the
 // reconciler has checked it on.
 type Ledger struct {
 	// Partitions are those that were looked at.
@@ -34,20 +34,20 @@ func (r *reader) ledger(ctx context.Context) error {
 		return err
 	}
 	defer offsets.Close()
-	books := clickhouse.NewBooks(r.Settings.ClickHouse)
-	defer books.Close() //nolint:errcheck // nothing was written
+	store := clickhouse.NewLedgerStore(r.Settings.ClickHouse)
+	defer store.Close() //nolint:errcheck // nothing was written
 	if err := clickhouse.Ping(ctx, r.Settings.ClickHouse); err != nil {
 		return err
 	}
-	var all []ledger.Position
-	for _, lane := range r.Lanes {
-		settled, err := settled(ctx, offsets, lane)
+	var all []ledger.Settled
+	for _, pipeline := range r.Pipelines {
+		settled, err := settled(ctx, offsets, pipeline)
 		if err != nil {
 			return err
 		}
 		all = append(all, settled...)
 	}
-	l, err := survey(ctx, books, all)
+	l, err := survey(ctx, store, all)
 	if err != nil {
 		return err
 	}
@@ -61,27 +61,27 @@ func (r *reader) ledger(ctx context.Context) error {
 	return nil
 }
 
-// settled returns how far the partitions of a lane are committed.
-func settled(ctx context.Context, offsets *kafka.Offsets, lane repair.Lane) (all []ledger.Position, err error) {
-	committed, err := offsets.Committed(ctx, lane.Group, lane.Topic)
+// settled returns how far the partitions of a pipeline are committed.
+func settled(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeline) (all []ledger.Settled, err error) {
+	committed, err := offsets.Committed(ctx, pipeline.Group, pipeline.Topic)
 	if err != nil || len(committed) == 0 {
 		return nil, err
 	}
-	id, _, err := offsets.Describe(ctx, lane.Topic)
+	id, _, err := offsets.Describe(ctx, pipeline.Topic)
 	if err != nil {
 		return nil, err
 	}
 	for p, c := range committed {
 		state, known, err := ledger.DecodeState(c.Metadata)
 		if err == nil && known && state.TopicID == ledger.UUID(id) {
-			all = append(all, ledger.Position{Topic: lane.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
+			all = append(all, ledger.Settled{Topic: pipeline.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
 		}
 	}
 	return all, nil
 }
 
 // survey looks at the ledger of each partition.
-func survey(ctx context.Context, books *clickhouse.Books, all []ledger.Position) (*Ledger, error) {
+func survey(ctx context.Context, store *clickhouse.LedgerStore, all []ledger.Settled) (*Ledger, error) {
 	l := &Ledger{Partitions: len(all)}
 	var mu sync.Mutex
 	var failed error
@@ -91,7 +91,7 @@ func survey(ctx context.Context, books *clickhouse.Books, all []ledger.Position)
 		done.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			f, err := ledger.Survey(ctx, books, &all[i])
+			f, err := ledger.Survey(ctx, store, &all[i])
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

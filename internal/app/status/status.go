@@ -56,8 +56,8 @@ type Status struct {
 type Options struct {
 	// Settings name the backends, all of them.
 	Settings config.Settings
-	// Lanes are the topics that sinks store.
-	Lanes []repair.Lane
+	// Pipelines are the topics that sinks store.
+	Pipelines []repair.Pipeline
 	// Admins are private listeners of daemons, host:port.
 	Admins []string
 	// Timeout bounds everything; 0 means 10 s.

@@ -40,9 +40,9 @@ func (r *reader) clickhouse(ctx context.Context) error {
 	if c.Tables, err = clickhouse.TableStates(ctx, cfg); err != nil {
 		return err
 	}
-	books := clickhouse.NewBooks(cfg)
-	defer books.Close() //nolint:errcheck // nothing was written
-	days, err := books.Listed(ctx)
+	store := clickhouse.NewLedgerStore(cfg)
+	defer store.Close() //nolint:errcheck // nothing was written
+	days, err := store.Listed(ctx)
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,8 @@ func FuzzAtMostIsNoLessThanIsRead(f *testing.F) {
 				t.Errorf("%d objects are told, %d were read, %v: %q", n, len(d.events), err, body)
 			}
 			d.DecodeEach(form, body)
-			if n := objects(body); len(d.events)-d.refusals > n {
-				t.Errorf("%d objects are told, %d were read: %q", n, len(d.events)-d.refusals, body)
+			if n := objects(body); len(d.events)-d.rejections > n {
+				t.Errorf("%d objects are told, %d were read: %q", n, len(d.events)-d.rejections, body)
 			}
 		}
 		if braces := bytes.Count(body, []byte{'{'}); AtMost(body) > braces {

@@ -9,24 +9,24 @@ import (
 // worth keeping: once its buffers have grown it allocates nothing for a valid
 // body. The zero value is ready.
 type Decoder struct {
-	scan      Scanner
-	form      *Form
-	shape     Shape
-	each      bool // every event stands for itself
-	events    []Event
-	pages     []*Page // of the events that have one
-	pagesUsed int
-	batch     bool
-	refused   Event    // takes the fields of events that nobody will read
-	present   fieldSet // fields of the current event that have a value
-	rejected  fieldSet // fields of the current event that have a problem
-	problems  []Problem
-	most      int // problems that are told
-	refusals  int // events that DecodeEach has refused
-	seen      int // events that were begun
-	atMost    int // what AtMost says of the body; below 0 while nobody asked
-	broken    bool
-	tooLarge  bool
+	scan       Scanner
+	form       *Form
+	shape      Shape
+	each       bool // every event stands for itself
+	events     []Event
+	pages      []*Page // of the events that have one
+	pagesUsed  int
+	batch      bool
+	discarded  Event    // takes the fields of events that nobody will read
+	present    fieldSet // fields of the current event that have a value
+	faulty     fieldSet // fields of the current event that have a problem
+	problems   []Problem
+	most       int // problems that are told
+	rejections int // events that DecodeEach has rejected
+	seen       int // events that were begun
+	atMost     int // what AtMost says of the body; below 0 while nobody asked
+	broken     bool
+	tooLarge   bool
 }
 
 // keptEvents bounds what one hostile body leaves behind in a pooled Decoder.
@@ -49,9 +49,9 @@ func (d *Decoder) DecodeForm(form *Form, shape Shape, body []byte) ([]Event, err
 }
 
 // DecodeEach reads an array of events of which each stands for itself: those that
-// break a rule are marked Refused, and problems, in the order of the body, say why.
+// break a rule are marked Rejected, and problems, in the order of the body, say why.
 // Only a body that is no JSON, no array, or holds nothing is an *Invalid, and one
-// with more than MaxRefused such events.
+// with more than MaxRejected such events.
 func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems []Problem, err error) {
 	d.form, d.shape, d.each, d.most = form, Many, true, MaxEachProblems
 	d.read(body)
@@ -74,7 +74,7 @@ func (d *Decoder) read(body []byte) {
 	if cap(d.pages) > keptPages {
 		d.pages = nil
 	}
-	d.events, d.pagesUsed, d.refusals, d.seen, d.atMost = d.events[:0], 0, 0, 0, -1
+	d.events, d.pagesUsed, d.rejections, d.seen, d.atMost = d.events[:0], 0, 0, 0, -1
 	i := d.root(d.scan.Blank(0))
 	if i >= 0 {
 		if i = d.scan.Blank(i); i < len(body) {
@@ -116,7 +116,7 @@ func (d *Decoder) root(i int) int {
 	return i
 }
 
-// misshapen refuses a body that is JSON of another shape.
+// misshapen rejects a body that is JSON of another shape.
 func (d *Decoder) misshapen(i int, message string) int {
 	d.broken = true
 	if i = d.scan.Skip(i, 0); i < 0 {
@@ -132,14 +132,14 @@ var wholeEvent Field
 // event reads the value at i, which must be an event.
 func (d *Decoder) event(i, index, depth int) int {
 	b := d.scan.body
-	d.rejected, d.present = 0, 0
+	d.faulty, d.present = 0, 0
 	d.seen = index + 1
 	if i >= len(b) || b[i] != '{' {
 		if i = d.scan.Skip(i, depth); i < 0 {
 			return d.malformed(index, "", i)
 		}
 		if d.each {
-			d.next(i).Refused = true
+			d.next(i).Rejected = true
 		}
 		d.reject(index, &wholeEvent, RuleWrongType, "an event must be a JSON object")
 		return d.bounded(i)
@@ -181,14 +181,14 @@ func (d *Decoder) event(i, index, depth int) int {
 		}
 	}
 	d.scan.keys.close(&scope)
-	if missing := d.form.required &^ (d.present | d.rejected); missing != 0 {
+	if missing := d.form.required &^ (d.present | d.faulty); missing != 0 {
 		d.require(index, missing)
 	}
 	if d.form.settle != nil {
 		d.form.settle(d, e, index)
 	}
-	if d.each && d.rejected != 0 {
-		e.Refused = true
+	if d.each && d.faulty != 0 {
+		e.Rejected = true
 		return d.bounded(i)
 	}
 	return i
@@ -205,25 +205,25 @@ func (d *Decoder) require(index int, missing fieldSet) {
 	}
 }
 
-// bounded passes i on unless DecodeEach has refused too many events, which ends the
+// bounded passes i on unless DecodeEach has rejected too many events, which ends the
 // decoding.
 func (d *Decoder) bounded(i int) int {
 	if !d.each {
 		return i
 	}
-	if d.refusals++; d.refusals <= MaxRefused {
+	if d.rejections++; d.rejections <= MaxRejected {
 		return i
 	}
 	d.broken = true
-	d.last(Problem{Index: NoIndex, Rule: RuleTooLarge, Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRefused)})
+	d.last(Problem{Index: NoIndex, Rule: RuleTooLarge, Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRejected)})
 	return -1
 }
 
 // next returns where the fields of the event at i go.
 func (d *Decoder) next(i int) *Event {
 	if d.problems != nil && !d.each {
-		d.refused = Event{}
-		return &d.refused
+		d.discarded = Event{}
+		return &d.discarded
 	}
 	if n := len(d.events); n == cap(d.events) && n >= keptEvents {
 		d.events = append(make([]Event, 0, n+d.expected(i)), d.events...)
@@ -372,18 +372,18 @@ func (d *Decoder) wrongType(f *Field, want string, i, index, depth int) int {
 
 // reject notes a problem; decoding goes on, so that a caller learns of all.
 func (d *Decoder) reject(index int, f *Field, rule Rule, message string) {
-	d.rejected = d.rejected.with(f.number)
+	d.faulty = d.faulty.with(f.number)
 	if len(d.problems) < d.most {
 		d.problems = append(d.problems, Problem{Index: index, Field: f.Name, Rule: rule, Message: message})
 	}
 }
 
-// malformed notes the scanner's last fault, which ends the decoding, and returns
+// malformed notes the scanner's last failure, which ends the decoding, and returns
 // failed.
 func (d *Decoder) malformed(index int, name string, failed int) int {
-	rule, at := d.scan.Fault()
+	rule, at := d.scan.Failure()
 	d.tooLarge, d.broken = false, true
-	d.last(Problem{Index: index, Field: name, Rule: rule, Message: faultMessage(rule, at)})
+	d.last(Problem{Index: index, Field: name, Rule: rule, Message: errorMessage(rule, at)})
 	return failed
 }
 

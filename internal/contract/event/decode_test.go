@@ -51,7 +51,7 @@ func TestEveryTextFieldHasItsLimit(t *testing.T) {
 		for _, char := range []string{"x", "é", "😀", `\u00e9`, `\ud83d\ude00`, `\ud83d`} {
 			text := func(n int) string { return oneEvent(f.Name, `"`+strings.Repeat(char, n)+`"`) }
 			decodes(t, text(int(f.Max)))
-			refuses(t, text(int(f.Max)+1), Problem{0, f.Name, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.Name, f.Max)})
+			rejects(t, text(int(f.Max)+1), Problem{0, f.Name, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.Name, f.Max)})
 		}
 		empty := oneEvent(f.Name, `""`)
 		if f.Min == 0 {
@@ -59,10 +59,10 @@ func TestEveryTextFieldHasItsLimit(t *testing.T) {
 				t.Errorf("empty %s is not absent", f.Name)
 			}
 		} else {
-			refuses(t, empty, Problem{0, f.Name, RuleTooShort, f.Name + " must not be empty"})
+			rejects(t, empty, Problem{0, f.Name, RuleTooShort, f.Name + " must not be empty"})
 		}
 		for _, wrong := range []string{`1`, `true`, `[]`, `{}`} {
-			refuses(t, oneEvent(f.Name, wrong), Problem{0, f.Name, RuleWrongType, f.Name + " must be a string"})
+			rejects(t, oneEvent(f.Name, wrong), Problem{0, f.Name, RuleWrongType, f.Name + " must be a string"})
 		}
 	}
 }
@@ -77,8 +77,8 @@ func TestNullCountsAsAbsent(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	required := Problem{0, "name", RuleRequired, "name is required"}
-	refuses(t, `{"name":null}`, required)
-	refuses(t, `{}`, required)
+	rejects(t, `{"name":null}`, required)
+	rejects(t, `{}`, required)
 }
 
 func TestPropertiesHaveTheirLimits(t *testing.T) {
@@ -91,7 +91,7 @@ func TestPropertiesHaveTheirLimits(t *testing.T) {
 	}
 	for _, char := range []string{"x", "é", `\n`, `\u00e9`} {
 		decodes(t, sized(MaxPropertiesBytes, char))
-		refuses(t, sized(MaxPropertiesBytes+1, char), tooBig)
+		rejects(t, sized(MaxPropertiesBytes+1, char), tooBig)
 	}
 	spaced := strings.Replace(sized(MaxPropertiesBytes, "x"), `{"k":`, " { \n\"k\" :\t\r", 1)
 	if got := len(decodes(t, spaced)[0].Properties); got != MaxPropertiesBytes {
@@ -101,21 +101,21 @@ func TestPropertiesHaveTheirLimits(t *testing.T) {
 	decodes(t, longKey) // a key has no limit of its own
 
 	decodes(t, manyKeys(MaxPropertiesKeys))
-	refuses(t, manyKeys(MaxPropertiesKeys+1), tooMany)
+	rejects(t, manyKeys(MaxPropertiesKeys+1), tooMany)
 	decodes(t, oneEvent("properties", `{"nested":{`+manyKeys(99)[len(`{"name":"a","properties":{`):]))
 	decodes(t, `{"name":"a","other":{`+manyKeys(99)[len(`{"name":"a","properties":{`):])
 	for _, wrong := range []string{`1`, `true`, `[]`, `"{}"`} {
-		refuses(t, oneEvent("properties", wrong), Problem{0, "properties", RuleWrongType, "properties must be an object"})
+		rejects(t, oneEvent("properties", wrong), Problem{0, "properties", RuleWrongType, "properties must be an object"})
 	}
 }
 
 func TestTooLargePropertiesOutweighOtherProblems(t *testing.T) {
 	t.Parallel()
-	bad := refused(t, `[{"name":""},`+manyKeys(51)+`,{"name":1}]`)
+	bad := rejected(t, `[{"name":""},`+manyKeys(51)+`,{"name":1}]`)
 	if !bad.TooLarge || len(bad.Problems) != 3 {
 		t.Errorf("too large is %t, problems %+v", bad.TooLarge, bad.Problems)
 	}
-	if bad := refused(t, `[`+manyKeys(51)+`,{"name":1}`); bad.TooLarge {
+	if bad := rejected(t, `[`+manyKeys(51)+`,{"name":1}`); bad.TooLarge {
 		t.Error("a body that is no JSON is called too large")
 	}
 }
@@ -128,11 +128,11 @@ func TestAnonymizeVisitorIDsHasThreeValues(t *testing.T) {
 		}
 	}
 	for value, rule := range map[string]Rule{`"true"`: RuleInvalidValue, `"AUTO"`: RuleInvalidValue, `1`: RuleWrongType, `[]`: RuleWrongType} {
-		refuses(t, oneEvent("anonymizeVisitorIds", value), Problem{0, "anonymizeVisitorIds", rule, `anonymizeVisitorIds must be true, false or "auto"`})
+		rejects(t, oneEvent("anonymizeVisitorIds", value), Problem{0, "anonymizeVisitorIds", rule, `anonymizeVisitorIds must be true, false or "auto"`})
 	}
 }
 
-func TestDecodeRefusesWhatLenientReadersTake(t *testing.T) {
+func TestDecodeRejectsWhatLenientReadersTake(t *testing.T) {
 	t.Parallel()
 	deep := func(levels int) string { // of the whole body
 		return oneEvent("properties", `{"k":`+strings.Repeat("[", levels-2)+strings.Repeat("]", levels-2)+`}`)
@@ -187,7 +187,7 @@ func TestDecodeRefusesWhatLenientReadersTake(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			bad := refused(t, tc.body)
+			bad := rejected(t, tc.body)
 			p := bad.Problems[len(bad.Problems)-1]
 			if p.Rule != tc.rule || p.Field != tc.field || p.Index != 0 || bad.TooLarge {
 				t.Errorf("got %+v, want field %q, rule %q", bad.Problems, tc.field, tc.rule)
@@ -196,7 +196,7 @@ func TestDecodeRefusesWhatLenientReadersTake(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesBodiesThatAreNoEvents(t *testing.T) {
+func TestDecodeRejectsBodiesThatAreNoEvents(t *testing.T) {
 	t.Parallel()
 	object := "an event must be a JSON object"
 	for _, tc := range []struct {
@@ -216,13 +216,13 @@ func TestDecodeRefusesBodiesThatAreNoEvents(t *testing.T) {
 		{`[{"name":"a"} {"name":"b"}]`, Problem{NoIndex, "", RuleMalformed, "not valid JSON, at byte 14 of the body"}},
 		{`[{"name":"a"},]`, Problem{1, "", RuleMalformed, "not valid JSON, at byte 14 of the body"}},
 	} {
-		refuses(t, tc.body, tc.want)
+		rejects(t, tc.body, tc.want)
 	}
 }
 
 func TestDecodeTellsAllProblemsUpToABound(t *testing.T) {
 	t.Parallel()
-	bad := refused(t, `[{"name":"","eventId":1},{"name":"ok"},{"profileId":"","timestamp":"x"}]`)
+	bad := rejected(t, `[{"name":"","eventId":1},{"name":"ok"},{"profileId":"","timestamp":"x"}]`)
 	var got []string
 	for _, p := range bad.Problems {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Index, p.Field, p.Rule))
@@ -233,10 +233,10 @@ func TestDecodeTellsAllProblemsUpToABound(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := len(refused(t, `[`+strings.Repeat(`{},`, MaxProblems)+`{}]`).Problems); got != MaxProblems {
+	if got := len(rejected(t, `[`+strings.Repeat(`{},`, MaxProblems)+`{}]`).Problems); got != MaxProblems {
 		t.Errorf("%d problems of %d, want %d", got, MaxProblems+1, MaxProblems)
 	}
-	bad = refused(t, `[`+strings.Repeat(`{},`, MaxProblems)+`{]`)
+	bad = rejected(t, `[`+strings.Repeat(`{},`, MaxProblems)+`{]`)
 	if len(bad.Problems) != MaxProblems || bad.Problems[MaxProblems-1].Rule != RuleMalformed {
 		t.Errorf("the reason why decoding ended is not among %d problems", len(bad.Problems))
 	}
@@ -268,7 +268,7 @@ func TestPeekWebsiteIDReadsTheFirstEventOnly(t *testing.T) {
 		`{"websiteId":""}`:                                 "",
 		`{"websiteId":"w`:                                  "",
 		`{"name":"\x","websiteId":"w"}`:                    "",
-		`{"a":1,"a":2,"websiteId":"w"}`:                    "w", // validation refuses it later
+		`{"a":1,"a":2,"websiteId":"w"}`:                    "w", // validation rejects it later
 		`[]`:                                               "",
 		`"websiteId"`:                                      "",
 		``:                                                 "",
@@ -374,7 +374,7 @@ func decodes(t *testing.T, body string) []Event {
 	return events
 }
 
-func refused(t *testing.T, body string) *Invalid {
+func rejected(t *testing.T, body string) *Invalid {
 	t.Helper()
 	events, err := new(Decoder).Decode([]byte(body))
 	bad, ok := errors.AsType[*Invalid](err)
@@ -384,10 +384,10 @@ func refused(t *testing.T, body string) *Invalid {
 	return bad
 }
 
-// refuses wants exactly one problem.
-func refuses(t *testing.T, body string, want Problem) {
+// rejects wants exactly one problem.
+func rejects(t *testing.T, body string, want Problem) {
 	t.Helper()
-	bad := refused(t, body)
+	bad := rejected(t, body)
 	if diff := cmp.Diff([]Problem{want}, bad.Problems); diff != "" || bad.TooLarge != (want.Rule == RuleTooLarge) {
 		t.Errorf("Decode(%.200s…, %d bytes): too large is %t (-want +got):\n%s", body, len(body), bad.TooLarge, diff)
 	}

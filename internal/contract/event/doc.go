@@ -2,7 +2,7 @@
 // their limits, and how a body is decoded. It knows nothing of websites, keys or
 // Kafka.
 //
-// It is strict where JSON libraries are lenient. Refused are duplicate keys, at
+// It is strict where JSON libraries are lenient. Rejected are duplicate keys, at
 // every level and compared after unescaping; invalid UTF-8; numbers that no
 // float64 holds; more than MaxDepth levels of nesting; raw control characters, bad
 // escapes, and whatever else RFC 8259 does not allow. This holds for the whole

@@ -38,8 +38,8 @@ type Event struct {
 	// false, which is always right.
 	Plain     bool
 	Anonymize Anonymize
-	// Refused says that the event breaks a rule; only DecodeEach returns such events.
-	Refused bool
+	// Rejected says that the event breaks a rule; only DecodeEach returns such events.
+	Rejected bool
 	// Page is what a tracker told besides; nil for nothing, as for every event of
 	// POST /track.
 	Page *Page

@@ -41,7 +41,7 @@ type Field struct {
 	// Min and Max bound a text in code points and the value of a number; Max 0 is no
 	// bound. Objects have bounds of their own.
 	Min, Max int64
-	// Cut says that a text beyond Max is cut and not refused: it is a page's, or a
+	// Cut says that a text beyond Max is cut and not rejected: it is a page's, or a
 	// script's, and not the caller's to choose.
 	Cut   bool
 	Words []string

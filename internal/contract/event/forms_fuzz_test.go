@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzFormsMatchReference holds the decoder of every form against a plain one that
-// reads the rows of the form with encoding/json: both take or refuse an item.
+// reads the rows of the form with encoding/json: both take or reject an item.
 func FuzzFormsMatchReference(f *testing.F) {
 	for i, form := range Forms {
 		f.Add(uint8(i), item(form, "", ""))

@@ -298,8 +298,8 @@ func TestBodiesHaveTheShapeOfTheirRoute(t *testing.T) {
 		{Many, "", " malformed"},
 	} {
 		_, err := new(Decoder).DecodeForm(Vitals, tc.shape, []byte(tc.body))
-		bad, refused := errors.AsType[*Invalid](err)
-		if refused != (tc.want != "") {
+		bad, rejected := errors.AsType[*Invalid](err)
+		if rejected != (tc.want != "") {
 			t.Errorf("shape %d, %s: %v", tc.shape, tc.body, err)
 		} else if last := len(tc.want); last > 0 && " "+string(bad.Problems[len(bad.Problems)-1].Rule) != tc.want {
 			t.Errorf("shape %d, %s: %v, want%s", tc.shape, tc.body, err, tc.want)
@@ -315,12 +315,12 @@ func TestEachItemOfABatchStandsForItself(t *testing.T) {
 		if err != nil || len(events) != 4 {
 			t.Fatalf("%d events, %v", len(events), err)
 		}
-		var refused []bool
+		var rejected []bool
 		for _, e := range events {
-			refused = append(refused, e.Refused)
+			rejected = append(rejected, e.Rejected)
 		}
-		if !slices.Equal(refused, []bool{false, true, true, false}) {
-			t.Errorf("refused %v", refused)
+		if !slices.Equal(rejected, []bool{false, true, true, false}) {
+			t.Errorf("refused %v", rejected)
 		}
 		if string(events[1].EventID) != "b" || string(events[1].Type()) != "other" || string(events[3].Page.Texts[Title]) != "t" {
 			t.Errorf("what a refused event said is lost: %q %q", events[1].EventID, events[1].Type())
@@ -336,15 +336,15 @@ func TestEachItemOfABatchStandsForItself(t *testing.T) {
 	}
 }
 
-func TestABatchOfNothingButRefusalsHasAnEnd(t *testing.T) {
+func TestABatchOfNothingButRejectionsHasAnEnd(t *testing.T) {
 	t.Parallel()
 	batch := func(n int) []byte { return []byte("[" + strings.Repeat("7,", n-1) + `7]`) }
 	var d Decoder
-	events, problems, err := d.DecodeEach(Pages, batch(MaxRefused))
-	if err != nil || len(events) != MaxRefused || len(problems) != MaxEachProblems {
+	events, problems, err := d.DecodeEach(Pages, batch(MaxRejected))
+	if err != nil || len(events) != MaxRejected || len(problems) != MaxEachProblems {
 		t.Errorf("at the limit: %d events, %d problems, %v", len(events), len(problems), err)
 	}
-	_, _, err = d.DecodeEach(Pages, batch(MaxRefused+1))
+	_, _, err = d.DecodeEach(Pages, batch(MaxRejected+1))
 	bad, ok := errors.AsType[*Invalid](err)
 	if !ok || len(bad.Problems) != MaxProblems {
 		t.Fatalf("beyond it: %v", err)

@@ -52,7 +52,7 @@ func manyKeys(n int) string {
 }
 
 // FuzzDecodeMatchesReference holds the one-pass decoder against the plain one:
-// both accept or refuse, with the same status, and agree on every value.
+// both accept or reject, with the same status, and agree on every value.
 func FuzzDecodeMatchesReference(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

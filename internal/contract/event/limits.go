@@ -72,7 +72,7 @@ func (f *Field) limits(all []Limit) []Limit {
 // BodyLimits are those of every body.
 var BodyLimits = []Limit{
 	{"events in a batch", 1, 0, "events", 400, "at most what the size of the body allows"},
-	{"events of POST /batch that break a rule", 0, MaxRefused, "events", 400, "each of them is answered for; one more refuses all"},
+	{"events of POST /batch that break a rule", 0, MaxRejected, "events", 400, "each of them is answered for; one more refuses all"},
 	{"nesting", 0, MaxDepth, "levels", 400, "of objects and arrays in the whole body"},
 	{"body", 0, MaxBodyBytes, "bytes", 413, "as sent, and again after decompression"},
 }

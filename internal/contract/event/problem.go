@@ -47,21 +47,21 @@ const NoIndex = -1
 
 // Bounds of what is told; what lies beyond them is not.
 const (
-	// MaxProblems is how many problems of a refused body are told.
+	// MaxProblems is how many problems of a rejected body are told.
 	MaxProblems = 100
-	// MaxRefused is how many events of a body DecodeEach refuses one by one: their
-	// answers are longer than they are.
-	MaxRefused = 10_000
+	// MaxRejected is how many events of a body DecodeEach rejects one by one: their
+	// responses are longer than they are.
+	MaxRejected = 10_000
 	// MaxEachProblems is how many problems of such events are told.
-	MaxEachProblems = MaxRefused
+	MaxEachProblems = MaxRejected
 )
 
-// Invalid says why a body is refused. Nothing of such a body is accepted.
+// Invalid says why a body is rejected. Nothing of such a body is accepted.
 type Invalid struct { //nolint:errname // reads as event.Invalid
 	// Problems are in the order found, at least one and at most MaxProblems.
 	Problems []Problem
 	// TooLarge is true when the body is sound JSON and properties exceed a limit,
-	// whatever else is wrong: the answer is 413 instead of 400.
+	// whatever else is wrong: the response is 413 instead of 400.
 	TooLarge bool
 }
 
@@ -79,8 +79,8 @@ func (e *Invalid) Error() string {
 	return b.String()
 }
 
-// faultMessage says what is wrong with a body that is no JSON.
-func faultMessage(rule Rule, at int) string {
+// errorMessage says what is wrong with a body that is no JSON.
+func errorMessage(rule Rule, at int) string {
 	what := map[Rule]string{
 		RuleMalformed:    "not valid JSON",
 		RuleDuplicateKey: "a key occurs twice in one object",

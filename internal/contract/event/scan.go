@@ -2,7 +2,7 @@ package event
 
 import "encoding/binary"
 
-// Scanner walks JSON once, without a tree and without copying, and refuses what
+// Scanner walks JSON once, without a tree and without copying, and rejects what
 // lenient readers let pass: duplicate keys (compared after unescaping, at every
 // level), invalid UTF-8, raw control characters, bad escapes, numbers outside
 // the grammar or beyond float64, and nesting over MaxDepth. Positions are
@@ -58,8 +58,8 @@ func (s *Scanner) Reset(body []byte) {
 // keptTextBytes bounds what one hostile body leaves behind in a pooled Scanner.
 const keptTextBytes = 256 << 10
 
-// Fault tells why and where the last method failed.
-func (s *Scanner) Fault() (rule Rule, at int) { return s.rule, s.at }
+// Failure tells why and where the last method failed.
+func (s *Scanner) Failure() (rule Rule, at int) { return s.rule, s.at }
 
 func (s *Scanner) fail(at int, rule Rule) int {
 	s.at, s.rule = at, rule

@@ -38,14 +38,14 @@ func (d *Decoder) settlePage(e *Event, index int) {
 		e.Name, e.Kind = nameLink, OutgoingLink
 		return
 	case !bytes.Equal(sent, typeTrack):
-		if number := d.form.numbers["type"]; !d.rejected.has(number) {
+		if number := d.form.numbers["type"]; !d.faulty.has(number) {
 			d.reject(index, &d.form.fields[number], RuleInvalidValue, UnknownType)
 		}
 		return
 	}
 	switch {
 	case len(e.Name) == 0:
-		if !d.rejected.has(fieldName) {
+		if !d.faulty.has(fieldName) {
 			d.reject(index, &d.form.fields[fieldName], RuleRequired, "name is required")
 		}
 	case bytes.Equal(e.Name, nameScreenView):
@@ -113,7 +113,7 @@ func appendMember(dst []byte, from int, name string) []byte {
 }
 
 // AppendQuoted appends text as a JSON string. What is no UTF-8 stays so, for whoever decodes
-// it to refuse. Its bytes never change: properties are made of them, and ids of those.
+// it to reject. Its bytes never change: properties are made of them, and ids of those.
 func AppendQuoted(dst, text []byte) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -50,7 +50,7 @@ func hex4(b []byte, i int) (r rune, ok bool) {
 
 // appendUnescaped appends the content of a string that stringEnd has passed,
 // without its escapes. An unpaired surrogate becomes U+FFFD: browsers send one
-// wherever a script has cut a string in the middle of an emoji, and refusing a
+// wherever a script has cut a string in the middle of an emoji, and rejecting a
 // batch for that would lose what is whole.
 func appendUnescaped(dst, src []byte) []byte {
 	for i := 0; i < len(src); {
@@ -105,7 +105,7 @@ func appendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// loneEscape is the answer of escapeLen for an unpaired surrogate.
+// loneEscape is the response of escapeLen for an unpaired surrogate.
 const loneEscape = 0
 
 // escapeLen returns the length of the valid escape at i, a surrogate pair being

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Times that an event may have, in Unix milliseconds. The future is not refused
+// Times that an event may have, in Unix milliseconds. The future is not rejected
 // here: whoever stores the event decides.
 const (
 	// MinTimeMillis is 2000-01-01T00:00:00Z. What is older is a mistake, most

@@ -55,7 +55,7 @@ func TestTimestampIsReadInEveryForm(t *testing.T) {
 	}
 }
 
-func TestTimestampRefusesWhatIsNoTime(t *testing.T) {
+func TestTimestampRejectsWhatIsNoTime(t *testing.T) {
 	t.Parallel()
 	early := Problem{0, "timestamp", RuleTooEarly, "timestamp must not be before 2000-01-01; a number is Unix time in milliseconds"}
 	for _, value := range []string{
@@ -63,7 +63,7 @@ func TestTimestampRefusesWhatIsNoTime(t *testing.T) {
 		`"1999-12-31T23:59:59.999Z"`, `"2000-01-01T00:59:59+01:00"`, `"0000-01-01"`, `"-002026-05-01T00:00:00Z"`,
 		`"Fri, 31 Dec 1999 23:59:59 GMT"`,
 	} {
-		refuses(t, oneEvent("timestamp", value), early)
+		rejects(t, oneEvent("timestamp", value), early)
 	}
 	invalid := Problem{0, "timestamp", RuleInvalidTime, "timestamp must be Unix milliseconds or an ISO 8601 string"}
 	for _, value := range []string{
@@ -76,10 +76,10 @@ func TestTimestampRefusesWhatIsNoTime(t *testing.T) {
 		`"1795000000000."`, `"-1795000000000"`, `"1.795e12"`, `"Fri, 32 May 2026 12:34:56 GMT"`, `"Fri, 01 May 2026 12:34:56 PST"`,
 		`"` + strconv.Itoa(1e18) + `"`, `"2026-05-01T12:34:56.` + strings.Repeat("7", 120) + `Z"`,
 	} {
-		refuses(t, oneEvent("timestamp", value), invalid)
+		rejects(t, oneEvent("timestamp", value), invalid)
 	}
 	for _, value := range []string{`true`, `[]`, `{}`} {
-		refuses(t, oneEvent("timestamp", value),
+		rejects(t, oneEvent("timestamp", value),
 			Problem{0, "timestamp", RuleWrongType, "timestamp must be a number of Unix milliseconds or an ISO 8601 string"})
 	}
 }

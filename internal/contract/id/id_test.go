@@ -33,7 +33,7 @@ func TestIDsOfLaterMillisecondsSortLater(t *testing.T) {
 	})
 }
 
-func TestValidRefusesOtherSpellings(t *testing.T) {
+func TestValidRejectsOtherSpellings(t *testing.T) {
 	t.Parallel()
 	good := New("web")
 	for name, s := range map[string]string{

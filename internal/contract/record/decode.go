@@ -96,7 +96,7 @@ func (d *Decoder) DecodeEvent(value []byte, e *Event) error {
 }
 
 func (d *Decoder) malformed(name string) error {
-	rule, at := d.scan.Fault()
+	rule, at := d.scan.Failure()
 	return &DecodeError{name, fmt.Sprintf("not valid JSON (%s at byte %d)", rule, at)}
 }
 

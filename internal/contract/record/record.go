@@ -17,7 +17,7 @@ type Record struct {
 	Value []byte
 	// Headers repeat what a reader wants to know without parsing Value.
 	Headers []Header
-	// Time is the time of receipt, never the event's own: brokers refuse
+	// Time is the time of receipt, never the event's own: brokers reject
 	// timestamps of the future and expire old ones.
 	Time time.Time
 }

@@ -33,7 +33,7 @@ func AppendText(dst, s []byte) []byte {
 	}
 }
 
-// AppendHTMLSafe appends s as encoding/json does: for answers. What has a meaning in HTML
+// AppendHTMLSafe appends s as encoding/json does: for responses. What has a meaning in HTML
 // is escaped too, and what is no UTF-8 becomes U+FFFD.
 func AppendHTMLSafe(dst []byte, s string) []byte {
 	for i := range len(s) {

@@ -1,5 +1,5 @@
 // Package wire says how values look that leave the service in more than one way: in
-// answers, in exports and in the audit.
+// responses, in exports and in the audit.
 package wire
 
 import "time"

@@ -1,4 +1,4 @@
-// Package buffer holds what a process tells Kafka of while others wait for answers: clicks
+// Package buffer holds what a process tells Kafka of while others wait for responses: clicks
 // of short links, exposures to feature flags.
 //
 // It promises that adding never waits, neither for brokers nor for whoever publishes: what
@@ -27,13 +27,13 @@ type Fate uint8
 const (
 	Published Fate = iota // acknowledged
 	Full                  // there was no room
-	Refused               // by brokers, for good
+	Rejected              // by brokers, for good
 	Stopped               // not acknowledged when the process ended
 	Fates     = iota
 )
 
-// Publisher sends records to Kafka.
-type Publisher interface {
+// Sender sends records to Kafka.
+type Sender interface {
 	// Send takes a record and returns at once, also while brokers are away. done is
 	// called once, with nil when the record is acknowledged, or with an error when it
 	// never will be.
@@ -51,7 +51,7 @@ type Config struct {
 
 // Deps are the parts of a Buffer of items T that become records R; all are required.
 type Deps[T, R any] struct {
-	Publisher Publisher
+	Sender Sender
 	// Write makes a record of an item. It is called by one goroutine at a time, and the
 	// record may not alias the item: that is used again.
 	Write  func(from *T, to *R)
@@ -169,7 +169,7 @@ func (b *Buffer[T, R]) handOver() {
 		w.size = t.size
 		b.deps.Write(&t.Is, &w.record)
 		b.items.Put(t)
-		b.deps.Publisher.Send(b.deps.Record(&w.record), w.done)
+		b.deps.Sender.Send(b.deps.Record(&w.record), w.done)
 	}
 	clear(some)
 	if cap(some) > maxSpare {
@@ -227,9 +227,9 @@ func (b *Buffer[T, R]) lost(err error) {
 		b.deps.Told(Stopped)
 		return
 	}
-	b.deps.Told(Refused)
+	b.deps.Told(Rejected)
 	if now := time.Now().Unix(); b.logged.Swap(now) != now { // once a second is enough
-		b.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka refuses them",
+		b.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka rejects them",
 			slog.String("of", b.deps.What), slog.Any("error", err))
 	}
 }

@@ -16,7 +16,7 @@
 // A letter goes back to the topic that it came from, with its key, value and
 // headers as they were, so that the event keeps its identity and its time of
 // receipt; the headers replay and hops are added. Values are never changed: a
-// replay is of use once whatever refused the record has been repaired.
+// replay is of use once whatever rejected the record has been repaired.
 //
 // What became of letters stands in the compacted topic MarksTopic. A letter is
 // marked before it is sent and again when its record is acknowledged. Whoever
@@ -25,7 +25,7 @@
 // twice. Two replays at the same time leave a letter to the one that marked it
 // first.
 //
-// # What is refused
+// # What is rejected
 //
 // A letter whose headers are not understood, or whose reason is not in Reasons,
 // ends Replay and Park before anything is sent: it was written by something that

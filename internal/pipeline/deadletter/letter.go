@@ -53,7 +53,7 @@ type Class string
 const (
 	ClassUndecodable Class = "undecodable" // the record cannot be read
 	ClassInvariant   Class = "invariant"   // it can be read, and breaks a rule of the table
-	ClassRefused     Class = "refused"     // ClickHouse refuses the row
+	ClassRejected    Class = "refused"     // ClickHouse rejects the row
 )
 
 // Kind is what is known of a reason.
@@ -72,7 +72,7 @@ var Reasons = []Kind{
 	{ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
 	{ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
 	{ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
-	{ReasonRefused, ClassRefused, false, "ClickHouse refuses the row, for a constraint or a type"},
+	{ReasonRejected, ClassRejected, false, "ClickHouse refuses the row, for a constraint or a type"},
 }
 
 // ErrUnknownReason is wrapped where a reason is not in Reasons.
@@ -251,8 +251,8 @@ func (l *Letter) read(headers []record.Header) error {
 }
 
 // ID tells a letter from all others: two letters of the same id are one, sent
-// twice. It names the record's place and its content, for a topic that was made
-// anew begins at offset 0 again.
+// twice. It names the record's place and its content, for a topic that was recreated
+// begins at offset 0 again.
 func (l *Letter) ID() string {
 	h := sha256.New()
 	var size [8]byte
@@ -260,14 +260,16 @@ func (l *Letter) ID() string {
 	h.Write(size[:])
 	h.Write(l.Key)
 	h.Write(l.Value)
-	return fmt.Sprintf("%s#%s", Place(l.Source), hex.EncodeToString(h.Sum(nil)[:8]))
+	return fmt.Sprintf("%s#%s", FormatPosition(l.Source), hex.EncodeToString(h.Sum(nil)[:8]))
 }
 
-// Place writes a position as "topic/partition/offset".
-func Place(p record.Position) string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
+// FormatPosition writes a position as "topic/partition/offset".
+func FormatPosition(p record.Position) string {
+	return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset)
+}
 
-// ParsePlace reads what Place writes.
-func ParsePlace(text string) (record.Position, error) {
+// ParsePosition reads what FormatPosition writes.
+func ParsePosition(text string) (record.Position, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 3 && parts[0] != "" {
 		partition, err1 := strconv.ParseInt(parts[1], 10, 32)
@@ -308,7 +310,7 @@ func (l *Letter) again(run string, now time.Time) record.Record {
 	add(record.HeaderReplay, "1")
 	add(record.HeaderHops, strconv.Itoa(l.Hops+1))
 	add(HeaderFirstSeen, strconv.FormatInt(l.FirstSeen.UnixMilli(), 10))
-	add(HeaderTrace, strings.Join(append(slices.Clone(l.Trace), string(l.Reason)+" "+Place(l.Position)), ","))
+	add(HeaderTrace, strings.Join(append(slices.Clone(l.Trace), string(l.Reason)+" "+FormatPosition(l.Position)), ","))
 	add(HeaderRun, runHeader(run, l.ID()))
 	return record.Record{Topic: l.Source.Topic, Key: l.Key, Value: l.Value, Headers: headers, Time: now}
 }

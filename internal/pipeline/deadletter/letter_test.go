@@ -243,13 +243,13 @@ func TestEveryReasonIsInTheTable(t *testing.T) {
 	}
 }
 
-func TestPlacesAreReadAsTheyAreWritten(t *testing.T) {
+func TestPositionsAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
-	if got, err := ParsePlace(Place(source)); got != source || err != nil {
+	if got, err := ParsePosition(FormatPosition(source)); got != source || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, bad := range []string{"", "events.v1.dlq", "events.v1.dlq/1", "/1/1", "t/-1/1", "t/1/x", "t/1/2/3", "t/3000000000/1"} {
-		if _, err := ParsePlace(bad); err == nil {
+		if _, err := ParsePosition(bad); err == nil {
 			t.Errorf("%q is a position", bad)
 		}
 	}

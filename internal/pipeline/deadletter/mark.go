@@ -79,15 +79,15 @@ func (m marks) read(r *record.Record, at record.Position) error {
 	}
 	var mark Mark
 	if err := json.Unmarshal(r.Value, &mark); err != nil {
-		return fmt.Errorf("reading the mark at %s: %w", Place(at), err)
+		return fmt.Errorf("reading the mark at %s: %w", FormatPosition(at), err)
 	}
 	if mark.Version != markVersion {
-		return fmt.Errorf("reading the mark at %s: its version is %d, and this build knows %d", Place(at), mark.Version, markVersion)
+		return fmt.Errorf("reading the mark at %s: its version is %d, and this build knows %d", FormatPosition(at), mark.Version, markVersion)
 	}
 	switch mark.State {
 	case StateSending, StateReplayed, StateParked:
 	default:
-		return fmt.Errorf("reading the mark at %s: unknown state %q", Place(at), mark.State)
+		return fmt.Errorf("reading the mark at %s: unknown state %q", FormatPosition(at), mark.State)
 	}
 	m.apply(string(r.Key), noted{Mark: mark, at: r.Time})
 	return nil

@@ -6,8 +6,8 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonHeaders Reason = "headers" // a header that identifies the event is missing or malformed, or there are too many
-	ReasonValue   Reason = "value"   // the value is not an envelope of the topic
-	ReasonTime    Reason = "time"    // the event's time does not fit the table
-	ReasonRefused Reason = "refused" // the server refuses the row, before it writes any
+	ReasonHeaders  Reason = "headers" // a header that identifies the event is missing or malformed, or there are too many
+	ReasonValue    Reason = "value"   // the value is not an envelope of the topic
+	ReasonTime     Reason = "time"    // the event's time does not fit the table
+	ReasonRejected Reason = "refused" // the server rejects the row, before it writes any
 )

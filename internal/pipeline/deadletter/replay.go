@@ -54,7 +54,7 @@ const (
 // after it has. When a selected letter cannot be understood, nothing is sent. An
 // error may come after some letters were sent: they are reported and marked, and
 // the next Replay goes on behind them.
-func (d *Desk) Replay(ctx context.Context, f Filter, opts Options, report func(*Letter, Outcome)) error {
+func (d *Service) Replay(ctx context.Context, f Filter, opts Options, report func(*Letter, Outcome)) error {
 	return d.work(ctx, f, opts.DryRun, report, func(s *session, l *Letter, id string) Outcome {
 		kind, _ := KindOf(l.Reason) // known since the survey
 		switch state := s.known.stateOf(id); {
@@ -79,7 +79,7 @@ func (d *Desk) Replay(ctx context.Context, f Filter, opts Options, report func(*
 }
 
 // Park puts the selected letters aside: Replay leaves them alone from then on.
-func (d *Desk) Park(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome)) error {
+func (d *Service) Park(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome)) error {
 	return d.work(ctx, f, dryRun, report, func(s *session, _ *Letter, id string) Outcome {
 		switch state := s.known.stateOf(id); {
 		case state == StateParked:
@@ -94,7 +94,7 @@ func (d *Desk) Park(ctx context.Context, f Filter, dryRun bool, report func(*Let
 
 // session is one run of Replay or Park.
 type session struct {
-	*Desk
+	*Service
 
 	dryRun bool
 	report func(*Letter, Outcome)
@@ -115,7 +115,7 @@ type held struct {
 func (s *session) now() time.Time { return s.deps.Now() }
 
 // work looks at the selected letters, which choose decides about, and does it.
-func (d *Desk) work(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome), choose func(*session, *Letter, string) Outcome) error {
+func (d *Service) work(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome), choose func(*session, *Letter, string) Outcome) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (d *Desk) work(ctx context.Context, f Filter, dryRun bool, report func(*Let
 	if err != nil {
 		return err
 	}
-	s := &session{Desk: d, dryRun: dryRun, report: report, asOf: d.deps.Now()}
+	s := &session{Service: d, dryRun: dryRun, report: report, asOf: d.deps.Now()}
 	if s.known, err = d.readMarks(ctx, time.Time{}); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (d *Desk) work(ctx context.Context, f Filter, dryRun bool, report func(*Let
 
 // survey reads the selected letters to the end, and returns the last one's offset
 // of each partition, or what is wrong with letters.
-func (d *Desk) survey(ctx context.Context, f Filter) (ends map[record.Position]int64, err error) {
+func (d *Service) survey(ctx context.Context, f Filter) (ends map[record.Position]int64, err error) {
 	const told = 5
 	ends = map[record.Position]int64{}
 	var bad []error
@@ -155,7 +155,7 @@ func (d *Desk) survey(ctx context.Context, f Filter) (ends map[record.Position]i
 			return nil
 		}
 		if count++; count <= told {
-			bad = append(bad, fmt.Errorf("%s: %s", Place(l.Position), strings.ReplaceAll(problem.Error(), "\n", "; ")))
+			bad = append(bad, fmt.Errorf("%s: %s", FormatPosition(l.Position), strings.ReplaceAll(problem.Error(), "\n", "; ")))
 		}
 		return nil
 	})

@@ -21,7 +21,7 @@ type Rules struct {
 }
 
 // Compile makes rules of a website's settings. Entries that the settings would
-// refuse never match.
+// reject never match.
 func Compile(excluded, masked, params []string) *Rules {
 	r := &Rules{excluded: compileAll(excluded), masked: compileAll(masked)}
 	for _, name := range params {

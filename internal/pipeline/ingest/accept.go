@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/pipeline/tally"
@@ -24,10 +24,10 @@ import (
 // passed to it may alias memory that is reused after the call.
 type Access interface {
 	// Key returns whom a key stands for, or an AuthRequired, IPNotAuthorized,
-	// RateLimited or ServiceUnavailable fault.
+	// RateLimited or ServiceUnavailable error.
 	Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error)
 	// ClientWebsite finds a website by client id, or website.ErrNotFound, or a
-	// ServiceUnavailable fault.
+	// ServiceUnavailable error.
 	ClientWebsite(ctx context.Context, clientID string) (*website.Website, error)
 	// Website finds a website by id or client id; errors as ClientWebsite's.
 	Website(ctx context.Context, ref string) (*website.Website, error)
@@ -44,9 +44,9 @@ type Publisher interface {
 	Publish(ctx context.Context, recs []record.Record) error
 }
 
-// Quota says who may send no more; *quota.Gate and *quota.External are two.
+// Quota says who may send no more; *quota.Enforcer and *quota.External are two.
 type Quota interface {
-	// Check returns nil, or a QuotaExceeded or BillingUnavailable fault, for an
+	// Check returns nil, or a QuotaExceeded or BillingUnavailable error, for an
 	// organization at a moment.
 	Check(ctx context.Context, organizationID string, now time.Time) error
 }
@@ -55,7 +55,7 @@ type Quota interface {
 // Deadline are required.
 type Deps struct {
 	Access    Access
-	Quota     Quota // nil refuses nobody
+	Quota     Quota // nil rejects nobody
 	Salts     *salt.Salts
 	Publisher Publisher
 	Metrics   prometheus.Registerer
@@ -115,7 +115,7 @@ type Request struct {
 	Traceparent string
 }
 
-// Result is what became of a request that was not refused.
+// Result is what became of a request that was not rejected.
 type Result struct {
 	// Count is how many events were taken: those that are acknowledged.
 	Count int
@@ -155,9 +155,9 @@ var checkSteps = []step{
 }
 
 // panicked is what becomes of a request in which a step panics.
-var panicked = fault.New(fault.Internal)
+var panicked = apierr.New(apierr.Internal)
 
-// Accept takes the events of a request. The error is a fault.
+// Accept takes the events of a request. The error is an API error.
 func (a *Acceptor) Accept(ctx context.Context, req Request) (Result, error) {
 	r := a.begin(req)
 	defer a.end(ctx, r)
@@ -176,28 +176,28 @@ func (a *Acceptor) Accept(ctx context.Context, req Request) (Result, error) {
 func (a *Acceptor) Check(ctx context.Context, req Request) (count int, err error) {
 	r := a.begin(req)
 	defer a.end(ctx, r)
-	if refused := r.take(ctx, checkSteps); refused != nil {
-		return 0, refused
+	if rejected := r.take(ctx, checkSteps); rejected != nil {
+		return 0, rejected
 	}
 	return len(r.events), nil
 }
 
-// take takes the steps up to the first that refuses.
-func (r *run) take(ctx context.Context, steps []step) *fault.Error {
+// take takes the steps up to the first that rejects.
+func (r *run) take(ctx context.Context, steps []step) *apierr.Error {
 	for i := range steps {
 		if err := steps[i].do(r, ctx); err != nil {
-			f := faultOf(err)
-			r.metrics.refuse(steps[i].name, f.Code)
+			f := errorOf(err)
+			r.metrics.reject(steps[i].name, f.Code)
 			return f
 		}
 	}
 	return nil
 }
 
-// faultOf gives website.ErrNotFound its meaning on this host.
-func faultOf(err error) *fault.Error {
+// errorOf gives website.ErrNotFound its meaning on this host.
+func errorOf(err error) *apierr.Error {
 	if errors.Is(err, website.ErrNotFound) {
-		return fault.Wrap(fault.WebsiteNotFound, err)
+		return apierr.Wrap(apierr.WebsiteNotFound, err)
 	}
-	return fault.Of(err)
+	return apierr.Of(err)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/privacy/salt"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -61,11 +61,11 @@ func scopes(names ...string) auth.ScopeSet {
 func (w *world) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	w.asked = append(w.asked, "key")
 	if string(secret) == "down" {
-		return auth.Principal{}, &fault.Error{Code: fault.ServiceUnavailable, Err: errDown}
+		return auth.Principal{}, &apierr.Error{Code: apierr.ServiceUnavailable, Err: errDown}
 	}
 	p, ok := keys[string(secret)]
 	if !ok {
-		return auth.Principal{}, from.Failed(ctx, fault.New(fault.AuthRequired))
+		return auth.Principal{}, from.Failed(ctx, apierr.New(apierr.AuthRequired))
 	}
 	return p, nil
 }
@@ -140,44 +140,44 @@ func TestEachCheckAnswersBeforeTheOnesBehindIt(t *testing.T) {
 		name                 string
 		key, websiteID, body string
 		world                world
-		want                 fault.Code
+		want                 apierr.Code
 		asked                []string
 	}{
-		{"nothing says who sends", "", "", good, world{}, fault.AuthRequired, nil},
-		{"nothing says who sends a bad body", "", "", bad, world{}, fault.AuthRequired, nil},
-		{"nobody sends nothing", "", "", "", world{}, fault.AuthRequired, nil},
-		{"a bad key beside a good client id", "forged", "client-1", good, world{}, fault.AuthRequired, []string{"key"}},
-		{"a bad key with a bad body", "forged", "client-1", bad, world{}, fault.AuthRequired, []string{"key"}},
-		{"a key that cannot be looked up", "down", "client-1", good, world{}, fault.ServiceUnavailable, []string{"key"}},
-		{"a bad body of a key without scope", "readonly", "", bad, world{}, fault.Validation, []string{"key"}},
-		{"a bad body of an unknown client", "", "unknown", bad, world{}, fault.Validation, nil},
-		{"a websiteId in a bad body", "", "", `{"websiteId":"client-1","name":""}`, world{}, fault.Validation, nil},
-		{"a websiteId before broken JSON", "", "", `{"websiteId":"client-1",`, world{}, fault.Validation, nil},
-		{"properties too large", "", "unknown", large, world{}, fault.PayloadTooLarge, nil},
-		{"no scope and a foreign website", "readonly", "", named("web_3"), world{}, fault.Forbidden, []string{"key"}},
-		{"no scope and no website", "readonly", "", named("unknown"), world{}, fault.Forbidden, []string{"key"}},
-		{"a key's unknown website", "global", "unknown", good, world{}, fault.WebsiteNotFound, []string{"key", "website"}},
-		{"a key's foreign website", "global", "web_3", good, world{}, fault.WebsiteNotFound, []string{"key", "website"}},
-		{"a key's website without organization", "global", "web_4", good, world{}, fault.WebsiteNotFound, []string{"key", "website"}},
-		{"a limited key's other website", "limited", "web_2", good, world{}, fault.AccessDenied, []string{"key", "website"}},
-		{"a limited key's foreign website", "limited", "web_3", good, world{}, fault.WebsiteNotFound, []string{"key", "website"}},
-		{"a key limited to a website that is gone", "orphan", "", good, world{}, fault.WebsiteNotFound, []string{"key", "website"}},
-		{"one bad website in a batch", "global", "", "[" + good + "," + named("web_1") + "," + named("web_3") + "]", world{}, fault.WebsiteNotFound, []string{"key", "website", "website"}},
-		{"an unknown client", "", "unknown", good, world{}, fault.WebsiteNotFound, []string{"client"}},
-		{"a website's id is no client id", "", "web_1", good, world{}, fault.WebsiteNotFound, []string{"client"}},
-		{"a client without organization", "", "client-4", good, world{}, fault.WebsiteMissingOrganization, []string{"client"}},
-		{"a client's event for another website", "", "client-1", named("client-2"), world{}, fault.AccessDenied, []string{"client"}},
-		{"a client's event for an unknown website", "", "client-1", named("unknown"), world{}, fault.AccessDenied, []string{"client"}},
-		{"a client's event by the private id", "", "client-1", named("web_1"), world{}, fault.AccessDenied, []string{"client"}},
-		{"a salt that cannot be read", "global", "", visitor, world{saltErr: errDown}, fault.ServiceUnavailable, []string{"key", "salt"}},
-		{"no acknowledgement", "global", "", visitor, world{publishErr: fault.New(fault.DeliveryUnavailable)}, fault.DeliveryUnavailable, []string{"key", "salt", "publish"}},
-		{"a publisher that breaks", "global", "", good, world{publishErr: errDown}, fault.DeliveryUnavailable, []string{"key", "publish"}},
+		{"nothing says who sends", "", "", good, world{}, apierr.AuthRequired, nil},
+		{"nothing says who sends a bad body", "", "", bad, world{}, apierr.AuthRequired, nil},
+		{"nobody sends nothing", "", "", "", world{}, apierr.AuthRequired, nil},
+		{"a bad key beside a good client id", "forged", "client-1", good, world{}, apierr.AuthRequired, []string{"key"}},
+		{"a bad key with a bad body", "forged", "client-1", bad, world{}, apierr.AuthRequired, []string{"key"}},
+		{"a key that cannot be looked up", "down", "client-1", good, world{}, apierr.ServiceUnavailable, []string{"key"}},
+		{"a bad body of a key without scope", "readonly", "", bad, world{}, apierr.Validation, []string{"key"}},
+		{"a bad body of an unknown client", "", "unknown", bad, world{}, apierr.Validation, nil},
+		{"a websiteId in a bad body", "", "", `{"websiteId":"client-1","name":""}`, world{}, apierr.Validation, nil},
+		{"a websiteId before broken JSON", "", "", `{"websiteId":"client-1",`, world{}, apierr.Validation, nil},
+		{"properties too large", "", "unknown", large, world{}, apierr.PayloadTooLarge, nil},
+		{"no scope and a foreign website", "readonly", "", named("web_3"), world{}, apierr.Forbidden, []string{"key"}},
+		{"no scope and no website", "readonly", "", named("unknown"), world{}, apierr.Forbidden, []string{"key"}},
+		{"a key's unknown website", "global", "unknown", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
+		{"a key's foreign website", "global", "web_3", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
+		{"a key's website without organization", "global", "web_4", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
+		{"a limited key's other website", "limited", "web_2", good, world{}, apierr.AccessDenied, []string{"key", "website"}},
+		{"a limited key's foreign website", "limited", "web_3", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
+		{"a key limited to a website that is gone", "orphan", "", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
+		{"one bad website in a batch", "global", "", "[" + good + "," + named("web_1") + "," + named("web_3") + "]", world{}, apierr.WebsiteNotFound, []string{"key", "website", "website"}},
+		{"an unknown client", "", "unknown", good, world{}, apierr.WebsiteNotFound, []string{"client"}},
+		{"a website's id is no client id", "", "web_1", good, world{}, apierr.WebsiteNotFound, []string{"client"}},
+		{"a client without organization", "", "client-4", good, world{}, apierr.WebsiteMissingOrganization, []string{"client"}},
+		{"a client's event for another website", "", "client-1", named("client-2"), world{}, apierr.AccessDenied, []string{"client"}},
+		{"a client's event for an unknown website", "", "client-1", named("unknown"), world{}, apierr.AccessDenied, []string{"client"}},
+		{"a client's event by the private id", "", "client-1", named("web_1"), world{}, apierr.AccessDenied, []string{"client"}},
+		{"a salt that cannot be read", "global", "", visitor, world{saltErr: errDown}, apierr.ServiceUnavailable, []string{"key", "salt"}},
+		{"no acknowledgement", "global", "", visitor, world{publishErr: apierr.New(apierr.DeliveryUnavailable)}, apierr.DeliveryUnavailable, []string{"key", "salt", "publish"}},
+		{"a publisher that breaks", "global", "", good, world{publishErr: errDown}, apierr.DeliveryUnavailable, []string{"key", "publish"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			w := tc.world
 			count, err := track(t, w.acceptor(), request(tc.key, tc.websiteID, tc.body))
-			if !fault.Is(err, tc.want) || count != 0 {
+			if !apierr.Is(err, tc.want) || count != 0 {
 				t.Errorf("Track() = %d, %v; want %s", count, err, tc.want)
 			}
 			if diff := cmp.Diff(tc.asked, w.asked); diff != "" {
@@ -235,7 +235,7 @@ func TestAllProblemsOfABatchAreTold(t *testing.T) {
 	t.Parallel()
 	var w world
 	_, err := track(t, w.acceptor(), request("global", "", `[{"name":"a"},{"name":""},{"path":1}]`))
-	f, ok := errors.AsType[*fault.Error](err)
+	f, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		t.Fatal(err)
 	}
@@ -250,8 +250,8 @@ func TestAllProblemsOfABatchAreTold(t *testing.T) {
 	if diff := cmp.Diff([]problem{{1, "name"}, {2, "path"}, {2, "name"}}, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if _, err := track(t, w.acceptor(), request("global", "", `{"name":""}`)); fault.Of(err).Details[0].Index != fault.NoIndex {
-		t.Errorf("a single event has an index: %+v", fault.Of(err).Details)
+	if _, err := track(t, w.acceptor(), request("global", "", `{"name":""}`)); apierr.Of(err).Details[0].Index != apierr.NoIndex {
+		t.Errorf("a single event has an index: %+v", apierr.Of(err).Details)
 	}
 }
 
@@ -318,7 +318,7 @@ type keeper struct{ kept []record.Record }
 
 func (k *keeper) Publish(_ context.Context, recs []record.Record) error {
 	k.kept = append(k.kept, recs...)
-	return fault.New(fault.DeliveryUnavailable)
+	return apierr.New(apierr.DeliveryUnavailable)
 }
 
 func TestTheMemoryOfAnUnconfirmedRequestIsNotUsedAgain(t *testing.T) {
@@ -332,7 +332,7 @@ func TestTheMemoryOfAnUnconfirmedRequestIsNotUsedAgain(t *testing.T) {
 	})
 	for i := range 100 {
 		body := fmt.Sprintf(`{"name":"event %d","eventId":"e%d"}`, i, i)
-		if _, err := track(t, a, request("global", "", body)); !fault.Is(err, fault.DeliveryUnavailable) {
+		if _, err := track(t, a, request("global", "", body)); !apierr.Is(err, apierr.DeliveryUnavailable) {
 			t.Fatal(err)
 		}
 	}
@@ -350,7 +350,7 @@ func TestCheckJudgesAndPublishesNothing(t *testing.T) {
 	if count, err := a.Check(t.Context(), request("global", "web_1", `[{"name":"a"},{"name":"b"}]`)); err != nil || count != 2 {
 		t.Errorf("Check() = %d, %v; want 2", count, err)
 	}
-	if _, err := a.Check(t.Context(), request("global", "web_3", `{"name":"a"}`)); !fault.Is(err, fault.WebsiteNotFound) {
+	if _, err := a.Check(t.Context(), request("global", "web_3", `{"name":"a"}`)); !apierr.Is(err, apierr.WebsiteNotFound) {
 		t.Errorf("Check() of a foreign website = %v", err)
 	}
 	if diff := cmp.Diff([]string{"key", "website", "key", "website"}, w.asked); diff != "" {

@@ -5,8 +5,8 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -26,7 +26,7 @@ func (r *run) authorize(ctx context.Context) (err error) {
 // authorizeKey finds what each event of a key is meant for.
 func (r *run) authorizeKey(ctx context.Context) error {
 	if !r.principal.Has(auth.ScopeTrackEvents) {
-		return fault.New(fault.Forbidden)
+		return apierr.New(apierr.Forbidden)
 	}
 	r.organization = r.principal.OrganizationID
 	// Most batches name one website, so only a change is looked at; package auth
@@ -58,7 +58,7 @@ func (r *run) target(ctx context.Context, ref []byte) (aim, error) {
 	if name == "" {
 		if p.Global() {
 			if r.req.Route != nil && r.req.Route.OfWebsite {
-				return aim{}, fault.Invalid("websiteId", string(event.RuleRequired), missingWebsite)
+				return aim{}, apierr.Invalid("websiteId", string(event.RuleRequired), missingWebsite)
 			}
 			return aim{}, nil // the organization itself
 		}
@@ -84,7 +84,7 @@ func (r *run) authorizeClient(ctx context.Context) error {
 		return err
 	}
 	if w.OrganizationID == "" {
-		return fault.New(fault.WebsiteMissingOrganization)
+		return apierr.New(apierr.WebsiteMissingOrganization)
 	}
 	if err := checkCaller(w, r.req.Origin, r.req.Addr); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (r *run) authorizeClient(ctx context.Context) error {
 		// Whether another website exists is nobody's business here.
 		ref := r.events[i].WebsiteID
 		if len(ref) > 0 && !bytes.Equal(ref, r.clientID) && !w.AcceptsClientID(view(ref), r.now) {
-			return fault.New(fault.AccessDenied)
+			return apierr.New(apierr.AccessDenied)
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -12,25 +12,25 @@ import (
 )
 
 // account counts what became of each event of the request, once, as it ends:
-// refused is why the request was refused, or nil. Of a refused request every event
-// is refused, whatever else it is, and one whose events were not counted is one.
+// rejected is why the request was rejected, or nil. Of a rejected request every event
+// is rejected, whatever else it is, and one whose events were not counted is one.
 //
 // The same counts go to the metrics, where received is the sum of all outcomes,
 // and to the tally of whose events they are.
-func (r *run) account(ctx context.Context, refused *fault.Error) {
+func (r *run) account(ctx context.Context, rejected *apierr.Error) {
 	events := len(r.events)
-	if refused != nil {
+	if rejected != nil {
 		events = max(1, events, r.seen)
 	}
 	r.metrics.receive(r.req.Route.Name, events)
-	if refused != nil {
-		what := tally.Refused(refused.Code)
+	if rejected != nil {
+		what := tally.Rejected(rejected.Code)
 		r.metrics.end(r.req.Route.Name, what, events)
 		if r.deps.Tally == nil {
 			return
 		}
 		if !r.aimedAt {
-			r.deps.Tally.Add(r.supposed(ctx, refused), what, events, r.now)
+			r.deps.Tally.Add(r.supposed(ctx, rejected), what, events, r.now)
 			return
 		}
 		for i := range r.aims {
@@ -59,7 +59,7 @@ type outcomes [numFates]int
 
 // fateOutcomes are the fates as they are counted.
 var fateOutcomes = [numFates]tally.Outcome{
-	fateTaken: tally.Accepted, fateRefused: tally.Refused(fault.Validation), fateBot: tally.Bot, fateExcluded: tally.Excluded,
+	fateTaken: tally.Accepted, fateRejected: tally.Rejected(apierr.Validation), fateBot: tally.Bot, fateExcluded: tally.Excluded,
 	fateDeclined: tally.Declined,
 }
 
@@ -87,12 +87,12 @@ func (r *run) owner(a *aim) tally.Owner {
 	return tally.Owner{Organization: r.organization, Website: a.target.Website}
 }
 
-// supposed returns whose events those of a refused request would have been, as far
+// supposed returns whose events those of a rejected request would have been, as far
 // as that is known: a client id's website; else of a key's organization the website
 // that the key is limited to, or that is named; else nobody's. Where there was no room,
 // or too much was asked, nobody is asked: it would cost more than what was refused to save.
-func (r *run) supposed(ctx context.Context, why *fault.Error) tally.Owner {
-	busy := errors.Is(why, admission.ErrRefused) || why.Code == fault.RateLimited
+func (r *run) supposed(ctx context.Context, why *apierr.Error) tally.Owner {
+	busy := errors.Is(why, admission.ErrRejected) || why.Code == apierr.RateLimited
 	p := r.principal
 	if p.Kind == auth.KindAnonymous {
 		site := r.site
@@ -128,13 +128,13 @@ func (r *run) supposed(ctx context.Context, why *fault.Error) tally.Owner {
 	return o
 }
 
-// Refuse accounts for a request that was refused before its body was there. Body is
+// Reject accounts for a request that was rejected before its body was there. Body is
 // not read.
-func (a *Acceptor) Refuse(ctx context.Context, req Request, why error) {
+func (a *Acceptor) Reject(ctx context.Context, req Request, why error) {
 	req.Body = nil
 	r := a.begin(req)
 	defer a.end(ctx, r)
 	r.limits = a.deps.Limits
 	_ = r.identify(ctx) // else it is nobody's
-	r.account(ctx, faultOf(why))
+	r.account(ctx, errorOf(why))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 	"github.com/millrace/millrace/internal/privacy/salt"
@@ -98,7 +98,7 @@ func (c *crowd) counted(t *testing.T) (a *Acceptor, reg *prometheus.Registry, to
 	counts := tally.New(tally.Deps{Publisher: c, Log: slog.New(slog.DiscardHandler), Metrics: reg, Now: now})
 	a = New(Deps{
 		Access: c, Salts: salt.New(c, slog.New(slog.DiscardHandler), now), Publisher: c, Metrics: reg, Now: now, Tally: counts,
-		Quota: refusing{"org_2": fault.QuotaExceeded},
+		Quota: rejecting{"org_2": apierr.QuotaExceeded},
 	})
 	return a, reg, func() map[string]int {
 		ended, end := context.WithCancel(t.Context())
@@ -234,7 +234,7 @@ func TestEveryEventEndsInOneWayAndIsToldToItsOwner(t *testing.T) {
 }
 
 // Whatever happens at the same time, what was received is what was accepted,
-// refused for a reason, or not wanted.
+// rejected for a reason, or not wanted.
 func TestWhatWasReceivedIsTheSumOfAllOutcomesUnderLoad(t *testing.T) {
 	t.Parallel()
 	const callers, rounds = 16, 200
@@ -282,22 +282,22 @@ func TestARequestWithoutItsBodyCountsForItsWebsite(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		req  Request
-		why  fault.Code
+		why  apierr.Code
 		told map[string]int
 	}{
-		"a client id in the query": {request("", "client-1", "ignored"), fault.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
-		"a key":                    {request("limited", "", ""), fault.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
-		"a key and a website":      {request("global", "web_2", ""), fault.PayloadTooLarge, map[string]int{"org_1/web_2 PAYLOAD_TOO_LARGE": 1}},
-		"nobody that is known":     {request("", "unknown", ""), fault.PayloadTooLarge, map[string]int{}},
-		"a body that is too slow":  {request("limited", "", ""), fault.DeadlineExceeded, map[string]int{"org_1/web_1 DEADLINE_EXCEEDED": 1}},
-		"an unknown encoding":      {request("limited", "", ""), fault.Validation, map[string]int{"org_1/web_1 VALIDATION_ERROR": 1}},
-		"a body without room":      {request("limited", "", ""), fault.ServiceUnavailable, map[string]int{"org_1/web_1 SERVICE_UNAVAILABLE": 1}},
+		"a client id in the query": {request("", "client-1", "ignored"), apierr.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
+		"a key":                    {request("limited", "", ""), apierr.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
+		"a key and a website":      {request("global", "web_2", ""), apierr.PayloadTooLarge, map[string]int{"org_1/web_2 PAYLOAD_TOO_LARGE": 1}},
+		"nobody that is known":     {request("", "unknown", ""), apierr.PayloadTooLarge, map[string]int{}},
+		"a body that is too slow":  {request("limited", "", ""), apierr.DeadlineExceeded, map[string]int{"org_1/web_1 DEADLINE_EXCEEDED": 1}},
+		"an unknown encoding":      {request("limited", "", ""), apierr.Validation, map[string]int{"org_1/web_1 VALIDATION_ERROR": 1}},
+		"a body without room":      {request("limited", "", ""), apierr.ServiceUnavailable, map[string]int{"org_1/web_1 SERVICE_UNAVAILABLE": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var c crowd
 			a, reg, told := c.counted(t)
-			a.Refuse(t.Context(), tc.req, fault.New(tc.why))
+			a.Reject(t.Context(), tc.req, apierr.New(tc.why))
 			received, ended := funnelOf(t, reg)
 			if diff := cmp.Diff(map[string]int{string(tc.why): 1}, ended); received != 1 || diff != "" {
 				t.Errorf("received %d, outcomes (-want +got):\n%s", received, diff)
@@ -317,7 +317,7 @@ func TestImportedEventsAreInTheFunnel(t *testing.T) {
 		Key: []byte("global"), ID: []byte("imp"), Events: [][]byte{[]byte(`{"name":"a"}`), []byte(`{"name":""}`)},
 		AppendID: func(dst []byte, i int) []byte { return fmt.Append(dst, i) },
 	}
-	if _, err := a.Import(t.Context(), in, func(int, *fault.Error) {}); err != nil {
+	if _, err := a.Import(t.Context(), in, func(int, *apierr.Error) {}); err != nil {
 		t.Fatal(err)
 	}
 	in.Events = [][]byte{[]byte(`{"name":"lost"}`)}

@@ -5,7 +5,7 @@
 // # The order of checks
 //
 // The steps are those of httpkit.Checks on this host, under the same names. The surface
-// reads the body first, so its own answers come before these: 413 for a body over the
+// reads the body first, so its own responses come before these: 413 for a body over the
 // limit, 400 for one that cannot be decompressed. Then, each step only when the ones
 // before it found nothing:
 //
@@ -21,7 +21,7 @@
 //  3. Limits. A key, or an address for one website, has its requests counted, on
 //     each route apart: 429. Client ids that are no website's are counted by the
 //     address alone, and no more of them are looked up than that allows.
-//  4. Decode. Every event is decoded and validated; one bad event refuses the
+//  4. Decode. Every event is decoded and validated; one bad event rejects the
 //     request with a list of all problems: 400, or 413 where only properties are
 //     too large. On routes whose events stand for themselves it keeps no other out,
 //     and only a body that is no array is 400.
@@ -50,14 +50,14 @@
 //  9. Publish. All records are sent, and every acknowledgement is waited for:
 //     503 DELIVERY_UNAVAILABLE unless all arrive in time.
 //
-// Nothing is published before step 9, so every refusal is of the whole request,
+// Nothing is published before step 9, so every rejection is of the whole request,
 // except for the single events of a route that answers for each.
 //
 // # Files
 //
 // Import takes the same steps for events of a file, under a key, into the backfill
 // topic. There each event stands for itself: one that step 4, the target in step
-// 5 or the path in step 8 refuses does not keep the others out. It is limited
+// 5 or the path in step 8 rejects does not keep the others out. It is limited
 // neither in size nor in rate, for its caller reads one bounded run of events after
 // another.
 //

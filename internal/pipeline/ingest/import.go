@@ -3,14 +3,14 @@ package ingest
 import (
 	"context"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 )
 
 // Import is a run of events from a file, for which the checks are those of Track
-// and the answers are given one by one. Its memory is the caller's and is not used
+// and the responses are given one by one. Its memory is the caller's and is not used
 // after the call.
 type Import struct {
 	// Key is an API key with the scope track:events.
@@ -35,15 +35,15 @@ type Import struct {
 const maxImportIDLen = 64
 
 // Import accepts the events of a file, whatever their age, into
-// record.TopicEventsBackfill. Each event stands for itself: one that is refused is
-// told to refused, in order, and the others are published together. The error is
-// a fault that concerns all of them, after which none is known to be stored: the
+// record.TopicEventsBackfill. Each event stands for itself: one that is rejected is
+// told to rejected, in order, and the others are published together. The error is
+// an API error that concerns all of them, after which none is known to be stored: the
 // key, the default website, the stores or Kafka.
-func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, why *fault.Error)) (accepted int, err error) {
+func (a *Acceptor) Import(ctx context.Context, in Import, rejected func(i int, why *apierr.Error)) (accepted int, err error) {
 	r := a.begin(Request{Route: importRoute, Key: in.Key, WebsiteID: in.WebsiteID, ID: in.ID})
 	defer a.end(ctx, r)
 	if err := r.beginImport(ctx); err != nil {
-		return 0, faultOf(err)
+		return 0, errorOf(err)
 	}
 	ids := make([]byte, 0, maxImportIDLen)
 	for i, body := range in.Events {
@@ -67,34 +67,34 @@ func (a *Acceptor) Import(ctx context.Context, in Import, refused func(i int, wh
 			accepted++
 			continue
 		}
-		why := faultOf(err)
+		why := errorOf(err)
 		if !concernsOne[why.Code] {
 			return 0, why
 		}
-		a.metrics.refuse("import", why.Code)
+		a.metrics.reject("import", why.Code)
 		a.metrics.receive(importRoute.Name, 1)
-		a.metrics.end(importRoute.Name, tally.Refused(why.Code), 1)
-		refused(i, why)
+		a.metrics.end(importRoute.Name, tally.Rejected(why.Code), 1)
+		rejected(i, why)
 	}
 	if in.DryRun || accepted == 0 {
 		return accepted, nil
 	}
 	a.metrics.receive(importRoute.Name, accepted)
 	if err := r.send(ctx); err != nil {
-		why := faultOf(err)
-		a.metrics.end(importRoute.Name, tally.Refused(why.Code), accepted)
+		why := errorOf(err)
+		a.metrics.end(importRoute.Name, tally.Rejected(why.Code), accepted)
 		return 0, why
 	}
 	a.metrics.end(importRoute.Name, tally.Accepted, accepted)
 	return accepted, nil
 }
 
-// excluded is the refusal of an event whose page the website does not count.
-var excluded = fault.Invalid("path", "excluded", "the website excludes this path")
+// excluded is the rejection of an event whose page the website does not count.
+var excluded = apierr.Invalid("path", "excluded", "the website excludes this path")
 
-// concernsOne lists the refusals that another event need not meet.
-var concernsOne = map[fault.Code]bool{
-	fault.Validation: true, fault.PayloadTooLarge: true, fault.WebsiteNotFound: true, fault.AccessDenied: true,
+// concernsOne lists the rejections that another event need not meet.
+var concernsOne = map[apierr.Code]bool{
+	apierr.Validation: true, apierr.PayloadTooLarge: true, apierr.WebsiteNotFound: true, apierr.AccessDenied: true,
 }
 
 // importRoute reads one event at a time.
@@ -104,7 +104,7 @@ var importRoute = &Route{Name: "import", Form: event.Track, Shape: event.One}
 // default target, step 5 and the salt of step 6.
 func (r *run) beginImport(ctx context.Context) error {
 	if len(r.req.Key) == 0 {
-		return fault.New(fault.AuthRequired)
+		return apierr.New(apierr.AuthRequired)
 	}
 	if err := r.identify(ctx); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 )
 
@@ -24,19 +24,19 @@ func importOf(key, websiteID string, events ...string) Import {
 	return in
 }
 
-// try imports, and returns what was refused as "index code".
-func (w *world) try(t *testing.T, in Import) (accepted int, refused []string, err error) {
+// try imports, and returns what was rejected as "index code".
+func (w *world) try(t *testing.T, in Import) (accepted int, rejected []string, err error) {
 	t.Helper()
-	accepted, err = w.acceptor().Import(t.Context(), in, func(i int, why *fault.Error) {
-		refused = append(refused, fmt.Sprintf("%d %s", i, why.Code))
+	accepted, err = w.acceptor().Import(t.Context(), in, func(i int, why *apierr.Error) {
+		rejected = append(rejected, fmt.Sprintf("%d %s", i, why.Code))
 	})
-	return accepted, refused, err
+	return accepted, rejected, err
 }
 
 func TestAnImportedEventStandsForItself(t *testing.T) {
 	t.Parallel()
 	w := &world{}
-	accepted, refused, err := w.try(t, importOf("global", "client-1",
+	accepted, rejected, err := w.try(t, importOf("global", "client-1",
 		`{"name":"a","eventId":"own"}`,
 		`{"name":""}`,
 		`{"name":"b"},{"name":"c"}`,
@@ -49,8 +49,8 @@ func TestAnImportedEventStandsForItself(t *testing.T) {
 	if err != nil || accepted != 3 {
 		t.Fatalf("%d were accepted, %v", accepted, err)
 	}
-	want := []string{"1 " + string(fault.Validation), "2 " + string(fault.Validation), "3 " + string(fault.Validation), "5 " + string(fault.WebsiteNotFound), "6 " + string(fault.PayloadTooLarge)}
-	if diff := cmp.Diff(want, refused); diff != "" {
+	want := []string{"1 " + string(apierr.Validation), "2 " + string(apierr.Validation), "3 " + string(apierr.Validation), "5 " + string(apierr.WebsiteNotFound), "6 " + string(apierr.PayloadTooLarge)}
+	if diff := cmp.Diff(want, rejected); diff != "" {
 		t.Error(diff)
 	}
 	type got struct {
@@ -94,9 +94,9 @@ func TestAnEventOfTodayIsImportedIntoTheBackfillTopicToo(t *testing.T) {
 func TestAKeyLimitedToOneWebsiteImportsForNoOther(t *testing.T) {
 	t.Parallel()
 	w := &world{}
-	n, refused, err := w.try(t, importOf("limited", "", `{"name":"a","websiteId":"web_2"}`, `{"name":"b","websiteId":"client-1"}`))
-	if n != 1 || err != nil || !cmp.Equal(refused, []string{"0 " + string(fault.AccessDenied)}) {
-		t.Errorf("%d were accepted, refused were %v, %v", n, refused, err)
+	n, rejected, err := w.try(t, importOf("limited", "", `{"name":"a","websiteId":"web_2"}`, `{"name":"b","websiteId":"client-1"}`))
+	if n != 1 || err != nil || !cmp.Equal(rejected, []string{"0 " + string(apierr.AccessDenied)}) {
+		t.Errorf("%d were accepted, refused were %v, %v", n, rejected, err)
 	}
 }
 
@@ -105,21 +105,21 @@ func TestWhatConcernsTheWholeImportEndsIt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key, websiteID string
 		world          world
-		want           fault.Code
+		want           apierr.Code
 	}{
-		"no key":                     {"", "client-1", world{}, fault.AuthRequired},
-		"a forged key":               {"forged", "", world{}, fault.AuthRequired},
-		"a key that cannot be read":  {"down", "", world{}, fault.ServiceUnavailable},
-		"no scope":                   {"readonly", "", world{}, fault.Forbidden},
-		"an unknown default":         {"global", "unknown", world{}, fault.WebsiteNotFound},
-		"somebody else's default":    {"global", "web_3", world{}, fault.WebsiteNotFound},
-		"a default beyond the limit": {"limited", "web_2", world{}, fault.AccessDenied},
-		"no salt":                    {"global", "", world{saltErr: errDown}, fault.ServiceUnavailable},
-		"no acknowledgement":         {"global", "", world{publishErr: errors.New("late")}, fault.DeliveryUnavailable},
+		"no key":                     {"", "client-1", world{}, apierr.AuthRequired},
+		"a forged key":               {"forged", "", world{}, apierr.AuthRequired},
+		"a key that cannot be read":  {"down", "", world{}, apierr.ServiceUnavailable},
+		"no scope":                   {"readonly", "", world{}, apierr.Forbidden},
+		"an unknown default":         {"global", "unknown", world{}, apierr.WebsiteNotFound},
+		"somebody else's default":    {"global", "web_3", world{}, apierr.WebsiteNotFound},
+		"a default beyond the limit": {"limited", "web_2", world{}, apierr.AccessDenied},
+		"no salt":                    {"global", "", world{saltErr: errDown}, apierr.ServiceUnavailable},
+		"no acknowledgement":         {"global", "", world{publishErr: errors.New("late")}, apierr.DeliveryUnavailable},
 	} {
-		n, refused, err := tt.world.try(t, importOf(tt.key, tt.websiteID, `{"name":"a"}`))
-		if n != 0 || len(refused) > 0 || !fault.Is(err, tt.want) || len(tt.world.published) > 0 {
-			t.Errorf("%s: %d accepted, refused %v, %v; want %s", name, n, refused, err, tt.want)
+		n, rejected, err := tt.world.try(t, importOf(tt.key, tt.websiteID, `{"name":"a"}`))
+		if n != 0 || len(rejected) > 0 || !apierr.Is(err, tt.want) || len(tt.world.published) > 0 {
+			t.Errorf("%s: %d accepted, refused %v, %v; want %s", name, n, rejected, err, tt.want)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestADryImportPublishesNothing(t *testing.T) {
 	w := &world{}
 	in := importOf("global", "", `{"name":"a"}`, `{}`)
 	in.DryRun = true
-	if n, refused, err := w.try(t, in); n != 1 || len(refused) != 1 || err != nil || len(w.published) > 0 {
-		t.Errorf("%d accepted, refused %v, %v, published %d", n, refused, err, len(w.published))
+	if n, rejected, err := w.try(t, in); n != 1 || len(rejected) != 1 || err != nil || len(w.published) > 0 {
+		t.Errorf("%d accepted, refused %v, %v, published %d", n, rejected, err, len(w.published))
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -37,25 +37,25 @@ func TestWhoeverSendsIsCounted(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		first, next Request
-		want        fault.Code // of the next one; empty for none
+		want        apierr.Code // of the next one; empty for none
 	}{
-		{"a key", request("global", "", good), request("global", "", good), fault.RateLimited},
-		{"a key from elsewhere", from("192.0.2.1", request("global", "", good)), from("192.0.2.2", request("global", "", good)), fault.RateLimited},
-		{"a key to another website", request("global", "web_1", good), request("global", "web_2", good), fault.RateLimited},
+		{"a key", request("global", "", good), request("global", "", good), apierr.RateLimited},
+		{"a key from elsewhere", from("192.0.2.1", request("global", "", good)), from("192.0.2.2", request("global", "", good)), apierr.RateLimited},
+		{"a key to another website", request("global", "web_1", good), request("global", "web_2", good), apierr.RateLimited},
 		{"another key", request("global", "", good), request("limited", "", good), ""},
-		{"a website from one address", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-1", good)), fault.RateLimited},
-		{"a website by its id before", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-0", good)), fault.RateLimited},
-		{"a website by the body", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "", `{"name":"a","websiteId":"client-1"}`)), fault.RateLimited},
+		{"a website from one address", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-1", good)), apierr.RateLimited},
+		{"a website by its id before", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-0", good)), apierr.RateLimited},
+		{"a website by the body", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "", `{"name":"a","websiteId":"client-1"}`)), apierr.RateLimited},
 		{"a website from another address", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.2", request("", "client-1", good)), ""},
 		{"another website", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-2", good)), ""},
-		{"ids that are tried out", from("192.0.2.1", request("", "one", good)), from("192.0.2.1", request("", "two", good)), fault.RateLimited},
-		{"after a bad body", request("global", "", bad), request("global", "", good), fault.RateLimited},
-		{"a bad body", request("global", "", good), request("global", "", bad), fault.RateLimited},
-		{"after a key without scope", request("readonly", "", good), request("readonly", "", good), fault.RateLimited},
-		{"keys that are tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("made-up", "", good)), fault.RateLimited},
+		{"ids that are tried out", from("192.0.2.1", request("", "one", good)), from("192.0.2.1", request("", "two", good)), apierr.RateLimited},
+		{"after a bad body", request("global", "", bad), request("global", "", good), apierr.RateLimited},
+		{"a bad body", request("global", "", good), request("global", "", bad), apierr.RateLimited},
+		{"after a key without scope", request("readonly", "", good), request("readonly", "", good), apierr.RateLimited},
+		{"keys that are tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("made-up", "", good)), apierr.RateLimited},
 		{"a key beside one that was tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("global", "", good)), ""},
 		{"a website beside a key that was tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("", "client-1", good)), ""},
-		{"nobody", request("", "", good), request("", "", good), fault.AuthRequired},
+		{"nobody", request("", "", good), request("", "", good), apierr.AuthRequired},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,15 +63,15 @@ func TestWhoeverSendsIsCounted(t *testing.T) {
 			cfg := config.Default().Limits
 			cfg.Track = 1
 			a := w.limited(w, cfg)
-			if _, err := track(t, a, tc.first); fault.Is(err, fault.RateLimited) {
+			if _, err := track(t, a, tc.first); apierr.Is(err, apierr.RateLimited) {
 				t.Fatalf("the first request: %v", err)
 			}
 			published := len(w.published)
-			if _, err := a.Check(t.Context(), tc.next); fault.Is(err, fault.RateLimited) {
+			if _, err := a.Check(t.Context(), tc.next); apierr.Is(err, apierr.RateLimited) {
 				t.Errorf("Check() = %v, though it counts nothing", err)
 			}
 			_, err := track(t, a, tc.next)
-			if f := fault.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
+			if f := apierr.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
 				t.Errorf("Track() = %v, want %q", err, tc.want)
 			}
 			if tc.want != "" && len(w.published) != published {
@@ -88,7 +88,7 @@ func (g gate) Publish(ctx context.Context, _ []record.Record) error {
 	g.arrived <- struct{}{}
 	select {
 	case <-g.open:
-		return fault.New(fault.DeliveryUnavailable)
+		return apierr.New(apierr.DeliveryUnavailable)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -108,12 +108,12 @@ func TestTwentyRequestsOfAKeyAreUnderWayAtMost(t *testing.T) {
 		<-g.arrived
 	}
 	err := track()
-	if f := fault.Of(err); f == nil || f.Code != fault.RateLimited || f.Message != "Too many concurrent API key requests" {
+	if f := apierr.Of(err); f == nil || f.Code != apierr.RateLimited || f.Message != "Too many concurrent API key requests" {
 		t.Errorf("the 21st: %v", err)
 	}
 	close(g.open)
 	for range 20 {
-		if err := <-ended; !fault.Is(err, fault.DeliveryUnavailable) {
+		if err := <-ended; !apierr.Is(err, apierr.DeliveryUnavailable) {
 			t.Errorf("a request under way: %v", err)
 		}
 	}
@@ -130,16 +130,16 @@ func TestClientIDsThatAreTriedOutAreNotLookedUpForEver(t *testing.T) {
 	cfg := config.Default().Limits
 	cfg.Track = 3
 	a := w.limited(w, cfg)
-	a.deps.Tally = tally.New(tally.Deps{Publisher: w, Log: slog.New(slog.DiscardHandler)}) // asks whose a refused request is
+	a.deps.Tally = tally.New(tally.Deps{Publisher: w, Log: slog.New(slog.DiscardHandler)}) // asks whose a rejected request is
 	for i := range 10 {
-		want := fault.WebsiteNotFound
+		want := apierr.WebsiteNotFound
 		if i >= cfg.Track {
-			want = fault.RateLimited
+			want = apierr.RateLimited
 		}
-		if _, err := track(t, a, from("192.0.2.1", request("", fmt.Sprint("made-up-", i), `{"name":"a"}`))); !fault.Is(err, want) {
+		if _, err := track(t, a, from("192.0.2.1", request("", fmt.Sprint("made-up-", i), `{"name":"a"}`))); !apierr.Is(err, want) {
 			t.Errorf("request %d: %v, want %s", i+1, err, want)
 		}
-		a.Refuse(t.Context(), from("192.0.2.2", request("", fmt.Sprint("unread-", i), "")), fault.New(fault.PayloadTooLarge))
+		a.Reject(t.Context(), from("192.0.2.2", request("", fmt.Sprint("unread-", i), "")), apierr.New(apierr.PayloadTooLarge))
 	}
 	if n := len(w.asked); n != 2*cfg.Track {
 		t.Errorf("%d look-ups, want %d", n, 2*cfg.Track)

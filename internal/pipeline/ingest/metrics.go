@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 )
 
@@ -14,7 +14,7 @@ type metrics struct {
 	ended       *prometheus.CounterVec
 	routes      map[string]*funnel // of the usual routes
 	unconfirmed prometheus.Counter
-	refused     *prometheus.CounterVec
+	rejected    *prometheus.CounterVec
 	bots        *prometheus.CounterVec
 	renamed     prometheus.Counter
 }
@@ -43,7 +43,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Name: "millrace_ingest_events_renamed_total",
 			Help: "Events and errors stored under the name (other), because their website had more names that day than ingest.max_names.",
 		}),
-		refused: f.NewCounterVec(prometheus.CounterOpts{
+		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_requests_refused_total",
 			Help: "Requests refused, by the step that refused them and the code of the answer.",
 		}, []string{"step", "code"}),
@@ -77,6 +77,6 @@ func (m *metrics) end(route string, what tally.Outcome, events int) {
 	m.ended.WithLabelValues(route, what.String()).Add(float64(events))
 }
 
-func (m *metrics) refuse(step string, code fault.Code) {
-	m.refused.WithLabelValues(step, string(code)).Inc()
+func (m *metrics) reject(step string, code apierr.Code) {
+	m.rejected.WithLabelValues(step, string(code)).Inc()
 }

@@ -8,16 +8,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/privacy/salt"
 )
 
-// refusing refuses one organization.
-type refusing map[string]fault.Code
+// rejecting rejects one organization.
+type rejecting map[string]apierr.Code
 
-func (r refusing) Check(_ context.Context, organizationID string, at time.Time) error {
+func (r rejecting) Check(_ context.Context, organizationID string, at time.Time) error {
 	if code, ok := r[organizationID]; ok && at.Equal(noon) {
-		return fault.New(code)
+		return apierr.New(code)
 	}
 	return nil
 }
@@ -27,26 +27,26 @@ func TestAQuotaIsLookedAtBehindAccessAndBeforeAnythingIsMade(t *testing.T) {
 	const event = `{"name":"a","anonymousId":"v"}`
 	for name, tc := range map[string]struct {
 		key, site, body string
-		want            fault.Code
+		want            apierr.Code
 	}{
-		"a key":                  {"global", "", event, fault.QuotaExceeded},
-		"a client id":            {"", "client-1", event, fault.QuotaExceeded},
-		"no decision":            {"", "client-3", event, fault.BillingUnavailable},
-		"a bad body comes first": {"global", "", `{"name":""}`, fault.Validation},
-		"and a missing scope":    {"readonly", "", event, fault.Forbidden},
-		"and a missing website":  {"", "client-x", event, fault.WebsiteNotFound},
+		"a key":                  {"global", "", event, apierr.QuotaExceeded},
+		"a client id":            {"", "client-1", event, apierr.QuotaExceeded},
+		"no decision":            {"", "client-3", event, apierr.BillingUnavailable},
+		"a bad body comes first": {"global", "", `{"name":""}`, apierr.Validation},
+		"and a missing scope":    {"readonly", "", event, apierr.Forbidden},
+		"and a missing website":  {"", "client-x", event, apierr.WebsiteNotFound},
 	} {
 		w := &world{}
 		a := New(Deps{
 			Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), func() time.Time { return noon }), Publisher: w,
 			Metrics: prometheus.NewRegistry(), Now: func() time.Time { return noon },
-			Quota: refusing{"org_1": fault.QuotaExceeded, "org_2": fault.BillingUnavailable},
+			Quota: rejecting{"org_1": apierr.QuotaExceeded, "org_2": apierr.BillingUnavailable},
 		})
 		for what, do := range map[string]func(context.Context, Request) (int, error){
 			"Check":  a.Check,
 			"Accept": func(_ context.Context, req Request) (int, error) { return track(t, a, req) },
 		} {
-			if _, err := do(t.Context(), request(tc.key, tc.site, tc.body)); !fault.Is(err, tc.want) {
+			if _, err := do(t.Context(), request(tc.key, tc.site, tc.body)); !apierr.Is(err, tc.want) {
 				t.Errorf("%s: %s() = %v, want %s", name, what, err, tc.want)
 			}
 		}

@@ -3,8 +3,8 @@ package ingest
 import (
 	"slices"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // Item is what became of one event.
@@ -16,7 +16,7 @@ type Item struct {
 	// Outcome says whether it was taken.
 	Outcome Outcome
 	// Problems say which rules it breaks.
-	Problems []fault.Detail
+	Problems []apierr.Detail
 }
 
 // Outcome is what became of an event.
@@ -32,7 +32,7 @@ const (
 
 // result says what became of the request.
 func (r *run) result() Result {
-	res := Result{Count: r.taken, Silent: r.silent || r.taken == 0 && r.client() && !slices.Contains(r.fates, fateRefused)}
+	res := Result{Count: r.taken, Silent: r.silent || r.taken == 0 && r.client() && !slices.Contains(r.fates, fateRejected)}
 	if r.req.Route.Each && !res.Silent {
 		res.Items = r.items()
 	}
@@ -48,7 +48,7 @@ func (r *run) items() []Item {
 	for i := range r.events {
 		e := &r.events[i]
 		items[i] = Item{Type: string(e.Type()), EventID: string(e.EventID)}
-		if e.Refused {
+		if e.Rejected {
 			items[i].Outcome = Invalid
 		}
 	}
@@ -57,7 +57,7 @@ func (r *run) items() []Item {
 		if p.Message == event.UnknownType {
 			it.Outcome = UnknownType
 		}
-		it.Problems = append(it.Problems, fault.Detail{Index: fault.NoIndex, Field: p.Field, Rule: string(p.Rule), Message: p.Message})
+		it.Problems = append(it.Problems, apierr.Detail{Index: apierr.NoIndex, Field: p.Field, Rule: string(p.Rule), Message: p.Message})
 	}
 	return items
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/tally"
 	"github.com/millrace/millrace/internal/platform/admission"
@@ -153,21 +153,21 @@ func TestVeryManyEventsArePublishedAWindowAtATime(t *testing.T) {
 
 func TestAWindowThatIsNotConfirmedEndsTheRequest(t *testing.T) {
 	t.Parallel()
-	s := &scale{err: fault.Wrap(fault.DeliveryUnavailable, errors.New("no"))}
+	s := &scale{err: apierr.Wrap(apierr.DeliveryUnavailable, errors.New("no"))}
 	a, gate := gated(&world{}, s, 512<<20)
 	s.gate = gate
 	_, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 3*window)))
-	if !fault.Is(err, fault.DeliveryUnavailable) || len(s.windows) != 1 || gate.Used() != 0 {
+	if !apierr.Is(err, apierr.DeliveryUnavailable) || len(s.windows) != 1 || gate.Used() != 0 {
 		t.Errorf("%v after %d windows, %d bytes are claimed", err, len(s.windows), gate.Used())
 	}
 }
 
 func TestAllWindowsOfARequestShareItsDeadline(t *testing.T) {
 	t.Parallel()
-	s := &scale{from: 2, err: fault.Wrap(fault.DeliveryUnavailable, errors.New("no"))}
+	s := &scale{from: 2, err: apierr.Wrap(apierr.DeliveryUnavailable, errors.New("no"))}
 	a, gate := gated(&world{}, s, 512<<20)
 	s.gate, a.deps.Deadline = gate, time.Hour
-	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !fault.Is(err, fault.DeliveryUnavailable) {
+	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !apierr.Is(err, apierr.DeliveryUnavailable) {
 		t.Error(err)
 	}
 	if len(s.until) != 3 || s.until[0].IsZero() || s.until[0] != s.until[1] || s.until[0] != s.until[2] {
@@ -179,7 +179,7 @@ func TestAllWindowsOfARequestShareItsDeadline(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutRoomIsRefusedAfterItsCredentialAndBeforeItsBodyIsRead(t *testing.T) {
+func TestARequestWithoutRoomIsRejectedAfterItsCredentialAndBeforeItsBodyIsRead(t *testing.T) {
 	t.Parallel()
 	w := &world{}
 	a, gate := gated(w, w, 1<<20)
@@ -191,20 +191,20 @@ func TestARequestWithoutRoomIsRefusedAfterItsCredentialAndBeforeItsBodyIsRead(t 
 	}
 	for _, tc := range []struct {
 		key, body string
-		want      fault.Code
+		want      apierr.Code
 	}{
-		{"unknown", `{"name":"a"}`, fault.AuthRequired},
-		{"global", `{"name":"a"}`, fault.ServiceUnavailable},
-		{"global", `not JSON`, fault.ServiceUnavailable},
+		{"unknown", `{"name":"a"}`, apierr.AuthRequired},
+		{"global", `{"name":"a"}`, apierr.ServiceUnavailable},
+		{"global", `not JSON`, apierr.ServiceUnavailable},
 	} {
-		if _, err := track(t, a, request(tc.key, "web_1", tc.body)); !fault.Is(err, tc.want) {
+		if _, err := track(t, a, request(tc.key, "web_1", tc.body)); !apierr.Is(err, tc.want) {
 			t.Errorf("key %s, body %s: %v, want %s", tc.key, tc.body, err, tc.want)
 		}
 	}
 	// Nor is the store asked whose the request was.
 	w.asked = nil
 	for _, site := range []string{"client-1", "made up"} {
-		if _, err := track(t, a, request("", site, `{"name":"a"}`)); !fault.Is(err, fault.ServiceUnavailable) {
+		if _, err := track(t, a, request("", site, `{"name":"a"}`)); !apierr.Is(err, apierr.ServiceUnavailable) {
 			t.Errorf("for %s: %v", site, err)
 		}
 	}
@@ -226,7 +226,7 @@ func TestPagesTakeOfTheirOrganizationsShare(t *testing.T) {
 	}
 	for site, want := range map[string]bool{"client-2": false, "client-3": true} {
 		_, err := track(t, a, request("", site, `{"name":"a"}`))
-		if (err == nil) != want || err != nil && !errors.Is(err, admission.ErrRefused) {
+		if (err == nil) != want || err != nil && !errors.Is(err, admission.ErrRejected) {
 			t.Errorf("for %s: %v", site, err)
 		}
 	}

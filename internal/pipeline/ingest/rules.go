@@ -5,20 +5,20 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/cidr"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // checkCaller says whether a website takes events under its client id from a page of
 // an origin, or from nobody's page where origin is nil, and from an address. The
-// error is an OriginNotAuthorized or an IPNotAuthorized fault.
+// error is an OriginNotAuthorized or an IPNotAuthorized error.
 func checkCaller(w *website.Website, origin []byte, from netip.Addr) error {
 	if !allowsOrigin(w, origin) {
-		return fault.New(fault.OriginNotAuthorized)
+		return apierr.New(apierr.OriginNotAuthorized)
 	}
 	if len(w.AllowedIPs) > 0 && !listed(w.AllowedIPs, from) {
-		return fault.New(fault.IPNotAuthorized)
+		return apierr.New(apierr.IPNotAuthorized)
 	}
 	return nil
 }

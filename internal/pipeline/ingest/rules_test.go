@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/privacy/salt"
@@ -73,7 +73,7 @@ func TestPagesOfTheWebsiteMaySendForItAndOthersMayNot(t *testing.T) {
 		{local, "http://127.0.0.1:3000", false},
 	} {
 		err := checkCaller(tc.site, []byte(tc.origin), netip.MustParseAddr("192.0.2.1"))
-		if (err == nil) != tc.want || err != nil && !fault.Is(err, fault.OriginNotAuthorized) {
+		if (err == nil) != tc.want || err != nil && !apierr.Is(err, apierr.OriginNotAuthorized) {
 			t.Errorf("origin %q for %s, list %v: %v", tc.origin, tc.site.Domain, tc.site.AllowedOrigins, err)
 		}
 	}
@@ -87,11 +87,11 @@ func TestAWebsiteTakesEventsOnlyFromTheAddressesItLists(t *testing.T) {
 		"2001:db8:ffff::1": true, "2001:db9::1": false, "::ffff:192.0.2.7": true,
 	} {
 		err := checkCaller(w, nil, netip.MustParseAddr(addr))
-		if (err == nil) != want || err != nil && !fault.Is(err, fault.IPNotAuthorized) {
+		if (err == nil) != want || err != nil && !apierr.Is(err, apierr.IPNotAuthorized) {
 			t.Errorf("from %s: %v", addr, err)
 		}
 	}
-	if err := checkCaller(w, nil, netip.Addr{}); !fault.Is(err, fault.IPNotAuthorized) {
+	if err := checkCaller(w, nil, netip.Addr{}); !apierr.Is(err, apierr.IPNotAuthorized) {
 		t.Errorf("from nowhere: %v", err)
 	}
 }
@@ -172,11 +172,11 @@ func TestOriginAndAddressAreLookedAtOnlyOfClients(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		key, from, origin string
-		want              fault.Code
+		want              apierr.Code
 	}{
-		{"", "192.0.2.1", "https://evil.test", fault.OriginNotAuthorized},
-		{"", "192.0.2.1", "", fault.OriginNotAuthorized},
-		{"", "203.0.113.1", "https://a.example.net", fault.IPNotAuthorized},
+		{"", "192.0.2.1", "https://evil.test", apierr.OriginNotAuthorized},
+		{"", "192.0.2.1", "", apierr.OriginNotAuthorized},
+		{"", "203.0.113.1", "https://a.example.net", apierr.IPNotAuthorized},
 		{"global", "203.0.113.1", "https://evil.test", ""},
 	} {
 		for _, route := range []*Route{Track, Vitals, Errors, Engagement, Batch, Page, Identify, PixelPage} {
@@ -185,7 +185,7 @@ func TestOriginAndAddressAreLookedAtOnlyOfClients(t *testing.T) {
 			req := request(tc.key, "client-r", body)
 			req.Route, req.Origin, req.Addr = route, []byte(tc.origin), netip.MustParseAddr(tc.from)
 			_, err := w.enriching(t).Accept(t.Context(), req)
-			if f := fault.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
+			if f := apierr.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
 				t.Errorf("%s, key %q, from %s, origin %q: %v, want %q", route.Name, tc.key, tc.from, tc.origin, err, tc.want)
 			}
 		}
@@ -207,24 +207,24 @@ func TestAnIdentityIsAWebsites(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, key, site, body string
-		want                  fault.Code
+		want                  apierr.Code
 	}{
 		{"a global key with a website in the body", "global", "", `{"profileId":"u","websiteId":"web_1"}`, ""},
 		{"a global key with a website in the query", "global", "web_1", `{"profileId":"u"}`, ""},
 		{"a limited key", "limited", "", `{"profileId":"u"}`, ""},
 		{"a client by the body", "", "", `{"profileId":"u","websiteId":"client-1"}`, ""},
-		{"a global key without one", "global", "", `{"profileId":"u"}`, fault.Validation},
-		{"a limited key with another", "limited", "", `{"profileId":"u","websiteId":"web_2"}`, fault.AccessDenied},
-		{"nobody", "", "", `{"profileId":"u"}`, fault.AuthRequired},
+		{"a global key without one", "global", "", `{"profileId":"u"}`, apierr.Validation},
+		{"a limited key with another", "limited", "", `{"profileId":"u","websiteId":"web_2"}`, apierr.AccessDenied},
+		{"nobody", "", "", `{"profileId":"u"}`, apierr.AuthRequired},
 	} {
 		w := &world{}
 		req := request(tc.key, tc.site, tc.body)
 		req.Route = Identify
 		_, err := w.enriching(t).Accept(t.Context(), req)
-		if f := fault.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
+		if f := apierr.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
-		if f := fault.Of(err); f != nil && f.Code == fault.Validation && (f.Details[0].Field != "websiteId" || f.Message != missingWebsite) {
+		if f := apierr.Of(err); f != nil && f.Code == apierr.Validation && (f.Details[0].Field != "websiteId" || f.Message != missingWebsite) {
 			t.Errorf("%s: %+v", tc.name, f)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/platform/admission"
@@ -35,7 +35,7 @@ type run struct {
 	organization string             // set by step "access"
 	aims         []aim              // set by step "access"
 	aimedAt      bool               // all of them are
-	seen         int                // events of a body that was refused, as far as it was read
+	seen         int                // events of a body that was rejected, as far as it was read
 	problems     []event.Problem    // of events that stand for themselves
 	fates        []fate             // of the events, once one is not taken
 	taken        int                // events that became records
@@ -113,7 +113,7 @@ func (r *run) identify(ctx context.Context) error {
 		r.clientID = r.req.HeaderID
 	}
 	if len(r.clientID) == 0 {
-		return fault.New(fault.AuthRequired)
+		return apierr.New(apierr.AuthRequired)
 	}
 	return nil
 }
@@ -134,27 +134,27 @@ func (r *run) decode(context.Context) (err error) {
 	}
 	if err != nil {
 		r.seen = r.decoder.Seen()
-		return r.refusal(err)
+		return r.rejection(err)
 	}
 	r.events = events
 	r.settle()
 	return nil
 }
 
-// refusal makes a fault of the decoder's findings.
-func (r *run) refusal(err error) error {
+// rejection makes an API error of the decoder's findings.
+func (r *run) rejection(err error) error {
 	invalid, ok := errors.AsType[*event.Invalid](err)
 	if !ok {
 		return err
 	}
-	f := &fault.Error{Code: fault.Validation, Details: make([]fault.Detail, len(invalid.Problems))}
+	f := &apierr.Error{Code: apierr.Validation, Details: make([]apierr.Detail, len(invalid.Problems))}
 	if invalid.TooLarge {
-		f.Code = fault.PayloadTooLarge
+		f.Code = apierr.PayloadTooLarge
 	}
 	for i, p := range invalid.Problems {
-		d := fault.Detail{Index: p.Index, Field: p.Field, Rule: string(p.Rule), Message: p.Message}
+		d := apierr.Detail{Index: p.Index, Field: p.Field, Rule: string(p.Rule), Message: p.Message}
 		if !r.decoder.Batch() || p.Index == event.NoIndex {
-			d.Index = fault.NoIndex
+			d.Index = apierr.NoIndex
 		}
 		f.Details[i] = d
 	}
@@ -254,8 +254,8 @@ func (r *run) send(ctx context.Context) error {
 	r.records.Abandon()
 	r.unsure = true
 	r.metrics.unconfirmed.Add(float64(r.taken)) // those of earlier windows are stored
-	if fault.Is(err, fault.DeliveryUnavailable) {
+	if apierr.Is(err, apierr.DeliveryUnavailable) {
 		return err
 	}
-	return fault.Wrap(fault.DeliveryUnavailable, err)
+	return apierr.Wrap(apierr.DeliveryUnavailable, err)
 }

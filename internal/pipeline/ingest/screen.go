@@ -14,7 +14,7 @@ type fate uint8
 
 const (
 	fateTaken    fate = iota
-	fateRefused       // it breaks a rule, on a route whose events stand for themselves
+	fateRejected      // it breaks a rule, on a route whose events stand for themselves
 	fateBot           // sent by a program that says so
 	fateExcluded      // the website does not want it
 	fateDeclined      // the browser asks not to be tracked, and the website honours it
@@ -31,8 +31,8 @@ func (r *run) client() bool { return r.principal.Kind == auth.KindAnonymous }
 func (r *run) screen(context.Context) error {
 	if r.req.Route.Each {
 		for i := range r.events {
-			if r.events[i].Refused {
-				r.doom(i, fateRefused)
+			if r.events[i].Rejected {
+				r.doom(i, fateRejected)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/pipeline/enrich/enrichtest"
@@ -105,7 +105,7 @@ func TestPathsAreMaskedWhoeverSendsThem(t *testing.T) {
 		},
 		"a file": func(a *Acceptor) error {
 			_, err := a.Import(t.Context(), importOf("global", "web_r", `{"name":"a","path":"/users/17"}`),
-				func(_ int, why *fault.Error) { t.Errorf("refused: %v", why) })
+				func(_ int, why *apierr.Error) { t.Errorf("refused: %v", why) })
 			return err
 		},
 	} {

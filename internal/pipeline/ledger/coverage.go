@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Partition is one partition of a topic, as long as the topic is not made anew.
+// Partition is one partition of a topic, as long as the topic is not recreated.
 type Partition struct {
 	Topic   string // without prefix
 	TopicID [16]byte

@@ -233,7 +233,7 @@ func order(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Span.First, b.Span.First), cmp.Compare(a.Span.Last, b.Span.Last))
 }
 
-// after is what Books.Entries promises.
+// after is what Store.Entries promises.
 func after(entries []Entry, from Cursor, limit int) []Entry {
 	var page []Entry
 	for _, e := range entries {

@@ -1,4 +1,4 @@
-// Package ledger holds the pipeline against its own books while it runs.
+// Package ledger holds the pipeline against its own ledger while it runs.
 //
 // The sink writes an entry for every range of offsets that it settles. The
 // Reconciler reads them again and checks two things:
@@ -17,5 +17,5 @@
 // repairs nothing: a gap stays a finding until an entry covers it, or the
 // partition is replayed under a new epoch.
 //
-// The package knows neither Kafka nor ClickHouse: Books is declared here.
+// The package knows neither Kafka nor ClickHouse: Store is declared here.
 package ledger

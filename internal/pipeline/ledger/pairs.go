@@ -97,7 +97,7 @@ func (r *Reconciler) observe(ctx context.Context, pairs []due) error {
 		names[i] = pairs[i].Touched
 	}
 	begin := time.Now() // the counts are of this moment or later
-	counts, err := r.deps.Books.Count(ctx, pairs[0].of.topic, names)
+	counts, err := r.deps.Store.Count(ctx, pairs[0].of.topic, names)
 	if err != nil {
 		return fmt.Errorf("counting %d pairs: %w", len(pairs), err)
 	}
@@ -131,7 +131,7 @@ func (r *Reconciler) list(ctx context.Context, days []Listed) error {
 	if len(days) == 0 {
 		return nil
 	}
-	if err := r.deps.Books.List(ctx, days); err != nil {
+	if err := r.deps.Store.List(ctx, days); err != nil {
 		return fmt.Errorf("listing %d dirty days: %w", len(days), err)
 	}
 	for _, d := range days {
@@ -151,7 +151,7 @@ func (r *Reconciler) list(ctx context.Context, days []Listed) error {
 // tell such rollups from the base. Days that a replay listed are left alone, for
 // what will make them differ may be still to come.
 func (r *Reconciler) clearEqual(ctx context.Context) error {
-	asked, err := r.deps.Books.Found(ctx, clearsPerRound)
+	asked, err := r.deps.Store.Found(ctx, clearsPerRound)
 	if err != nil {
 		return fmt.Errorf("reading dirty days: %w", err)
 	}
@@ -164,7 +164,7 @@ func (r *Reconciler) clearEqual(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now()
-	differing, err := r.deps.Books.Differing(ctx, asked)
+	differing, err := r.deps.Store.Differing(ctx, asked)
 	if err != nil {
 		return fmt.Errorf("comparing dirty days: %w", err)
 	}
@@ -183,7 +183,7 @@ func (r *Reconciler) clearEqual(ctx context.Context) error {
 	if len(equal) == 0 {
 		return nil
 	}
-	if err := r.deps.Books.Clear(ctx, equal); err != nil {
+	if err := r.deps.Store.Clear(ctx, equal); err != nil {
 		return fmt.Errorf("clearing %d dirty days: %w", len(equal), err)
 	}
 	for _, t := range equal {

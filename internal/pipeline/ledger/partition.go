@@ -63,7 +63,7 @@ func (s *partition) touch(e *Entry, now time.Time) {
 }
 
 // cover reads the entries up to the settled offset and checks that they cover it.
-func (r *Reconciler) cover(ctx context.Context, at *Position) error {
+func (r *Reconciler) cover(ctx context.Context, at *Settled) error {
 	p := at.partition()
 	s, err := r.load(ctx, p, at)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Reconciler) cover(ctx context.Context, at *Position) error {
 		if s.cursor.Compare(to) >= 0 || r.full() {
 			break
 		}
-		entries, err := r.deps.Books.Entries(ctx, p, s.cursor, entriesAtOnce)
+		entries, err := r.deps.Store.Entries(ctx, p, s.cursor, entriesAtOnce)
 		if err != nil {
 			return err
 		}
@@ -103,11 +103,11 @@ func (r *Reconciler) cover(ctx context.Context, at *Position) error {
 }
 
 // load returns what is known of a partition.
-func (r *Reconciler) load(ctx context.Context, p Partition, at *Position) (*partition, error) {
+func (r *Reconciler) load(ctx context.Context, p Partition, at *Settled) (*partition, error) {
 	if s := r.partitions[p]; s != nil {
 		return s, nil
 	}
-	kept, cursor, err := begin(ctx, r.deps.Books, p, at)
+	kept, cursor, err := begin(ctx, r.deps.Store, p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +118,12 @@ func (r *Reconciler) load(ctx context.Context, p Partition, at *Position) (*part
 
 // begin returns where the checks of a partition begin: at its mark. Without one,
 // they begin with the oldest entry; without entries, with what comes next.
-func begin(ctx context.Context, books Entries, p Partition, at *Position) (kept, cursor Cursor, err error) {
-	mark, known, err := books.Mark(ctx, p)
+func begin(ctx context.Context, store Entries, p Partition, at *Settled) (kept, cursor Cursor, err error) {
+	mark, known, err := store.Mark(ctx, p)
 	if err != nil || known {
 		return mark, mark, err
 	}
-	oldest, err := books.Entries(ctx, p, Cursor{}, 1)
+	oldest, err := store.Entries(ctx, p, Cursor{}, 1)
 	if err != nil {
 		return kept, cursor, err
 	}
@@ -136,13 +136,13 @@ func begin(ctx context.Context, books Entries, p Partition, at *Position) (kept,
 // Survey checks a partition from its mark on, as a Reconciler does that has just
 // started, and keeps nothing. Of a partition whose mark is far behind it checks
 // the first part; End says how far.
-func Survey(ctx context.Context, books Entries, at *Position) (Findings, error) {
+func Survey(ctx context.Context, store Entries, at *Settled) (Findings, error) {
 	p, to := at.partition(), Cursor{at.Epoch, at.Next}
-	_, from, err := begin(ctx, books, p, at)
+	_, from, err := begin(ctx, store, p, at)
 	if err != nil || from.Compare(to) >= 0 {
 		return Findings{End: from}, err
 	}
-	entries, err := books.Entries(ctx, p, from, entriesAtOnce)
+	entries, err := store.Entries(ctx, p, from, entriesAtOnce)
 	if err != nil {
 		return Findings{End: from}, err
 	}
@@ -154,7 +154,7 @@ func (r *Reconciler) lookAgain(ctx context.Context, p Partition, s *partition) e
 	again := s.gaps[:min(len(s.gaps), gapsPerRound)]
 	open := append([]Gap(nil), s.gaps[len(again):]...) // looked at first the next time
 	for _, g := range again {
-		entries, err := r.deps.Books.Entries(ctx, p, g.From, entriesAtOnce)
+		entries, err := r.deps.Store.Entries(ctx, p, g.From, entriesAtOnce)
 		if err != nil {
 			return err
 		}

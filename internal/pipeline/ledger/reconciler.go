@@ -25,11 +25,11 @@ type Config struct {
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	Books   Books
+	Store   Store
 	// Settled returns the partitions that this process owns now.
-	Settled func() []Position
+	Settled func() []Settled
 	// Remembered returns what the tables remember of insert tokens.
-	Remembered func(ctx context.Context) (TokenMemory, error)
+	Remembered func(ctx context.Context) (InsertTokenMemory, error)
 }
 
 const (
@@ -111,7 +111,7 @@ func (r *Reconciler) Round(ctx context.Context) error {
 
 // forget drops what is known of partitions that belong to somebody else now. The
 // marks tell the new owner where to go on.
-func (r *Reconciler) forget(positions []Position) {
+func (r *Reconciler) forget(positions []Settled) {
 	owned := make(map[Partition]bool, len(positions))
 	for i := range positions {
 		owned[positions[i].partition()] = true
@@ -136,7 +136,7 @@ func (r *Reconciler) keepMarks(ctx context.Context) error {
 	if len(marks) == 0 {
 		return nil
 	}
-	if err := r.deps.Books.SetMarks(ctx, marks); err != nil {
+	if err := r.deps.Store.SetMarks(ctx, marks); err != nil {
 		return fmt.Errorf("keeping %d marks: %w", len(marks), err)
 	}
 	for _, m := range marks {
@@ -146,7 +146,7 @@ func (r *Reconciler) keepMarks(ctx context.Context) error {
 }
 
 // measure sets the metrics that tell how things are.
-func (r *Reconciler) measure(ctx context.Context, positions []Position) error {
+func (r *Reconciler) measure(ctx context.Context, positions []Settled) error {
 	var waiting int
 	var missing, behind int64
 	for i := range positions {
@@ -159,12 +159,12 @@ func (r *Reconciler) measure(ctx context.Context, positions []Position) error {
 	r.metrics.waiting.Set(float64(waiting))
 	r.metrics.gapOffsets.Set(float64(missing))
 	r.metrics.behind.Set(float64(behind))
-	dirty, err := r.deps.Books.Dirty(ctx)
+	dirty, err := r.deps.Store.Dirty(ctx)
 	if err != nil {
 		return fmt.Errorf("counting dirty days: %w", err)
 	}
 	r.metrics.dirty.Set(float64(dirty))
-	rate, err := r.deps.Books.InsertRate(ctx)
+	rate, err := r.deps.Store.InsertRate(ctx)
 	if err != nil {
 		return fmt.Errorf("measuring inserts: %w", err)
 	}

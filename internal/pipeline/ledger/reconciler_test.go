@@ -19,7 +19,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// memory is a Books without a database.
+// memory is a Store without a database.
 type memory struct {
 	growing bool                    // every count is larger than the one before
 	looks   map[Touched][]time.Time // then: when a pair was counted
@@ -117,21 +117,21 @@ func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // takes no time
 type watch struct {
 	*Reconciler
 
-	books *memory
-	at    []Position
+	store *memory
+	at    []Settled
 	log   *strings.Builder
 }
 
-func newWatch(t *testing.T, books *memory) *watch {
+func newWatch(t *testing.T, store *memory) *watch {
 	t.Helper()
-	w := &watch{books: books, log: &strings.Builder{}}
+	w := &watch{store: store, log: &strings.Builder{}}
 	var err error
 	w.Reconciler, err = New(
 		Config{Interval: time.Minute, Settle: settleTime, Pairs: 100},
 		Deps{
-			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Books: books,
-			Settled:    func() []Position { return w.at },
-			Remembered: func(context.Context) (TokenMemory, error) { return TokenMemory{Inserts: 300_000}, nil },
+			Log: slog.New(slog.NewTextHandler(w.log, nil)), Metrics: prometheus.NewRegistry(), Store: store,
+			Settled:    func() []Settled { return w.at },
+			Remembered: func(context.Context) (InsertTokenMemory, error) { return InsertTokenMemory{Inserts: 300_000}, nil },
 		},
 	)
 	if err != nil {
@@ -142,7 +142,7 @@ func newWatch(t *testing.T, books *memory) *watch {
 
 func (w *watch) round(t *testing.T, next int64) {
 	t.Helper()
-	w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: next}}
+	w.at = []Settled{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: next}}
 	if err := w.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -152,15 +152,15 @@ var here = Partition{Topic: "events.v1", Index: 3}
 
 func TestTheMarkFollowsTheCommittedOffset(t *testing.T) {
 	t.Parallel()
-	books := newMemory()
-	books.entries = []Entry{settled(1, 100, 109), settled(1, 110, 119)}
-	w := newWatch(t, books)
+	store := newMemory()
+	store.entries = []Entry{settled(1, 100, 109), settled(1, 110, 119)}
+	w := newWatch(t, store)
 	w.round(t, 110)
-	if diff := gocmp.Diff(Cursor{1, 110}, books.marks[here]); diff != "" {
+	if diff := gocmp.Diff(Cursor{1, 110}, store.marks[here]); diff != "" {
 		t.Errorf("the mark, with a range that is not committed (-want +got):\n%s", diff)
 	}
 	w.round(t, 120)
-	if diff := gocmp.Diff(Cursor{1, 120}, books.marks[here]); diff != "" {
+	if diff := gocmp.Diff(Cursor{1, 120}, store.marks[here]); diff != "" {
 		t.Errorf("the mark (-want +got):\n%s", diff)
 	}
 	if got := testutil.ToFloat64(w.metrics.gaps); got != 0 {
@@ -173,9 +173,9 @@ func TestTheMarkFollowsTheCommittedOffset(t *testing.T) {
 
 func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
 	t.Parallel()
-	books := newMemory()
-	books.entries = []Entry{settled(1, 0, 9), settled(1, 20, 29)}
-	w := newWatch(t, books)
+	store := newMemory()
+	store.entries = []Entry{settled(1, 0, 9), settled(1, 20, 29)}
+	w := newWatch(t, store)
 	for i := range 2 {
 		w.log.Reset()
 		w.round(t, 30)
@@ -185,59 +185,59 @@ func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
 		if gaps, offsets := testutil.ToFloat64(w.metrics.gaps), testutil.ToFloat64(w.metrics.gapOffsets); gaps != 1 || offsets != 10 {
 			t.Errorf("round %d: %v gaps with %v offsets, want 1 with 10", i, gaps, offsets)
 		}
-		if got := books.marks[here]; got != (Cursor{1, 10}) {
+		if got := store.marks[here]; got != (Cursor{1, 10}) {
 			t.Errorf("round %d: the mark is %v, want it before the gap", i, got)
 		}
 	}
-	again := newWatch(t, books)
+	again := newWatch(t, store)
 	again.round(t, 30)
 	if got := testutil.ToFloat64(again.metrics.gapOffsets); got != 10 {
 		t.Errorf("after a restart, gaps have %v offsets, want 10", got)
 	}
-	books.entries = append(books.entries, settled(1, 10, 14))
+	store.entries = append(store.entries, settled(1, 10, 14))
 	w.round(t, 30)
 	if got := testutil.ToFloat64(w.metrics.gapOffsets); got != 5 {
 		t.Errorf("a gap of which half is covered has %v offsets, want 5", got)
 	}
-	books.entries = append(books.entries, settled(1, 15, 19))
+	store.entries = append(store.entries, settled(1, 15, 19))
 	w.log.Reset()
 	w.round(t, 30)
 	if got := testutil.ToFloat64(w.metrics.gapOffsets); got != 0 || strings.Contains(w.log.String(), "level=ERROR") {
 		t.Errorf("a covered gap has %v offsets, and the log says\n%s", got, w.log)
 	}
-	if got := books.marks[here]; got != (Cursor{1, 30}) {
+	if got := store.marks[here]; got != (Cursor{1, 30}) {
 		t.Errorf("the mark is %v, want the end", got)
 	}
 }
 
 func TestOwnersThatComeAndGoFindNoGaps(t *testing.T) {
 	t.Parallel()
-	books := newMemory()
-	books.entries = []Entry{settled(1, 0, 9)}
-	first, second := newWatch(t, books), newWatch(t, books)
+	store := newMemory()
+	store.entries = []Entry{settled(1, 0, 9)}
+	first, second := newWatch(t, store), newWatch(t, store)
 	first.round(t, 10)
-	books.entries = append(books.entries, settled(1, 10, 19), settled(1, 20, 29))
+	store.entries = append(store.entries, settled(1, 10, 19), settled(1, 20, 29))
 	second.round(t, 30)
 	first.round(t, 20) // does not know yet that it has lost the partition
-	if got := books.marks[here]; got.Compare(Cursor{1, 20}) < 0 {
+	if got := store.marks[here]; got.Compare(Cursor{1, 20}) < 0 {
 		t.Errorf("the mark is %v", got)
 	}
-	books.entries = append(books.entries, settled(1, 30, 39))
-	for _, w := range []*watch{first, second, newWatch(t, books)} {
+	store.entries = append(store.entries, settled(1, 30, 39))
+	for _, w := range []*watch{first, second, newWatch(t, store)} {
 		w.round(t, 40)
 		if got := testutil.ToFloat64(w.metrics.gaps) + testutil.ToFloat64(w.metrics.overlaps); got != 0 {
 			t.Errorf("%v findings where there are none", got)
 		}
 	}
-	if got := books.marks[here]; got != (Cursor{1, 40}) {
+	if got := store.marks[here]; got != (Cursor{1, 40}) {
 		t.Errorf("the mark is %v, want the end", got)
 	}
 }
 
 func TestAPartitionWithoutEntriesBeginsAtItsOffset(t *testing.T) {
 	t.Parallel()
-	books := newMemory()
-	w := newWatch(t, books)
+	store := newMemory()
+	w := newWatch(t, store)
 	w.round(t, 50)
 	w.round(t, 60)
 	if got := testutil.ToFloat64(w.metrics.gapOffsets); got != 10 {
@@ -260,26 +260,26 @@ func TestADayThatDiffersIsListedOnceItIsQuiet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				books := newMemory()
-				books.entries = []Entry{settled(1, 0, 9, day)}
-				books.counts[day] = tt.counts
-				books.cells[day] = true
-				w := newWatch(t, books)
+				store := newMemory()
+				store.entries = []Entry{settled(1, 0, 9, day)}
+				store.counts[day] = tt.counts
+				store.cells[day] = true
+				w := newWatch(t, store)
 				w.round(t, 10)
-				if books.asked != 0 || testutil.ToFloat64(w.metrics.waiting) != 1 {
+				if store.asked != 0 || testutil.ToFloat64(w.metrics.waiting) != 1 {
 					t.Errorf("a pair that was touched just now was counted")
 				}
-				if got := books.marks[here]; got != (Cursor{1, 0}) {
+				if got := store.marks[here]; got != (Cursor{1, 0}) {
 					t.Errorf("the mark %v passed a pair that waits", got)
 				}
 				pass(settleTime)
 				w.round(t, 10)
-				if len(books.listed) > 0 {
+				if len(store.listed) > 0 {
 					t.Error("a day was listed after one look")
 				}
 				pass(settleTime)
 				w.round(t, 10)
-				if diff := gocmp.Diff(tt.want, books.listed, cmpopts.EquateEmpty()); diff != "" {
+				if diff := gocmp.Diff(tt.want, store.listed, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("listed (-want +got):\n%s", diff)
 				}
 				if waiting := testutil.ToFloat64(w.metrics.waiting); waiting != 0 {
@@ -290,7 +290,7 @@ func TestADayThatDiffersIsListedOnceItIsQuiet(t *testing.T) {
 				}
 				pass(settleTime)
 				w.round(t, 10)
-				if got := books.marks[here]; got != (Cursor{1, 10}) {
+				if got := store.marks[here]; got != (Cursor{1, 10}) {
 					t.Errorf("the mark is %v, want the end", got)
 				}
 			})
@@ -301,22 +301,22 @@ func TestADayThatDiffersIsListedOnceItIsQuiet(t *testing.T) {
 func TestAPairThatIsTouchedAgainIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		books := newMemory()
-		books.entries = []Entry{settled(1, 0, 9, day)}
-		books.counts[day] = Counts{10, 10, 10}
-		w := newWatch(t, books)
+		store := newMemory()
+		store.entries = []Entry{settled(1, 0, 9, day)}
+		store.counts[day] = Counts{10, 10, 10}
+		w := newWatch(t, store)
 		for range 3 {
 			w.round(t, 10)
 			pass(settleTime)
 		}
-		books.entries = append(books.entries, settled(1, 10, 19, day)) // a duplicate beyond the window
-		books.counts[day], books.cells[day] = Counts{10, 20, 20}, true
+		store.entries = append(store.entries, settled(1, 10, 19, day)) // a duplicate beyond the window
+		store.counts[day], store.cells[day] = Counts{10, 20, 20}, true
 		for range 3 {
 			w.round(t, 20)
 			pass(settleTime)
 		}
-		if books.listed[day] != ReasonOver {
-			t.Errorf("listed are %v, want the day", books.listed)
+		if store.listed[day] != ReasonOver {
+			t.Errorf("listed are %v, want the day", store.listed)
 		}
 	})
 }
@@ -333,24 +333,24 @@ func TestASurplusOnADayThatIsNeverQuietIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				books := newMemory()
-				books.cells[day] = true
-				w, began := newWatch(t, books), time.Now()
-				for i := int64(0); len(books.listed) == 0; i++ {
+				store := newMemory()
+				store.cells[day] = true
+				w, began := newWatch(t, store), time.Now()
+				for i := int64(0); len(store.listed) == 0; i++ {
 					base, surplus := uint64(i)*each, uint64(0)
 					if time.Since(began) >= tt.begins {
 						surplus = 5000
 					}
-					books.entries = []Entry{settled(1, i, i, day)}
-					books.counts[day] = Counts{base, base + surplus, base + surplus}
+					store.entries = []Entry{settled(1, i, i, day)}
+					store.counts[day] = Counts{base, base + surplus, base + surplus}
 					w.round(t, i+1)
 					if took := time.Since(began) - tt.begins; took > tt.within {
 						t.Fatalf("after %s the day is not listed", took)
 					}
 					pass(pause)
 				}
-				if books.listed[day] != ReasonOver || time.Since(began) < tt.begins {
-					t.Errorf("after %s, listed are %v", time.Since(began), books.listed)
+				if store.listed[day] != ReasonOver || time.Since(began) < tt.begins {
+					t.Errorf("after %s, listed are %v", time.Since(began), store.listed)
 				}
 			})
 		})
@@ -360,16 +360,16 @@ func TestASurplusOnADayThatIsNeverQuietIsFound(t *testing.T) {
 func TestADayThatIsNeverQuietIsLookedAtNowAndThen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		books := newMemory()
-		w, began := newWatch(t, books), time.Now()
+		store := newMemory()
+		w, began := newWatch(t, store), time.Now()
 		for i := int64(0); time.Since(began) < busyFirst+5*busyEvery; i++ {
-			books.entries = []Entry{settled(1, i, i, day)}
-			books.counts[day] = Counts{uint64(i), uint64(i), uint64(i)}
+			store.entries = []Entry{settled(1, i, i, day)}
+			store.counts[day] = Counts{uint64(i), uint64(i), uint64(i)}
 			w.round(t, i+1)
 			pass(settleTime / 2)
 		}
-		if books.asked < 8 || books.asked > 10 {
-			t.Errorf("the pair was counted %d times in five hours, want twice an hour", books.asked)
+		if store.asked < 8 || store.asked > 10 {
+			t.Errorf("the pair was counted %d times in five hours, want twice an hour", store.asked)
 		}
 	})
 }
@@ -384,12 +384,12 @@ func TestTheBudgetOfLooksReachesAHundredThousandWebsites(t *testing.T) {
 		for i := range touched {
 			touched[i] = Touched{Owner: fmt.Sprint("web_", i), Day: 20_000}
 		}
-		books := newMemory()
-		w := newWatch(t, books)
-		w.cfg.Pairs, books.growing = config.Default().Sink.ReconcilePairs/10, true
+		store := newMemory()
+		w := newWatch(t, store)
+		w.cfg.Pairs, store.growing = config.Default().Sink.ReconcilePairs/10, true
 		began, caughtUp := time.Now(), false
 		for i := int64(0); time.Since(began) < 3*busyEvery; i++ {
-			books.entries = []Entry{settled(1, i, i, touched...)}
+			store.entries = []Entry{settled(1, i, i, touched...)}
 			w.round(t, i+1)
 			caughtUp = caughtUp || time.Since(began) > 2*busyEvery && testutil.ToFloat64(w.metrics.overdue) == 0
 			pass(settleTime)
@@ -397,10 +397,10 @@ func TestTheBudgetOfLooksReachesAHundredThousandWebsites(t *testing.T) {
 		if !caughtUp {
 			t.Error("in the last of three hours there was no round after which nobody waited")
 		}
-		if least := 2 * websites * 2; books.asked < least {
-			t.Errorf("%d looks in three hours, want %d", books.asked, least)
+		if least := 2 * websites * 2; store.asked < least {
+			t.Errorf("%d looks in three hours, want %d", store.asked, least)
 		}
-		for _, at := range books.looks {
+		for _, at := range store.looks {
 			for i := 0; i+1 < len(at); i += 2 {
 				if apart := at[i+1].Sub(at[i]); apart > 2*settleTime {
 					t.Fatalf("two looks at a website are %s apart, and what came between them hides a surplus", apart)
@@ -413,19 +413,19 @@ func TestTheBudgetOfLooksReachesAHundredThousandWebsites(t *testing.T) {
 func TestWaitingPairsOutliveARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		books := newMemory()
-		books.entries = []Entry{settled(1, 0, 9), settled(1, 10, 19, day), settled(1, 20, 29)}
-		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
-		newWatch(t, books).round(t, 30)
-		if got := books.marks[here]; got != (Cursor{1, 10}) {
+		store := newMemory()
+		store.entries = []Entry{settled(1, 0, 9), settled(1, 10, 19, day), settled(1, 20, 29)}
+		store.counts[day], store.cells[day] = Counts{10, 11, 11}, true
+		newWatch(t, store).round(t, 30)
+		if got := store.marks[here]; got != (Cursor{1, 10}) {
 			t.Errorf("the mark is %v, want it before the entry whose pair waits", got)
 		}
-		w := newWatch(t, books)
+		w := newWatch(t, store)
 		for range 3 {
 			w.round(t, 30)
 			pass(settleTime)
 		}
-		if books.listed[day] != ReasonOver {
+		if store.listed[day] != ReasonOver {
 			t.Error("the day is not listed")
 		}
 	})
@@ -434,19 +434,19 @@ func TestWaitingPairsOutliveARestart(t *testing.T) {
 func TestARoundLooksAtNoMorePairsThanItMay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		books := newMemory()
+		store := newMemory()
 		var touched []Touched
 		for i := range int32(250) {
 			touched = append(touched, Touched{Owner: "web_1", Day: i})
 		}
-		books.entries = []Entry{settled(1, 0, 9, touched...)}
-		w := newWatch(t, books)
+		store.entries = []Entry{settled(1, 0, 9, touched...)}
+		w := newWatch(t, store)
 		w.round(t, 10)
 		for i, want := range []int{100, 200, 250 + 50} {
 			pass(settleTime)
 			w.round(t, 10)
-			if books.asked != want {
-				t.Errorf("after round %d, %d pairs were counted, want %d", i, books.asked, want)
+			if store.asked != want {
+				t.Errorf("after round %d, %d pairs were counted, want %d", i, store.asked, want)
 			}
 		}
 	})
@@ -455,20 +455,20 @@ func TestARoundLooksAtNoMorePairsThanItMay(t *testing.T) {
 func TestAListedDayIsClearedWhenItsCellsAreEqualTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		books := newMemory()
+		store := newMemory()
 		replayed := Touched{Owner: "web_2", Day: 1}
 		different := Touched{Owner: "web_3", Day: 1}
-		books.listed = map[Touched]Reason{day: ReasonUnder, replayed: ReasonReplay, different: ReasonOver}
-		books.cells[different] = true
-		w := newWatch(t, books)
+		store.listed = map[Touched]Reason{day: ReasonUnder, replayed: ReasonReplay, different: ReasonOver}
+		store.cells[different] = true
+		w := newWatch(t, store)
 		w.round(t, 0)
-		if len(books.listed) != 3 {
-			t.Errorf("after one look, %v are listed", books.listed)
+		if len(store.listed) != 3 {
+			t.Errorf("after one look, %v are listed", store.listed)
 		}
 		pass(settleTime)
 		w.round(t, 0)
 		want := map[Touched]Reason{replayed: ReasonReplay, different: ReasonOver}
-		if diff := gocmp.Diff(want, books.listed); diff != "" {
+		if diff := gocmp.Diff(want, store.listed); diff != "" {
 			t.Errorf("listed (-want +got):\n%s", diff)
 		}
 	})
@@ -477,12 +477,12 @@ func TestAListedDayIsClearedWhenItsCellsAreEqualTwice(t *testing.T) {
 func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		books := newMemory()
-		books.entries = []Entry{settled(1, 0, 9, day)}
-		books.counts[day], books.cells[day] = Counts{10, 11, 11}, true
-		w, began := newWatch(t, books), time.Now()
-		w.at = []Position{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: 10}}
-		books.failing.Store(true)
+		store := newMemory()
+		store.entries = []Entry{settled(1, 0, 9, day)}
+		store.counts[day], store.cells[day] = Counts{10, 11, 11}, true
+		w, began := newWatch(t, store), time.Now()
+		w.at = []Settled{{Topic: "events.v1", Partition: 3, Epoch: 1, Next: 10}}
+		store.failing.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
@@ -490,13 +490,13 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 		if at := testutil.ToFloat64(w.metrics.success); at != float64(began.Unix()) {
 			t.Errorf("before any round was one, the last success was at %.0f, want the start at %d", at, began.Unix())
 		}
-		books.failing.Store(false)
+		store.failing.Store(false)
 		pass(4 * time.Minute)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if books.listed[day] != ReasonOver {
+		if store.listed[day] != ReasonOver {
 			t.Error("the day is not listed")
 		}
 		failed, good := testutil.ToFloat64(w.metrics.rounds.WithLabelValues("failed")), testutil.ToFloat64(w.metrics.rounds.WithLabelValues("done"))
@@ -506,7 +506,7 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 	})
 }
 
-func TestWhatCannotWorkIsRefused(t *testing.T) {
+func TestWhatCannotWorkIsRejected(t *testing.T) {
 	t.Parallel()
 	good := Config{Interval: time.Minute, Settle: time.Minute, Pairs: 1}
 	for _, breakIt := range []func(*Config){

@@ -11,8 +11,8 @@ const (
 	// maxStateBytes is how much metadata brokers keep beside an offset unless they
 	// are told otherwise (offset.metadata.max.bytes).
 	maxStateBytes = 4096
-	// MaxRefused is how many refused offsets a plan can name within maxStateBytes.
-	MaxRefused = 400
+	// MaxRejected is how many rejected offsets a plan can name within maxStateBytes.
+	MaxRejected = 400
 )
 
 // ErrStateTooLong is the error of a state that brokers do not keep.
@@ -23,15 +23,15 @@ var ErrStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit me
 type State struct {
 	// Version is that of this format.
 	Version int `json:"v"`
-	// TopicID is the topic's UUID: offsets of a topic that was made anew mean
+	// TopicID is the topic's UUID: offsets of a topic that was recreated mean
 	// something else.
 	TopicID string `json:"t"`
 	// Epoch is the first part of the plan's tokens.
 	Epoch int64 `json:"e"`
-	// Floor is the window's oldest bucket of 5 minutes, in record time since 1970.
+	// LowWatermark is the window's oldest bucket of 5 minutes, in record time since 1970.
 	// With the log it determines the window: each event of that bucket or later
 	// that was seen before the committed offset is in it. 0 is not known.
-	Floor int32 `json:"f,omitempty"`
+	LowWatermark int32 `json:"f,omitempty"`
 	// Plan is the range that is being stored, first and last offset; nil for none.
 	Plan *[2]int64 `json:"p,omitempty"`
 	// PlanLeader is the leader epoch of the plan's last record. With its offset it names
@@ -39,9 +39,9 @@ type State struct {
 	// this one, the record at that offset is of a later leader. nil is not known, as in
 	// plans of builds that did not write it.
 	PlanLeader *int32 `json:"l,omitempty"`
-	// Refused are the offsets of the plan whose rows the server refuses, counted
+	// Rejected are the offsets of the plan whose rows the server rejects, counted
 	// from the plan's first one.
-	Refused []int64 `json:"x,omitempty"`
+	Rejected []int64 `json:"x,omitempty"`
 }
 
 // NewState returns the state of a partition in which nothing is planned.
@@ -76,7 +76,7 @@ func DecodeState(metadata string) (s State, known bool, err error) {
 		return State{}, false, fmt.Errorf("reading the commit metadata: version %d is not one that this build knows", s.Version)
 	case s.Plan != nil && (s.Plan[0] < 0 || s.Plan[1] < s.Plan[0]):
 		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is no range", s.Plan[0], s.Plan[1])
-	case len(s.Refused) > 0 && s.Plan == nil:
+	case len(s.Rejected) > 0 && s.Plan == nil:
 		return State{}, false, errors.New("reading the commit metadata: refused offsets without a plan")
 	}
 	return s, true, nil

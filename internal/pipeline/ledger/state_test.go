@@ -11,7 +11,7 @@ import (
 func TestStateIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	s := NewState([16]byte{0xab}, 3)
-	s.Floor, s.Plan, s.Refused = 12, &[2]int64{5, 900}, []int64{0, 17}
+	s.LowWatermark, s.Plan, s.Rejected = 12, &[2]int64{5, 900}, []int64{0, 17}
 	text, err := s.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -24,14 +24,14 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("known %v, %v (-want +got):\n%s", known, err, diff)
 	}
 	s.Plan = &[2]int64{1 << 60, 1<<60 + 10_000_000}
-	s.Refused = make([]int64, MaxRefused)
-	for i := range s.Refused {
-		s.Refused[i] = 9_000_000
+	s.Rejected = make([]int64, MaxRejected)
+	for i := range s.Rejected {
+		s.Rejected[i] = 9_000_000
 	}
 	if _, err := s.Encode(); err != nil {
 		t.Errorf("a plan with as many refused offsets as it may have: %v", err)
 	}
-	s.Refused = make([]int64, maxStateBytes)
+	s.Rejected = make([]int64, maxStateBytes)
 	if _, err := s.Encode(); !errors.Is(err, ErrStateTooLong) {
 		t.Errorf("a plan beyond the limit: %v", err)
 	}
@@ -44,19 +44,19 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 
 // earlierState is the metadata as the version before the plan's leader wrote and read it.
 type earlierState struct {
-	Version int       `json:"v"`
-	TopicID string    `json:"t"`
-	Epoch   int64     `json:"e"`
-	Floor   int32     `json:"f,omitempty"`
-	Plan    *[2]int64 `json:"p,omitempty"`
-	Refused []int64   `json:"x,omitempty"`
+	Version      int       `json:"v"`
+	TopicID      string    `json:"t"`
+	Epoch        int64     `json:"e"`
+	LowWatermark int32     `json:"f,omitempty"`
+	Plan         *[2]int64 `json:"p,omitempty"`
+	Rejected     []int64   `json:"x,omitempty"`
 }
 
 // Sinks of two versions run side by side during a deployment: each takes the other's plan over.
 func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
 	t.Parallel()
 	s := NewState([16]byte{0xab}, 3)
-	s.Floor, s.Plan, s.PlanLeader, s.Refused = 12, &[2]int64{5, 900}, new(int32(0)), []int64{17}
+	s.LowWatermark, s.Plan, s.PlanLeader, s.Rejected = 12, &[2]int64{5, 900}, new(int32(0)), []int64{17}
 	text, err := s.Encode()
 	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`
 	if text != want || err != nil {

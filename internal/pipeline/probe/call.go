@@ -15,8 +15,8 @@ import (
 // event is what the events are called.
 const event = "millrace_probe"
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 64 << 10
+// maxResponse bounds what is read of a response.
+const maxResponse = 64 << 10
 
 var (
 	errNotSeen      = errors.New("the event was accepted, and is not counted after " + giveUp.String())
@@ -50,7 +50,7 @@ func (p *Probe) count(ctx context.Context, account Account, days dayRange) (int,
 	if err != nil {
 		return 0, fmt.Errorf("asking for events: %w", err)
 	}
-	var answer struct {
+	var response struct {
 		Data []struct {
 			Success bool `json:"success"`
 			Data    []struct {
@@ -59,13 +59,13 @@ func (p *Probe) count(ctx context.Context, account Account, days dayRange) (int,
 			} `json:"data"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	if err := json.Unmarshal(body, &response); err != nil {
 		return 0, fmt.Errorf("reading the answer of the query host: %w", err)
 	}
-	if len(answer.Data) != 1 || !answer.Data[0].Success {
+	if len(response.Data) != 1 || !response.Data[0].Success {
 		return 0, fmt.Errorf("the query host could not count: %s", body)
 	}
-	for _, row := range answer.Data[0].Data {
+	for _, row := range response.Data[0].Data {
 		if row.Name == event {
 			return row.Total, nil
 		}
@@ -90,7 +90,7 @@ func (p *Probe) post(ctx context.Context, to string, account Account, body any) 
 		return nil, err
 	}
 	defer resp.Body.Close()
-	got, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	got, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	if err != nil {
 		return nil, err
 	}

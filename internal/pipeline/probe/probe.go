@@ -98,7 +98,7 @@ func (p *Probe) work(ctx context.Context) {
 	}
 }
 
-// round sends one event and waits for it. A key that is refused is thrown away.
+// round sends one event and waits for it. A key that is rejected is thrown away.
 func (p *Probe) round(ctx context.Context, account *Account) error {
 	if account.Key == "" {
 		made, err := p.deps.Account(ctx)

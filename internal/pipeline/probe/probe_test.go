@@ -18,7 +18,7 @@ import (
 // hosts are an edge and a query host that answer as they are told to.
 type hosts struct {
 	sent           atomic.Int64
-	ingest, query  int // status of answers; 0 means 200
+	ingest, query  int // status of responses; 0 means 200
 	loses, garbles bool
 }
 

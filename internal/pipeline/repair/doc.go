@@ -1,10 +1,10 @@
 // Package repair mends what the ledger found, while the sinks are stopped: Rebuild
-// makes the rollups of dirty days anew, Replay has records stored again.
+// recreates the rollups of dirty days, Replay has records stored again.
 //
-// Both refuse while a member of a sink's group is there, and both can be stopped
+// Both reject while a member of a sink's group is there, and both can be stopped
 // anywhere: what was begun stays on the list of dirty days, so that queries go on
 // to answer it from the base, and the same command run again completes it.
 //
-// The package knows neither Kafka nor ClickHouse: Groups, Log and Books are
+// The package knows neither Kafka nor ClickHouse: Groups, Log and Store are
 // declared here.
 package repair

@@ -27,7 +27,7 @@ type Touches interface {
 
 // GrowOptions say how far a topic grows.
 type GrowOptions struct {
-	Lane       Lane
+	Pipeline   Pipeline
 	Partitions int
 	// Since is how far back event ids are remembered: what was received since then may
 	// come once more, in another partition.
@@ -42,7 +42,7 @@ type GrowDeps struct {
 	Log        Log
 	Partitions Partitions
 	Touches    Touches
-	Books      Books
+	Store      Store
 }
 
 // Growth is what Grow did, or would do.
@@ -65,13 +65,13 @@ type Growth struct {
 // Whoever stops it in between has listed some days too many; the same command again
 // completes it.
 func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
-	id, bounds, err := d.Log.Describe(ctx, o.Lane.Topic)
+	id, bounds, err := d.Log.Describe(ctx, o.Pipeline.Topic)
 	if err != nil {
 		return Growth{}, err
 	}
 	g := Growth{From: len(bounds), To: o.Partitions}
 	if g.To <= g.From {
-		return g, fmt.Errorf("topic %s has %d partitions: a topic can only grow, so give it more than that", o.Lane.Topic, g.From)
+		return g, fmt.Errorf("topic %s has %d partitions: a topic can only grow, so give it more than that", o.Pipeline.Topic, g.From)
 	}
 	if g.Days, err = d.days(ctx, o, id, bounds); err != nil || o.DryRun {
 		return g, err
@@ -81,11 +81,11 @@ func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
 		listed[i] = ledger.Listed{Touched: t, Reason: ledger.ReasonGrowth}
 	}
 	if len(listed) > 0 {
-		if err := d.Books.List(ctx, listed); err != nil {
+		if err := d.Store.List(ctx, listed); err != nil {
 			return g, fmt.Errorf("listing the days as dirty; the topic has not grown: %w", err)
 		}
 	}
-	return g, d.Partitions.Grow(ctx, o.Lane.Topic, o.Partitions)
+	return g, d.Partitions.Grow(ctx, o.Pipeline.Topic, o.Partitions)
 }
 
 // days returns what was touched since the beginning of the window, by what is
@@ -99,7 +99,7 @@ func (d *GrowDeps) days(ctx context.Context, o GrowOptions, id [16]byte, bounds 
 	for _, t := range stored {
 		days[t] = struct{}{}
 	}
-	committed, err := d.Groups.Committed(ctx, o.Lane.Group, o.Lane.Topic)
+	committed, err := d.Groups.Committed(ctx, o.Pipeline.Group, o.Pipeline.Topic)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (d *GrowDeps) days(ctx context.Context, o GrowOptions, id [16]byte, bounds 
 		if c, ok := committed[p]; ok {
 			from = max(from, c.Offset)
 		}
-		if err := collect(ctx, d.Log, o.Lane.Topic, p, from, b.End, days); err != nil {
+		if err := collect(ctx, d.Log, o.Pipeline.Topic, p, from, b.End, days); err != nil {
 			return nil, err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 func grow(t *testing.T, w *world, partitions int, dryRun bool) (repair.Growth, error) {
 	t.Helper()
-	return repair.Grow(t.Context(), repair.GrowDeps{Groups: w, Log: w, Partitions: w, Touches: w, Books: w}, repair.GrowOptions{
-		Lane: lane, Partitions: partitions, Since: time.UnixMilli(noon).Add(-time.Hour), DryRun: dryRun,
+	return repair.Grow(t.Context(), repair.GrowDeps{Groups: w, Log: w, Partitions: w, Touches: w, Store: w}, repair.GrowOptions{
+		Pipeline: pipeline, Partitions: partitions, Since: time.UnixMilli(noon).Add(-time.Hour), DryRun: dryRun,
 	})
 }
 

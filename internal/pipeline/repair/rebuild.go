@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
-// daysAtOnce is how many days are made anew in one go.
+// daysAtOnce is how many days are recreated in one go.
 const daysAtOnce = 100
 
 // Rollups are the tables that views fill, and the list of the days on which they
@@ -19,7 +19,7 @@ type Rollups interface {
 	// Rebuilding reports whether the server is still at a rebuild that somebody has
 	// begun.
 	Rebuilding(ctx context.Context) (bool, error)
-	// Rebuild deletes the rollups' rows of days of one month and makes them anew
+	// Rebuild deletes the rollups' rows of days of one month and recreates them
 	// from the base, read with FINAL.
 	Rebuild(ctx context.Context, days []ledger.Touched) error
 	// Differing returns those of the days for which a rollup answers otherwise than
@@ -31,25 +31,25 @@ type Rollups interface {
 
 // RebuildDeps are the parts that Rebuild needs; all are required.
 type RebuildDeps struct {
-	Lanes   []Lane
-	Groups  Groups
-	Log     Log
-	Books   Books
-	Rollups Rollups
-	// Done is told of days that were made anew and taken off the list.
+	Pipelines []Pipeline
+	Groups    Groups
+	Log       Log
+	Store     Store
+	Rollups   Rollups
+	// Done is told of days that were recreated and taken off the list.
 	Done func([]ledger.Listed)
 }
 
 var errRebuilding = errors.New("the server is still at another rebuild, or at one whose command was stopped: try again when it has ended")
 
-// Rebuild makes the rollups of all dirty days anew and takes the days off the
+// Rebuild recreates the rollups of all dirty days and takes the days off the
 // list. It returns the days that were listed; a dry run changes nothing.
 //
-// The rows of a day are deleted, then made anew, then compared with the base, then
+// The rows of a day are deleted, then recreated, then compared with the base, then
 // the day is cleared. Whoever stops it in between leaves the day on the list, and
 // the next run begins with the deletion again.
 //
-// It refuses while there is anything that would still insert what the base has
+// It rejects while there is anything that would still insert what the base has
 // already. An insert that reached the base and not a rollup is made again by the
 // sink under its token, and adds to the rollup alone what Rebuild has counted
 // from the base: the day would be doubled, and off the list. Such an insert
@@ -80,7 +80,7 @@ func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error
 	for i := range listed {
 		days[i] = listed[i].Touched
 	}
-	if err := stopped(ctx, d.Groups, d.Lanes); err != nil {
+	if err := stopped(ctx, d.Groups, d.Pipelines); err != nil {
 		return err
 	}
 	if err := d.Rollups.Rebuild(ctx, days); err != nil {
@@ -88,7 +88,7 @@ func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error
 	}
 	// A sink that was started meanwhile may have inserted between the deletion and
 	// the count. The days stay on the list then.
-	if err := stopped(ctx, d.Groups, d.Lanes); err != nil {
+	if err := stopped(ctx, d.Groups, d.Pipelines); err != nil {
 		return err
 	}
 	differ, err := d.Rollups.Differing(ctx, days)
@@ -103,10 +103,10 @@ func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error
 
 // quiet returns an error unless nothing is under way.
 func (d *RebuildDeps) quiet(ctx context.Context) error {
-	if err := stopped(ctx, d.Groups, d.Lanes); err != nil {
+	if err := stopped(ctx, d.Groups, d.Pipelines); err != nil {
 		return err
 	}
-	for _, l := range d.Lanes {
+	for _, l := range d.Pipelines {
 		if err := d.whole(ctx, l); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (d *RebuildDeps) quiet(ctx context.Context) error {
 
 // whole returns an error if a partition has an open plan, or is behind what the
 // ledger shows.
-func (d *RebuildDeps) whole(ctx context.Context, l Lane) error {
+func (d *RebuildDeps) whole(ctx context.Context, l Pipeline) error {
 	id, bounds, err := d.Log.Describe(ctx, l.Topic)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (d *RebuildDeps) whole(ctx context.Context, l Lane) error {
 	}
 	for p := range bounds {
 		c, has := committed[p]
-		stored, err := d.Books.StoredTo(ctx, id, p)
+		stored, err := d.Store.StoredTo(ctx, id, p)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func rebuild(t *testing.T, w *world, dryRun bool) (listed int, err error) {
 	t.Helper()
 	days, err := repair.Rebuild(t.Context(), repair.RebuildDeps{
-		Lanes: []repair.Lane{lane}, Groups: w, Log: w, Books: w, Rollups: w,
+		Pipelines: []repair.Pipeline{pipeline}, Groups: w, Log: w, Store: w, Rollups: w,
 		Done: func(done []ledger.Listed) { w.calls = append(w.calls, fmt.Sprint("done ", len(done))) },
 	}, dryRun)
 	return len(days), err
@@ -108,7 +108,7 @@ func TestWhatGoesWrongInTheMiddleLeavesTheDayListed(t *testing.T) {
 	var running *repair.RunningError
 	w := dirty(settled(t), 1, 20_000)
 	w.members = [][]string{{"a"}}
-	if _, err := rebuild(t, w, false); !errors.As(err, &running) || running.Group != lane.Group {
+	if _, err := rebuild(t, w, false); !errors.As(err, &running) || running.Group != pipeline.Group {
 		t.Errorf("the error is %v", err)
 	}
 }

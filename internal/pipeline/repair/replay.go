@@ -14,7 +14,7 @@ import (
 
 // ReplayOptions say what is stored again.
 type ReplayOptions struct {
-	Lane Lane
+	Pipeline Pipeline
 	// Partitions are those concerned; none means all.
 	Partitions []int32
 	// Offset is the first record to store, and so is From, in Unix milliseconds of
@@ -30,7 +30,7 @@ type ReplayOptions struct {
 type ReplayDeps struct {
 	Groups Groups
 	Log    Log
-	Books  Books
+	Store  Store
 }
 
 // Move is what happens to a partition.
@@ -48,8 +48,8 @@ type Move struct {
 	Days []ledger.Touched
 }
 
-// place is what is known of a partition before it is moved.
-type place struct {
+// extent is what is known of a partition before it is moved.
+type extent struct {
 	Bounds
 
 	committed int64 // -1 for none
@@ -58,7 +58,7 @@ type place struct {
 }
 
 // standing returns where the sinks go on by themselves; -1 where they would not.
-func (at *place) standing() int64 {
+func (at *extent) standing() int64 {
 	if at.committed < 0 && at.stored == 0 {
 		return at.Start
 	}
@@ -84,20 +84,20 @@ var ErrNothing = errors.New("every partition stands there already: nothing to re
 // Forward is allowed only with Skip: what lies between was never stored, and an
 // entry of the ledger says that it is lost.
 func Replay(ctx context.Context, d ReplayDeps, o ReplayOptions) ([]Move, error) {
-	if err := stopped(ctx, d.Groups, []Lane{o.Lane}); err != nil {
+	if err := stopped(ctx, d.Groups, []Pipeline{o.Pipeline}); err != nil {
 		return nil, err
 	}
-	id, places, err := d.places(ctx, o)
+	id, extents, err := d.extents(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	targets, err := d.targets(ctx, o, places)
+	targets, err := d.targets(ctx, o, extents)
 	if err != nil {
 		return nil, err
 	}
 	var moves []Move
 	for _, p := range slices.Sorted(maps.Keys(targets)) {
-		at := places[p]
+		at := extents[p]
 		m, err := d.move(ctx, o, p, &at, targets[p])
 		if err != nil {
 			return nil, err
@@ -112,16 +112,16 @@ func Replay(ctx context.Context, d ReplayDeps, o ReplayOptions) ([]Move, error) 
 	if o.DryRun {
 		return moves, nil
 	}
-	return moves, d.apply(ctx, o, id, places, moves)
+	return moves, d.apply(ctx, o, id, extents, moves)
 }
 
-// places looks at the partitions.
-func (d *ReplayDeps) places(ctx context.Context, o ReplayOptions) (id [16]byte, places map[int32]place, err error) {
-	id, bounds, err := d.Log.Describe(ctx, o.Lane.Topic)
+// extents looks at the partitions.
+func (d *ReplayDeps) extents(ctx context.Context, o ReplayOptions) (id [16]byte, extents map[int32]extent, err error) {
+	id, bounds, err := d.Log.Describe(ctx, o.Pipeline.Topic)
 	if err != nil {
 		return id, nil, err
 	}
-	committed, err := d.Groups.Committed(ctx, o.Lane.Group, o.Lane.Topic)
+	committed, err := d.Groups.Committed(ctx, o.Pipeline.Group, o.Pipeline.Topic)
 	if err != nil {
 		return id, nil, err
 	}
@@ -129,17 +129,17 @@ func (d *ReplayDeps) places(ctx context.Context, o ReplayOptions) (id [16]byte, 
 	if len(wanted) == 0 {
 		wanted = slices.Sorted(maps.Keys(bounds))
 	}
-	places = map[int32]place{}
+	extents = map[int32]extent{}
 	for _, p := range wanted {
 		b, ok := bounds[p]
 		if !ok {
-			return id, nil, fmt.Errorf("topic %s has no partition %d, only 0 to %d", o.Lane.Topic, p, len(bounds)-1)
+			return id, nil, fmt.Errorf("topic %s has no partition %d, only 0 to %d", o.Pipeline.Topic, p, len(bounds)-1)
 		}
-		stored, err := d.Books.StoredTo(ctx, id, p)
+		stored, err := d.Store.StoredTo(ctx, id, p)
 		if err != nil {
 			return id, nil, err
 		}
-		at := place{Bounds: b, committed: -1, next: stored, stored: stored}
+		at := extent{Bounds: b, committed: -1, next: stored, stored: stored}
 		if stored == 0 {
 			at.next = b.Start
 		}
@@ -147,13 +147,13 @@ func (d *ReplayDeps) places(ctx context.Context, o ReplayOptions) (id [16]byte, 
 			at.read(c, id)
 		}
 		at.stored = min(at.stored, b.End)
-		places[p] = at
+		extents[p] = at
 	}
-	return id, places, nil
+	return id, extents, nil
 }
 
 // read takes what is committed into account.
-func (at *place) read(c Committed, id [16]byte) {
+func (at *extent) read(c Committed, id [16]byte) {
 	at.committed = c.Offset
 	state, known, err := ledger.DecodeState(c.Metadata)
 	switch {
@@ -170,31 +170,31 @@ func (at *place) read(c Committed, id [16]byte) {
 }
 
 // targets returns where each partition is to go on.
-func (d *ReplayDeps) targets(ctx context.Context, o ReplayOptions, places map[int32]place) (map[int32]int64, error) {
+func (d *ReplayDeps) targets(ctx context.Context, o ReplayOptions, extents map[int32]extent) (map[int32]int64, error) {
 	targets := map[int32]int64{}
 	if o.Offset < 0 {
-		after, err := d.Log.After(ctx, o.Lane.Topic, o.From)
+		after, err := d.Log.After(ctx, o.Pipeline.Topic, o.From)
 		if err != nil {
 			return nil, err
 		}
-		for p := range places {
+		for p := range extents {
 			targets[p] = after[p]
-			if at := places[p]; !o.Skip && after[p] > at.next && at.next >= at.Start {
+			if at := extents[p]; !o.Skip && after[p] > at.next && at.next >= at.Start {
 				delete(targets, p) // everything of that time is still to come
 			}
 		}
 		return targets, nil
 	}
-	for p := range places {
+	for p := range extents {
 		targets[p] = o.Offset
 	}
 	return targets, nil
 }
 
 // move works out what happens to a partition, or why it may not.
-func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *place, to int64) (Move, error) {
+func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *extent, to int64) (Move, error) {
 	m := Move{Partition: p, Committed: at.committed, To: to}
-	where := fmt.Sprintf("partition %d of %s", p, o.Lane.Topic)
+	where := fmt.Sprintf("partition %d of %s", p, o.Pipeline.Topic)
 	switch {
 	case to < at.Start:
 		return m, fmt.Errorf("%s begins at offset %d now: retention has removed %d", where, at.Start, to)
@@ -213,7 +213,7 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *pla
 		return m, nil
 	}
 	days := map[ledger.Touched]struct{}{}
-	if err := collect(ctx, d.Log, o.Lane.Topic, p, from, at.stored, days); err != nil {
+	if err := collect(ctx, d.Log, o.Pipeline.Topic, p, from, at.stored, days); err != nil {
 		return m, err
 	}
 	m.Days = slices.SortedFunc(maps.Keys(days), compareTouched)
@@ -237,7 +237,7 @@ func collect(ctx context.Context, log Log, topic string, p int32, from, to int64
 }
 
 // apply does it, in the order that keeps a stop in between harmless.
-func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, places map[int32]place, moves []Move) error {
+func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, extents map[int32]extent, moves []Move) error {
 	if err := d.list(ctx, moves); err != nil {
 		return fmt.Errorf("listing the days as dirty; nothing was set back: %w", err)
 	}
@@ -253,23 +253,23 @@ func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, pl
 	for i := range moves {
 		m := &moves[i]
 		if m.Skipped > 0 {
-			gap := ledger.Span{First: places[m.Partition].next, Last: m.To - 1}
-			if err := d.Books.Write(ctx, &ledger.Entry{
-				Topic: o.Lane.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
-			}, ledger.GapToken(epoch, id, m.Partition, gap)); err != nil {
+			gap := ledger.Span{First: extents[m.Partition].next, Last: m.To - 1}
+			if err := d.Store.Write(ctx, &ledger.Entry{
+				Topic: o.Pipeline.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
+			}, ledger.GapInsertToken(epoch, id, m.Partition, gap)); err != nil {
 				return fmt.Errorf("writing the gap into the ledger; nothing was set: %w", err)
 			}
 		} else {
 			marks = append(marks, ledger.Mark{
-				Partition: ledger.Partition{Topic: o.Lane.Topic, TopicID: id, Index: m.Partition}, Cursor: ledger.Cursor{Epoch: epoch, Next: m.To},
+				Partition: ledger.Partition{Topic: o.Pipeline.Topic, TopicID: id, Index: m.Partition}, Cursor: ledger.Cursor{Epoch: epoch, Next: m.To},
 			})
 		}
 		to[m.Partition] = Committed{m.To, metadata}
 	}
-	if err := d.Groups.Commit(ctx, o.Lane.Group, o.Lane.Topic, to); err != nil {
+	if err := d.Groups.Commit(ctx, o.Pipeline.Group, o.Pipeline.Topic, to); err != nil {
 		return fmt.Errorf("setting the offsets; run the same command again: %w", err)
 	}
-	if err := d.Books.SetMarks(ctx, marks); err != nil {
+	if err := d.Store.SetMarks(ctx, marks); err != nil {
 		return fmt.Errorf("telling the reconciler; the offsets are set: %w", err)
 	}
 	return nil
@@ -278,9 +278,9 @@ func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, pl
 // epoch raises the epoch if anything is stored again.
 func (d *ReplayDeps) epoch(ctx context.Context, o ReplayOptions, moves []Move) (int64, error) {
 	if !slices.ContainsFunc(moves, func(m Move) bool { return m.Again > 0 }) {
-		return d.Books.Epoch(ctx, o.Lane.Topic)
+		return d.Store.Epoch(ctx, o.Pipeline.Topic)
 	}
-	return d.Books.RaiseEpoch(ctx, o.Lane.Topic, "millrace replay")
+	return d.Store.RaiseEpoch(ctx, o.Pipeline.Topic, "millrace replay")
 }
 
 // list puts the days of all moves on the list.
@@ -292,7 +292,7 @@ func (d *ReplayDeps) list(ctx context.Context, moves []Move) error {
 	if len(listed) == 0 {
 		return nil
 	}
-	return d.Books.List(ctx, listed)
+	return d.Store.List(ctx, listed)
 }
 
 func compareTouched(a, b ledger.Touched) int {

@@ -22,8 +22,8 @@ func settled(t *testing.T) *world {
 
 func replay(t *testing.T, w *world, o repair.ReplayOptions) ([]repair.Move, error) {
 	t.Helper()
-	o.Lane = lane
-	return repair.Replay(t.Context(), repair.ReplayDeps{Groups: w, Log: w, Books: w}, o)
+	o.Pipeline = pipeline
+	return repair.Replay(t.Context(), repair.ReplayDeps{Groups: w, Log: w, Store: w}, o)
 }
 
 func TestAReplayListsTheDaysBeforeItSetsOffsetsBack(t *testing.T) {

@@ -17,9 +17,9 @@ type (
 )
 
 var (
-	lane    = repair.Lane{Topic: record.TopicEvents, Group: "sinks"}
-	topicID = [16]byte{1, 2, 3}
-	errDown = errors.New("down")
+	pipeline = repair.Pipeline{Topic: record.TopicEvents, Group: "sinks"}
+	topicID  = [16]byte{1, 2, 3}
+	errDown  = errors.New("down")
 )
 
 const (

@@ -37,7 +37,7 @@ type attempt struct {
 // error, when the step says that the session is over or that the range has to be
 // built again, or when the worker has to end.
 // What was inserted may still be recorded and committed by a worker that is
-// halted.
+// aborted.
 func (a *attempt) until(ctx context.Context, step string, do func(context.Context) error) error {
 	return a.repeat(ctx, step, func(ctx context.Context) error { return a.try(ctx, do) })
 }
@@ -55,14 +55,14 @@ func (a *attempt) untilSent(ctx context.Context, step string, b Block, do func(c
 	})
 }
 
-// reserve waits for memory to send a block, until ctx ends or the worker is halted.
+// reserve waits for memory to send a block, until ctx ends or the worker is aborted.
 func (a *attempt) reserve(ctx context.Context, b Block) (release func(), err error) {
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-a.halt:
-			cancel(errHalted)
+		case <-a.abort:
+			cancel(errAborted)
 		case <-waiting.Done():
 		}
 	}()
@@ -81,8 +81,8 @@ func (a *attempt) try(ctx context.Context, do func(context.Context) error) error
 // repeat does what until says; do has deadlines of its own.
 func (a *attempt) repeat(ctx context.Context, step string, do func(context.Context) error) error {
 	for failures := 0; ; {
-		if a.isHalted() && (step != stepCommit && step != stepLedger || failures > 0) {
-			return errHalted
+		if a.isAborted() && (step != stepCommit && step != stepLedger || failures > 0) {
+			return errAborted
 		}
 		err := do(ctx)
 		switch {
@@ -90,10 +90,10 @@ func (a *attempt) repeat(ctx context.Context, step string, do func(context.Conte
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, ErrFenced), errors.Is(err, errOutdated), errors.Is(err, errHalted):
+		case errors.Is(err, ErrFenced), errors.Is(err, errOutdated), errors.Is(err, errAborted):
 			return err
 		case errors.Is(err, ErrPanic):
-			return &stuck{StuckPanic, err}
+			return &haltError{HaltPanic, err}
 		}
 		failures++
 		a.tell(ctx, step, failures, err)
@@ -128,8 +128,8 @@ func (a *attempt) pause(ctx context.Context, d time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-a.halt:
-		return errHalted
+	case <-a.abort:
+		return errAborted
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -144,14 +144,14 @@ func (a *attempt) pause(ctx context.Context, d time.Duration) error {
 
 // enter takes a place among the upcoming ranges.
 func (a *attempt) enter(ctx context.Context) error {
-	err := a.upcoming.acquire(ctx, a.halt)
+	err := a.upcoming.acquire(ctx, a.abort)
 	a.placed = err == nil
 	return err
 }
 
 // acquire takes a builder, for the first time or again after release.
 func (a *attempt) acquire(ctx context.Context) (err error) {
-	a.builder, err = a.builders.acquire(ctx, a.halt)
+	a.builder, err = a.builders.acquire(ctx, a.abort)
 	a.leave()
 	return err
 }

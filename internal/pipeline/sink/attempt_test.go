@@ -18,10 +18,10 @@ type timed struct {
 	left []time.Duration
 }
 
-func (i *timed) Insert(ctx context.Context, b Block, token string) error {
+func (i *timed) Insert(ctx context.Context, b Block, insertToken string) error {
 	deadline, _ := ctx.Deadline()
 	i.left = append(i.left, time.Until(deadline))
-	return i.world.Insert(ctx, b, token)
+	return i.world.Insert(ctx, b, insertToken)
 }
 
 // However long a block waits for memory, the insert then has all of its time; and what was

@@ -17,9 +17,9 @@ import (
 const reasonErased deadletter.Reason = "erased"
 
 var (
-	errHeaders = fmt.Errorf("a required header is missing or malformed, or there are more than %d", record.MaxHeaders)
-	errTime    = errors.New("event time is before 2000 or after 2148")
-	errRefused = errors.New("ClickHouse refuses the row")
+	errHeaders  = fmt.Errorf("a required header is missing or malformed, or there are more than %d", record.MaxHeaders)
+	errTime     = errors.New("event time is before 2000 or after 2148")
+	errRejected = errors.New("ClickHouse refuses the row")
 )
 
 // The times that event_date can hold and the edge accepts, in Unix milliseconds.
@@ -28,7 +28,7 @@ var (
 	maxTime = time.Date(2149, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 )
 
-// builder turns a frozen range into blocks. There are as many as inserts may run
+// builder turns a sealed range into blocks. There are as many as inserts may run
 // at once, so that their memory is bounded too.
 type builder struct {
 	reader  buffer.Reader
@@ -40,14 +40,14 @@ type builder struct {
 
 // build decides what of the range is stored, and fills its blocks. newBlock
 // returns an empty one. The window has seen the range afterwards: it is of no use any more if
-// the range is not settled. A panic is returned as the reason to stand still, with the offset
+// the range is not settled. A panic is returned as the reason to halt, with the offset
 // of the record and without its content.
 func (b *builder) build(j *job, p Partition, w *dedup.Window, newBlock func() Block) (err error) {
 	at := j.First
 	defer func() {
 		if cause := recover(); cause != nil {
 			*b = builder{}
-			err = &stuck{StuckPanic, fmt.Errorf("building a block, at offset %d: %v\n%s", at, cause, debug.Stack())}
+			err = &haltError{HaltPanic, fmt.Errorf("building a block, at offset %d: %v\n%s", at, cause, debug.Stack())}
 		}
 	}()
 	defer b.reader.Close()
@@ -60,9 +60,9 @@ func (b *builder) build(j *job, p Partition, w *dedup.Window, newBlock func() Bl
 			return unreadable(err)
 		}
 		reason, err := b.judge(p.Topic, rec, j, w)
-		if reason == deadletter.ReasonRefused || reason == reasonErased && j.refuses(rec.Offset) {
+		if reason == deadletter.ReasonRejected || reason == reasonErased && j.rejects(rec.Offset) {
 			m := j.month(b.months.of(b.event.TimeMillis), newBlock)
-			m.refused = append(m.refused, rec.Offset)
+			m.rejected = append(m.rejected, rec.Offset)
 		}
 		switch reason {
 		case "":
@@ -110,16 +110,16 @@ func (b *builder) judge(topic string, rec *buffer.Held, j *job, w *dedup.Window)
 	if b.event.TimeMillis < minTime || b.event.TimeMillis >= maxTime {
 		return deadletter.ReasonTime, errTime
 	}
-	if j.refuses(rec.Offset) {
-		return deadletter.ReasonRefused, errRefused
+	if j.rejects(rec.Offset) {
+		return deadletter.ReasonRejected, errRejected
 	}
 	rec.Stored = true
 	return "", nil
 }
 
 // duplicate judges a record by what the window has seen before it, and notes the
-// sighting: range and window are one, so where ranges are cut never changes what
-// is a duplicate. A dead letter that is sent again is none, for its first sighting
+// observation: range and window are one, so where ranges are cut never changes what
+// is a duplicate. A dead letter that is sent again is none, for its first observation
 // was not stored.
 func (b *builder) duplicate(rec *buffer.Held, w *dedup.Window) bool {
 	return w.Duplicate(rec.Hash, rec.ReceivedAt) && !rec.Replay

@@ -40,7 +40,7 @@ func aStream(t *rapid.T) []buffer.Record {
 }
 
 // replay settles a stream cut into ranges of the drawn sizes, and returns what
-// was stored and refused.
+// was stored and rejected.
 func replay(t *rapid.T, stream []buffer.Record, label string) (stored []storedRow, dead []int64) {
 	w, b := dedup.NewWindow(time.Hour, 1_000_000), &builder{}
 	m := buffer.NewMemory(2)
@@ -48,7 +48,7 @@ func replay(t *rapid.T, stream []buffer.Record, label string) (stored []storedRo
 	o.Append(buffertest.Pack(stream), stream, time.Time{}, m)
 	for o.Len() > 0 {
 		n := rapid.IntRange(1, o.Len()).Draw(t, label)
-		r := &job{Range: o.Freeze(n, o.At(n-1).Offset, m)}
+		r := &job{Range: o.Seal(n, o.At(n-1).Offset, m)}
 		b.build(r, part, w, func() Block { return &memoryBlock{} })
 		if b.reader.Rest() != 0 {
 			t.Fatal("a builder keeps a batch of a range that is built")

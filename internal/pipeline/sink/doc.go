@@ -6,9 +6,9 @@
 // plan that its predecessor may have left. Then it goes through these steps, one
 // range of offsets at a time:
 //
-//  1. Records are appended to the open range until a gate is reached: rows,
+//  1. Records are appended to the open range until a trigger is reached: rows,
 //     bytes or time.
-//  2. The range is frozen: its first and last offset never change again. They are
+//  2. The range is sealed: its first and last offset never change again. They are
 //     committed as a plan, in the metadata beside the offset, which stays as it is.
 //  3. Each record is looked up in the range itself and in the window; of several
 //     versions of an event the first one is kept.

@@ -15,7 +15,7 @@ import (
 // ended. It knows when that is because of two rules here: a range is built, and
 // each attempt to insert begins, with a set that is no older than the Watch's age;
 // and an attempt is cut off after the insert timeout. A range that was built
-// before, and cannot be inserted for long, is built anew as soon as it may hold
+// before, and cannot be inserted for long, is rebuilt as soon as it may hold
 // what was erased meanwhile.
 //
 // What is inserted under one token may differ by this: a plan that was inserted

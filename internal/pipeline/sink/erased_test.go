@@ -99,10 +99,10 @@ func TestWhatWasErasedIsLeftOutAndCountedApart(t *testing.T) {
 }
 
 // A plan that was inserted before the erasure is inserted again after it. Where
-// rows are refused, the tokens are named by them.
-func TestARangeIsCutAsBeforeWhenARefusedRowWasErased(t *testing.T) {
+// rows are rejected, the tokens are named by them.
+func TestARangeIsCutAsBeforeWhenARejectedRowWasErased(t *testing.T) {
 	t.Parallel()
-	tokens := map[bool]map[string]bool{}
+	insertTokens := map[bool]map[string]bool{}
 	for _, erased := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w, c := newWorld(part), &cemetery{}
@@ -110,13 +110,13 @@ func TestARangeIsCutAsBeforeWhenARefusedRowWasErased(t *testing.T) {
 				w.produce(part, profiled(fmt.Sprint("e", n), fmt.Sprint("p", n), noon, noon))
 			}
 			state := ledger.NewState([16]byte{}, 1)
-			state.Plan, state.Refused = &[2]int64{0, 9}, []int64{4}
+			state.Plan, state.Rejected = &[2]int64{0, 9}, []int64{4}
 			w.commitState(part, 0, state)
 			if erased {
 				c.erase("p4", "p7")
 			}
 			runErasing(t, w, c, time.Minute)
-			tokens[erased] = maps.Clone(w.tokens)
+			insertTokens[erased] = maps.Clone(w.insertTokens)
 			if want := map[bool]int{false: 9, true: 8}[erased]; len(w.rows) != want {
 				t.Errorf("%d rows, want %d", len(w.rows), want)
 			}
@@ -125,7 +125,7 @@ func TestARangeIsCutAsBeforeWhenARefusedRowWasErased(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff(tokens[false], tokens[true]); diff != "" || len(tokens[true]) < 2 {
+	if diff := cmp.Diff(insertTokens[false], insertTokens[true]); diff != "" || len(insertTokens[true]) < 2 {
 		t.Errorf("tokens with the erasure (-without +with):\n%s", diff)
 	}
 }

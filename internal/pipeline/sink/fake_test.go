@@ -24,37 +24,37 @@ import (
 // world is a log, a table and a dead letter topic in memory: enough to see what
 // the steps do, and to stop time. The real ones are used in internal/adapter/kafka.
 type world struct {
-	mu        sync.Mutex
-	log       map[Partition][]buffer.Record
-	position  map[Partition]int
-	committed map[Partition]int64
-	metadata  map[Partition]string
-	epochs    map[Partition]int32
-	commits   []progressed
-	logStart  map[Partition]int64
-	ledger    map[Partition][]ledger.Entry
-	epoch     int64
-	tokens    map[string]bool // the table's
-	rows      []storedRow
-	letters   []DeadLetter
-	calls     []string
-	paused    map[Partition]bool
-	rewound   map[Partition]bool
-	atEnd     map[int32]StuckReason
-	holes     map[int64]bool     // offsets that the log has no records at
-	mute      map[Partition]bool // partitions whose broker says nothing after the first delivery
-	drop      int                // the poll that loses what it should deliver; 0: none
-	owner     Owner
-	pollSize  int
-	sighted   int // records that windows were read from
-	released  atomic.Int64
-	arrived   chan struct{}
+	mu           sync.Mutex
+	log          map[Partition][]buffer.Record
+	position     map[Partition]int
+	committed    map[Partition]int64
+	metadata     map[Partition]string
+	epochs       map[Partition]int32
+	commits      []progressed
+	logStart     map[Partition]int64
+	ledger       map[Partition][]ledger.Entry
+	epoch        int64
+	insertTokens map[string]bool // the table's
+	rows         []storedRow
+	letters      []DeadLetter
+	calls        []string
+	paused       map[Partition]bool
+	rewound      map[Partition]bool
+	atEnd        map[int32]HaltReason
+	holes        map[int64]bool     // offsets that the log has no records at
+	mute         map[Partition]bool // partitions whose broker says nothing after the first delivery
+	drop         int                // the poll that loses what it should deliver; 0: none
+	listener     RebalanceListener
+	pollSize     int
+	observed     int // records that windows were read from
+	released     atomic.Int64
+	arrived      chan struct{}
 
 	// What goes wrong; asked before the step is done.
 	reserves    func(ctx context.Context) error // waits for memory for a block
-	insertFails func(token string) error
+	insertFails func(insertToken string) error
 	commitFails func() error
-	refuses     func(id string) bool // the table refuses rows of these events
+	rejects     func(id string) bool // the table rejects rows of these events
 	brokenAt    int64                // the first reading of a window ends with an error before this offset; 0: none
 	panics      string               // no block can be made of this event; empty: of every one it can
 	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
@@ -75,7 +75,7 @@ type storedRow struct {
 
 func newWorld(partitions ...Partition) *world {
 	w := &world{
-		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, tokens: map[string]bool{},
+		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, insertTokens: map[string]bool{},
 		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{}, epoch: 1, epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
@@ -99,13 +99,13 @@ func (w *world) produce(p Partition, records ...buffer.Record) {
 	}
 }
 
-func (w *world) Open(ctx context.Context, owner Owner) error {
-	w.owner = owner
+func (w *world) Open(ctx context.Context, listener RebalanceListener) error {
+	w.listener = listener
 	var assigned []Assignment
 	for p := range w.log {
 		assigned = append(assigned, w.assign(p))
 	}
-	owner.Assigned(ctx, assigned)
+	listener.Assigned(ctx, assigned)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 	return w.logStart[p], nil
 }
 
-func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Witness) error {
+func (w *world) Observations(_ context.Context, p Partition, s *Stretch, observer Observer) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log[p][max(w.logStart[p], s.Next):s.To]
@@ -135,16 +135,16 @@ func (w *world) Sightings(_ context.Context, p Partition, s *Stretch, witness Wi
 	if i < 0 {
 		return nil
 	}
-	witness.Expect(int64(len(log) - i))
+	observer.Expect(int64(len(log) - i))
 	for _, r := range log[i:] {
 		if w.brokenAt > 0 && r.Offset == w.brokenAt {
 			w.brokenAt = 0
 			return errors.New("the broker is away")
 		}
 		if !r.BadHeaders && !r.Control {
-			witness.Sight(r.Hash, r.ReceivedAt)
+			observer.Observe(r.Hash, r.ReceivedAt)
 		}
-		w.sighted++
+		w.observed++
 		s.Next = r.Offset + 1
 		s.Records++
 	}
@@ -187,11 +187,11 @@ func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from i
 	return spans, nil
 }
 
-func (w *world) Write(_ context.Context, e *ledger.Entry, token string) error {
+func (w *world) Write(_ context.Context, e *ledger.Entry, insertToken string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.tokens[token] {
-		w.tokens[token] = true
+	if !w.insertTokens[insertToken] {
+		w.insertTokens[insertToken] = true
 		p := Partition{Topic: e.Topic, Index: e.Partition}
 		w.ledger[p] = append(w.ledger[p], *e)
 	}
@@ -200,7 +200,7 @@ func (w *world) Write(_ context.Context, e *ledger.Entry, token string) error {
 
 func (w *world) Close() { w.call("close") }
 
-func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) error {
+func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Delivery)) error {
 	w.rewind(ctx)
 	for _, p := range w.partitions() {
 		w.mu.Lock()
@@ -235,8 +235,8 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) e
 }
 
 // batchOf makes a batch of records.
-func batchOf(records []buffer.Record) *Batch {
-	return &Batch{Packed: buffertest.Pack(records), Records: records}
+func batchOf(records []buffer.Record) *Delivery {
+	return &Delivery{Packed: buffertest.Pack(records), Records: records}
 }
 
 // lend returns records whose memory is good for one delivery.
@@ -259,8 +259,8 @@ func (w *world) rewind(ctx context.Context) {
 		if !asked {
 			continue
 		}
-		w.owner.Lost(ctx, []Partition{p})
-		w.owner.Assigned(ctx, []Assignment{w.assign(p)})
+		w.listener.Lost(ctx, []Partition{p})
+		w.listener.Assigned(ctx, []Assignment{w.assign(p)})
 	}
 }
 
@@ -338,9 +338,9 @@ func (w *world) Reserve(ctx context.Context, _ Block) (release func(), err error
 	return func() { w.released.Add(1) }, nil
 }
 
-func (w *world) Insert(_ context.Context, b Block, token string) error {
+func (w *world) Insert(_ context.Context, b Block, insertToken string) error {
 	if w.insertFails != nil {
-		if err := w.insertFails(token); err != nil {
+		if err := w.insertFails(insertToken); err != nil {
 			return err
 		}
 	}
@@ -350,8 +350,8 @@ func (w *world) Insert(_ context.Context, b Block, token string) error {
 	w.call(fmt.Sprintf("insert %d", b.Rows()))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.tokens[token] {
-		w.tokens[token] = true
+	if !w.insertTokens[insertToken] {
+		w.insertTokens[insertToken] = true
 		w.rows = append(w.rows, b.(*memoryBlock).rows...)
 	}
 	return nil
@@ -361,8 +361,8 @@ func (w *world) Probe(_ context.Context, b Block) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, row := range b.(*memoryBlock).rows {
-		if w.refuses != nil && w.refuses(row.id) {
-			return &InsertError{Class: ClassRefused, Err: errors.New("violated")}
+		if w.rejects != nil && w.rejects(row.id) {
+			return &InsertError{Class: ClassRejected, Err: errors.New("violated")}
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ func (w *worker) Level() buffer.Level {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return buffer.Level{
-		Frozen: w.frozen, Next: w.open.Next(), Bytes: w.open.Bytes(), Exact: w.isForced(), Whole: w.complete(),
-		AtEnd: w.logEnd > 0 && w.open.Next() >= w.logEnd, Stuck: w.stuck != "", Ending: w.ending != running,
+		Sealed: w.sealed, Next: w.open.Next(), Bytes: w.open.Bytes(), Exact: w.isForced(), Whole: w.complete(),
+		AtEnd: w.logEnd > 0 && w.open.Next() >= w.logEnd, Halted: w.haltReason != "", Ending: w.ending != running,
 	}
 }
 
@@ -27,7 +27,7 @@ func (w *worker) Bench(wait bool) {
 // complete, because the one in flight has to be settled first, while it stands
 // still, and while it waits for its turn. mu is held.
 func (w *worker) regulate() {
-	stop := w.stuck != "" || w.complete() || w.benched
+	stop := w.haltReason != "" || w.complete() || w.benched
 	if stop == w.paused {
 		return
 	}

@@ -21,7 +21,7 @@ func (a *attempt) store(ctx context.Context, j *job) error {
 	if err := a.insertAndSend(ctx, j); err != nil {
 		return err
 	}
-	a.recycleBlocks(j)
+	a.releaseBlocks(j)
 	a.release()
 	return nil
 }
@@ -46,18 +46,18 @@ func (a *attempt) insertAndSend(ctx context.Context, j *job) error {
 // about them. It is an error that they are too many.
 func (a *attempt) count(j *job, letters []letter, records int) error {
 	if a.meter.tooMany(records, len(letters), time.Now()) {
-		return &stuck{StuckDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit)}
+		return &haltError{HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit)}
 	}
 	j.dead += len(letters)
 	return nil
 }
 
 // insert stores the range's blocks, each under its own token. A panic, as over a block that
-// is cut, is returned as the reason to stand still.
+// is cut, is returned as the reason to halt.
 func (a *attempt) insert(ctx context.Context, j *job) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &stuck{StuckPanic, fmt.Errorf("inserting %d-%d: %v\n%s", j.First, j.Last, cause, debug.Stack())}
+			err = &haltError{HaltPanic, fmt.Errorf("inserting %d-%d: %v\n%s", j.First, j.Last, cause, debug.Stack())}
 		}
 	}()
 	for i := range j.blocks {
@@ -68,7 +68,7 @@ func (a *attempt) insert(ctx context.Context, j *job) (err error) {
 	return nil
 }
 
-// insertMonth stores one block, in pieces where rows of it are refused.
+// insertMonth stores one block, in pieces where rows of it are rejected.
 func (a *attempt) insertMonth(ctx context.Context, j *job, m *monthBlock) error {
 	done := map[ledger.Span]bool{}
 	for failures := 0; ; {
@@ -77,11 +77,11 @@ func (a *attempt) insertMonth(ctx context.Context, j *job, m *monthBlock) error 
 			if done[p.span] {
 				continue
 			}
-			refused, err := a.insertPiece(ctx, j, m, p)
+			rejected, err := a.insertPiece(ctx, j, m, p)
 			if err != nil {
 				return err
 			}
-			if refused == nil {
+			if rejected == nil {
 				done[p.span] = true
 				continue
 			}
@@ -91,7 +91,7 @@ func (a *attempt) insertMonth(ctx context.Context, j *job, m *monthBlock) error 
 			}
 			if !found {
 				failures++
-				a.tell(ctx, stepInsert, failures, refused)
+				a.tell(ctx, stepInsert, failures, rejected)
 				if err := a.pause(ctx, backoff(failures)); err != nil {
 					return err
 				}
@@ -105,12 +105,12 @@ func (a *attempt) insertMonth(ctx context.Context, j *job, m *monthBlock) error 
 	}
 }
 
-// insertPiece stores a piece of a block. refused is the server's answer when time
+// insertPiece stores a piece of a block. rejected is the server's response when time
 // alone does not help.
-func (a *attempt) insertPiece(ctx context.Context, j *job, m *monthBlock, p piece) (refused, err error) {
+func (a *attempt) insertPiece(ctx context.Context, j *job, m *monthBlock, p piece) (rejected, err error) {
 	b, back := a.rowsOf(m, p)
 	defer back()
-	t := ledger.BlockToken(j.epoch, a.topicID, a.partition.Index, p.span, m.month)
+	t := ledger.BlockInsertToken(j.epoch, a.topicID, a.partition.Index, p.span, m.month)
 	err = a.untilSent(ctx, stepInsert, b, func(ctx context.Context) error {
 		if err := a.upToDate(ctx, j); err != nil {
 			return err
@@ -119,8 +119,8 @@ func (a *attempt) insertPiece(ctx context.Context, j *job, m *monthBlock, p piec
 		traced, span := startInsert(ctx, a.partition.Topic, b)
 		err := a.deps.Inserter.Insert(traced, b, t)
 		telemetry.End(span, err)
-		if classOf(err) == ClassRefused {
-			refused = fmt.Errorf("inserting %d rows: %w", b.Rows(), err)
+		if classOf(err) == ClassRejected {
+			rejected = fmt.Errorf("inserting %d rows: %w", b.Rows(), err)
 			return nil
 		}
 		if err != nil {
@@ -129,10 +129,10 @@ func (a *attempt) insertPiece(ctx context.Context, j *job, m *monthBlock, p piec
 		a.metrics.inserted(b.Rows(), time.Since(start))
 		return nil
 	})
-	return refused, err
+	return rejected, err
 }
 
-// lookInto finds out which rows of a piece are refused.
+// lookInto finds out which rows of a piece are rejected.
 func (a *attempt) lookInto(ctx context.Context, j *job, m *monthBlock, p piece) (found bool, err error) {
 	b, back := a.rowsOf(m, p)
 	defer back()
@@ -140,7 +140,7 @@ func (a *attempt) lookInto(ctx context.Context, j *job, m *monthBlock, p piece) 
 }
 
 // rowsOf returns a block of a piece's rows, which is the whole block where nothing
-// is refused; back gives it back.
+// is rejected; back gives it back.
 func (a *attempt) rowsOf(m *monthBlock, p piece) (b Block, back func()) {
 	if p.from == 0 && p.to == m.block.Rows() {
 		return m.block, func() {}

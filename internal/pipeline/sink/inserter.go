@@ -46,9 +46,9 @@ type Inserter interface {
 	// seen. After an error the block may be stored or not: inserting it again
 	// under the same token settles that. The error is an *InsertError when its
 	// class is known; it wraps ErrPanic when nothing was sent, nor can be.
-	Insert(ctx context.Context, b Block, token string) error
+	Insert(ctx context.Context, b Block, insertToken string) error
 	// Probe tries the block on a clone of the table that keeps nothing and has no
-	// views. What it refuses was refused before anything was written.
+	// views. What it refuses was rejected before anything was written.
 	Probe(ctx context.Context, b Block) error
 }
 
@@ -57,18 +57,18 @@ type Inserter interface {
 type Class string
 
 // The classes. All are tried again, and the last two but one are logged as errors
-// each time, because time alone does not heal them. Only rows of ClassRefused can
-// become dead letters, when a clone of the table refuses them too.
+// each time, because time alone does not heal them. Only rows of ClassRejected can
+// become dead letters, when a clone of the table rejects them too.
 const (
-	ClassNetwork Class = "network" // connection refused, broken, or no answer in time
-	ClassBusy    Class = "busy"    // the server refuses work for now: too many parts or queries
-	ClassMemory  Class = "memory"  // a memory limit was reached
-	ClassDisk    Class = "disk"    // no space, read-only, or a storage error
-	ClassTimeout Class = "timeout" // the server gave the insert up
-	ClassKeeper  Class = "keeper"  // coordination is away, or the table is read-only without it
-	ClassSchema  Class = "schema"  // table, column or setting is not what this build expects
-	ClassRefused Class = "refused" // the server refuses a value
-	ClassOther   Class = "other"
+	ClassNetwork  Class = "network" // connection refused, broken, or no response in time
+	ClassBusy     Class = "busy"    // the server rejects work for now: too many parts or queries
+	ClassMemory   Class = "memory"  // a memory limit was reached
+	ClassDisk     Class = "disk"    // no space, read-only, or a storage error
+	ClassTimeout  Class = "timeout" // the server gave the insert up
+	ClassKeeper   Class = "keeper"  // coordination is away, or the table is read-only without it
+	ClassSchema   Class = "schema"  // table, column or setting is not what this build expects
+	ClassRejected Class = "refused" // the server rejects a value
+	ClassOther    Class = "other"
 )
 
 // InsertError is a failed insert of a known class.
@@ -83,7 +83,7 @@ func (e *InsertError) Error() string { return e.Err.Error() }
 func (e *InsertError) Unwrap() error { return e.Err }
 
 // needsOperator reports whether waiting alone will not help.
-func (c Class) needsOperator() bool { return c == ClassSchema || c == ClassRefused }
+func (c Class) needsOperator() bool { return c == ClassSchema || c == ClassRejected }
 
 func classOf(err error) Class {
 	if e, ok := errors.AsType[*InsertError](err); ok {

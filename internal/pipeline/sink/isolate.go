@@ -11,26 +11,26 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
-// isolate finds the rows of a block that the server refuses. Each half is tried on
+// isolate finds the rows of a block that the server rejects. Each half is tried on
 // a clone of the table that keeps nothing, so that nothing is written meanwhile:
 // 2·log2(rows) tries for one row. It returns the offsets of the rows, in order;
 // none when the clone takes the block, because then it is not the rows that are
-// refused but, say, a view that fails.
+// rejected but, say, a view that fails.
 func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 	blocks := a.blocks
 	part := blocks.Get()
 	defer blocks.Put(part)
-	var refused []int64
+	var rejected []int64
 	var search func(from, to int) error
 	search = func(from, to int) error {
-		bad, err := a.refuses(ctx, b, part, from, to)
+		bad, err := a.rejects(ctx, b, part, from, to)
 		switch {
 		case err != nil || !bad:
 			return err
 		case to-from == 1:
-			refused = append(refused, b.Offset(from))
-			if len(refused) > ledger.MaxRefused {
-				return &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", ledger.MaxRefused)}
+			rejected = append(rejected, b.Offset(from))
+			if len(rejected) > ledger.MaxRejected {
+				return &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", ledger.MaxRejected)}
 			}
 			return nil
 		}
@@ -43,11 +43,11 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 	if err := search(0, b.Rows()); err != nil {
 		return nil, err
 	}
-	return refused, nil
+	return rejected, nil
 }
 
-// refuses tries rows of a block on the clone.
-func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
+// rejects tries rows of a block on the clone.
+func (a *attempt) rejects(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
 	if from > 0 || to < b.Rows() {
 		part.Reset()
 		b.CopyTo(part, from, to)
@@ -55,7 +55,7 @@ func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad
 	}
 	err = a.untilSent(ctx, stepProbe, b, func(ctx context.Context) error {
 		err := a.deps.Inserter.Probe(ctx, b)
-		if bad = classOf(err) == ClassRefused; bad {
+		if bad = classOf(err) == ClassRejected; bad {
 			return nil
 		}
 		return err
@@ -63,7 +63,7 @@ func (a *attempt) refuses(ctx context.Context, b, part Block, from, to int) (bad
 	return bad, err
 }
 
-// setAside handles a block that the server refused: the rows that it refuses
+// setAside handles a block that the server rejected: the rows that it rejects
 // become part of the plan, then dead letters, and what is left of the block is
 // inserted around them. It reports whether there were any such rows.
 func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) (bool, error) {
@@ -75,22 +75,22 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse refuses were isolated", slog.String("topic", a.partition.Topic),
+	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse rejects were isolated", slog.String("topic", a.partition.Topic),
 		slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)), slog.Int("of", b.Rows()))
-	m.refused = append(m.refused, found...)
-	slices.Sort(m.refused)
-	j.refused = append(j.refused, found...)
-	slices.Sort(j.refused)
+	m.rejected = append(m.rejected, found...)
+	slices.Sort(m.rejected)
+	j.rejected = append(j.rejected, found...)
+	slices.Sort(j.rejected)
 	j.stored -= len(found)
 	if err := a.plan(ctx, j); err != nil {
 		if errors.Is(err, ledger.ErrStateTooLong) {
-			return false, &stuck{StuckDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(j.refused), err)}
+			return false, &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(j.rejected), err)}
 		}
 		return false, err
 	}
 	letters := make([]letter, len(found))
 	for i, offset := range found {
-		letters[i] = letter{offset, deadletter.ReasonRefused, errRefused}
+		letters[i] = letter{offset, deadletter.ReasonRejected, errRejected}
 	}
 	if err := a.count(j, letters, 0); err != nil {
 		return false, err
@@ -102,19 +102,19 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	return true, a.acquire(ctx)
 }
 
-// piece is what lies between two refused offsets of a block: rows [from, to), and
+// piece is what lies between two rejected offsets of a block: rows [from, to), and
 // the offsets that they stand for, which name its insert. It depends on nothing
-// but the range and what is refused of it.
+// but the range and what is rejected of it.
 type piece struct {
 	from, to int
 	span     ledger.Span
 }
 
-// pieces cuts a block around its refused offsets; one without any is one piece.
+// pieces cuts a block around its rejected offsets; one without any is one piece.
 func (m *monthBlock) pieces(r ledger.Span) []piece {
 	var all []piece
 	from, first := 0, r.First
-	for _, bad := range append(slices.Clone(m.refused), r.Last+1) {
+	for _, bad := range append(slices.Clone(m.rejected), r.Last+1) {
 		to := from
 		for to < m.block.Rows() && m.block.Offset(to) < bad {
 			to++

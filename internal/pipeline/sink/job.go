@@ -15,10 +15,10 @@ type job struct {
 	*buffer.Range
 
 	// How it is to be stored, which the plan says.
-	epoch    int64   // of its tokens
-	floor    int32   // of the window that decides about it
-	refused  []int64 // offsets that the server refuses, in order
-	replayed bool    // its plan was found when the partition was taken over
+	epoch        int64   // of its tokens
+	lowWatermark int32   // of the window that decides about it
+	rejected     []int64 // offsets that the server rejects, in order
+	replayed     bool    // its plan was found when the partition was taken over
 	// leader is what the plan names as the leader epoch of its last record: as it was planned,
 	// also where the record is gone since. -1 is not known.
 	leader int32
@@ -42,9 +42,9 @@ type job struct {
 
 // monthBlock is what a range brings for one month.
 type monthBlock struct {
-	month   int // YYYYMM
-	block   Block
-	refused []int64 // of the range's refused offsets those of this month, in order
+	month    int // YYYYMM
+	block    Block
+	rejected []int64 // of the range's rejected offsets those of this month, in order
 }
 
 // month returns what the range brings for a month; there is nearly always one
@@ -59,11 +59,11 @@ func (j *job) month(month int, newBlock func() Block) *monthBlock {
 	return &j.blocks[len(j.blocks)-1]
 }
 
-// refuses reports whether the server refuses the record at an offset. The blocks
+// rejects reports whether the server rejects the record at an offset. The blocks
 // are cut there, and their tokens named by it, whatever has become of the record.
-func (j *job) refuses(offset int64) bool {
-	_, refused := slices.BinarySearch(j.refused, offset)
-	return refused
+func (j *job) rejects(offset int64) bool {
+	_, rejected := slices.BinarySearch(j.rejected, offset)
+	return rejected
 }
 
 // entry is what the ledger keeps of the range.

@@ -19,5 +19,5 @@ type Ledger interface {
 	Ranges(ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int) ([]ledger.Span, error)
 	// Write stores an entry under a token; the server ignores one it has seen.
 	// Errors are as those of Inserter.Insert.
-	Write(ctx context.Context, e *ledger.Entry, token string) error
+	Write(ctx context.Context, e *ledger.Entry, insertToken string) error
 }

@@ -18,11 +18,11 @@ const (
 // sendLetters has dead letters of a range, in offset order, acknowledged, without a builder.
 // Their originals may be far larger than what they counted in hand: they are copied for
 // those that are sent at a time only, and count meanwhile. A panic is returned as the reason
-// to stand still.
+// to halt.
 func (s *settler) sendLetters(ctx context.Context, j *job, letters []letter) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &stuck{StuckPanic, fmt.Errorf("dead letters of %d-%d: %v\n%s", j.First, j.Last, cause, debug.Stack())}
+			err = &haltError{HaltPanic, fmt.Errorf("dead letters of %d-%d: %v\n%s", j.First, j.Last, cause, debug.Stack())}
 		}
 	}()
 	var from buffer.Reader
@@ -46,7 +46,7 @@ func (s *settler) sendLetters(ctx context.Context, j *job, letters []letter) (er
 func (s *settler) wholeLetters(
 	ctx context.Context, from *buffer.Reader, j *job, letters []letter,
 ) (some []DeadLetter, bytes int64, err error) {
-	if err := s.copying.acquire(ctx, s.halt); err != nil {
+	if err := s.copying.acquire(ctx, s.abort); err != nil {
 		return nil, 0, err
 	}
 	defer s.copying.release()
@@ -66,7 +66,7 @@ func (s *settler) wholeLetters(
 // sendSome has letters acknowledged, which count so many bytes until then.
 func (s *settler) sendSome(ctx context.Context, some []DeadLetter, bytes int64) error {
 	s.budget.Take(bytes)
-	defer s.budget.Give(bytes)
+	defer s.budget.Release(bytes)
 	a := attempt{settler: s}
 	return a.until(ctx, stepDeadLetter, func(ctx context.Context) error {
 		return s.deps.DeadLetters.Send(ctx, some)

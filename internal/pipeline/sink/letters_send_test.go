@@ -76,7 +76,7 @@ func heavyRange(t *testing.T, n int, b *heavyBatch) *job {
 	b.Packed = buffertest.Pack(records)
 	o, m := buffer.NewOpen(0, -1), buffer.NewMemory(2)
 	o.Append(b, records, time.Time{}, m)
-	r := &job{Range: o.Freeze(n, int64(n-1), m)}
+	r := &job{Range: o.Seal(n, int64(n-1), m)}
 	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
 		t.Fatal(err)
 	}
@@ -170,21 +170,21 @@ func TestALargeBatchDoesNotStayUnpackedWhileItsLettersWait(t *testing.T) {
 	}
 }
 
-// What cannot be read again has its partition stand still, and so has a panic: it is in a
+// What cannot be read again has its partition halt, and so has a panic: it is in a
 // goroutine of its own, and would end all others.
 func TestDeadLettersThatCannotBeReadStopTheirPartition(t *testing.T) {
 	t.Parallel()
-	for want, spoil := range map[StuckReason]func(*heavyBatch){
-		StuckBatch: func(b *heavyBatch) { b.fails = errors.New("malformed") },
-		StuckPanic: func(b *heavyBatch) { b.panics = true },
+	for want, spoil := range map[HaltReason]func(*heavyBatch){
+		HaltBatch: func(b *heavyBatch) { b.fails = errors.New("malformed") },
+		HaltPanic: func(b *heavyBatch) { b.panics = true },
 	} {
 		b := &heavyBatch{}
 		r := heavyRange(t, 2, b)
 		spoil(b)
 		w := heavyWorker(t, func([]DeadLetter) error { return fmt.Errorf("%s: nothing is to be sent", want) })
-		var got *stuck
+		var got *haltError
 		if err := w.settler.sendLetters(t.Context(), r, r.letters); !errors.As(err, &got) || got.reason != want {
-			t.Errorf("stands still for %v, want %s", err, want)
+			t.Errorf("is halted for %v, want %s", err, want)
 		}
 		if used := w.budget.InUse(); used != 0 {
 			t.Errorf("%s: %d bytes count", want, used)
@@ -201,8 +201,8 @@ func TestDeadLettersWaitForAPlaceToBeCopied(t *testing.T) {
 	for range testConfig().Connections {
 		w.copying <- struct{}{}
 	}
-	close(w.halt)
-	if err := w.settler.sendLetters(t.Context(), r, r.letters); !errors.Is(err, errHalted) || b.opened > 0 {
+	close(w.abort)
+	if err := w.settler.sendLetters(t.Context(), r, r.letters); !errors.Is(err, errAborted) || b.opened > 0 {
 		t.Errorf("%v; %d batches are unpacked", err, b.opened)
 	}
 }

@@ -91,7 +91,7 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	}, func() float64 { return float64(s.budget.Limit()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_wait_seconds", Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
-	}, func() float64 { return s.gates.Patience().Seconds() })
+	}, func() float64 { return s.triggers.Patience().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
@@ -119,7 +119,7 @@ func (m *metrics) settled(j *job) {
 	m.records.WithLabelValues("duplicate").Add(float64(j.dups))
 	m.records.WithLabelValues("dead_letter").Add(float64(j.dead))
 	m.records.WithLabelValues("erased").Add(float64(j.erased))
-	by := map[deadletter.Reason]int{deadletter.ReasonRefused: j.dead - len(j.letters)}
+	by := map[deadletter.Reason]int{deadletter.ReasonRejected: j.dead - len(j.letters)}
 	for i := range j.letters {
 		by[j.letters[i].reason]++
 	}
@@ -214,8 +214,8 @@ func (w *worker) collect(now time.Time, ch chan<- prometheus.Metric) {
 	}
 	gauge(planDesc, age)
 	flag(pausedDesc, w.paused)
-	flag(restoringDesc, !w.restored && w.stuck == "")
-	if w.stuck != "" {
-		ch <- prometheus.MustNewConstMetric(haltedDesc, prometheus.GaugeValue, 1, w.partition.Topic, index, string(w.stuck))
+	flag(restoringDesc, !w.restored && w.haltReason == "")
+	if w.haltReason != "" {
+		ch <- prometheus.MustNewConstMetric(haltedDesc, prometheus.GaugeValue, 1, w.partition.Topic, index, string(w.haltReason))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Assigned implements Owner.
+// Assigned implements RebalanceListener.
 func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,25 +22,25 @@ func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions assigned", slog.Int("new", len(assigned)), slog.Int("owned", len(s.workers)))
 }
 
-// Revoked implements Owner. An insert under way may finish and be committed, so
+// Revoked implements RebalanceListener. An insert under way may finish and be committed, so
 // that the next owner does not have to do it again; all else is dropped.
 func (s *Sink) Revoked(ctx context.Context, revoked []Partition) {
 	workers := s.remove(revoked)
 	for _, w := range workers {
-		w.end(halted)
+		w.end(aborting)
 	}
 	late := s.await(workers, s.cfg.InsertTimeout)
 	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions revoked", slog.Int("partitions", len(workers)), slog.Int("cut_off", late))
 }
 
-// Lost implements Owner: nothing may be committed any more.
+// Lost implements RebalanceListener: nothing may be committed any more.
 func (s *Sink) Lost(ctx context.Context, lost []Partition) {
 	workers := s.remove(lost)
 	s.await(workers, 0)
 	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partitions lost", slog.Int("partitions", len(workers)))
 }
 
-// Gone implements Owner.
+// Gone implements RebalanceListener.
 func (s *Sink) Gone(_ context.Context, p Partition, err error) {
 	s.mu.Lock()
 	w := s.workers[p]

@@ -59,7 +59,7 @@ func TestTightMemoryFreezesTheFullestRangeOnly(t *testing.T) {
 }
 
 // While one range is inserted, the next one is planned. One that has to wait for its turn
-// behind that is not cut before it, and goes on growing up to its gates: here from 10 to
+// behind that is not cut before it, and goes on growing up to its triggers: here from 10 to
 // 100 rows, of 130.
 func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestTheWaitFitsTheBudgetOfInserts(t *testing.T) {
 	} {
 		cfg := testConfig()
 		cfg.MaxWait, cfg.MaxInserts = time.Second, tc.inserts
-		g := buffer.NewGates(cfg)
+		g := buffer.NewTriggers(cfg)
 		if g.Stretch(tc.active); g.Patience() != tc.want {
 			t.Errorf("%d partitions and %d inserts a second wait %s, want %s", tc.active, tc.inserts, g.Patience(), tc.want)
 		}

@@ -37,11 +37,11 @@ func (w *world) ledBy(from int, epochs ...int32) {
 func TestAPlanIsCarriedOutWithTheRecordsThatItWasMadeOf(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name   string
-		leader *int32  // that the plan of 0-3 names
-		epochs []int32 // of the records that are there
-		holes  map[int64]bool
-		stuck  bool
+		name       string
+		leader     *int32  // that the plan of 0-3 names
+		epochs     []int32 // of the records that are there
+		holes      map[int64]bool
+		haltReason bool
 	}{
 		{"the same leader", new(int32(4)), []int32{4, 4, 4, 4, 4, 4}, nil, false},
 		{"several leaders", new(int32(6)), []int32{4, 4, 6, 6, 6, 6}, nil, false},
@@ -67,11 +67,11 @@ func TestAPlanIsCarriedOutWithTheRecordsThatItWasMadeOf(t *testing.T) {
 				state.Plan, state.PlanLeader = &[2]int64{0, 3}, tc.leader
 				w.commitState(part, 0, state)
 				run(t, w, time.Minute)
-				want, rows := map[int32]StuckReason{}, len(tc.epochs)-len(tc.holes)
-				if tc.stuck {
-					want[0] = StuckTruncated
+				want, rows := map[int32]HaltReason{}, len(tc.epochs)-len(tc.holes)
+				if tc.haltReason {
+					want[0] = HaltTruncated
 				}
-				if tc.stuck || len(tc.epochs) < 4 { // half of a plan is not stored
+				if tc.haltReason || len(tc.epochs) < 4 { // half of a plan is not stored
 					rows = 0
 				}
 				if diff := cmp.Diff(want, w.atEnd); diff != "" || len(w.rows) != rows {
@@ -97,12 +97,12 @@ func TestAPlanThatWasMadeOfALostLogIsNotGoneOnWith(t *testing.T) {
 				}
 			})
 			run(t, w, time.Minute)
-			want, commits := map[int32]StuckReason{}, 3 // the plan, again, and what follows it
+			want, commits := map[int32]HaltReason{}, 3 // the plan, again, and what follows it
 			if lost {
-				want[0], commits = StuckTruncated, 1
+				want[0], commits = HaltTruncated, 1
 			}
 			if diff := cmp.Diff(want, w.atEnd); diff != "" || len(w.commits) != commits || len(w.rows) != 4 {
-				t.Errorf("lost %v: %d commits, %d rows, stuck (-want +got):\n%s", lost, len(w.commits), len(w.rows), diff)
+				t.Errorf("lost %v: %d commits, %d rows, halted (-want +got):\n%s", lost, len(w.commits), len(w.rows), diff)
 			}
 		})
 	}

@@ -20,13 +20,13 @@ const (
 	running ending = iota
 	// draining: everything in hand is inserted and committed first.
 	draining
-	// halted: an attempt under way may finish and be committed; nothing new
+	// aborting: an attempt under way may finish and be committed; nothing new
 	// begins.
-	halted
+	aborting
 )
 
-// errHalted ends a worker's work between two attempts.
-var errHalted = errors.New("partition is being given back")
+// errAborted ends a worker's work between two attempts.
+var errAborted = errors.New("partition is being given back")
 
 // worker owns one partition from its assignment until it is given back: its open
 // range, the one range in flight, and its window.
@@ -42,26 +42,26 @@ type worker struct {
 
 	wake   chan struct{} // a signal, at most one pending
 	ends   chan struct{} // closed when it is asked to end, in whatever way
-	halt   chan struct{} // closed when halted
+	abort  chan struct{} // closed when aborted
 	done   chan struct{} // closed when the goroutine has ended
 	cancel context.CancelFunc
 
-	mu       sync.Mutex
-	open     buffer.Open
-	inFlight int64     // receipt of the first record of the range in flight; 0: none
-	planned  time.Time // since when there is a plan; zero: none
-	settled  mark      // up to where all is committed
-	logEnd   int64     // as of the latest delivery
-	session  Session
-	forced   *forcedSpan // what the next range has to be
-	restored bool        // ranges may be frozen
-	lost     error       // why nothing comes after what is in hand; nil: it does
-	stuck    StuckReason // why it stands still; empty: it does not
-	flush    bool        // freeze without waiting for a gate
-	paused   bool
-	benched  bool // others are fetched first
-	frozen   int  // ranges so far
-	ending   ending
+	mu         sync.Mutex
+	open       buffer.Open
+	inFlight   int64     // receipt of the first record of the range in flight; 0: none
+	planned    time.Time // since when there is a plan; zero: none
+	settled    mark      // up to where all is committed
+	logEnd     int64     // as of the latest delivery
+	session    Session
+	forced     *forcedSpan // what the next range has to be
+	restored   bool        // ranges may be sealed
+	lost       error       // why nothing comes after what is in hand; nil: it does
+	haltReason HaltReason  // why it is halted; empty: it is not
+	flush      bool        // seal without waiting for a trigger
+	paused     bool
+	benched    bool // others are fetched first
+	sealed     int  // ranges so far
+	ending     ending
 
 	stats windowStats
 }
@@ -80,12 +80,12 @@ func newWorker(c *common, a Assignment) *worker {
 	}
 	w := &worker{
 		common: c, partition: a.Partition, assignment: a, window: c.windows.Window(c.cfg.Window, c.cfg.WindowKeys),
-		wake: make(chan struct{}, 1), ends: make(chan struct{}), halt: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), ends: make(chan struct{}), abort: make(chan struct{}), done: make(chan struct{}),
 		open: buffer.NewOpen(start, a.LeaderEpoch), settled: mark{next: start},
 	}
 	w.settler = settler{
 		common: c, partition: a.Partition, topicID: a.TopicID, window: w.window, blocks: c.pools.of(a.Partition.Topic),
-		meter: letterMeter{limit: c.cfg.DeadLetterLimit}, halt: w.halt, session: w.currentSession, onPlan: w.planBegins,
+		meter: letterMeter{limit: c.cfg.DeadLetterLimit}, abort: w.abort, session: w.currentSession, onPlan: w.planBegins,
 	}
 	return w
 }
@@ -101,14 +101,14 @@ func (w *worker) start(ctx context.Context) {
 }
 
 // deliver appends records to the open range.
-func (w *worker) deliver(b Batch) {
+func (w *worker) deliver(b Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ending == halted {
+	if w.ending == aborting {
 		return // to be read again by whoever owns the partition next
 	}
 	w.session, w.logEnd = b.Session, b.End
-	if w.stuck != "" {
+	if w.haltReason != "" {
 		return
 	}
 	w.budget.Take(w.open.Append(b.Packed, b.Records, time.Now(), w.memory))
@@ -116,7 +116,7 @@ func (w *worker) deliver(b Batch) {
 	w.signal()
 }
 
-// hurry has what is open frozen before a gate is reached, to free memory.
+// hurry has what is open sealed before a trigger is reached, to free memory.
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,12 +124,12 @@ func (w *worker) hurry() {
 	w.signal()
 }
 
-// idle returns the bytes of the open range of a worker that waits for a gate; 0
+// idle returns the bytes of the open range of a worker that waits for a trigger; 0
 // for one that has something to do.
 func (w *worker) idle() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.inFlight != 0 || w.flush || w.stuck != "" || w.forced != nil && w.forced.exact {
+	if w.inFlight != 0 || w.flush || w.haltReason != "" || w.forced != nil && w.forced.exact {
 		return 0
 	}
 	return w.open.Bytes()
@@ -139,7 +139,7 @@ func (w *worker) idle() int64 {
 func (w *worker) active() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.inFlight != 0 || w.open.Len() > 0 && w.stuck == ""
+	return w.inFlight != 0 || w.open.Len() > 0 && w.haltReason == ""
 }
 
 // busy reports whether something of the worker is being stored, or about to be.
@@ -164,8 +164,8 @@ func (w *worker) end(how ending) {
 	if w.ending == running {
 		close(w.ends)
 	}
-	if how == halted && w.ending != halted {
-		close(w.halt)
+	if how == aborting && w.ending != aborting {
+		close(w.abort)
 	}
 	w.ending = max(w.ending, how)
 	w.signal()
@@ -178,11 +178,11 @@ func (w *worker) signal() {
 	}
 }
 
-// run takes the partition over, then freezes and settles one range after the
+// run takes the partition over, then seals and settles one range after the
 // other. What is left in hand when it returns is dropped: it was not committed, so
 // whoever owns the partition next reads it again.
 func (w *worker) run(ctx context.Context) {
-	defer w.drop()
+	defer w.release()
 	if err := w.restore(ctx); err != nil {
 		w.giveUp(ctx, err)
 		return
@@ -200,13 +200,13 @@ func (w *worker) measure() {
 	w.stats.early.Store(now.Early)
 }
 
-// drop forgets what is in hand.
-func (w *worker) drop() {
-	w.end(halted)
+// release forgets what is in hand.
+func (w *worker) release() {
+	w.end(aborting)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.budget.Give(w.open.Bytes())
-	w.open.Drop(w.memory)
+	w.budget.Release(w.open.Bytes())
+	w.open.Release(w.memory)
 	w.window.Close()
 	if w.paused {
 		w.paused = false
@@ -240,13 +240,13 @@ func (w *worker) lag() (records, oldest int64) {
 }
 
 // position tells how far the partition is settled, once it is taken over.
-func (w *worker) position() (ledger.Position, bool) {
+func (w *worker) position() (ledger.Settled, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.restored { // nor is the epoch known
-		return ledger.Position{}, false
+		return ledger.Settled{}, false
 	}
-	return ledger.Position{
+	return ledger.Settled{
 		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch, Next: w.settled.next,
 	}, true
 }

@@ -19,13 +19,13 @@ func newBuilders(n int) builders {
 	return c
 }
 
-// acquire waits for a builder, until ctx ends or halt is closed.
-func (c builders) acquire(ctx context.Context, halt <-chan struct{}) (*builder, error) {
+// acquire waits for a builder, until ctx ends or abort is closed.
+func (c builders) acquire(ctx context.Context, abort <-chan struct{}) (*builder, error) {
 	select {
 	case b := <-c:
 		return b, nil
-	case <-halt:
-		return nil, errHalted
+	case <-abort:
+		return nil, errAborted
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -58,13 +58,13 @@ func (p *blockPools) of(topic string) *buffer.Pool[Block] {
 // semaphore lets a few in at a time.
 type semaphore chan struct{}
 
-// acquire waits to be let in, until ctx ends or halt is closed.
-func (s semaphore) acquire(ctx context.Context, halt <-chan struct{}) error {
+// acquire waits to be let in, until ctx ends or abort is closed.
+func (s semaphore) acquire(ctx context.Context, abort <-chan struct{}) error {
 	select {
 	case s <- struct{}{}:
 		return nil
-	case <-halt:
-		return errHalted
+	case <-abort:
+		return errAborted
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -14,7 +14,7 @@ import (
 
 // restore takes a partition over: it reads what was committed for it, makes the
 // window whole, and finds out what the next range has to be. Until it returns,
-// records are delivered, but nothing is frozen; so there is nothing to wait for
+// records are delivered, but nothing is sealed; so there is nothing to wait for
 // when the worker is to end meanwhile.
 func (w *worker) restore(ctx context.Context) error {
 	ctx, cancel := w.untilItEnds(ctx)
@@ -57,18 +57,18 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 	as := &w.assignment
 	if as.Committed < 0 {
 		if reached > 0 {
-			return ledger.State{}, &stuck{StuckOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
+			return ledger.State{}, &haltError{HaltOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
 		}
 		return ledger.State{}, nil
 	}
 	state, known, err := ledger.DecodeState(as.Metadata)
 	switch {
 	case err != nil:
-		return ledger.State{}, &stuck{StuckMetadata, err}
+		return ledger.State{}, &haltError{HaltMetadata, err}
 	case known && state.TopicID != ledger.UUID(as.TopicID):
-		return ledger.State{}, &stuck{StuckTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
+		return ledger.State{}, &haltError{HaltTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
 	case state.Plan != nil && state.Plan[0] != as.Committed:
-		return ledger.State{}, &stuck{StuckMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
+		return ledger.State{}, &haltError{HaltMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
 	case as.Committed < as.LogStart:
 		return ledger.State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
 	}
@@ -76,67 +76,67 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 }
 
 // missing writes into the ledger which offsets retention has taken, and returns why the
-// partition stands still.
+// partition is halted.
 func (w *worker) missing(ctx context.Context, cause error) error {
 	switch {
 	case errors.Is(cause, buffer.ErrUnreadable):
-		return &stuck{StuckBatch, cause}
+		return &haltError{HaltBatch, cause}
 	case errors.Is(cause, ErrTruncated):
-		return &stuck{StuckTruncated, cause}
+		return &haltError{HaltTruncated, cause}
 	}
 	w.mu.Lock()
 	first := w.open.First()
 	w.mu.Unlock()
-	a, reason := attempt{settler: &w.settler}, StuckRetention
+	a, reason := attempt{settler: &w.settler}, HaltRetention
 	if err := a.until(ctx, stepLedger, func(ctx context.Context) error {
 		start, err := w.deps.Reader.LogStart(ctx, w.partition)
 		if err != nil {
 			return err
 		}
 		if start <= first { // what is not there is behind its end
-			reason = StuckTruncated
+			reason = HaltTruncated
 			return nil
 		}
 		gap := ledger.Span{First: first, Last: start - 1}
 		return w.deps.Ledger.Write(ctx, &ledger.Entry{
 			Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
 			Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
-		}, ledger.GapToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap))
+		}, ledger.GapInsertToken(w.epoch, w.assignment.TopicID, w.partition.Index, gap))
 	}); err != nil {
 		return err
 	}
-	return &stuck{reason, cause}
+	return &haltError{reason, cause}
 }
 
 // rebuild reads the window from the headers of the records before the first one
 // that is to be decided about.
 func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	if w.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
-		w.window.SetFloor(state.Floor)
+		w.window.SetLowWatermark(state.LowWatermark)
 		return nil
 	}
-	floor := state.Floor
-	if floor == 0 {
+	lowWatermark := state.LowWatermark
+	if lowWatermark == 0 {
 		first, err := w.firstReceipts(ctx)
 		if err != nil {
 			return err
 		}
-		floor = w.window.FloorFor(first, time.Now())
+		lowWatermark = w.window.LowWatermarkFor(first, time.Now())
 	}
-	if err := w.rebuilds.acquire(ctx, w.halt); err != nil {
+	if err := w.rebuilds.acquire(ctx, w.abort); err != nil {
 		return err
 	}
 	defer w.rebuilds.release()
 	begin := time.Now()
-	w.window.SetFloor(floor)
-	stretch, witness := Stretch{Since: dedup.FloorMillis(floor), To: w.assignment.Committed}, w.window.Rebuild()
+	w.window.SetLowWatermark(lowWatermark)
+	stretch, observer := Stretch{Since: dedup.LowWatermarkMillis(lowWatermark), To: w.assignment.Committed}, w.window.Rebuild()
 	a := attempt{settler: &w.settler, patience: rebuildTimeout}
 	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
-		return w.deps.Reader.Sightings(ctx, w.partition, &stretch, witness)
+		return w.deps.Reader.Observations(ctx, w.partition, &stretch, observer)
 	}); err != nil {
 		return err
 	}
-	witness.Done()
+	observer.Done()
 	took := time.Since(begin)
 	w.metrics.rebuilt(stretch.Records, took)
 	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
@@ -156,18 +156,18 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 	for {
 		w.mu.Lock()
 		received := w.open.Receipts(enough)
-		full, ending := w.gates.Full(&w.open), w.ending != running
+		full, ending := w.triggers.Full(&w.open), w.ending != running
 		w.mu.Unlock()
 		switch {
 		case len(received) > 0, full:
 			return received, nil
 		case ending:
-			return nil, errHalted
+			return nil, errAborted
 		}
 		select {
 		case <-w.wake:
-		case <-w.halt:
-			return nil, errHalted
+		case <-w.abort:
+			return nil, errAborted
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -180,8 +180,8 @@ func (w *worker) goOnWith(s ledger.State) {
 	if s.PlanLeader != nil {
 		f.leader = *s.PlanLeader
 	}
-	for _, n := range s.Refused {
-		f.refused = append(f.refused, s.Plan[0]+n)
+	for _, n := range s.Rejected {
+		f.rejected = append(f.rejected, s.Plan[0]+n)
 	}
 	w.mu.Lock()
 	w.forced = f

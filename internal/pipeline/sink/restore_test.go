@@ -24,7 +24,7 @@ func run(t *testing.T, w *world, long time.Duration) {
 	s := newSink(t, testConfig(), w)
 	stop := start(t, s)
 	time.Sleep(long) //nolint:forbidigo // fake time
-	w.atEnd = s.stuckNow()
+	w.atEnd = s.haltedNow()
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,17 +33,17 @@ func run(t *testing.T, w *world, long time.Duration) {
 	}
 }
 
-// stuckNow returns why partitions stand still.
-func (s *Sink) stuckNow() map[int32]StuckReason {
-	stuck := map[int32]StuckReason{}
+// haltedNow returns why partitions are halted.
+func (s *Sink) haltedNow() map[int32]HaltReason {
+	halted := map[int32]HaltReason{}
 	for _, w := range s.owned() {
 		w.mu.Lock()
-		if w.stuck != "" {
-			stuck[w.partition.Index] = w.stuck
+		if w.haltReason != "" {
+			halted[w.partition.Index] = w.haltReason
 		}
 		w.mu.Unlock()
 	}
-	return stuck
+	return halted
 }
 
 // commitState sets a partition's committed offset.
@@ -71,7 +71,7 @@ func TestAnOpenPlanIsStoredFirstAndExactly(t *testing.T) {
 		w := newWorld(part)
 		w.produceMany(part, 250)
 		state := ledger.NewState([16]byte{}, 1)
-		state.Plan = &[2]int64{10, 159} // more than the gates let through today
+		state.Plan = &[2]int64{10, 159} // more than the triggers let through today
 		w.commitState(part, 10, state)
 		run(t, w, 5*time.Second)
 		if diff := cmp.Diff([]ledger.Span{{First: 10, Last: 159}, {First: 160, Last: 249}}, w.spans(part)); diff != "" {
@@ -139,8 +139,8 @@ func TestAWindowIsReadOnAfterAnError(t *testing.T) {
 		s := newSink(t, testConfig(), w)
 		stop := start(t, s)
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
-		if keys := s.owned()[0].stats.keys.Load(); keys != 250 || w.sighted != 250 || w.brokenAt != 0 {
-			t.Errorf("%d keys after %d sightings, want 250 of 250", keys, w.sighted)
+		if keys := s.owned()[0].stats.keys.Load(); keys != 250 || w.observed != 250 || w.brokenAt != 0 {
+			t.Errorf("%d keys after %d observations, want 250 of 250", keys, w.observed)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -245,23 +245,23 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		set  func(w *world)
-		want StuckReason
+		want HaltReason
 	}{
 		{"nothing committed, but stored", func(w *world) {
 			w.ledger[part] = []ledger.Entry{{Span: ledger.Span{First: 0, Last: 4}, Epoch: 1}}
-		}, StuckOffset},
-		{"another topic", func(w *world) { w.commitState(part, 0, ledger.NewState(other, 1)) }, StuckTopic},
-		{"no state of ours", func(w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, StuckMetadata},
-		{"a newer build's state", func(w *world) { w.committed[part], w.metadata[part] = 0, `{"v":2}` }, StuckMetadata},
+		}, HaltOffset},
+		{"another topic", func(w *world) { w.commitState(part, 0, ledger.NewState(other, 1)) }, HaltTopic},
+		{"no state of ours", func(w *world) { w.committed[part], w.metadata[part] = 0, "hello" }, HaltMetadata},
+		{"a newer build's state", func(w *world) { w.committed[part], w.metadata[part] = 0, `{"v":2}` }, HaltMetadata},
 		{"a plan elsewhere", func(w *world) {
 			s := ledger.NewState([16]byte{}, 1)
 			s.Plan = &[2]int64{3, 4}
 			w.commitState(part, 0, s)
-		}, StuckMetadata},
+		}, HaltMetadata},
 		{"records gone", func(w *world) {
 			w.logStart[part] = 3
 			w.commitState(part, 1, ledger.NewState([16]byte{}, 1))
-		}, StuckRetention},
+		}, HaltRetention},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -271,14 +271,14 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 				w.produceMany(second, 7)
 				tc.set(w)
 				run(t, w, 5*time.Second)
-				if diff := cmp.Diff(map[int32]StuckReason{0: tc.want}, w.atEnd); diff != "" {
-					t.Errorf("stuck (-want +got):\n%s", diff)
+				if diff := cmp.Diff(map[int32]HaltReason{0: tc.want}, w.atEnd); diff != "" {
+					t.Errorf("halted (-want +got):\n%s", diff)
 				}
 				if len(w.rows) != 7 {
 					t.Errorf("%d rows, want the 7 of the other partition", len(w.rows))
 				}
 				gaps := slices.DeleteFunc(slices.Clone(w.ledger[part]), func(e ledger.Entry) bool { return e.Kind != ledger.EntryGap })
-				if tc.want == StuckRetention && (len(gaps) != 1 || gaps[0].Span != (ledger.Span{First: 1, Last: 2}) || gaps[0].Skipped != 2) {
+				if tc.want == HaltRetention && (len(gaps) != 1 || gaps[0].Span != (ledger.Span{First: 1, Last: 2}) || gaps[0].Skipped != 2) {
 					t.Errorf("gaps %+v", gaps)
 				}
 			})
@@ -287,7 +287,7 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 }
 
 // Records that vanish while the sink runs: what is in hand is stored, then it
-// stands still.
+// is halted.
 func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,8 +301,8 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 		w.mu.Unlock()
 		s.Gone(t.Context(), part, errors.New("out of range"))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
-		if diff := cmp.Diff(map[int32]StuckReason{0: StuckRetention}, s.stuckNow()); diff != "" {
-			t.Errorf("stuck (-want +got):\n%s", diff)
+		if diff := cmp.Diff(map[int32]HaltReason{0: HaltRetention}, s.haltedNow()); diff != "" {
+			t.Errorf("halted (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -314,7 +314,7 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 }
 
 // A log that was cut, and goes on otherwise or has not grown so far yet: what is in hand is
-// stored, then the partition stands still. Nothing was taken by retention, and the ledger
+// stored, then the partition is halted. Nothing was taken by retention, and the ledger
 // says nothing of the kind.
 func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 	t.Parallel()
@@ -329,8 +329,8 @@ func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
 				s.Gone(t.Context(), part, err)
 				time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
-				if diff := cmp.Diff(map[int32]StuckReason{0: StuckTruncated}, s.stuckNow()); diff != "" {
-					t.Errorf("stuck (-want +got):\n%s", diff)
+				if diff := cmp.Diff(map[int32]HaltReason{0: HaltTruncated}, s.haltedNow()); diff != "" {
+					t.Errorf("halted (-want +got):\n%s", diff)
 				}
 				if err := stop(); err != nil {
 					t.Fatal(err)
@@ -344,7 +344,7 @@ func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 }
 
 // A batch that cannot be unpacked: what is before it is stored, then the partition
-// stands still and says why. Nothing of the log is gone, and the ledger says nothing else.
+// is halted and says why. Nothing of the log is gone, and the ledger says nothing else.
 func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -356,8 +356,8 @@ func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T)
 		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
 		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", buffer.ErrUnreadable))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
-		if diff := cmp.Diff(map[int32]StuckReason{0: StuckBatch}, s.stuckNow()); diff != "" {
-			t.Errorf("stuck (-want +got):\n%s", diff)
+		if diff := cmp.Diff(map[int32]HaltReason{0: HaltBatch}, s.haltedNow()); diff != "" {
+			t.Errorf("halted (-want +got):\n%s", diff)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -368,9 +368,9 @@ func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T)
 	})
 }
 
-// A row that the table refuses becomes a dead letter, and the others are stored
+// A row that the table rejects becomes a dead letter, and the others are stored
 // around it, once, also when the process dies in between.
-func TestARefusedRowIsIsolated(t *testing.T) {
+func TestARejectedRowIsIsolated(t *testing.T) {
 	t.Parallel()
 	for _, dies := range []int{0, 2, 3, 4} { // at which commit the session is over; 0: never
 		t.Run(fmt.Sprint("dies at commit ", dies), func(t *testing.T) {
@@ -379,7 +379,7 @@ func TestARefusedRowIsIsolated(t *testing.T) {
 				w := newWorld(part)
 				w.produceMany(part, 64)
 				bad := map[string]bool{"0-7": true, "0-8": true, "0-63": true}
-				w.refuses = func(id string) bool { return bad[id] }
+				w.rejects = func(id string) bool { return bad[id] }
 				commits := 0
 				w.commitFails = func() error {
 					if commits++; commits == dies {
@@ -404,7 +404,7 @@ func TestARefusedRowIsIsolated(t *testing.T) {
 				letters := map[int64]bool{}
 				for _, l := range w.letters {
 					letters[l.Original.Offset] = true
-					if l.Reason != deadletter.ReasonRefused || len(l.Original.Value) == 0 {
+					if l.Reason != deadletter.ReasonRejected || len(l.Original.Value) == 0 {
 						t.Errorf("letter %s of %d bytes", l.Reason, len(l.Original.Value))
 					}
 				}
@@ -419,7 +419,7 @@ func TestARefusedRowIsIsolated(t *testing.T) {
 	}
 }
 
-// A block that only a view refuses is sent again, whole, and never searched.
+// A block that only a view rejects is sent again, whole, and never searched.
 func TestWhatTheCloneTakesIsNeverADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,7 +428,7 @@ func TestWhatTheCloneTakesIsNeverADeadLetter(t *testing.T) {
 		tries := 0
 		w.insertFails = func(string) error {
 			if tries++; tries < 5 {
-				return &InsertError{Class: ClassRefused, Err: errors.New("while pushing to view")}
+				return &InsertError{Class: ClassRejected, Err: errors.New("while pushing to view")}
 			}
 			return nil
 		}
@@ -451,7 +451,7 @@ func TestARowIsFoundInFewTries(t *testing.T) {
 			}
 			b.rows[at].id = "bad"
 			tries := 0
-			w.refuses = func(id string) bool { return id == "bad" }
+			w.rejects = func(id string) bool { return id == "bad" }
 			s := newSink(t, testConfig(), w)
 			s.deps.Inserter = &counting{world: w, tries: &tries}
 			a := attempt{settler: &newWorker(s.common, Assignment{Partition: part}).settler}
@@ -512,7 +512,7 @@ func TestAStopDoesNotWaitForAPartitionThatIsBeingTakenOver(t *testing.T) {
 // slow never comes to the end of a window.
 type slow struct{ *world }
 
-func (*slow) Sightings(ctx context.Context, _ Partition, _ *Stretch, _ Witness) error {
+func (*slow) Observations(ctx context.Context, _ Partition, _ *Stretch, _ Observer) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

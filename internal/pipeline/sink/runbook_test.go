@@ -16,8 +16,8 @@ func TestEachReasonToStandStillHasItsRunbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, reason := range []StuckReason{
-		StuckRetention, StuckTruncated, StuckOffset, StuckTopic, StuckMetadata, StuckDeadLetters, StuckPanic, StuckBatch,
+	for _, reason := range []HaltReason{
+		HaltRetention, HaltTruncated, HaltOffset, HaltTopic, HaltMetadata, HaltDeadLetters, HaltPanic, HaltBatch,
 	} {
 		if heading := "\n## Halted: " + string(reason) + "\n"; !strings.Contains(string(runbook), heading) {
 			t.Errorf("docs/runbooks/sink.md has no heading %q", strings.TrimSpace(heading))

@@ -21,7 +21,7 @@ type settler struct {
 	window    *dedup.Window
 	blocks    *buffer.Pool[Block]
 	meter     letterMeter
-	halt      <-chan struct{} // closed when nothing new may begin
+	abort     <-chan struct{} // closed when nothing new may begin
 
 	session func() Session // of the latest delivery
 	onPlan  func()         // is called before a plan is committed
@@ -98,12 +98,12 @@ func (a *attempt) verify(ctx context.Context, j *job) error {
 // is committed again: that tells whether it still may be gone on with.
 func (a *attempt) plan(ctx context.Context, j *job) error {
 	state := ledger.NewState(a.topicID, j.epoch)
-	state.Floor, state.Plan = j.floor, &[2]int64{j.First, j.Last}
+	state.LowWatermark, state.Plan = j.lowWatermark, &[2]int64{j.First, j.Last}
 	if j.leader >= 0 {
 		state.PlanLeader = &j.leader
 	}
-	for _, offset := range j.refused {
-		state.Refused = append(state.Refused, offset-j.First)
+	for _, offset := range j.rejected {
+		state.Rejected = append(state.Rejected, offset-j.First)
 	}
 	metadata, err := state.Encode()
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *attempt) commitTo(ctx context.Context, step string, to Progress) error 
 // record writes down what became of the range.
 func (a *attempt) record(ctx context.Context, j *job) error {
 	e := j.entry(a.partition, a.topicID)
-	t := ledger.RangeToken(j.epoch, a.topicID, a.partition.Index, j.Span)
+	t := ledger.RangeInsertToken(j.epoch, a.topicID, a.partition.Index, j.Span)
 	return a.until(ctx, stepLedger, func(ctx context.Context) error {
 		return a.deps.Ledger.Write(ctx, e, t)
 	})
@@ -138,7 +138,7 @@ func (a *attempt) record(ctx context.Context, j *job) error {
 // commit commits the offset after the range.
 func (a *attempt) commit(ctx context.Context, j *job) error {
 	state := ledger.NewState(a.topicID, j.epochAfter)
-	state.Floor = j.floor
+	state.LowWatermark = j.lowWatermark
 	metadata, err := state.Encode()
 	if err != nil {
 		return err
@@ -146,25 +146,25 @@ func (a *attempt) commit(ctx context.Context, j *job) error {
 	return a.commitTo(ctx, stepCommit, Progress{Next: j.Last + 1, LeaderEpoch: j.EpochOfLast, Metadata: metadata})
 }
 
-// recycle gives a range's memory back.
-func (s *settler) recycle(j *job) {
-	s.recycleBlocks(j)
+// release gives a range's memory back.
+func (s *settler) release(j *job) {
+	s.releaseBlocks(j)
 	j.Release(s.memory)
 }
 
-// recycleBlocks gives the blocks back, which are what counts of a range that is
+// releaseBlocks gives the blocks back, which are what counts of a range that is
 // built, and the batches that they were made of.
-func (s *settler) recycleBlocks(j *job) {
-	s.budget.Give(j.Unpack())
+func (s *settler) releaseBlocks(j *job) {
+	s.budget.Release(j.Unpack())
 	for _, m := range j.blocks {
 		s.blocks.Put(m.block)
 	}
 	j.blocks = nil
 }
 
-func (s *settler) isHalted() bool {
+func (s *settler) isAborted() bool {
 	select {
-	case <-s.halt:
+	case <-s.abort:
 		return true
 	default:
 		return false

@@ -37,7 +37,7 @@ func TestTheLedgerTellsWhoseRecordsAreNoRows(t *testing.T) {
 			spoilt, // its key says whose it was
 			silent, // and the record before it when
 			ownedBy("web_1", "refused", later), ownedBy("web_1", "b", later))
-		w.refuses = func(id string) bool { return id == "refused" }
+		w.rejects = func(id string) bool { return id == "refused" }
 		stop := start(t, newSink(t, testConfig(), w))
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
 		if err := stop(); err != nil {

@@ -57,17 +57,17 @@ type common struct {
 	cfg      config.Sink
 	deps     Deps
 	metrics  *metrics
-	gates    *buffer.Gates
+	triggers *buffer.Triggers
 	budget   *buffer.Budget
 	memory   *buffer.Memory
 	windows  *dedup.Memory // of all windows
 	owners   *ownerShares  // whose records they are
 	pools    *blockPools
 	builders builders
-	upcoming semaphore  // ranges that are frozen and have no builder yet
+	upcoming semaphore  // ranges that are sealed and have no builder yet
 	rebuilds semaphore  // windows that are read at the same time
 	copying  semaphore  // ranges whose dead letters are copied out of batches at the same time
-	probing  sync.Mutex // held while refused rows are looked for
+	probing  sync.Mutex // held while rejected rows are looked for
 }
 
 // New returns an idle Sink: it opens no connection and starts no goroutine.
@@ -85,7 +85,7 @@ func New(cfg config.Sink, deps Deps) (*Sink, error) {
 
 func newCommon(cfg config.Sink, deps Deps) *common {
 	return &common{
-		cfg: cfg, deps: deps, gates: buffer.NewGates(cfg), budget: buffer.NewBudget(int64(cfg.MaxMemory)),
+		cfg: cfg, deps: deps, triggers: buffer.NewTriggers(cfg), budget: buffer.NewBudget(int64(cfg.MaxMemory)),
 		memory: buffer.NewMemory(2 * cfg.Connections), windows: dedup.NewMemory(int64(cfg.WindowMemory)),
 		owners: &ownerShares{tell: tellOwner(deps.Log)}, pools: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock),
 		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections),
@@ -142,7 +142,7 @@ func (s *Sink) poll(ctx context.Context) error {
 
 // stretch has open ranges wait longer where many partitions have something to store.
 func (s *Sink) stretch(now time.Time) {
-	if !s.gates.Stretches() || now.Sub(s.stretched) < stretchEvery {
+	if !s.triggers.Stretches() || now.Sub(s.stretched) < stretchEvery {
 		return
 	}
 	s.stretched = now
@@ -152,7 +152,7 @@ func (s *Sink) stretch(now time.Time) {
 			active++
 		}
 	}
-	s.gates.Stretch(active)
+	s.triggers.Stretch(active)
 }
 
 // stretchEvery is how often partitions with something to store are counted.
@@ -171,7 +171,7 @@ func (s *Sink) rotate(now time.Time) { s.focus.Rotate(now, s.owned(), s.budget) 
 
 // deliver hands a batch to its partition's worker. A batch without one came
 // after a worker gave its partition up; it is read again.
-func (s *Sink) deliver(b Batch) {
+func (s *Sink) deliver(b Delivery) {
 	s.mu.Lock()
 	w := s.workers[b.Partition]
 	s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Sink) deliver(b Batch) {
 	}
 }
 
-// hurry has the fullest open ranges frozen before their time, as many as there
+// hurry has the fullest open ranges sealed before their time, as many as there
 // are builders that do nothing. More would not be stored sooner, and the smaller
 // the ranges, the dearer their inserts. It reports whether more has to be fetched
 // nevertheless: nothing is on its way to be stored, and a range that was planned
@@ -225,8 +225,8 @@ func (s *Sink) WindowRoom() int64 { return s.windows.Needed() }
 
 // Positions returns how far the partitions are settled that are owned now and
 // taken over.
-func (s *Sink) Positions() []ledger.Position {
-	var all []ledger.Position
+func (s *Sink) Positions() []ledger.Settled {
+	var all []ledger.Settled
 	for _, w := range s.owned() {
 		if p, ok := w.position(); ok {
 			all = append(all, p)

@@ -52,7 +52,7 @@ func TestAnOffsetIsCommittedOnlyAfterTheInsert(t *testing.T) {
 	})
 }
 
-func TestGates(t *testing.T) {
+func TestTriggers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
@@ -93,7 +93,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-func TestTheByteGateIsReached(t *testing.T) {
+func TestTheByteTriggerIsReached(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
@@ -120,13 +120,13 @@ func TestAFailedInsertIsSentAgainAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
 		w.produce(part, anEvent("a", noon, noon))
-		var tokens []string
+		var insertTokens []string
 		var at []time.Duration
 		begin := time.Now()
-		w.insertFails = func(token string) error {
-			tokens, at = append(tokens, token), append(at, time.Since(begin))
-			w.produce(part, anEvent("later"+token, noon, noon)) // must not join the frozen range
-			if len(tokens) < 12 {
+		w.insertFails = func(insertToken string) error {
+			insertTokens, at = append(insertTokens, insertToken), append(at, time.Since(begin))
+			w.produce(part, anEvent("later"+insertToken, noon, noon)) // must not join the sealed range
+			if len(insertTokens) < 12 {
 				return &InsertError{Class: ClassBusy, Err: errors.New("too many parts")}
 			}
 			return nil
@@ -136,8 +136,8 @@ func TestAFailedInsertIsSentAgainAsItWas(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if want := "1:00000000-0000-0000-0000-000000000000:0:0-0:202603"; strings.Count(strings.Join(tokens[:12], " "), want) != 12 {
-			t.Errorf("tokens %q, want 12 times %s", tokens[:12], want)
+		if want := "1:00000000-0000-0000-0000-000000000000:0:0-0:202603"; strings.Count(strings.Join(insertTokens[:12], " "), want) != 12 {
+			t.Errorf("tokens %q, want 12 times %s", insertTokens[:12], want)
 		}
 		for n := 1; n < 12; n++ {
 			limit := min(30*time.Second, 100*time.Millisecond<<(n-1))
@@ -165,7 +165,7 @@ func TestWhatCannotBeDecodedIsADeadLetterBeforeTheCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.Sort(w.calls[1:4]) // they are under way at the same time
-		// A dead letter is a sighting: the second b is a duplicate. Its own replay is
+		// A dead letter is an observation: the second b is a duplicate. Its own replay is
 		// none.
 		if diff := cmp.Diff([]string{"plan 0", "dead 4", "insert 1", "insert 1", "commit 7", "close"}, w.calls); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
@@ -300,8 +300,8 @@ func TestAPartitionThatIsFarBehindWaitsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := Partition{Topic: "events.v1", Index: 1}
 		w := newWorld(part, other)
-		w.insertFails = func(token string) error {
-			if strings.Contains(token, ":0:") {
+		w.insertFails = func(insertToken string) error {
+			if strings.Contains(insertToken, ":0:") {
 				return errors.New("away")
 			}
 			return nil
@@ -377,7 +377,7 @@ func TestALostPartitionIsNotCommitted(t *testing.T) {
 	})
 }
 
-func TestNewRefusesAnInsertTimeoutThatARebalanceCannotWaitFor(t *testing.T) {
+func TestNewRejectsAnInsertTimeoutThatARebalanceCannotWaitFor(t *testing.T) {
 	t.Parallel()
 	for timeout, ok := range map[time.Duration]bool{29 * time.Second: true, 30 * time.Second: false} {
 		cfg := testConfig()
@@ -429,7 +429,7 @@ func TestADeadLetterNeedsNoSecondReading(t *testing.T) {
 		w := newWorld(part)
 		bad := func(id string) buffer.Record { r := anEvent(id, noon, noon); r.Value = []byte("{" + id); return r }
 		w.produce(part, bad("a"), anEvent("b", noon, noon), bad("c"), anEvent("d", noon, noon))
-		w.refuses = func(id string) bool { return id == "d" }
+		w.rejects = func(id string) bool { return id == "d" }
 		waits := true
 		w.insertFails = func(string) error {
 			if waits {
@@ -468,8 +468,8 @@ func TestAPanicWhileABlockIsBuiltStopsThatPartitionAlone(t *testing.T) {
 		w.produce(other, anEvent("d", noon, noon))
 		for range 2 { // the second owner finds the plan
 			run(t, w, 5*time.Second)
-			if diff := cmp.Diff(map[int32]StuckReason{0: StuckPanic}, w.atEnd); diff != "" {
-				t.Errorf("stuck (-want +got):\n%s", diff)
+			if diff := cmp.Diff(map[int32]HaltReason{0: HaltPanic}, w.atEnd); diff != "" {
+				t.Errorf("halted (-want +got):\n%s", diff)
 			}
 			if w.committed[part] != 0 || w.committed[other] != 1 || len(w.rows) != 1 {
 				t.Errorf("committed %d and %d, %d rows", w.committed[part], w.committed[other], len(w.rows))
@@ -484,11 +484,11 @@ func TestAPanicWhileABlockIsBuiltStopsThatPartitionAlone(t *testing.T) {
 }
 
 // The same goes for a block that was built and cannot be encoded, or cut around a row that
-// is refused: it is not tried again, and no other partition is held up.
+// is rejected: it is not tried again, and no other partition is held up.
 func TestAPanicWhileABlockIsInsertedStopsItsPartitionAlone(t *testing.T) {
 	t.Parallel()
-	encoding := func(token string) error {
-		if strings.Contains(token, ":0:0-2:") {
+	encoding := func(insertToken string) error {
+		if strings.Contains(insertToken, ":0:0-2:") {
 			return fmt.Errorf("%w: column name", ErrPanic)
 		}
 		return nil
@@ -503,8 +503,8 @@ func TestAPanicWhileABlockIsInsertedStopsItsPartitionAlone(t *testing.T) {
 				w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon))
 				for range 2 { // the second owner finds the plan
 					run(t, w, 5*time.Second)
-					if diff := cmp.Diff(map[int32]StuckReason{0: StuckPanic}, w.atEnd); diff != "" || w.committed[part] != 0 || len(w.rows) != 0 {
-						t.Errorf("committed %d, %d rows, stuck (-want +got):\n%s", w.committed[part], len(w.rows), diff)
+					if diff := cmp.Diff(map[int32]HaltReason{0: HaltPanic}, w.atEnd); diff != "" || w.committed[part] != 0 || len(w.rows) != 0 {
+						t.Errorf("committed %d, %d rows, halted (-want +got):\n%s", w.committed[part], len(w.rows), diff)
 					}
 				}
 				w.insertFails = nil

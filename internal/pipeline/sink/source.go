@@ -13,7 +13,7 @@ import (
 // of this session any more: somebody else may own the partition.
 var ErrFenced = errors.New("session is not valid any more")
 
-// ErrTruncated is wrapped by what Owner.Gone is told when the log was cut below what was
+// ErrTruncated is wrapped by what RebalanceListener.Gone is told when the log was cut below what was
 // read of it, and goes on with other records. To read on would skip those between.
 var ErrTruncated = errors.New("the log was cut and goes on otherwise")
 
@@ -35,7 +35,7 @@ type Session struct {
 // Assignment is a partition that this process owns from now on.
 type Assignment struct {
 	Partition Partition
-	TopicID   [16]byte // the topic's UUID: a topic made anew has another one
+	TopicID   [16]byte // the topic's UUID: a topic that is recreated has another one
 	// Committed is the committed offset, at which delivery begins; -1 when there is
 	// none, and delivery begins at LogStart.
 	Committed int64
@@ -48,10 +48,10 @@ type Assignment struct {
 	LogStart int64
 }
 
-// Batch is a run of records of one partition in offset order. The slice, and all
+// Delivery is a run of records of one partition in offset order. The slice, and all
 // that its records point to, is only valid during the call it is given to; what they
 // were unpacked from stays as long as somebody has it.
-type Batch struct {
+type Delivery struct {
 	Partition Partition
 	Session   Session
 	// End is the offset after the partition's last record, at the time of the
@@ -74,9 +74,9 @@ type Progress struct {
 	Metadata string
 }
 
-// Owner is told which partitions come and go. The calls are made one at a time,
+// RebalanceListener is told which partitions come and go. The calls are made one at a time,
 // and never during a delivery.
-type Owner interface {
+type RebalanceListener interface {
 	// Assigned starts the work on partitions; what is delivered of them begins at
 	// their committed offsets.
 	Assigned(ctx context.Context, assigned []Assignment)
@@ -95,13 +95,13 @@ type Owner interface {
 // Source delivers the records of the partitions that this process owns. Open and
 // Poll are called from one goroutine, the others from any.
 type Source interface {
-	// Open begins to take part in the group; owner's methods are called from then
+	// Open begins to take part in the group; listener's methods are called from then
 	// on until Close returns.
-	Open(ctx context.Context, owner Owner) error
+	Open(ctx context.Context, listener RebalanceListener) error
 	// Poll waits for records and hands over about maxBytes of them at most. It
 	// returns nil also when none came, and an error when the source is of no use
 	// any more or ctx has ended.
-	Poll(ctx context.Context, maxBytes int64, deliver func(Batch)) error
+	Poll(ctx context.Context, maxBytes int64, deliver func(Delivery)) error
 	// Commit stores progress, if the partition is still owned under the session
 	// or a later one of the same member; else its error wraps ErrFenced.
 	Commit(ctx context.Context, p Partition, s Session, progress Progress) error
@@ -117,12 +117,12 @@ type Source interface {
 	Close()
 }
 
-// Witness is shown which events the log holds; a dedup.Window is one.
-type Witness interface {
-	// Expect says, before the first one, how many sightings there are at most.
-	Expect(sightings int64)
-	// Sight is shown an event and when it was received, in Unix milliseconds.
-	Sight(h record.Hash, receivedAt int64) (before int32, known bool)
+// Observer is shown which events the log holds; a dedup.Window is one.
+type Observer interface {
+	// Expect says, before the first one, how many observations there are at most.
+	Expect(observations int64)
+	// Observe is shown an event and when it was received, in Unix milliseconds.
+	Observe(h record.Hash, receivedAt int64) (before int32, known bool)
 }
 
 // Stretch is a part of a partition, read in one go or in several.
@@ -136,10 +136,10 @@ type Stretch struct {
 
 // Reader reads the log of a partition aside from the group, whoever owns it.
 type Reader interface {
-	// Sightings reads a stretch of a partition, or what is left of it, and shows what it
-	// sees to the witness. It notes in the stretch how far it came, also when it fails:
+	// Observations reads a stretch of a partition, or what is left of it, and shows what it
+	// sees to the observer. It notes in the stretch how far it came, also when it fails:
 	// what was seen before that needs not be read again.
-	Sightings(ctx context.Context, p Partition, s *Stretch, w Witness) error
+	Observations(ctx context.Context, p Partition, s *Stretch, w Observer) error
 	// Holds reports whether the log has records at any of the offsets.
 	Holds(ctx context.Context, p Partition, offsets ledger.Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.

@@ -11,12 +11,12 @@ import (
 
 // forcedSpan says where the next range ends: exactly at last, or not behind it.
 type forcedSpan struct {
-	last    int64
-	exact   bool
-	plan    bool // it is an open plan; else the ledger says so
-	epoch   int64
-	leader  int32 // of the plan's last record, when it was planned; -1: not known
-	refused []int64
+	last     int64
+	exact    bool
+	plan     bool // it is an open plan; else the ledger says so
+	epoch    int64
+	leader   int32 // of the plan's last record, when it was planned; -1: not known
+	rejected []int64
 }
 
 // parts returns an error where the records in hand are not those that an open plan was made
@@ -36,16 +36,16 @@ func (f *forcedSpan) parts(o *buffer.Open) error {
 }
 
 // complete reports whether the next range has all its records: those of the span
-// that it has to be, or as many as the gates let through.
+// that it has to be, or as many as the triggers let through.
 func (w *worker) complete() bool {
 	if f := w.forced; f != nil && f.exact {
 		return w.open.Next() > f.last
 	}
-	return w.gates.Full(&w.open)
+	return w.triggers.Full(&w.open)
 }
 
 func (w *worker) rangesFrom(ctx context.Context) {
-	timer := time.NewTimer(w.gates.Patience())
+	timer := time.NewTimer(w.triggers.Patience())
 	defer timer.Stop()
 	for {
 		if w.windows.Full() { // where others have grown, also a partition that gets nothing gives way
@@ -81,24 +81,24 @@ func (w *worker) rangesFrom(ctx context.Context) {
 func (w *worker) next(now time.Time) (due bool, wait time.Duration, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ending == halted || w.ending == draining && w.open.Len() == 0 {
+	if w.ending == aborting || w.ending == draining && w.open.Len() == 0 {
 		return false, 0, true
 	}
 	if f := w.forced; f != nil && f.exact {
 		// Half of it must not be stored. What is there of it when draining is read
 		// again.
 		done := w.complete()
-		return done, w.gates.Patience(), !done && w.ending == draining
+		return done, w.triggers.Patience(), !done && w.ending == draining
 	}
 	if w.open.Len() == 0 {
-		return false, w.gates.Patience(), false
+		return false, w.triggers.Patience(), false
 	}
-	wait = w.gates.Due(&w.open, now)
+	wait = w.triggers.Due(&w.open, now)
 	return wait <= 0 || w.flush || w.lost != nil || w.ending != running, wait, false
 }
 
 // turn waits for its place among the few ranges that are under way or about to be, then
-// freezes the next range and settles it. The range goes on growing, up to the gates for
+// seals the next range and settles it. The range goes on growing, up to the triggers for
 // size, for as long as it has to wait: the busier the server, the larger the inserts.
 func (w *worker) turn(ctx context.Context) error {
 	if err := w.pace(ctx); err != nil {
@@ -108,10 +108,10 @@ func (w *worker) turn(ctx context.Context) error {
 	if err := a.enter(ctx); err != nil {
 		return err
 	}
-	j := w.freeze()
+	j := w.seal()
 	err := a.settle(ctx, j)
 	w.landed(j, err == nil)
-	w.settler.recycle(j)
+	w.settler.release(j)
 	if err != nil {
 		return err
 	}
@@ -125,24 +125,24 @@ func (w *worker) cut() (n int, last int64, f *forcedSpan) {
 	if f != nil && f.exact {
 		return w.open.UpTo(f.last), f.last, f
 	}
-	n = w.gates.Cut(&w.open)
+	n = w.triggers.Cut(&w.open)
 	if f != nil && w.open.Next() > f.last && w.open.UpTo(f.last) <= n {
 		return w.open.UpTo(f.last), f.last, f
 	}
 	return n, w.open.At(n - 1).Offset, f
 }
 
-// freeze cuts the next range off, and says how it is to be stored. There are records, or the
+// seal cuts the next range off, and says how it is to be stored. There are records, or the
 // span it has to be.
-func (w *worker) freeze() *job {
+func (w *worker) seal() *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flush = false
 	n, last, f := w.cut()
-	j := &job{Range: w.open.Freeze(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, floor: w.window.Floor()}
+	j := &job{Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, lowWatermark: w.window.LowWatermark()}
 	j.leader = j.EpochOfLast
 	if f != nil && f.exact {
-		j.replayed, j.epoch, j.refused = f.plan, f.epoch, f.refused
+		j.replayed, j.epoch, j.rejected = f.plan, f.epoch, f.rejected
 		j.leader = max(j.leader, f.leader)
 	}
 	w.forced = nil
@@ -150,7 +150,7 @@ func (w *worker) freeze() *job {
 	if len(j.Records) > 0 {
 		w.inFlight = max(1, j.Records[0].ReceivedAt) // 0 would say that none is
 	}
-	w.frozen++
+	w.sealed++
 	w.regulate()
 	return j
 }
@@ -179,7 +179,7 @@ func (w *worker) pace(ctx context.Context) error {
 		return nil
 	}
 	w.mu.Lock()
-	n := min(w.open.Len(), w.gates.Rows())
+	n := min(w.open.Len(), w.triggers.Rows())
 	w.mu.Unlock()
 	ctx, cancel := w.untilItEnds(ctx)
 	defer cancel()

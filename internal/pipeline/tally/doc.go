@@ -3,7 +3,7 @@
 // so that whoever asks why events do not show finds out.
 //
 // A count has one of a few outcomes: accepted, bot, excluded, declined, or the code of a
-// refusal. What is not known to belong to anybody is counted for nobody.
+// rejection. What is not known to belong to anybody is counted for nobody.
 //
 // Counting costs a lock and a lookup, and nothing is allocated but for the first
 // event of an owner in a minute. Memory is bounded: beyond MaxCells owners and

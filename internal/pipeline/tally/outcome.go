@@ -1,11 +1,11 @@
 package tally
 
-import "github.com/millrace/millrace/internal/contract/fault"
+import "github.com/millrace/millrace/internal/contract/apierr"
 
 // Outcome is what became of an event.
 type Outcome uint8
 
-// The outcomes that are no refusals.
+// The outcomes that are no rejections.
 const (
 	// Accepted: acknowledged by Kafka, duplicates included.
 	Accepted Outcome = iota
@@ -17,36 +17,36 @@ const (
 	// honours it.
 	Declined
 
-	firstRefusal
+	firstRejection
 )
 
-// refusals are the codes that a request, or one event of it, can be refused with.
-var refusals = [...]fault.Code{
-	fault.Internal, // stands for those that are not listed
-	fault.Validation, fault.WebsiteMissingOrganization, fault.AuthRequired, fault.QuotaExceeded, fault.Forbidden, fault.AccessDenied,
-	fault.OriginNotAuthorized, fault.IPNotAuthorized, fault.WebsiteNotFound, fault.PayloadTooLarge, fault.RateLimited,
-	fault.BillingUnavailable, fault.ServiceUnavailable, fault.DeliveryUnavailable, fault.DeadlineExceeded,
+// rejections are the codes that a request, or one event of it, can be rejected with.
+var rejections = [...]apierr.Code{
+	apierr.Internal, // stands for those that are not listed
+	apierr.Validation, apierr.WebsiteMissingOrganization, apierr.AuthRequired, apierr.QuotaExceeded, apierr.Forbidden, apierr.AccessDenied,
+	apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.WebsiteNotFound, apierr.PayloadTooLarge, apierr.RateLimited,
+	apierr.BillingUnavailable, apierr.ServiceUnavailable, apierr.DeliveryUnavailable, apierr.DeadlineExceeded,
 }
 
-const numOutcomes = int(firstRefusal) + len(refusals)
+const numOutcomes = int(firstRejection) + len(rejections)
 
 // names are the outcomes as they stand in records and metrics.
 var names = func() (all [numOutcomes]string) {
 	all[Accepted], all[Bot], all[Excluded], all[Declined] = "accepted", "bot", "excluded", "declined"
-	for i, code := range refusals {
-		all[int(firstRefusal)+i] = string(code)
+	for i, code := range rejections {
+		all[int(firstRejection)+i] = string(code)
 	}
 	return all
 }()
 
-// Refused is the outcome of an event that is refused with a code.
-func Refused(code fault.Code) Outcome {
-	for i := range refusals {
-		if refusals[i] == code {
-			return firstRefusal + Outcome(i)
+// Rejected is the outcome of an event that is rejected with a code.
+func Rejected(code apierr.Code) Outcome {
+	for i := range rejections {
+		if rejections[i] == code {
+			return firstRejection + Outcome(i)
 		}
 	}
-	return firstRefusal
+	return firstRejection
 }
 
 // String returns the outcome's name: accepted, bot, excluded, declined, or a code.

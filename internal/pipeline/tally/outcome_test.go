@@ -11,10 +11,10 @@ import (
 
 // Readers of the topic and of its table learn from these what a name may be; codes are
 // listed elsewhere.
-func TestTheOutcomesThatAreNoRefusalsAreDescribed(t *testing.T) {
+func TestTheOutcomesThatAreNoRejectionsAreDescribed(t *testing.T) {
 	t.Parallel()
 	var words []string
-	for o := range firstRefusal {
+	for o := range firstRejection {
 		words = append(words, o.String())
 	}
 	want := "What became of the events: " + strings.Join(words, ", ") + ", or the code of the refusal."

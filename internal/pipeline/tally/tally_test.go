@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 )
 
@@ -23,7 +23,7 @@ import (
 // record of each owner and id.
 type topic struct {
 	mu       sync.Mutex
-	fails    int // so many attempts are refused, though some of what they bring is kept
+	fails    int // so many attempts are rejected, though some of what they bring is kept
 	keeps    int // of an attempt that fails
 	attempts int
 	counts   map[record.Hash]string
@@ -105,11 +105,11 @@ func TestCountsArePublishedEachMinuteByOwnerMinuteAndOutcome(t *testing.T) {
 		go func() { done <- tally.Run(ctx) }()
 		tally.Add(site, Accepted, 3, noon)
 		tally.Add(site, Accepted, 4, noon.Add(59*time.Second))
-		tally.Add(site, Refused(fault.RateLimited), 1, noon)
+		tally.Add(site, Rejected(apierr.RateLimited), 1, noon)
 		tally.Add(site, Accepted, 5, noon.Add(time.Minute))
 		tally.Add(Owner{Organization: "org_1"}, Bot, 2, noon)
-		tally.Add(Owner{}, Refused(fault.AuthRequired), 9, noon) // nobody's
-		time.Sleep(interval - time.Second)                       //nolint:forbidigo // fake time
+		tally.Add(Owner{}, Rejected(apierr.AuthRequired), 9, noon) // nobody's
+		time.Sleep(interval - time.Second)                         //nolint:forbidigo // fake time
 		synctest.Wait()
 		if len(to.told()) != 0 {
 			t.Errorf("counts were published before the minute was over: %v", to.told())
@@ -286,13 +286,13 @@ func TestEveryCodeHasAnOutcomeOfItsOwnAndUnknownOnesAreInternal(t *testing.T) {
 		}
 		seen[o.String()] = true
 	}
-	for _, code := range refusals {
-		if got := Refused(code).String(); got != string(code) {
+	for _, code := range rejections {
+		if got := Rejected(code).String(); got != string(code) {
 			t.Errorf("Refused(%s) = %s", code, got)
 		}
 	}
-	if got := Refused("SOMETHING_ELSE").String(); got != string(fault.Internal) {
-		t.Errorf("Refused of an unknown code = %s, want %s", got, fault.Internal)
+	if got := Rejected("SOMETHING_ELSE").String(); got != string(apierr.Internal) {
+		t.Errorf("Refused of an unknown code = %s, want %s", got, apierr.Internal)
 	}
 }
 

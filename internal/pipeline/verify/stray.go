@@ -21,7 +21,7 @@ var errStrays = errors.New("too many rows say that they come from where no topic
 // strays judges the rows that no slice accounts for, table by table.
 func (v *verifier) strays(ctx context.Context) error {
 	var tables []string
-	for _, l := range v.o.Lanes {
+	for _, l := range v.o.Pipelines {
 		if table := v.base.Table(l.Topic); !slices.Contains(tables, table) {
 			tables = append(tables, table)
 		}
@@ -36,7 +36,7 @@ func (v *verifier) strays(ctx context.Context) error {
 
 func (v *verifier) straysOf(ctx context.Context, table string) error {
 	q := StrayQuery{Table: table, Since: v.o.Since.UnixMilli(), Until: v.o.Until.UnixMilli(), Common: v.common(table)}
-	for _, l := range v.o.Lanes {
+	for _, l := range v.o.Pipelines {
 		if v.base.Table(l.Topic) == table {
 			q.Topics = append(q.Topics, l.Topic)
 		}

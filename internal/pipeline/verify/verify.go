@@ -126,7 +126,7 @@ type Exclusion struct {
 
 // Options say what is verified.
 type Options struct {
-	Lanes []repair.Lane
+	Pipelines []repair.Pipeline
 	// Known are all topics that rows may name.
 	Known []string
 	// Since and Until bound the time of receipt.
@@ -155,8 +155,8 @@ func Run(ctx context.Context, topic Topic, base Base, o Options) (*Report, error
 	if v.erased, err = base.Erased(ctx); err != nil {
 		return nil, err
 	}
-	for _, l := range o.Lanes {
-		if err := v.lane(ctx, l); err != nil {
+	for _, l := range o.Pipelines {
+		if err := v.pipeline(ctx, l); err != nil {
 			return nil, err
 		}
 	}
@@ -208,8 +208,8 @@ type sliced struct {
 	days []int32
 }
 
-// lane verifies the partitions of a topic one after the other.
-func (v *verifier) lane(ctx context.Context, l repair.Lane) error {
+// pipeline verifies the partitions of a topic one after the other.
+func (v *verifier) pipeline(ctx context.Context, l repair.Pipeline) error {
 	members, err := v.topic.Members(ctx, l.Group)
 	if err != nil {
 		return err

@@ -124,7 +124,7 @@ func TestNothingIsStored(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				r, err := Run(t.Context(), &tt.topic, empty{}, Options{
-					Lanes: []repair.Lane{{Topic: record.TopicEvents, Group: "g"}}, Known: []string{record.TopicEvents},
+					Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: "g"}}, Known: []string{record.TopicEvents},
 					Since: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Examples: 10, SliceRecords: atOnce,
 				})
 				if err != nil {

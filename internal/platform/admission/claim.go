@@ -7,27 +7,27 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
-// ErrRefused is behind every refusal. The gate counts them and tells of them as a
+// ErrRejected is behind every rejection. The gate counts them and tells of them as a
 // whole, so they need no line in the log each.
-var ErrRefused = errors.New("no room for the request")
+var ErrRejected = errors.New("no room for the request")
 
 // Kind is what a claim is for.
 type Kind uint8
 
-// The kinds. Work is what a request needs besides its body, Answer a large answer until its
+// The kinds. Work is what a request needs besides its body, Response a large response until its
 // client has it. Bodies have half of the memory at most, and so have answers: clients that
 // read slowly keep nobody's body out.
 const (
 	Work Kind = iota
 	Body
-	Answer
+	Response
 	kinds // how many
 )
 
-// The advice of a refusal, spread so that callers do not come back all at once.
+// The advice of a rejection, spread so that callers do not come back all at once.
 const (
 	shortestRetry = 2 * time.Second
 	longestRetry  = 10 * time.Second
@@ -56,7 +56,7 @@ func (g *Gate) Open(kind Kind, owner, group string) Claim {
 func (c *Claim) Bytes() int64 { return c.bytes }
 
 // Take takes n more bytes. More than the gate could ever give counts as all that
-// it could. The error is a ServiceUnavailable fault.
+// it could. The error is a ServiceUnavailable error.
 func (c *Claim) Take(n int64) error {
 	if n = c.cut(n); n <= 0 {
 		return nil
@@ -79,14 +79,14 @@ func (c *Claim) Await(ctx context.Context, n int64) error {
 // cut is what can be given of n more bytes at all.
 func (c *Claim) cut(n int64) int64 { return min(n, c.gate.most(c.kind)-c.bytes) }
 
-// outcome counts and words a refusal.
+// outcome counts and words a rejection.
 func (g *Gate) outcome(why Reason) error {
 	if why == admitted {
 		return nil
 	}
 	g.turned.Add(1)
-	g.metrics.refused[why].Inc()
-	return refusals[why]()
+	g.metrics.rejected[why].Inc()
+	return rejections[why]()
 }
 
 // most is the largest claim of a kind.
@@ -100,7 +100,7 @@ func (g *Gate) most(kind Kind) int64 {
 // Keep gives back what is held beyond n bytes.
 func (c *Claim) Keep(n int64) {
 	if c.bytes > n {
-		c.gate.give(c, c.bytes-n)
+		c.gate.release(c, c.bytes-n)
 	}
 }
 
@@ -113,20 +113,20 @@ func (c *Claim) Release(finished bool) {
 	if finished && c.kind == Work {
 		c.gate.done.Add(1)
 	}
-	c.gate.give(c, c.bytes)
+	c.gate.release(c, c.bytes)
 }
 
-// refusals make the errors of the reasons.
-var refusals = [reasons]func() error{
-	Memory: refusal(errors.New("the memory for requests is in use")),
-	Share:  refusal(errors.New("the caller's requests hold most of the memory that is left")),
-	Queue:  refusal(errors.New("requests wait too long")),
+// rejections make the errors of the reasons.
+var rejections = [reasons]func() error{
+	Memory: rejection(errors.New("the memory for requests is in use")),
+	Share:  rejection(errors.New("the caller's requests hold most of the memory that is left")),
+	Queue:  rejection(errors.New("requests wait too long")),
 }
 
-func refusal(why error) func() error {
-	err := errors.Join(ErrRefused, why)
+func rejection(why error) func() error {
+	err := errors.Join(ErrRejected, why)
 	return func() error {
-		return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: RetryAfter(), Err: err}
+		return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: RetryAfter(), Err: err}
 	}
 }
 

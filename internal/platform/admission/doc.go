@@ -4,7 +4,7 @@
 //
 // A Gate has a budget of bytes. Whoever is about to allocate takes a Claim on
 // it, for what is measured to be needed, and gives it back when the memory is
-// free again. Three things refuse a claim:
+// free again. Three things reject a claim:
 //
 //   - memory: the budget is used up. Large claims leave an eighth of it to small
 //     ones, and bodies that still arrive take at most half, so that those that
@@ -20,7 +20,7 @@
 //     the target, and twice as many of callers that hold little; shares are counted
 //     in requests too.
 //
-// A refusal is a ServiceUnavailable fault that names a wait of 2 to 10 seconds. A
+// A rejection is a ServiceUnavailable error that names a wait of 2 to 10 seconds. A
 // large claim that only lacks memory waits a little for it; a small one never
 // does.
 //

@@ -23,9 +23,9 @@ const (
 	siteShare, groupShare = 1, 4
 	// littlePart is the part of the requests below which an owner holds little.
 	littlePart = 8
-	// floor is how many requests the queue time never keeps out, so that there is
+	// leastLimit is how many requests the queue time never keeps out, so that there is
 	// something by which one sees that things go better.
-	floor = 32
+	leastLimit = 32
 	// one is a request in a count, beside the bytes that it holds.
 	one = 1 << 40
 )
@@ -68,7 +68,7 @@ type Gate struct {
 	used  account             // by all claims
 	parts [kinds]atomic.Int64 // bytes of it, by kind
 	limit atomic.Int64        // requests at work, while they wait too long; else unlimited
-	// Since the last look: requests that were finished, and refusals.
+	// Since the last look: requests that were finished, and rejections.
 	done, turned atomic.Int64
 
 	owners, groups [holderCount]account
@@ -113,7 +113,7 @@ func (g *Gate) of(accounts *[holderCount]account, name string) *account {
 	return &accounts[maphash.String(g.seed, name)%holderCount]
 }
 
-// Reason says why a claim is refused.
+// Reason says why a claim is rejected.
 type Reason uint8
 
 // The reasons.
@@ -130,7 +130,7 @@ func (r Reason) String() string {
 	return [reasons]string{"", "memory", "share", "queue"}[r]
 }
 
-// take books n bytes for a claim, or says why not.
+// take charges n bytes for a claim, or says why not.
 func (g *Gate) take(c *Claim, n int64) Reason {
 	delta := n
 	if c.kind == Work && c.bytes == 0 {
@@ -142,12 +142,12 @@ func (g *Gate) take(c *Claim, n int64) Reason {
 		g.used.Add(-delta)
 		return why
 	}
-	c.book(n, delta)
+	c.charge(n, delta)
 	return admitted
 }
 
-// book puts bytes to the accounts of a claim but for the gate's own.
-func (c *Claim) book(n, delta int64) {
+// charge puts bytes to the accounts of a claim but for the gate's own.
+func (c *Claim) charge(n, delta int64) {
 	c.gate.parts[c.kind].Add(n)
 	if c.owner != nil {
 		c.owner.Add(delta)
@@ -207,8 +207,8 @@ func beyond(of *account, n, bytes, requests int64) bool {
 	return held > 0 && (bytesOf(held)+n > bytes || requestsOf(held) >= requests)
 }
 
-// give takes n bytes off a claim.
-func (g *Gate) give(c *Claim, n int64) {
+// release takes n bytes off a claim.
+func (g *Gate) release(c *Claim, n int64) {
 	if n == 0 {
 		return
 	}
@@ -216,7 +216,7 @@ func (g *Gate) give(c *Claim, n int64) {
 	if c.kind == Work && n == c.bytes {
 		delta += one
 	}
-	c.book(-n, -delta)
+	c.charge(-n, -delta)
 	g.used.Add(-delta)
 	if g.waiting.Load() > 0 {
 		g.callUp()

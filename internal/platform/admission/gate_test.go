@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 const mib = 1 << 20
@@ -46,11 +46,11 @@ func take(g *Gate, kind Kind, owner, group string, n int64) (*Claim, error) {
 	return &c, c.Take(n)
 }
 
-// refused returns the only reason by which claims were refused, and how often.
-func refused(t *testing.T, g *Gate) (why Reason, times float64) {
+// rejected returns the only reason by which claims were rejected, and how often.
+func rejected(t *testing.T, g *Gate) (why Reason, times float64) {
 	t.Helper()
 	for r := Memory; r < reasons; r++ {
-		if n := testutil.ToFloat64(g.metrics.refused[r]); n > 0 {
+		if n := testutil.ToFloat64(g.metrics.rejected[r]); n > 0 {
 			if times > 0 {
 				t.Errorf("refused for %s and %s", why, r)
 			}
@@ -72,11 +72,11 @@ func TestTheBudgetIsGivenUpToItsLastByteAndNotBeyond(t *testing.T) {
 		claims = append(claims, c)
 	}
 	_, err := take(g, Work, "", "", 1)
-	f := fault.Of(err)
-	if !errors.Is(err, ErrRefused) || f.Code != fault.ServiceUnavailable || f.RetryAfter < 2*time.Second || f.RetryAfter > 10*time.Second {
+	f := apierr.Of(err)
+	if !errors.Is(err, ErrRejected) || f.Code != apierr.ServiceUnavailable || f.RetryAfter < 2*time.Second || f.RetryAfter > 10*time.Second {
 		t.Errorf("one byte more: %v, retry after %s", err, f.RetryAfter)
 	}
-	if why, n := refused(t, g); why != Memory || n != 1 {
+	if why, n := rejected(t, g); why != Memory || n != 1 {
 		t.Errorf("refused %v times for %s", n, why)
 	}
 	for _, c := range claims {
@@ -103,7 +103,7 @@ func TestLargeClaimsLeaveSomeToSmallOnesAndBodiesHalfToWork(t *testing.T) {
 		{"large work", Work, largeBytes, 7 * mib},
 		{"small bodies", Body, largeBytes - 1, 4 * mib},
 		{"large bodies", Body, largeBytes, 4 * mib},
-		{"answers", Answer, largeBytes, 4 * mib},
+		{"answers", Response, largeBytes, 4 * mib},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +121,7 @@ func TestLargeClaimsLeaveSomeToSmallOnesAndBodiesHalfToWork(t *testing.T) {
 			if _, err := take(g, Work, "", "", largeBytes/2); (err == nil) != (tc.most < 8*mib) {
 				t.Errorf("a small claim beside them: %v", err)
 			}
-			if _, err := take(g, Body, "", "", largeBytes); (err == nil) != (tc.kind == Answer) {
+			if _, err := take(g, Body, "", "", largeBytes); (err == nil) != (tc.kind == Response) {
 				t.Errorf("a large body beside them: %v", err)
 			}
 		})
@@ -180,7 +180,7 @@ func TestAWebsiteHoldsNoMoreThanIsFreeAndAnOrganizationFourTimesThat(t *testing.
 	if got := fill("hot", "acme"); got != 50 {
 		t.Errorf("one website got %d of 100", got)
 	}
-	if why, _ := refused(t, g); why != Share {
+	if why, _ := rejected(t, g); why != Share {
 		t.Errorf("it was refused for %s", why)
 	}
 	if got := fill("second", "acme"); got != 25 {
@@ -217,7 +217,7 @@ func TestAnAddressHoldsNoMoreThanHalfOfWhatBodiesMayTake(t *testing.T) {
 			t.Errorf("%s got %d bodies of the 50 that all may have, want %d", step.owner, got, step.want)
 		}
 	}
-	if why, _ := refused(t, g); why != Share {
+	if why, _ := rejected(t, g); why != Share {
 		t.Errorf("they were refused for %s", why)
 	}
 	if _, err := take(g, Body, "newcomer", "", n); err != nil {
@@ -283,17 +283,17 @@ func TestWhoMayNotHaveItHoldsNobodyUpInLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers := map[string]chan error{"hot": make(chan error), "other": make(chan error)}
+		responses := map[string]chan error{"hot": make(chan error), "other": make(chan error)}
 		for _, owner := range []string{"hot", "other"} {
 			c := g.Open(Work, owner, "")
-			go func() { answers[owner] <- c.Await(t.Context(), 2*mib) }()
+			go func() { responses[owner] <- c.Await(t.Context(), 2*mib) }()
 			synctest.Wait()
 		}
 		others.Keep(mib) // 4 MiB are free: not enough for the hot one's third to fifth
-		if err := <-answers["other"]; err != nil {
+		if err := <-responses["other"]; err != nil {
 			t.Errorf("the second in line: %v", err)
 		}
-		if err := <-answers["hot"]; err == nil {
+		if err := <-responses["hot"]; err == nil {
 			t.Error("the first in line got more than its share")
 		}
 		hot.Release(true)
@@ -314,7 +314,7 @@ func TestManyAtOnceNeverHoldMoreThanTheBudget(t *testing.T) {
 						c.Keep(500)
 					}
 				}
-				if used := g.Used(); used > 4*mib+8*2*largeBytes { // what attempts book for a moment
+				if used := g.Used(); used > 4*mib+8*2*largeBytes { // what attempts take for a moment
 					t.Errorf("%d bytes are claimed", used)
 				}
 				c.Release(i%3 > 0)

@@ -9,8 +9,8 @@ import (
 
 // metrics lists everything this package exports.
 type metrics struct {
-	refused [reasons]prometheus.Counter
-	wait    prometheus.Histogram
+	rejected [reasons]prometheus.Counter
+	wait     prometheus.Histogram
 }
 
 func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
@@ -22,13 +22,13 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.004, 2, 12), // 4 ms to 8 s
 		}),
 	}
-	refused := f.NewCounterVec(prometheus.CounterOpts{
+	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_admission_refused_total",
 		Help: "Requests refused because there was no room: memory is used up, the caller's share of it is (share), or requests wait too long (queue).",
 	}, []string{"reason"})
 	for r := range reasons {
 		if r != admitted {
-			m.refused[r] = refused.WithLabelValues(r.String())
+			m.rejected[r] = rejected.WithLabelValues(r.String())
 		}
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{

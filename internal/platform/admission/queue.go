@@ -29,7 +29,7 @@ const (
 type queue struct {
 	rate    float64       // requests a second that were finished lately
 	held    int64         // requests that were at work at the last look
-	stuck   time.Duration // for which some were there, and none was finished
+	stalled time.Duration // for which some were there, and none was finished
 	crowded bool
 	limit   float64   // requests that may be at work, while it is crowded
 	told    time.Time // when the log was told that it is crowded
@@ -67,12 +67,12 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 	rate, held := max(lately, q.rate), min(now, q.held)
 	q.held = now
 	wait := waitOf(held, rate)
-	if q.stuck += passed; done > 0 || held == 0 {
-		q.stuck = 0
+	if q.stalled += passed; done > 0 || held == 0 {
+		q.stalled = 0
 	} else {
 		// What was finished before says nothing about how fast work goes now, and
 		// nobody has waited longer than this.
-		wait = min(wait, 2*q.stuck)
+		wait = min(wait, 2*q.stalled)
 	}
 	g.metrics.observe(wait, held)
 	switch {
@@ -80,16 +80,16 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 		q.crowded, q.limit = true, rate*g.target.Seconds()
 		if at.Sub(q.told) > tellEvery {
 			q.told = at
-			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, new ones are refused",
+			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, new ones are rejected",
 				slog.Duration("wait", wait), slog.Int64("requests", held))
 		}
 	case wait < g.target/2 && turned == 0:
-		// Not while somebody is refused, who would fill the queue again at once.
+		// Not while somebody is rejected, who would fill the queue again at once.
 		q.crowded = false
 	}
 	limit := int64(unlimited)
 	if q.crowded {
-		q.limit = max(q.next(held, wait, rate, g.target), floor)
+		q.limit = max(q.next(held, wait, rate, g.target), leastLimit)
 		limit = int64(q.limit)
 	}
 	g.limit.Store(limit)
@@ -112,9 +112,9 @@ func (q *queue) next(held int64, wait time.Duration, rate float64, target time.D
 }
 
 // waitOf is the time that a request spends here when so many are at work and so
-// many are finished a second. What the floor would let in is no queue.
+// many are finished a second. What leastLimit would let in is no queue.
 func waitOf(held int64, rate float64) time.Duration {
-	if held <= floor {
+	if held <= leastLimit {
 		return 0
 	}
 	const longest = time.Hour

@@ -10,15 +10,15 @@ import (
 // service finishes claims in the order they came, so many requests a second, as
 // Kafka or a processor does; rate may change while it works.
 type service struct {
-	g       *Gate
-	owner   string // of what comes by pass
-	rate    float64
-	least   time.Duration // that any of them takes, however few there are
-	credit  float64
-	claims  []*Claim
-	refused int
-	longest time.Duration // between coming and being finished
-	came    []time.Time
+	g        *Gate
+	owner    string // of what comes by pass
+	rate     float64
+	least    time.Duration // that any of them takes, however few there are
+	credit   float64
+	claims   []*Claim
+	rejected int
+	longest  time.Duration // between coming and being finished
+	came     []time.Time
 }
 
 // pass lets a time pass in which so many requests come.
@@ -28,7 +28,7 @@ func (s *service) pass(d time.Duration, perSecond int) {
 		for range perSecond / 100 {
 			c, err := take(s.g, Work, s.owner, "", size)
 			if err != nil {
-				s.refused++
+				s.rejected++
 				continue
 			}
 			s.claims, s.came = append(s.claims, c), append(s.came, time.Now())
@@ -53,7 +53,7 @@ const (
 	soon = 2 * time.Second
 )
 
-func TestNobodyIsRefusedWhileTheServiceKeepsUp(t *testing.T) {
+func TestNobodyIsRejectedWhileTheServiceKeepsUp(t *testing.T) {
 	t.Parallel()
 	for name, load := range map[string]func(*service){
 		"at nine tenths": func(s *service) { s.pass(5*time.Second, 900) },
@@ -82,8 +82,8 @@ func TestNobodyIsRefusedWhileTheServiceKeepsUp(t *testing.T) {
 				s := &service{g: g, rate: rate}
 				load(s)
 				s.pass(5*time.Second, 500)
-				if s.refused > 0 || s.longest > time.Second {
-					t.Errorf("%d were refused, the longest took %s", s.refused, s.longest)
+				if s.rejected > 0 || s.longest > time.Second {
+					t.Errorf("%d were refused, the longest took %s", s.rejected, s.longest)
 				}
 			})
 		})
@@ -101,21 +101,21 @@ func TestUnderThreefoldLoadWhatIsLetInIsDoneAboutTheTarget(t *testing.T) {
 		if s.longest > 2*g.target {
 			t.Errorf("the longest took %s, want about %s", s.longest, g.target)
 		}
-		if done := 60*3000 - s.refused; done < 58*rate {
+		if done := 60*3000 - s.rejected; done < 58*rate {
 			t.Errorf("%d were let in, want about what the service can do: %d", done, 60*rate)
 		}
 		// And recovers at once.
 		s.pass(soon, 500)
-		s.refused = 0
+		s.rejected = 0
 		s.pass(5*time.Second, 900)
-		if s.refused > 0 {
-			t.Errorf("%d were refused after the load", s.refused)
+		if s.rejected > 0 {
+			t.Errorf("%d were refused after the load", s.rejected)
 		}
 	})
 }
 
 // Every request takes some time that is no queue, for instance the processor's turn where
-// refusals keep it busy; and one website may hold half of what may be at work. Neither may
+// rejections keep it busy; and one website may hold half of what may be at work. Neither may
 // keep the limit low once it is.
 func TestALimitThatFellRisesWhileWhatIsLetInWaitsForLessThanTheTarget(t *testing.T) {
 	t.Parallel()
@@ -128,9 +128,9 @@ func TestALimitThatFellRisesWhileWhatIsLetInWaitsForLessThanTheTarget(t *testing
 		s.pass(5*time.Second, 3000) // nothing is finished, and the limit falls
 		s.rate = rate
 		s.pass(5*time.Second, 3000)
-		s.refused, s.longest = 0, 0
+		s.rejected, s.longest = 0, 0
 		s.pass(time.Minute, 3000)
-		if done := 60*3000 - s.refused; done < 50*rate {
+		if done := 60*3000 - s.rejected; done < 50*rate {
 			t.Errorf("%d were let in, want nearly what the service can do: %d", done, 60*rate)
 		}
 		if s.longest > 2*g.target {
@@ -167,7 +167,7 @@ func TestTheLimitFallsToWhatCanBeFinishedAndRisesOnlyWhereItKeepsSomebodyOut(t *
 	}
 }
 
-func TestWhileNothingGoesOnOnlyAFloorIsLetInAndAllAgainSoonAfter(t *testing.T) {
+func TestWhileNothingGoesOnOnlyALeastLimitIsLetInAndAllAgainSoonAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, huge, nil)
@@ -177,17 +177,17 @@ func TestWhileNothingGoesOnOnlyAFloorIsLetInAndAllAgainSoonAfter(t *testing.T) {
 		s.rate = 0
 		s.pass(10*time.Second, 500)
 		if held := g.requests(); held > rate {
-			t.Errorf("%d requests are at work, the floor is %d", held, floor)
+			t.Errorf("%d requests are at work, the floor is %d", held, leastLimit)
 		}
-		if s.refused < 3000 {
-			t.Errorf("%d of 5000 were refused", s.refused)
+		if s.rejected < 3000 {
+			t.Errorf("%d of 5000 were refused", s.rejected)
 		}
 		s.rate = rate
 		s.pass(soon, 100)
-		s.refused = 0
+		s.rejected = 0
 		s.pass(5*time.Second, 500)
-		if s.refused > 0 {
-			t.Errorf("%d were refused after the service came back", s.refused)
+		if s.rejected > 0 {
+			t.Errorf("%d were refused after the service came back", s.rejected)
 		}
 	})
 }
@@ -200,8 +200,8 @@ func TestAGateWithoutAQueueTimeLooksAtMemoryOnly(t *testing.T) {
 		go g.Run(t.Context())
 		s := &service{g: g, rate: 0}
 		s.pass(time.Second, 1500)
-		if s.refused > 0 {
-			t.Errorf("%d were refused", s.refused)
+		if s.rejected > 0 {
+			t.Errorf("%d were refused", s.rejected)
 		}
 	})
 }
@@ -217,20 +217,20 @@ func TestALargeRequestThatTakesLongIsNoQueue(t *testing.T) {
 		}
 		s := &service{g: g, rate: rate}
 		s.pass(20*time.Second, 300)
-		if s.refused > 0 {
-			t.Errorf("%d small ones were refused beside it", s.refused)
+		if s.rejected > 0 {
+			t.Errorf("%d small ones were refused beside it", s.rejected)
 		}
 		large.Release(true)
 	})
 }
 
-func TestWhileThereIsAQueueWhoMakesItIsRefusedFirst(t *testing.T) {
+func TestWhileThereIsAQueueWhoMakesItIsRejectedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, huge, nil)
 		go g.Run(t.Context())
 		s := &service{g: g, rate: rate}
-		refused := map[string]int{}
+		rejected := map[string]int{}
 		for range 3000 { // 30 s
 			for i := range 30 {
 				owner := "hot"
@@ -239,28 +239,28 @@ func TestWhileThereIsAQueueWhoMakesItIsRefusedFirst(t *testing.T) {
 				}
 				c, err := take(g, Work, owner, "", size)
 				if err != nil {
-					refused[owner]++
+					rejected[owner]++
 					continue
 				}
 				s.claims, s.came = append(s.claims, c), append(s.came, time.Now())
 			}
 			s.pass(10*time.Millisecond, 0)
 		}
-		if refused["other"] > 30 || refused["hot"] < 30_000 {
-			t.Errorf("of 3000 requests of one website and 87000 of another, %v were refused", refused)
+		if rejected["other"] > 30 || rejected["hot"] < 30_000 {
+			t.Errorf("of 3000 requests of one website and 87000 of another, %v were refused", rejected)
 		}
 	})
 }
 
-func TestARefusedClaimOfAQueueSaysSo(t *testing.T) {
+func TestARejectedClaimOfAQueueSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, huge, nil)
 		go g.Run(t.Context())
 		s := &service{g: g}
 		s.pass(4*time.Second, 1000)
-		if why, n := refused(t, g); why != Queue || int(n) != s.refused || n == 0 {
-			t.Errorf("%d were refused, %v of them for %s", s.refused, n, why)
+		if why, n := rejected(t, g); why != Queue || int(n) != s.rejected || n == 0 {
+			t.Errorf("%d were refused, %v of them for %s", s.rejected, n, why)
 		}
 	})
 }

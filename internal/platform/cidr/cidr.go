@@ -3,7 +3,7 @@
 //
 // It promises one written form for what means the same, and that an IPv4 address
 // is the same whether it is written as IPv4 or inside IPv6, in a list as in a
-// caller's address. It refuses names, zones and ranges that cross the two
+// caller's address. It rejects names, zones and ranges that cross the two
 // families.
 package cidr
 

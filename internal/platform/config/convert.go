@@ -33,7 +33,7 @@ func convert(t reflect.Type, raw any) (any, error) {
 	}
 }
 
-// toText refuses what YAML read as a number: 0123 would have lost its zero.
+// toText rejects what YAML read as a number: 0123 would have lost its zero.
 func toText(raw any) (string, error) {
 	s, ok := raw.(string)
 	if !ok {

@@ -34,7 +34,7 @@ type Options struct {
 
 // Meta tells how the settings came about.
 type Meta struct {
-	// Done is true when the arguments asked for an answer, such as --help, that
+	// Done is true when the arguments asked for a response, such as --help, that
 	// has been given: there is nothing left to run.
 	Done bool
 
@@ -106,11 +106,11 @@ func load(fs *pflag.FlagSet, opts Options, problems []error) (Settings, Meta, er
 	if err := errors.Join(problems...); err != nil {
 		return s, meta, err
 	}
-	return answer(fs, opts.Output, s, meta)
+	return finish(fs, opts.Output, s, meta)
 }
 
-// answer gives what --config.check and --config.print ask for.
-func answer(fs *pflag.FlagSet, w io.Writer, s Settings, meta Meta) (Settings, Meta, error) {
+// finish gives what --config.check and --config.print ask for.
+func finish(fs *pflag.FlagSet, w io.Writer, s Settings, meta Meta) (Settings, Meta, error) {
 	if isTrue(fs, printFlag) {
 		meta.Done = true
 		if err := Print(w, s, meta); err != nil {

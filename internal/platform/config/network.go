@@ -83,7 +83,7 @@ func (s Settings) unnamed(listeners []string) []*problem {
 }
 
 // Networks returns the trusted proxies as ranges; a single address is a range of
-// one. What Validate refuses is left out.
+// one. What Validate rejects is left out.
 func (p Proxy) Networks() []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range p.Trusted {
@@ -94,7 +94,7 @@ func (p Proxy) Networks() []netip.Prefix {
 	return out
 }
 
-// parseNetwork reads an address or a range. It refuses the range of all addresses,
+// parseNetwork reads an address or a range. It rejects the range of all addresses,
 // behind which every caller could name itself, and IPv4 written as IPv6, which
 // would match nothing.
 func parseNetwork(s string) (netip.Prefix, bool) {

@@ -166,7 +166,7 @@ func TestDurationsAreShownAsOneWritesThem(t *testing.T) {
 }
 
 // FuzzLoad checks that no input makes loading panic, print a secret, or accept
-// settings that Validate refuses.
+// settings that Validate rejects.
 func FuzzLoad(f *testing.F) {
 	f.Add("log: {level: debug}\n", "--sink.window=1h", "MILLRACE_KAFKA_BROKERS=a:1")
 	f.Add("kafka.brokers: [a, {b: c}]", "--", "MILLRACE_")

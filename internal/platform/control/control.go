@@ -5,11 +5,11 @@
 // every process that remembers something a Follower reads the topic and passes
 // the changes on.
 //
-// It promises that news are published after the commit and never before, that
+// It promises that change events are published after the commit and never before, that
 // none is lost while Kafka is away, and that a process which does not hear of
 // changes any more, for whatever reason, stops relying on being told. It does not
-// promise that news come once or in order: every change has a version, and an
-// older one is no news.
+// promise that change events come once or in order: every change has a version, and an
+// older one changes nothing.
 //
 // A change says what is wrong now, not what is right: caches drop and ask the
 // store again. Only what is too dear to ask for, such as the state of a quota,
@@ -38,8 +38,8 @@ const (
 	// Quota is whether an organization's month is used up; State says it.
 	Quota Kind = "quota"
 
-	// beat is no record: it says that everything before it was published.
-	beat Kind = "beat"
+	// heartbeat is no record: it says that everything before it was published.
+	heartbeat Kind = "beat"
 )
 
 // Change says that a record is not any more as others may remember it.
@@ -48,11 +48,11 @@ type Change struct {
 	ID             string // of the record; of Link empty where what is blocked changed
 	OrganizationID string
 	// Version is the record's after the change; what is remembered of an older
-	// version is wrong, and news of an older version are no news.
+	// version is wrong, and change events of an older version change nothing.
 	Version int64
 	// Refs are the names under which caches hold the record, before and after the
 	// change: hex SHA-256 of a key's or a session's secret, ids and client ids of a
-	// website, keys of a link on its host. They are names and no secrets. News of kind
+	// website, keys of a link on its host. They are names and no secrets. Change events of kind
 	// Link without any are of what hosts know besides links: domains and blocks.
 	Refs []string
 	// State is the record itself where readers need no more than this, such as a
@@ -68,7 +68,7 @@ type Change struct {
 	Epoch int64
 }
 
-// Newer reports whether the change is news to somebody who knows the record as
+// Newer reports whether the change is new to somebody who knows the record as
 // of an epoch and version.
 func (c *Change) Newer(epoch, version int64) bool {
 	if c.Epoch != epoch {

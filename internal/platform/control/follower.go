@@ -18,11 +18,11 @@ type Source interface {
 	// or the topic cannot be read; it then returns why, or do's error. The first
 	// batch holds the last record that was there when the reading began, or none
 	// when there was none; after it come those written since.
-	Follow(ctx context.Context, do func(context.Context, Batch) error) error
+	Follow(ctx context.Context, do func(context.Context, Delivery) error) error
 }
 
-// Batch is what was read at one time. It is valid during the call only.
-type Batch struct {
+// Delivery is what was read at one time. It is valid during the call only.
+type Delivery struct {
 	Values [][]byte
 	// First says that the records were there before the reading began.
 	First bool
@@ -47,8 +47,8 @@ type Cache interface {
 // Times of following.
 const (
 	// lostAfter is how long it takes to notice that no changes arrive any more:
-	// three beats, and less than the age at which caches ask again without trust.
-	lostAfter = 3 * beatEvery
+	// three heartbeats, and less than the age at which caches ask again without trust.
+	lostAfter = 3 * heartbeatEvery
 	// reloadEvery is how often states are loaded while no changes arrive.
 	reloadEvery = 4 * time.Second
 	// attachPause is the wait before the topic is tried again.
@@ -78,7 +78,7 @@ type Follower struct {
 	trust    time.Time
 	said     string // the last trouble that was logged
 
-	beating atomic.Bool // a beat was read that the topic's end has not confirmed
+	awaiting atomic.Bool // a heartbeat was read that the topic's end has not confirmed
 }
 
 var errNotCaughtUp = errors.New("not caught up with topic " + Topic)
@@ -144,12 +144,12 @@ func (f *Follower) lost(ctx context.Context, err error) {
 	f.problem = fmt.Errorf("%w: %w", errNotCaughtUp, err)
 	if f.said != err.Error() {
 		f.said = err.Error()
-		f.deps.Log.LogAttrs(ctx, slog.LevelWarn, "topic "+Topic+" cannot be read; what is held is asked for again every few seconds", slog.Any("error", err))
+		f.deps.Log.LogAttrs(ctx, slog.LevelWarn, "topic control.v1 cannot be read; what is held is asked for again every few seconds", slog.Any("error", err))
 	}
 }
 
 // take passes a batch on.
-func (f *Follower) take(ctx context.Context, b Batch) error {
+func (f *Follower) take(ctx context.Context, b Delivery) error {
 	now := time.Now()
 	missed := b.First
 	for _, value := range b.Values {
@@ -165,9 +165,9 @@ func (f *Follower) take(ctx context.Context, b Batch) error {
 		missed = missed || restored
 		switch {
 		case b.First:
-		case c.Kind == beat:
+		case c.Kind == heartbeat:
 			if current {
-				f.beating.Store(true)
+				f.awaiting.Store(true)
 			}
 		default:
 			f.apply(c)
@@ -205,9 +205,9 @@ func (f *Follower) apply(c Change) {
 	}
 }
 
-// settle notes that the topic's end was reached, and trusts the topic when a beat
+// settle notes that the topic's end was reached, and trusts the topic when a heartbeat
 // stood before it.
-func (f *Follower) settle(ctx context.Context, b Batch, now time.Time) {
+func (f *Follower) settle(ctx context.Context, b Delivery, now time.Time) {
 	if !b.End {
 		return
 	}
@@ -215,7 +215,7 @@ func (f *Follower) settle(ctx context.Context, b Batch, now time.Time) {
 	first := !f.attached
 	f.attached = true
 	f.said = ""
-	trusted := f.beating.Swap(false)
+	trusted := f.awaiting.Swap(false)
 	if trusted {
 		f.trust = now.Add(lostAfter)
 	}

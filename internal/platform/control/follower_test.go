@@ -14,9 +14,9 @@ import (
 )
 
 // topic is control.v1 as far as a follower sees it.
-type topic chan control.Batch
+type topic chan control.Delivery
 
-func (b topic) Follow(ctx context.Context, do func(context.Context, control.Batch) error) error {
+func (b topic) Follow(ctx context.Context, do func(context.Context, control.Delivery) error) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -39,7 +39,7 @@ func TestTheAgeOfStatesGrowsUntilTheyAreReadOrConfirmed(t *testing.T) {
 			}
 			return control.Snapshot{Epoch: 1}, nil
 		})
-		reg, source := prometheus.NewRegistry(), topic(make(chan control.Batch))
+		reg, source := prometheus.NewRegistry(), topic(make(chan control.Delivery))
 		f := control.NewFollower(control.FollowerDeps{
 			Source: source, States: []*control.States{s}, Log: slog.New(slog.DiscardHandler), Metrics: reg,
 		})
@@ -55,17 +55,17 @@ func TestTheAgeOfStatesGrowsUntilTheyAreReadOrConfirmed(t *testing.T) {
 		}
 		<-time.After(time.Second)
 		expect("never read", 1)
-		source <- control.Batch{First: true, End: true}
+		source <- control.Delivery{First: true, End: true}
 		expect("read as the topic was found", 0)
 		<-time.After(2 * time.Second)
 		expect("not confirmed", 2)
-		source <- control.Batch{End: true}
-		expect("an end without a beat confirms nothing", 2)
-		source <- control.Batch{Values: [][]byte{[]byte(`{"v":1,"kind":"beat","epoch":1,"version":1}`)}, End: true}
-		expect("confirmed by a beat", 0)
+		source <- control.Delivery{End: true}
+		expect("an end without a heartbeat confirms nothing", 2)
+		source <- control.Delivery{Values: [][]byte{[]byte(`{"v":1,"kind":"beat","epoch":1,"version":1}`)}, End: true}
+		expect("confirmed by a heartbeat", 0)
 		down.Store(true)
 		<-time.After(time.Minute)
-		expect("no beats, and no store", 60)
+		expect("no heartbeats, and no store", 60)
 		down.Store(false)
 		<-time.After(4*time.Second - time.Nanosecond)
 		synctest.Wait()

@@ -34,10 +34,10 @@ type Publisher interface {
 // Times of the relay. An outbox is looked into often, as it is mostly empty and
 // small; a change is in the topic some milliseconds after it was found.
 const (
-	lookEvery  = 100 * time.Millisecond
-	retryPause = 500 * time.Millisecond // after a failure of the store or of Kafka
-	beatEvery  = 1500 * time.Millisecond
-	relayBatch = 500 // changes published at a time
+	lookEvery      = 100 * time.Millisecond
+	retryPause     = 500 * time.Millisecond // after a failure of the store or of Kafka
+	heartbeatEvery = 1500 * time.Millisecond
+	relayBatch     = 500 // changes published at a time
 )
 
 // RelayDeps are the parts of a Relay; all are required.
@@ -53,15 +53,15 @@ type RelayDeps struct {
 
 // Relay publishes what was announced. Of several relays on one store one works
 // at a time; that two may overlap for a moment does no harm, as readers know old
-// news by their version.
+// change events by their version.
 type Relay struct {
 	deps    RelayDeps
 	lease   *lease.Lease
 	metrics relayMetrics
 	failing bool // the last step failed, which was logged
 
-	head   Head
-	beatAt time.Time // when the last beat was published
+	head        Head
+	heartbeatAt time.Time // when the last heartbeat was published
 }
 
 // NewRelay returns a Relay that does nothing before Run.
@@ -128,11 +128,11 @@ func (r *Relay) begin(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	r.head, r.beatAt = head, time.Time{}
+	r.head, r.heartbeatAt = head, time.Time{}
 	return true, nil
 }
 
-// step publishes what is pending, and a beat when it is time and nothing is.
+// step publishes what is pending, and a heartbeat when it is time and nothing is.
 // more says that the outbox may hold more.
 func (r *Relay) step(ctx context.Context) (more bool, err error) {
 	start := time.Now()
@@ -144,17 +144,17 @@ func (r *Relay) step(ctx context.Context) (more bool, err error) {
 	if len(pending) > 0 {
 		return len(pending) == relayBatch, r.publish(ctx, pending)
 	}
-	if start.Sub(r.beatAt) < beatEvery {
+	if start.Sub(r.heartbeatAt) < heartbeatEvery {
 		return false, nil
 	}
-	rec, err := encode(Change{Kind: beat, At: start}, r.head, start)
+	rec, err := encode(Change{Kind: heartbeat, At: start}, r.head, start)
 	if err != nil {
 		return false, err
 	}
 	if err := r.send(ctx, []record.Record{rec}); err != nil {
 		return false, fmt.Errorf("publishing a beat: %w", err)
 	}
-	r.beatAt = start
+	r.heartbeatAt = start
 	return false, nil
 }
 

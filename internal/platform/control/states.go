@@ -50,7 +50,7 @@ func (s *States) Get(id string) (c Change, ok bool) {
 }
 
 // Apply replaces the state of a record, unless a newer one is known, and reports
-// whether it did. That a record is gone is remembered, so that older news do not
+// whether it did. That a record is gone is remembered, so that older change events do not
 // bring it back.
 func (s *States) Apply(c Change) bool {
 	if c.Kind != s.kind {

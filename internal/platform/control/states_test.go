@@ -15,7 +15,7 @@ func quota(id string, epoch, version int64, state string) control.Change {
 	return control.Change{Kind: control.Quota, ID: id, Epoch: epoch, Version: version, State: state, At: time.Now()}
 }
 
-func TestOlderNewsDoNotReplaceAState(t *testing.T) {
+func TestOlderChangesDoNotReplaceAState(t *testing.T) {
 	t.Parallel()
 	gone := quota("a", 1, 4, "")
 	gone.Gone = true
@@ -24,7 +24,7 @@ func TestOlderNewsDoNotReplaceAState(t *testing.T) {
 	s := control.NewStates(control.Quota, nil)
 	for _, tc := range []struct {
 		change control.Change
-		news   bool
+		newer  bool
 		want   string // empty for none
 	}{
 		{quota("a", 1, 2, "two"), true, "two"},
@@ -39,8 +39,8 @@ func TestOlderNewsDoNotReplaceAState(t *testing.T) {
 		{quota("a", 2, 1, "of another life"), true, "of another life"},
 		{quota("a", 1, 100, "of the old one"), false, "of another life"},
 	} {
-		if news := s.Apply(tc.change); news != tc.news {
-			t.Errorf("Apply(%q) = %t, want %t", tc.change.State, news, tc.news)
+		if newer := s.Apply(tc.change); newer != tc.newer {
+			t.Errorf("Apply(%q) = %t, want %t", tc.change.State, newer, tc.newer)
 		}
 		got, ok := s.Get("a")
 		if got.State != tc.want && ok || ok != (tc.want != "") {

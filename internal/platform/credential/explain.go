@@ -10,17 +10,17 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// Explain returns a RefusalError for an error that tells of certificates or versions of
+// Explain returns a RejectionError for an error that tells of certificates or versions of
 // TLS, and any other error as it is.
 func Explain(prefix string, cfg config.TLS, err error) error {
-	if err == nil || Refused(err) {
+	if err == nil || Rejected(err) {
 		return err
 	}
 	if r := unverified(prefix, cfg, err); r != nil {
 		return r
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return Refuse(prefix+".enabled", err, "the server does not encrypt connections at this address")
+		return Reject(prefix+".enabled", err, "the server does not encrypt connections at this address")
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "remote error" {
 		return alert(prefix, cfg, err)
@@ -32,18 +32,18 @@ func Explain(prefix string, cfg config.TLS, err error) error {
 func unverified(prefix string, cfg config.TLS, err error) error {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		if cfg.CAFile == "" {
-			return Refuse(prefix+".ca_file", err, "is empty, and none of the system's authorities has signed the server's certificate")
+			return Reject(prefix+".ca_file", err, "is empty, and none of the system's authorities has signed the server's certificate")
 		}
 		return refusef(prefix+".ca_file", err, "no authority in %s has signed the server's certificate", cfg.CAFile)
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return Refuse(prefix+".server_name", err, "the server's certificate is for another name; correct the address, or say the name here")
+		return Reject(prefix+".server_name", err, "the server's certificate is for another name; correct the address, or say the name here")
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if e.Reason == x509.Expired {
-			return Refuse(prefix+".ca_file", err, "the server's certificate, or its authority's, is not valid at this time")
+			return Reject(prefix+".ca_file", err, "the server's certificate, or its authority's, is not valid at this time")
 		}
-		return Refuse(prefix+".ca_file", err, "the server's certificate cannot be verified")
+		return Reject(prefix+".ca_file", err, "the server's certificate cannot be verified")
 	}
 	return nil
 }
@@ -59,15 +59,15 @@ func alert(prefix string, cfg config.TLS, err error) error {
 		}
 	}
 	if strings.Contains(err.Error(), "protocol version") {
-		return Refuse(prefix+".min_version", err, "the server has no version of TLS that is new enough")
+		return Reject(prefix+".min_version", err, "the server has no version of TLS that is new enough")
 	}
-	return Refuse(prefix+".enabled", err, "the server ended the handshake")
+	return Reject(prefix+".enabled", err, "the server ended the handshake")
 }
 
 // unaccepted says that the server wants a certificate of us, or another one.
 func unaccepted(prefix string, cfg config.TLS, err error) error {
 	if cfg.CertFile == "" {
-		return Refuse(prefix+".cert_file", err, "is empty, and the server asks for a client certificate")
+		return Reject(prefix+".cert_file", err, "is empty, and the server asks for a client certificate")
 	}
 	return refusef(prefix+".cert_file", err, "the server does not accept the certificate in %s", cfg.CertFile)
 }

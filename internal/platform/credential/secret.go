@@ -57,15 +57,15 @@ func cause(err error) error {
 	return err
 }
 
-// RefusalError says that the settings and a server do not fit: to wait would not help.
-type RefusalError struct {
+// RejectionError says that the settings and a server do not fit: to wait would not help.
+type RejectionError struct {
 	Setting string // the one to look at
 	Text    string // what is wrong with it
 	Err     error  // what was seen; may be nil
 }
 
 // Error is one sentence.
-func (r *RefusalError) Error() string {
+func (r *RejectionError) Error() string {
 	if r.Err == nil {
 		return r.Setting + ": " + r.Text
 	}
@@ -73,17 +73,17 @@ func (r *RefusalError) Error() string {
 }
 
 // Unwrap returns what was seen.
-func (r *RefusalError) Unwrap() error { return r.Err }
+func (r *RejectionError) Unwrap() error { return r.Err }
 
-// Refused reports whether an error tells of settings and a server that do not fit.
-func Refused(err error) bool {
-	_, ok := errors.AsType[*RefusalError](err)
+// Rejected reports whether an error tells of settings and a server that do not fit.
+func Rejected(err error) bool {
+	_, ok := errors.AsType[*RejectionError](err)
 	return ok
 }
 
-// Refuse returns a RefusalError.
-func Refuse(setting string, err error, text string) error { return &RefusalError{setting, text, err} }
+// Reject returns a RejectionError.
+func Reject(setting string, err error, text string) error { return &RejectionError{setting, text, err} }
 
 func refusef(setting string, err error, format string, args ...any) error {
-	return Refuse(setting, err, fmt.Sprintf(format, args...))
+	return Reject(setting, err, fmt.Sprintf(format, args...))
 }

@@ -69,7 +69,7 @@ func TestAFileIsReadAgainEachTime(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoSecretIsRefusedWithoutItsContent(t *testing.T) {
+func TestAFileThatIsNoSecretIsRejectedWithoutItsContent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	at := func(name, text string) string {
@@ -86,7 +86,7 @@ func TestAFileThatIsNoSecretIsRefusedWithoutItsContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := Secret("a.password", "another-secret", tc.file)
-			if got != "" || !Refused(err) || err.Error() != "a.password_file: "+tc.says {
+			if got != "" || !Rejected(err) || err.Error() != "a.password_file: "+tc.says {
 				t.Errorf("Secret() = %q, %v, want a.password_file: %s", got, err, tc.says)
 			}
 			checkSilent(t, err)
@@ -104,23 +104,23 @@ func checkSilent(t *testing.T, err error) {
 	}
 }
 
-func TestARefusalNamesTheSettingAndWhatWasSeen(t *testing.T) {
+func TestARejectionNamesTheSettingAndWhatWasSeen(t *testing.T) {
 	t.Parallel()
-	plain := Refuse("a.password", nil, "is wrong")
+	plain := Reject("a.password", nil, "is wrong")
 	if got, want := plain.Error(), "a.password: is wrong"; got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
-	caused := fmt.Errorf("connecting: %w", Refuse("a.password", fs.ErrPermission, "is wrong"))
+	caused := fmt.Errorf("connecting: %w", Reject("a.password", fs.ErrPermission, "is wrong"))
 	if got, want := caused.Error(), "connecting: a.password: is wrong (permission denied)"; got != want || !errors.Is(caused, fs.ErrPermission) {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
-	r, ok := errors.AsType[*RefusalError](caused)
-	if !ok || r.Setting != "a.password" || !Refused(caused) || Refused(fs.ErrPermission) || Refused(nil) {
-		t.Errorf("of %v: %+v, refused %v", caused, r, Refused(caused))
+	r, ok := errors.AsType[*RejectionError](caused)
+	if !ok || r.Setting != "a.password" || !Rejected(caused) || Rejected(fs.ErrPermission) || Rejected(nil) {
+		t.Errorf("of %v: %+v, refused %v", caused, r, Rejected(caused))
 	}
 }
 
-func TestFilesOfTLSAreRefusedBySetting(t *testing.T) {
+func TestFilesOfTLSAreRejectedBySetting(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text, none := filepath.Join(dir, "text"), filepath.Join(dir, "none")
@@ -138,7 +138,7 @@ func TestFilesOfTLSAreRefusedBySetting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, err := Client("kafka.tls", tc.cfg, "kafka-1")
-			if c != nil || !Refused(err) || !strings.HasPrefix(err.Error(), tc.says) {
+			if c != nil || !Rejected(err) || !strings.HasPrefix(err.Error(), tc.says) {
 				t.Errorf("Client() = %v, want %s", err, tc.says)
 			}
 			checkSilent(t, err)

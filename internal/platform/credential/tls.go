@@ -64,7 +64,7 @@ func keyPair(prefix string, cfg config.TLS) (*tls.Certificate, error) {
 
 // Dial connects to an address, host:port, within a time, and encrypts the connection
 // where the settings say so. What the certificates have to do with a failure is told
-// as a RefusalError, also one that the server tells of when it is first asked something.
+// as a RejectionError, also one that the server tells of when it is first asked something.
 func Dial(ctx context.Context, prefix string, cfg config.TLS, within time.Duration, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -106,7 +106,7 @@ func encrypt(ctx context.Context, prefix string, cfg config.TLS, raw net.Conn, a
 	return conn, nil
 }
 
-// explained is a connection whose first answer may be that the server does not
+// explained is a connection whose first response may be that the server does not
 // accept our certificate: with TLS 1.3 it comes after the handshake.
 type explained struct {
 	net.Conn

@@ -4,7 +4,7 @@
 // It promises that no more slots are held than there are, nor more by one owner than
 // its share; that owners who wait get slots in turn, and each owner's claims in the
 // order in which they were made; and that what waits is bounded, for each owner and
-// for all together. Several places are given or refused as one, so that a caller
+// for all together. Several claims are given or rejected as one, so that a caller
 // never gets half of what it needs.
 //
 // It refuses to say what a slot is for, and who an owner is: an owner is a name.
@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Why places are refused.
+// Why claims are rejected.
 var (
 	ErrOwnerFull = errors.New("too much of this owner is waiting")
 	ErrFull      = errors.New("too much is waiting")
@@ -31,7 +31,7 @@ var (
 type Config struct {
 	// Slots is how many may be held at the same time, PerOwner how many by one owner.
 	Slots, PerOwner int
-	// Queue is how many places may be taken besides, waiting for a slot, and
+	// Queue is how many claims may be taken besides, waiting for a slot, and
 	// OwnerQueue how many of them by one owner.
 	Queue, OwnerQueue int
 }
@@ -42,18 +42,18 @@ type Scheduler struct {
 	metrics metrics
 
 	mu     sync.Mutex
-	taken  int // places, held slots among them
+	taken  int // claims, held slots among them
 	held   int // slots
 	owners map[string]*owner
 	// turns are the owners that wait and may have one more slot, the next one first.
 	turns list.List
 }
 
-// owner is one of those that have places.
+// owner is one of those that have claims.
 type owner struct {
 	name        string
 	taken, held int
-	waiting     list.List     // *Place, oldest first
+	waiting     list.List     // *Claim, oldest first
 	turn        *list.Element // its place in turns; nil when it has none
 }
 
@@ -62,9 +62,9 @@ func New(cfg Config, reg prometheus.Registerer) *Scheduler {
 	return &Scheduler{cfg: cfg, metrics: newMetrics(reg), owners: map[string]*owner{}}
 }
 
-// Place is the right to wait for one slot and to hold it. Its methods are called by
+// Claim is the right to wait for one slot and to hold it. Its methods are called by
 // one goroutine at a time.
-type Place struct {
+type Claim struct {
 	s       *Scheduler
 	owner   *owner
 	granted chan struct{} // closed when the slot is held
@@ -81,9 +81,9 @@ const (
 	gone
 )
 
-// Admit gives an owner n places, or none: then the error is ErrOwnerFull or ErrFull.
-// It does not wait. Every place has to be released.
-func (s *Scheduler) Admit(name string, n int) ([]*Place, error) {
+// Admit gives an owner n claims, or none: then the error is ErrOwnerFull or ErrFull.
+// It does not wait. Every claim has to be released.
+func (s *Scheduler) Admit(name string, n int) ([]*Claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.owners[name]
@@ -92,10 +92,10 @@ func (s *Scheduler) Admit(name string, n int) ([]*Place, error) {
 	}
 	switch {
 	case o.taken+n > s.cfg.PerOwner+s.cfg.OwnerQueue:
-		s.metrics.refused.WithLabelValues(queueOwner).Inc()
+		s.metrics.rejected.WithLabelValues(queueOwner).Inc()
 		return nil, ErrOwnerFull
 	case s.taken+n > s.cfg.Slots+s.cfg.Queue:
-		s.metrics.refused.WithLabelValues(queueAll).Inc()
+		s.metrics.rejected.WithLabelValues(queueAll).Inc()
 		return nil, ErrFull
 	case n == 0:
 		return nil, nil
@@ -103,15 +103,15 @@ func (s *Scheduler) Admit(name string, n int) ([]*Place, error) {
 	s.owners[name] = o
 	s.taken, o.taken = s.taken+n, o.taken+n
 	s.gauge()
-	places := make([]*Place, n)
-	for i := range places {
-		places[i] = &Place{s: s, owner: o, granted: make(chan struct{})}
+	claims := make([]*Claim, n)
+	for i := range claims {
+		claims[i] = &Claim{s: s, owner: o, granted: make(chan struct{})}
 	}
-	return places, nil
+	return claims, nil
 }
 
 // Acquire waits for a slot, until the context ends. It is called once.
-func (p *Place) Acquire(ctx context.Context) error {
+func (p *Claim) Acquire(ctx context.Context) error {
 	start := time.Now()
 	p.s.mu.Lock()
 	p.state, p.waits = waiting, p.owner.waiting.PushBack(p)
@@ -127,9 +127,9 @@ func (p *Place) Acquire(ctx context.Context) error {
 	}
 }
 
-// Release gives the place back, and the slot if it is held. Doing it again does
+// Release gives the claim back, and the slot if it is held. Doing it again does
 // nothing.
-func (p *Place) Release() {
+func (p *Claim) Release() {
 	s, o := p.s, p.owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Scheduler) grant() {
 	for s.held < s.cfg.Slots && s.turns.Len() > 0 {
 		o := s.turns.Remove(s.turns.Front()).(*owner) //nolint:forcetypeassert // the list holds nothing else
 		o.turn = nil
-		p := o.waiting.Remove(o.waiting.Front()).(*Place) //nolint:forcetypeassert // the list holds nothing else
+		p := o.waiting.Remove(o.waiting.Front()).(*Claim) //nolint:forcetypeassert // the list holds nothing else
 		s.held, o.held = s.held+1, o.held+1
 		p.state, p.waits = holding, nil
 		close(p.granted)

@@ -15,18 +15,18 @@ import (
 
 func newScheduler(cfg Config) *Scheduler { return New(cfg, prometheus.NewRegistry()) }
 
-// admit fails the test when the places are refused.
-func admit(t *testing.T, s *Scheduler, owner string, n int) []*Place {
+// admit fails the test when the claims are rejected.
+func admit(t *testing.T, s *Scheduler, owner string, n int) []*Claim {
 	t.Helper()
-	places, err := s.Admit(owner, n)
+	claims, err := s.Admit(owner, n)
 	if err != nil {
 		t.Fatalf("Admit(%s, %d) = %v", owner, n, err)
 	}
-	return places
+	return claims
 }
 
-// book notes who got slots, and how many were held at the same time.
-type book struct {
+// grants notes who got slots, and how many were held at the same time.
+type grants struct {
 	mu        sync.Mutex
 	order     []string
 	held      map[string]int
@@ -34,10 +34,10 @@ type book struct {
 	mostOf    map[string]int
 }
 
-// work acquires each place at once, holds its slot for a second, and gives it back.
-func (b *book) work(t *testing.T, owner string, places []*Place) {
+// work acquires each claim at once, holds its slot for a second, and gives it back.
+func (b *grants) work(t *testing.T, owner string, claims []*Claim) {
 	t.Helper()
-	for _, p := range places {
+	for _, p := range claims {
 		go func() {
 			defer p.Release()
 			if err := p.Acquire(t.Context()); err != nil {
@@ -48,18 +48,18 @@ func (b *book) work(t *testing.T, owner string, places []*Place) {
 			<-time.After(time.Second)
 			b.add(owner, -1)
 		}()
-		synctest.Wait() // so that the order is that of the places
+		synctest.Wait() // so that the order is that of the claims
 	}
 }
 
 // busy reports whether somebody holds a slot.
-func (b *book) busy() bool {
+func (b *grants) busy() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all > 0
 }
 
-func (b *book) add(owner string, n int) {
+func (b *grants) add(owner string, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.held == nil {
@@ -77,7 +77,7 @@ func TestAnOwnerHoldsNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(Config{Slots: 10, PerOwner: 3, Queue: 100, OwnerQueue: 100})
-		var b book
+		var b grants
 		start := time.Now()
 		b.work(t, "a", admit(t, s, "a", 9))
 		for b.busy() {
@@ -97,7 +97,7 @@ func TestOwnersGetSlotsInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(Config{Slots: 1, PerOwner: 8, Queue: 100, OwnerQueue: 100})
-		var b book
+		var b grants
 		b.work(t, "many", admit(t, s, "many", 6))
 		b.work(t, "few", admit(t, s, "few", 2))
 		b.work(t, "one", admit(t, s, "one", 1))
@@ -114,7 +114,7 @@ func TestNoMoreSlotsAreHeldThanThereAre(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(Config{Slots: 4, PerOwner: 3, Queue: 100, OwnerQueue: 100})
-		var b book
+		var b grants
 		for _, owner := range []string{"a", "b", "c"} {
 			b.work(t, owner, admit(t, s, owner, 5))
 		}
@@ -126,7 +126,7 @@ func TestNoMoreSlotsAreHeldThanThereAre(t *testing.T) {
 	})
 }
 
-func TestPlacesAreRefusedAsOne(t *testing.T) {
+func TestClaimsAreRejectedAsOne(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		owner string
@@ -145,14 +145,14 @@ func TestPlacesAreRefusedAsOne(t *testing.T) {
 			admit(t, s, "a", 4)
 			admit(t, s, "other", 1)
 			before := s.taken
-			places, err := s.Admit(tc.owner, tc.n)
-			if !errors.Is(err, tc.want) || err == nil && len(places) != tc.n {
-				t.Fatalf("Admit(%d) = %d places, %v; want %v", tc.n, len(places), err, tc.want)
+			claims, err := s.Admit(tc.owner, tc.n)
+			if !errors.Is(err, tc.want) || err == nil && len(claims) != tc.n {
+				t.Fatalf("Admit(%d) = %d places, %v; want %v", tc.n, len(claims), err, tc.want)
 			}
 			if err != nil && s.taken != before {
 				t.Errorf("a refusal took %d places", s.taken-before)
 			}
-			for _, p := range places {
+			for _, p := range claims {
 				p.Release()
 				p.Release()
 			}

@@ -9,7 +9,7 @@ import (
 type metrics struct {
 	held, waiting prometheus.Gauge
 	waited        prometheus.Histogram
-	refused       *prometheus.CounterVec
+	rejected      *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) metrics {
@@ -28,13 +28,13 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Help:    "Time that statements waited for their turn; those that never got one are left out.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // 0.1 ms to 26 s
 		}),
-		refused: f.NewCounterVec(prometheus.CounterOpts{
+		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_query_slots_refused_total",
 			Help: "Requests that were refused because too many statements were waiting: those of one owner, or all.",
 		}, []string{"queue"}),
 	}
 	for _, queue := range []string{queueOwner, queueAll} {
-		m.refused.WithLabelValues(queue)
+		m.rejected.WithLabelValues(queue)
 	}
 	return m
 }

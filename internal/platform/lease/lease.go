@@ -20,13 +20,13 @@ import (
 // nobody ever held.
 type State struct {
 	Holder string // empty when it was given back
-	Beat   int64  // counted up by whoever takes or keeps it
+	Count  int64  // counted up by whoever takes or keeps it
 }
 
 // Store keeps leases.
 type Store interface {
 	Lease(ctx context.Context, name string) (State, error)
-	// TakeLease gives a lease to holder if it still is as it was seen, with Beat
+	// TakeLease gives a lease to holder if it still is as it was seen, with Count
 	// one higher, and reports whether it was.
 	TakeLease(ctx context.Context, name, holder string, seen State) (bool, error)
 }
@@ -105,7 +105,7 @@ func (l *Lease) look(ctx context.Context) (State, error) {
 // keep takes the lease, or takes it again, from what it was seen as.
 func (l *Lease) keep(ctx context.Context, seen State) (State, bool) {
 	ok, err := l.set(ctx, l.holder, seen)
-	return State{Holder: l.holder, Beat: seen.Beat + 1}, ok && err == nil
+	return State{Holder: l.holder, Count: seen.Count + 1}, ok && err == nil
 }
 
 func (l *Lease) set(ctx context.Context, holder string, seen State) (bool, error) {
@@ -154,7 +154,7 @@ func (l *Lease) hold(ctx context.Context, state State, done <-chan struct{}) (St
 		ok, err := l.set(ctx, l.holder, state)
 		switch {
 		case ok && err == nil:
-			state.Beat++
+			state.Count++
 			kept = start
 		case err == nil, time.Since(kept) >= giveUp:
 			return state, ctx.Err() != nil

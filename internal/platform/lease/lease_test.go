@@ -45,7 +45,7 @@ func (m *memory) TakeLease(_ context.Context, _, holder string, seen lease.State
 	if m.state != seen {
 		return false, nil
 	}
-	m.state = lease.State{Holder: holder, Beat: seen.Beat + 1}
+	m.state = lease.State{Holder: holder, Count: seen.Count + 1}
 	return true, nil
 }
 
@@ -165,7 +165,7 @@ func TestStoreThatWasPutBackEndsAHold(t *testing.T) {
 		w := newWorker(t, m)
 		pass(time.Minute)
 		m.mu.Lock()
-		m.state = lease.State{Holder: "who held it once", Beat: 3}
+		m.state = lease.State{Holder: "who held it once", Count: 3}
 		m.mu.Unlock()
 		pass(2 * time.Second)
 		expect(t, "put back", []*worker{w}, false)

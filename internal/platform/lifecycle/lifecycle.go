@@ -1,9 +1,9 @@
-// Package lifecycle runs the parts of a daemon: starts them in order, watches
+// Package lifecycle runs the components of a daemon: starts them in order, watches
 // them, and stops them in reverse.
 //
-// It promises that a part starts only after every part listed before it has
-// started, that it is asked to stop only after every part listed after it has
-// stopped or used up the time for the stop, and that a part which returns by
+// It promises that a component starts only after every component listed before it has
+// started, that it is asked to stop only after every component listed after it has
+// stopped or used up the time for the stop, and that a component which returns by
 // itself ends the daemon with an error, at whatever moment, instead of leaving
 // it half alive. It waits for servers that a daemon needs and does not run, so that the
 // order of starts does not matter. It refuses to restart anything: that is the
@@ -20,16 +20,16 @@ import (
 	"time"
 )
 
-// Part is one piece of a daemon. List a part after what it needs.
-type Part struct {
-	// Name says in logs and errors what the part is, such as "ingest listener".
+// Component is one piece of a daemon. List a component after what it needs.
+type Component struct {
+	// Name says in logs and errors what the component is, such as "ingest listener".
 	Name string
-	// Start prepares the part and returns when later parts may rely on it; nil
+	// Start prepares the component and returns when later components may rely on it; nil
 	// means that there is nothing to prepare. Its context ends when the daemon
 	// is asked to stop.
 	Start func(ctx context.Context) error
-	// Run does the part's work until its context ends, finishes what was
-	// accepted, and returns nil. nil means that the part has no work of its own.
+	// Run does the component's work until its context ends, finishes what was
+	// accepted, and returns nil. nil means that the component has no work of its own.
 	Run func(ctx context.Context) error
 	// Stop releases what Start took; it is called once, after Run has returned or
 	// the time for the stop has run out, also when Start failed half way. nil
@@ -41,10 +41,10 @@ type Part struct {
 type Options struct {
 	// Log is told of each step at debug level; required.
 	Log *slog.Logger
-	// Readiness is set to ready when all parts have started, and to draining
+	// Readiness is set to ready when all components have started, and to draining
 	// when a stop begins; nil means that nobody asks.
 	Readiness *Readiness
-	// OnReady is called once when all parts have started; nil means nothing.
+	// OnReady is called once when all components have started; nil means nothing.
 	OnReady func()
 	// Delay is how long a stop waits, not ready any more and still serving, so
 	// that load balancers look elsewhere.
@@ -56,20 +56,20 @@ type Options struct {
 }
 
 // overtime lets files be closed and child processes be ended although another
-// part has used up the grace.
+// component has used up the grace.
 const overtime = time.Second
 
 var errReturnedEarly = errors.New("returned before it was asked to stop")
 
-// Run starts the parts in order, waits until ctx ends or a part returns, and
+// Run starts the components in order, waits until ctx ends or a component returns, and
 // stops them in reverse. It returns nil after a stop that was asked for and in
-// which every part ended cleanly; else every failure, joined, the first one
+// which every component ended cleanly; else every failure, joined, the first one
 // first.
-func Run(ctx context.Context, opts Options, parts ...Part) error {
+func Run(ctx context.Context, opts Options, components ...Component) error {
 	d := &daemon{opts: opts, failed: make(chan struct{})}
 	asked, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // a part that dies also interrupts the start of a later one
+	go func() { // a component that dies also interrupts the start of a later one
 		select {
 		case <-d.failed:
 			cancel()
@@ -77,7 +77,7 @@ func Run(ctx context.Context, opts Options, parts ...Part) error {
 		}
 	}()
 
-	if d.start(asked, parts) {
+	if d.start(asked, components) {
 		opts.Readiness.set(stateReady)
 		if opts.OnReady != nil {
 			opts.OnReady()
@@ -101,9 +101,9 @@ type daemon struct {
 }
 
 type running struct {
-	part   Part
-	cancel context.CancelFunc
-	done   chan struct{} // closed when Run has returned
+	component Component
+	cancel    context.CancelFunc
+	done      chan struct{} // closed when Run has returned
 }
 
 func (d *daemon) fail(err error) {
@@ -121,17 +121,17 @@ func (d *daemon) err() error {
 	return errors.Join(d.errs...)
 }
 
-// start starts the parts until one fails or the stop is asked for, and reports
+// start starts the components until one fails or the stop is asked for, and reports
 // whether all of them have started.
-func (d *daemon) start(asked context.Context, parts []Part) bool {
-	for _, p := range parts {
+func (d *daemon) start(asked context.Context, components []Component) bool {
+	for _, p := range components {
 		if asked.Err() != nil {
 			return false
 		}
-		// A part's own context outlives the request to stop: it is ended by
+		// A component's own context outlives the request to stop: it is ended by
 		// stopOne, in its turn.
 		runCtx, cancel := context.WithCancel(context.WithoutCancel(asked))
-		r := &running{part: p, cancel: cancel, done: make(chan struct{})}
+		r := &running{component: p, cancel: cancel, done: make(chan struct{})}
 		d.started = append(d.started, r)
 		if p.Start != nil {
 			if err := p.Start(asked); err != nil {
@@ -143,26 +143,26 @@ func (d *daemon) start(asked context.Context, parts []Part) bool {
 			}
 		}
 		go d.run(runCtx, r)
-		d.opts.Log.LogAttrs(asked, slog.LevelDebug, "part started", slog.String("part", p.Name))
+		d.opts.Log.LogAttrs(asked, slog.LevelDebug, "component started", slog.String("component", p.Name))
 	}
 	return true
 }
 
 func (d *daemon) run(ctx context.Context, r *running) {
 	defer close(r.done)
-	if r.part.Run == nil {
+	if r.component.Run == nil {
 		return
 	}
-	err := r.part.Run(ctx)
+	err := r.component.Run(ctx)
 	switch {
 	case ctx.Err() == nil && err == nil:
-		d.fail(fmt.Errorf("%s: %w", r.part.Name, errReturnedEarly))
+		d.fail(fmt.Errorf("%s: %w", r.component.Name, errReturnedEarly))
 	case err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)):
-		d.fail(fmt.Errorf("%s: %w", r.part.Name, err))
+		d.fail(fmt.Errorf("%s: %w", r.component.Name, err))
 	}
 }
 
-// delay lets the delay of a stop pass; a part that fails ends it.
+// delay lets the delay of a stop pass; a component that fails ends it.
 func (d *daemon) delay() {
 	t := time.NewTimer(d.opts.Delay)
 	defer t.Stop()
@@ -176,7 +176,7 @@ func (d *daemon) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Grace)
 	defer cancel()
 	for _, r := range slices.Backward(d.started) {
-		d.opts.Log.LogAttrs(ctx, slog.LevelDebug, "stopping part", slog.String("part", r.part.Name))
+		d.opts.Log.LogAttrs(ctx, slog.LevelDebug, "stopping component", slog.String("component", r.component.Name))
 		d.stopOne(ctx, r)
 	}
 }
@@ -184,20 +184,20 @@ func (d *daemon) stop(ctx context.Context) {
 func (d *daemon) stopOne(ctx context.Context, r *running) {
 	r.cancel()
 	if !within(ctx, r.done) {
-		d.fail(fmt.Errorf("stopping %s: still running after %s", r.part.Name, d.opts.Grace))
+		d.fail(fmt.Errorf("stopping %s: still running after %s", r.component.Name, d.opts.Grace))
 	}
-	if r.part.Stop == nil {
+	if r.component.Stop == nil {
 		return
 	}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		if err := r.part.Stop(ctx); err != nil {
-			d.fail(fmt.Errorf("stopping %s: %w", r.part.Name, err))
+		if err := r.component.Stop(ctx); err != nil {
+			d.fail(fmt.Errorf("stopping %s: %w", r.component.Name, err))
 		}
 	}()
 	if !within(ctx, stopped) {
-		d.fail(fmt.Errorf("stopping %s: not released after %s", r.part.Name, d.opts.Grace))
+		d.fail(fmt.Errorf("stopping %s: not released after %s", r.component.Name, d.opts.Grace))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// journal records what parts do, in order.
+// journal records what components do, in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -45,9 +45,9 @@ func (j *journal) wantLast(t *testing.T, lines ...string) {
 	}
 }
 
-// part returns a part that works until its context ends, and writes to j.
-func (j *journal) part(name string) Part {
-	return Part{
+// component returns a component that works until its context ends, and writes to j.
+func (j *journal) part(name string) Component {
+	return Component{
 		Name:  name,
 		Start: func(context.Context) error { j.add("start " + name); return nil },
 		Run: func(ctx context.Context) error {
@@ -63,15 +63,15 @@ func options() Options {
 	return Options{Log: slog.New(slog.DiscardHandler), Readiness: &Readiness{}, Grace: 10 * time.Second}
 }
 
-// ask runs the parts, asks for the stop after a minute of the test's own time,
+// ask runs the components, asks for the stop after a minute of the test's own time,
 // and returns how long the stop took and what Run returned.
-func ask(t *testing.T, opts Options, parts ...Part) (stop time.Duration, err error) {
+func ask(t *testing.T, opts Options, components ...Component) (stop time.Duration, err error) {
 	t.Helper()
 	const up = time.Minute
 	ctx, cancel := context.WithTimeout(t.Context(), up)
 	defer cancel()
 	begin := time.Now()
-	err = Run(ctx, opts, parts...)
+	err = Run(ctx, opts, components...)
 	return time.Since(begin) - up, err
 }
 
@@ -81,7 +81,7 @@ func TestRunStartsInOrderAndStopsInReverse(t *testing.T) {
 		var j journal
 		opts := options()
 		opts.OnReady = func() { j.add("ready") }
-		if _, err := ask(t, opts, j.part("a"), j.part("b"), Part{Name: "nothing at all"}, j.part("c")); err != nil {
+		if _, err := ask(t, opts, j.part("a"), j.part("b"), Component{Name: "nothing at all"}, j.part("c")); err != nil {
 			t.Errorf("Run() = %v", err)
 		}
 		j.want(t, "start a", "start b", "start c", "ready",
@@ -118,8 +118,8 @@ func TestAPartThatDiesInterruptsALaterStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		server := Part{Name: "server", Run: func(context.Context) error { return errBroken }}
-		client := Part{Name: "client", Start: func(ctx context.Context) error {
+		server := Component{Name: "server", Run: func(context.Context) error { return errBroken }}
+		client := Component{Name: "client", Start: func(ctx context.Context) error {
 			<-ctx.Done() // it would wait for the server for ever
 			return ctx.Err()
 		}}
@@ -197,7 +197,7 @@ func TestTheDelayEndsWhenAPartFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := options()
 		opts.Delay = time.Hour
-		dies := Part{Name: "a", Run: func(context.Context) error {
+		dies := Component{Name: "a", Run: func(context.Context) error {
 			time.Sleep(2 * time.Minute) //nolint:forbidigo // the clock of synctest
 			return errBroken
 		}}
@@ -229,15 +229,19 @@ func TestStopContinuesPastAFailingPart(t *testing.T) {
 func TestGraceBoundsTheStop(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		hang func(p *Part, forever <-chan struct{})
+		hang func(p *Component, forever <-chan struct{})
 		want string
 	}{
 		"a Run that does not return": {
-			func(p *Part, forever <-chan struct{}) { p.Run = func(context.Context) error { <-forever; return nil } },
+			func(p *Component, forever <-chan struct{}) {
+				p.Run = func(context.Context) error { <-forever; return nil }
+			},
 			"stopping b: still running after 10s",
 		},
 		"a Stop that does not return": {
-			func(p *Part, forever <-chan struct{}) { p.Stop = func(context.Context) error { <-forever; return nil } },
+			func(p *Component, forever <-chan struct{}) {
+				p.Stop = func(context.Context) error { <-forever; return nil }
+			},
 			"stopping b: not released after 10s",
 		},
 	} {
@@ -276,7 +280,7 @@ func TestReadinessFollowsTheDaemon(t *testing.T) {
 			}
 		}
 		opts.OnReady = look
-		watcher := Part{
+		watcher := Component{
 			Name:  "watcher",
 			Start: func(context.Context) error { look(); return nil },
 			Run:   func(ctx context.Context) error { <-ctx.Done(); look(); return nil },

@@ -24,7 +24,7 @@ const (
 // Check reports why a daemon cannot do its work now; nil when it can.
 type Check func(ctx context.Context) error
 
-// Readiness answers whether a daemon should be sent work: all parts have
+// Readiness answers whether a daemon should be sent work: all components have
 // started, no stop has begun, and every check passes. The zero value is ready
 // for use; a nil *Readiness ignores what it is told. It is safe for concurrent
 // use.
@@ -65,7 +65,7 @@ func (r *Readiness) set(s state) {
 }
 
 // AddCheck makes readiness depend on a further condition, under a name that the
-// readiness answer shows. Daemons of one process share a Readiness: a name says
+// readiness response shows. Daemons of one process share a Readiness: a name says
 // whose condition it is, and one that is there already replaces nothing.
 func (r *Readiness) AddCheck(name string, check Check) {
 	r.mu.Lock()
@@ -73,7 +73,7 @@ func (r *Readiness) AddCheck(name string, check Check) {
 	r.checks = append(r.checks, namedCheck{name, check})
 }
 
-// AddDetail has the readiness answer show a sentence under a name, as long as there
+// AddDetail has the readiness response show a sentence under a name, as long as there
 // is one. It makes nothing depend on it.
 func (r *Readiness) AddDetail(name string, detail func() string) {
 	r.mu.Lock()
@@ -112,7 +112,7 @@ func (r *Readiness) Waiting(name string, why error) {
 	}
 }
 
-// starting tells that not all parts have started, and what the start waits for.
+// starting tells that not all components have started, and what the start waits for.
 func (r *Readiness) starting() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // Times of waiting.
 const (
 	firstPause = 100 * time.Millisecond
-	// longestPause is the longest time between an answer and the next question, and so
+	// longestPause is the longest time between a response and the next question, and so
 	// the longest that a server which has come is not noticed.
 	longestPause = 5 * time.Second
 	// tellAgain is how often the same wait is logged.
@@ -29,8 +29,8 @@ type Server struct {
 	Name string
 	// Reach asks whether the server answers.
 	Reach func(ctx context.Context) error
-	// Check asks an answering server for what the daemon needs of it; nil means that an
-	// answer is enough.
+	// Check asks an answering server for what the daemon needs of it; nil means that a
+	// response is enough.
 	Check func(ctx context.Context) error
 	// Unprepared is what errors of Check wrap that an operator's command makes good.
 	Unprepared error
@@ -40,7 +40,7 @@ type Server struct {
 	spared bool
 }
 
-// Answering is a server of which an answer is enough: for whoever prepares it.
+// Answering is a server of which a response is enough: for whoever prepares it.
 func (s Server) Answering() Server {
 	s.Check = nil
 	return s
@@ -65,13 +65,13 @@ func (s Server) ask(ctx context.Context) error {
 	return s.Check(ctx)
 }
 
-// WaitPart is the part of a daemon that starts when all servers can be used. The order
+// WaitComponent is the component of a daemon that starts when all servers can be used. The order
 // in which things are started does not matter then: a server that is away is asked
 // again until it answers, and so is one that is still to be prepared. Meanwhile the
 // readiness names each that is waited for, with the reason, and the log tells of it
 // when the wait begins, when its reason becomes another one, and once a minute.
-func WaitPart(log *slog.Logger, r *Readiness, servers ...Server) Part {
-	return Part{Name: "servers", Start: func(ctx context.Context) error { return AwaitServers(ctx, log, r, servers...) }}
+func WaitComponent(log *slog.Logger, r *Readiness, servers ...Server) Component {
+	return Component{Name: "servers", Start: func(ctx context.Context) error { return AwaitServers(ctx, log, r, servers...) }}
 }
 
 // AwaitServers returns nil as soon as all servers can be used. It asks them at the same

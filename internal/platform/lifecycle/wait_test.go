@@ -156,14 +156,14 @@ func TestWhatNoWaitMakesGoodEndsTheStart(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var away, refusing server
+				var away, rejecting server
 				away.say(errAway)
-				refusing.say(errAway)
+				rejecting.say(errAway)
 				if kind == "spared" {
-					refusing.say(errNever)
+					rejecting.say(errNever)
 				}
-				w := await(t, away.named("one"), as(refusing.named("other")))
-				refusing.say(errNever)
+				w := await(t, away.named("one"), as(rejecting.named("other")))
+				rejecting.say(errNever)
 				pass(longestPause)
 				if got := w.result(t); !errors.Is(got, errNever) || !strings.HasPrefix(got.Error(), "other: ") {
 					t.Errorf("AwaitServers() = %v, want %v", got, errNever)
@@ -317,15 +317,15 @@ func TestThePartOfADaemonWaits(t *testing.T) {
 	var s server
 	s.say(errNever)
 	log := slog.New(slog.DiscardHandler)
-	part := WaitPart(log, &Readiness{}, s.named("the server"))
-	if err := part.Start(t.Context()); !errors.Is(err, errNever) || part.Name != "servers" {
-		t.Errorf("Start() of %q = %v, want %v", part.Name, err, errNever)
+	component := WaitComponent(log, &Readiness{}, s.named("the server"))
+	if err := component.Start(t.Context()); !errors.Is(err, errNever) || component.Name != "servers" {
+		t.Errorf("Start() of %q = %v, want %v", component.Name, err, errNever)
 	}
 	if err := (*s.last.Load()).Err(); err == nil {
 		t.Error("the context of the questions goes on after the wait")
 	}
 	s.say(nil)
-	if err := WaitPart(log, &Readiness{}, s.named("the server")).Start(t.Context()); err != nil {
+	if err := WaitComponent(log, &Readiness{}, s.named("the server")).Start(t.Context()); err != nil {
 		t.Errorf("Start() = %v", err)
 	}
 	if err := (*s.last.Load()).Err(); err == nil {

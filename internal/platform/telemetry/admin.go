@@ -29,13 +29,13 @@ const (
 	adminDrain        = time.Second
 )
 
-// AdminPart returns the private listener: /metrics, /livez, /readyz, /debug/pprof and what
+// AdminComponent returns the private listener: /metrics, /livez, /readyz, /debug/pprof and what
 // Handle was given. List it first, so that it tells "starting" from the beginning
 // and "draining" to the end. An empty address means no listener.
-func AdminPart(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle.Part {
+func AdminComponent(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle.Component {
 	const name = "admin listener"
 	if addr == "" {
-		return lifecycle.Part{Name: name}
+		return lifecycle.Component{Name: name}
 	}
 	exportReadiness(t.Registry, r)
 	var ln net.Listener
@@ -45,7 +45,7 @@ func AdminPart(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle.Part
 		IdleTimeout:       idleTimeout, // no write timeout: a profile takes as long as it was asked to
 		ErrorLog:          slog.NewLogLogger(t.Log.Handler(), slog.LevelWarn),
 	}
-	return lifecycle.Part{
+	return lifecycle.Component{
 		Name: name,
 		Start: func(ctx context.Context) (err error) {
 			if ln, err = lifecycle.Listen(ctx, addr, adminSetting); err != nil {
@@ -89,7 +89,7 @@ func exportReadiness(reg prometheus.Registerer, r *lifecycle.Readiness) {
 	})
 }
 
-// routes are what parts of a daemon add to the private listener.
+// routes are what components of a daemon add to the private listener.
 type routes struct {
 	mu       sync.Mutex
 	patterns []string
@@ -97,7 +97,7 @@ type routes struct {
 }
 
 // Handle adds a route to the private listener, by a pattern of net/http such as
-// "GET /domains/allowed"; before AdminPart is called, and each one once.
+// "GET /domains/allowed"; before AdminComponent is called, and each one once.
 func (t *Telemetry) Handle(pattern string, h http.Handler) {
 	t.routes.mu.Lock()
 	defer t.routes.mu.Unlock()
@@ -122,15 +122,15 @@ func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
 		MaxRequestsInFlight: maxScrapes,
 		Timeout:             scrapeTimeout,
 	})))
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), readyTimeout)
 		defer cancel()
 		if err := r.Err(ctx); err != nil {
-			answer(w, http.StatusServiceUnavailable, err.Error())
+			respond(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
-		answer(w, http.StatusOK, strings.Join(append([]string{"ready"}, r.Details()...), "\n"))
+		respond(w, http.StatusOK, strings.Join(append([]string{"ready"}, r.Details()...), "\n"))
 	})
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -142,9 +142,9 @@ func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
 	return mux
 }
 
-func answer(w http.ResponseWriter, status int, text string) {
+func respond(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // a prober that went away needs no answer
+	_, _ = io.WriteString(w, text+"\n") // a prober that went away needs no response
 }

@@ -26,7 +26,7 @@ import (
 
 const scope = "github.com/millrace/millrace"
 
-// Telemetry is what every part of a daemon is given. Its fields are never nil
+// Telemetry is what every component of a daemon is given. Its fields are never nil
 // and safe for concurrent use.
 type Telemetry struct {
 	Log      *slog.Logger

@@ -358,7 +358,7 @@ func TestAdminPartListensUntilTheEnd(t *testing.T) {
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("/readyz: %d", resp.StatusCode)
 		}
-	}}, AdminPart("127.0.0.1:0", tel, r))
+	}}, AdminComponent("127.0.0.1:0", tel, r))
 	if err != nil {
 		t.Errorf("Run() = %v", err)
 	}
@@ -373,7 +373,7 @@ func TestAdminPartNamesThePortAndTheSettingWhenItCannotListen(t *testing.T) {
 	defer ln.Close()
 	r := &lifecycle.Readiness{}
 	err = lifecycle.Run(t.Context(), lifecycle.Options{Log: Discard().Log, Readiness: r, Grace: time.Second},
-		AdminPart(ln.Addr().String(), Discard(), r))
+		AdminComponent(ln.Addr().String(), Discard(), r))
 	if err == nil || !strings.Contains(err.Error(), ln.Addr().String()) || !strings.Contains(err.Error(), "MILLRACE_ADMIN_LISTEN") {
 		t.Errorf("Run() = %v", err)
 	}
@@ -381,7 +381,7 @@ func TestAdminPartNamesThePortAndTheSettingWhenItCannotListen(t *testing.T) {
 
 func TestAnEmptyAdminAddressMeansNoListener(t *testing.T) {
 	t.Parallel()
-	p := AdminPart("", Discard(), nil)
+	p := AdminComponent("", Discard(), nil)
 	if p.Start != nil || p.Run != nil || p.Stop != nil {
 		t.Error("the part does something")
 	}

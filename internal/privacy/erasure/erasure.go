@@ -13,7 +13,7 @@
 // refuses to guess: a visitor id that several users were told to have is theirs
 // too, and is left, and what is stored under an id hashed with a salt that is
 // destroyed cannot be found by the id that went into it. Both are told in the
-// answer.
+// response.
 //
 // Topics, dead letters and backups keep what they hold until their retention ends;
 // docs/guides/privacy.md says so to people.

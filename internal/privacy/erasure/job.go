@@ -28,7 +28,7 @@ type Store interface {
 	// audit in the same transaction, in which the row of a website or an organization
 	// goes too.
 	SaveErasure(ctx context.Context, e *Erasure, now time.Time) error
-	// CreateErasure is that of Book.
+	// CreateErasure is that of Registry.
 	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
 	// DeletedWebsites returns up to limit websites, without their settings, that were
 	// deleted at or before a time, or whose organization was, and that no erasure is

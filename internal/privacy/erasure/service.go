@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
@@ -20,8 +20,8 @@ const MaxIDLen = 256
 // whose clock is ahead. It is as much as clocks may be apart before the doctor warns.
 const ClockSlack = 2 * time.Second
 
-// Book keeps erasures.
-type Book interface {
+// Registry keeps erasures.
+type Registry interface {
 	// CreateErasure adds an erasure, and who asked for it to the audit.
 	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
 	// Erasure returns an erasure, or ErrNotFound.
@@ -41,16 +41,16 @@ type Filter struct {
 
 // Service takes requests to erase. It is safe for concurrent use.
 type Service struct {
-	book Book
-	now  func() time.Time
+	registry Registry
+	now      func() time.Time
 }
 
-// NewService returns the rules over a book. A nil now means time.Now.
-func NewService(book Book, now func() time.Time) *Service {
+// NewService returns the rules over a registry. A nil now means time.Now.
+func NewService(registry Registry, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{book: book, now: now}
+	return &Service{registry: registry, now: now}
 }
 
 // Subject is a visitor to erase, by one of two ids.
@@ -66,10 +66,10 @@ type Subject struct {
 // what is stored under the id itself and under its hashes of the days whose salts are known,
 // which is today, and yesterday for some minutes; of a profile id that is an e-mail address
 // also what is stored under its hash. A subject with none or both of the ids is a Validation
-// fault.
+// error.
 func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
 	if (subject.ProfileID == "") == (subject.AnonymousID == "") {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		bad.Add("profileId", "one_of", "give either profileId or anonymousId")
 		return nil, bad.Err()
 	}
@@ -87,7 +87,7 @@ func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*E
 			return nil, err
 		}
 	}
-	if err := s.book.CreateErasure(ctx, by, e); err != nil {
+	if err := s.registry.CreateErasure(ctx, by, e); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -95,7 +95,7 @@ func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*E
 
 // visitor adds what an anonymous id may be stored as.
 func (s *Service) visitor(ctx context.Context, e *Erasure, anonymousID []byte) error {
-	salts, err := s.book.Salts(ctx)
+	salts, err := s.registry.Salts(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Service) visitor(ctx context.Context, e *Erasure, anonymousID []byte) e
 // Get returns an erasure of an organization, or ErrNotFound. Only, where not
 // empty, is the one owner whose erasures the caller may see.
 func (s *Service) Get(ctx context.Context, organizationID, only, id string) (*Erasure, error) {
-	e, err := s.book.Erasure(ctx, id)
+	e, err := s.registry.Erasure(ctx, id)
 	if err == nil && (e.OrganizationID != organizationID || only != "" && e.OwnerID != only) {
 		return nil, ErrNotFound
 	}
@@ -123,5 +123,5 @@ func (s *Service) Get(ctx context.Context, organizationID, only, id string) (*Er
 
 // List returns the erasures that f selects, newest first.
 func (s *Service) List(ctx context.Context, f Filter) ([]*Erasure, error) {
-	return s.book.ListErasures(ctx, f)
+	return s.registry.ListErasures(ctx, f)
 }

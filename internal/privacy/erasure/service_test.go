@@ -12,18 +12,18 @@ import (
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
-// book is a Book that knows salts.
-type book struct {
-	Book
+// registry is a Registry that knows salts.
+type registry struct {
+	Registry
 
 	salts map[time.Time][]byte
 }
 
-func (b book) Salts(context.Context) (map[time.Time][]byte, error)   { return b.salts, nil }
-func (book) CreateErasure(context.Context, audit.By, *Erasure) error { return nil }
+func (b registry) Salts(context.Context) (map[time.Time][]byte, error)   { return b.salts, nil }
+func (registry) CreateErasure(context.Context, audit.By, *Erasure) error { return nil }
 
 // requested asks for an erasure at a time and returns what sinks are told.
-func requested(t *testing.T, b book, at time.Time, subject Subject) (*Erasure, *tombstone.Set) {
+func requested(t *testing.T, b registry, at time.Time, subject Subject) (*Erasure, *tombstone.Set) {
 	t.Helper()
 	subject.OrganizationID, subject.OwnerID = "org_1", "web_1"
 	e, err := NewService(b, func() time.Time { return at }).Request(t.Context(), audit.By{}, subject)
@@ -36,7 +36,7 @@ func requested(t *testing.T, b book, at time.Time, subject Subject) (*Erasure, *
 func TestAnErasureTakesWhatEdgesAheadHadReceivedAndLeavesWhoComesBack(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
-	e, set := requested(t, book{}, at, Subject{ProfileID: "anna"})
+	e, set := requested(t, registry{}, at, Subject{ProfileID: "anna"})
 	if want := at.Truncate(time.Millisecond); !e.RequestedAt.Equal(want) {
 		t.Errorf("requested at %s, want %s", e.RequestedAt, want)
 	}
@@ -51,7 +51,7 @@ func TestAVisitorIsErasedUnderTheHashesThatEdgesMayHaveMade(t *testing.T) {
 	t.Parallel()
 	yesterday := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	today := yesterday.AddDate(0, 0, 1)
-	salts := book{salts: map[time.Time][]byte{yesterday: []byte("y"), today: []byte("t")}}
+	salts := registry{salts: map[time.Time][]byte{yesterday: []byte("y"), today: []byte("t")}}
 	for _, tc := range []struct {
 		before time.Duration // midnight
 		days   []string
@@ -77,7 +77,7 @@ func TestAUserWhoIsCalledByAnAddressIsErasedUnderItsHashToo(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for profile, stones := range map[string]int{"Ada@example.com": 2, "ada": 1} {
-		e, set := requested(t, book{}, at, Subject{ProfileID: profile})
+		e, set := requested(t, registry{}, at, Subject{ProfileID: profile})
 		hash := event.AppendHashedEmail(nil, []byte("web_1"), []byte("ada@example.com"))
 		if got := set.Covers([]byte("web_1"), hash, nil, at.UnixMilli()); got != (stones == 2) || len(e.Stones) != stones {
 			t.Errorf("%s: %d stones, the hash is covered: %t", profile, len(e.Stones), got)

@@ -36,7 +36,7 @@ type Store interface {
 type Tables interface {
 	// Clock returns its time.
 	Clock(ctx context.Context) (time.Time, error)
-	// Expire takes what is before the limits out of every answer, and returns how many
+	// Expire takes what is before the limits out of every response, and returns how many
 	// rows that were, by table; tables without any are left out. What it takes is noted
 	// before, so that no check counts it as lost.
 	Expire(ctx context.Context, limits []Limit) (map[string]int64, error)

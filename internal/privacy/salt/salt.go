@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // Store gives the salt of a UTC day: always the same bytes for one day, made
@@ -67,7 +67,7 @@ func New(store Store, log *slog.Logger, now func() time.Time) *Salts {
 	return &Salts{store: store, log: log, now: now}
 }
 
-// At returns the salt of the UTC day of t, or a ServiceUnavailable fault when it
+// At returns the salt of the UTC day of t, or a ServiceUnavailable error when it
 // is not known yet and the store cannot be asked. It must not be changed.
 func (s *Salts) At(ctx context.Context, t time.Time) ([]byte, error) {
 	n := dayOf(t)
@@ -83,7 +83,7 @@ func (s *Salts) At(ctx context.Context, t time.Time) ([]byte, error) {
 	defer cancel()
 	salt, err := s.store.Salt(ctx, t.UTC())
 	if err != nil {
-		return nil, &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: retryAfter, Err: err}
+		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: err}
 	}
 	s.add(dated{day: n, salt: salt})
 	return salt, nil

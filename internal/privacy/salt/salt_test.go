@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
-	"github.com/millrace/millrace/internal/contract/fault"
 )
 
 // fakeStore notes when it is asked for which day.
@@ -171,7 +171,7 @@ func TestAnUnknownSaltOfADownStoreIsServiceUnavailable(t *testing.T) {
 	store := fakeStore{down: true}
 	salts := newSalts(&store)
 	_, err := salts.At(t.Context(), time.Now())
-	if f := fault.Of(err); f.Code != fault.ServiceUnavailable || f.RetryAfter != 5*time.Second {
+	if f := apierr.Of(err); f.Code != apierr.ServiceUnavailable || f.RetryAfter != 5*time.Second {
 		t.Errorf("At() = %v, retry after %s", err, f.RetryAfter)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -17,7 +17,7 @@ import (
 const (
 	MaxContexts = 100
 	MaxKeys     = 20
-	MaxAnswers  = 200 // keys times contexts
+	MaxResults  = 200 // keys times contexts
 	MaxSteps    = 200 // told of an evaluation
 
 	MaxServedKeys = 200 // of a request of the public routes
@@ -46,8 +46,8 @@ type Draft struct {
 	State State // empty: that of the flag, or active
 }
 
-// Answer is what one context gets of one flag.
-type Answer struct {
+// KeyResult is what one context gets of one flag.
+type KeyResult struct {
 	Key     string
 	Context int         // its place
 	Live    *Evaluation // nil where there is no such flag
@@ -93,10 +93,10 @@ func (t Type) On(v *flageval.Variant, why flageval.Reason) bool {
 }
 
 // Evaluate answers a question; the answers come flag by flag, in the order of keys and
-// contexts. Nothing of a context is kept. A draft against the rules is a Validation fault
+// contexts. Nothing of a context is kept. A draft against the rules is a Validation error
 // with paths below "draft", or a Conflict; a flag that the
 // caller does not reach is ErrNotCovered.
-func (s *Service) Evaluate(ctx context.Context, q Question) ([]Answer, error) {
+func (s *Service) Evaluate(ctx context.Context, q Question) ([]KeyResult, error) {
 	if q.At.IsZero() {
 		q.At = s.Now()
 	}
@@ -121,7 +121,7 @@ func (s *Service) Evaluate(ctx context.Context, q Question) ([]Answer, error) {
 		}
 		tables = append(tables, drafted)
 	}
-	return q.answers(tables), nil
+	return q.results(tables), nil
 }
 
 // table is some flags ready to be evaluated.
@@ -240,9 +240,9 @@ func (s *Service) drafted(ctx context.Context, q *Question, all *Outlines, live 
 	return s.around(ctx, q, n, all, is)
 }
 
-// below tells where in a field the problems of a fault are.
+// below tells where in a field the problems of an API error are.
 func below(field string, err error) error {
-	f, ok := errors.AsType[*fault.Error](err)
+	f, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		return err
 	}
@@ -258,12 +258,12 @@ func below(field string, err error) error {
 	return &told
 }
 
-// answers evaluates each flag for each context, in each table.
-func (q *Question) answers(tables []*table) []Answer {
-	all := make([]Answer, 0, len(q.Keys)*len(q.Contexts))
+// results evaluates each flag for each context, in each table.
+func (q *Question) results(tables []*table) []KeyResult {
+	all := make([]KeyResult, 0, len(q.Keys)*len(q.Contexts))
 	for _, key := range q.Keys {
 		for i := range q.Contexts {
-			all = append(all, Answer{Key: key, Context: i})
+			all = append(all, KeyResult{Key: key, Context: i})
 		}
 	}
 	for t, in := range tables {

@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -41,9 +41,9 @@ type Fields struct {
 }
 
 // apply changes a flag by the fields. All that is wrong with them is in the Validation
-// fault that is returned; a flag that needs itself is a Conflict fault.
+// error that is returned; a flag that needs itself is a Conflict error.
 func (f *Fields) apply(to *Flag) error {
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	to.Name = named(&bad, f.Name, to.Name, to.Key())
 	f.about(&bad, &to.About)
 	d := &to.Definition
@@ -59,7 +59,7 @@ func (f *Fields) apply(to *Flag) error {
 }
 
 // judge brings a definition into the form in which it is kept, and says what is wrong.
-func (f *Flag) judge(bad *fault.Refusal) error {
+func (f *Flag) judge(bad *apierr.Rejection) error {
 	f.settle()
 	problems := f.Definition.Check()
 	for _, p := range problems {
@@ -74,10 +74,10 @@ func (f *Flag) judge(bad *fault.Refusal) error {
 	return bad.Err()
 }
 
-func (f *Fields) about(bad *fault.Refusal, a *About) {
+func (f *Fields) about(bad *apierr.Rejection, a *About) {
 	managed.Apply(f.Description, func(v string) { a.Description = text(bad, "description", v, MaxDescriptionLen) })
 	managed.Apply(f.Visibility, func(v Visibility) { a.Visibility = v })
-	managed.Apply(f.Tags, func(v []string) { a.Tags = label.Tags(bad, v, MaxTags, MaxTagLen) })
+	managed.Apply(f.Tags, func(v []string) { a.Tags = displayname.Tags(bad, v, MaxTags, MaxTagLen) })
 	managed.Apply(f.Owner, func(v string) { a.Owner = text(bad, "owner", v, MaxOwnerLen) })
 	managed.Apply(f.StaleAfterDays, func(v int) { a.StaleAfterDays = v })
 	managed.Apply(f.Exposures, func(v Exposures) { a.Exposures = v })
@@ -98,20 +98,20 @@ func (f *Fields) about(bad *fault.Refusal, a *About) {
 var exposureModes = []ExposureMode{ExposeSplit, ExposeAll, ExposeOff}
 
 // named returns the name that was sent, else the one before; the key for an empty one.
-func named(bad *fault.Refusal, sent *string, was, key string) string {
+func named(bad *apierr.Rejection, sent *string, was, key string) string {
 	switch {
 	case sent == nil && was != "":
 		return was
 	case sent == nil || *sent == "":
 		return key
 	}
-	name, err := label.Clean("name", *sent, MaxNameLen)
+	name, err := displayname.Clean("name", *sent, MaxNameLen)
 	bad.Merge(err)
 	return name
 }
 
 // text notes what is wrong with a text of several lines; it may be empty.
-func text(bad *fault.Refusal, field, text string, most int) string {
+func text(bad *apierr.Rejection, field, text string, most int) string {
 	if n := utf8.RuneCountInString(text); n > most {
 		bad.Add(field, "too_long", "%s must have at most %d characters and has %d", field, most, n)
 		return text
@@ -126,7 +126,7 @@ func text(bad *fault.Refusal, field, text string, most int) string {
 }
 
 // values notes variants whose value is not of the flag's type.
-func (f *Flag) values(bad *fault.Refusal) {
+func (f *Flag) values(bad *apierr.Rejection) {
 	if f.About.Type == Boolean {
 		f.onAndOff(bad)
 		return
@@ -138,7 +138,7 @@ func (f *Flag) values(bad *fault.Refusal) {
 	}
 	for i, v := range f.Definition.Variants {
 		if len(v.Value) == 0 || !is(v.Value[0]) {
-			at := place("variants", i) + ".value"
+			at := indexed("variants", i) + ".value"
 			bad.Add(at, "type", "%s must be a value of the type %s", at, f.About.Type)
 		}
 	}
@@ -152,11 +152,11 @@ var kinds = map[Type]func(first byte) bool{
 }
 
 // onAndOff notes variants that are not those of a boolean flag.
-func (f *Flag) onAndOff(bad *fault.Refusal) {
+func (f *Flag) onAndOff(bad *apierr.Rejection) {
 	all := f.Definition.Variants
 	for i, v := range all {
 		if value := booleans[v.Key]; value == "" || string(v.Value) != value {
-			at := place("variants", i)
+			at := indexed("variants", i)
 			bad.Add(at, "boolean", "%s: the variants of a boolean flag are on, with true, and off, with false", at)
 		}
 	}

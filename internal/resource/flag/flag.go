@@ -17,7 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
-// Errors of stores and of the service. The last three are the causes of faults that say
+// Errors of stores and of the service. The last three are the causes of API errors that say
 // more.
 var (
 	ErrNotFound        = errors.New("flag not found")

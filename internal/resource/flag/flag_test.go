@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
@@ -60,7 +60,7 @@ func TestEachLimitIsAllowedAndOneBeyondItIsNot(t *testing.T) {
 			t.Errorf("%s of %d: %v", name, c.at, err)
 		}
 		_, err := made(t, c.fields(c.at+1))
-		if f := fault.Of(err); !fault.Is(err, fault.Validation) || f.Details[0].Field != c.field {
+		if f := apierr.Of(err); !apierr.Is(err, apierr.Validation) || f.Details[0].Field != c.field {
 			t.Errorf("%s of %d: %v, want a problem of %s", name, c.at+1, err, c.field)
 		}
 	}
@@ -87,7 +87,7 @@ func TestADefinitionMayHaveAsManyBytesInAll(t *testing.T) {
 	room := MaxBytes - len(text)
 	f.Definition.Variants[0].Description = strings.Repeat("d", room-len(`,"description":""`))
 	for more, want := range map[string]bool{"": true, "d": false} {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		is := f.Definition
 		is.Variants = append([]flageval.Variant(nil), is.Variants...)
 		is.Variants[0].Description += more
@@ -188,7 +188,7 @@ func TestAWebsitesFlagMeansItsOwnFirst(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.err, c.want)
 		}
 	}
-	if err := judge("", "d", "c"); !fault.Is(err, fault.Validation) {
+	if err := judge("", "d", "c"); !apierr.Is(err, apierr.Validation) {
 		t.Errorf("one of all websites that means a website's: %v", err)
 	}
 	n := byName(append(all.Flags, outlined("w", "a")))

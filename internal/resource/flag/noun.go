@@ -56,7 +56,7 @@ func (s *Segment) view() map[string]any {
 func whole(v any) *string {
 	text, err := json.Marshal(v)
 	if err != nil || string(text) == "null" || string(text) == "[]" || string(text) == "{}" {
-		return nil // what cannot be written is refused before
+		return nil // what cannot be written is rejected before
 	}
 	is := string(text)
 	return &is

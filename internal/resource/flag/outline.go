@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
@@ -39,7 +39,7 @@ type Outline struct {
 type Outlines struct{ Flags, Segments []Outline }
 
 // Fits says whether a change may be made next to all else that the organization has: nil,
-// or a Validation or Conflict fault. The store asks it in the transaction that makes the
+// or a Validation or Conflict error. The store asks it in the transaction that makes the
 // change, after which no other change of the organization's flags is made until it ends.
 type Fits func(all *Outlines) error
 
@@ -108,16 +108,16 @@ func (c *change) missing() error {
 	if c.is == nil {
 		return nil
 	}
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	for i, p := range c.is.Refs.Prerequisites {
-		at := place("prerequisites", i)
+		at := indexed("prerequisites", i)
 		other := c.after.find(c.is.WebsiteID, p.FlagKey)
 		if other == nil {
 			bad.Add(at+".flagKey", "unknown_flag", "%s.flagKey: there is no flag %s that could be met", at, p.FlagKey)
 			continue
 		}
 		for j, v := range p.Variants {
-			if path := place(at+".variants", j); !slices.Contains(other.Refs.Variants, v) {
+			if path := indexed(at+".variants", j); !slices.Contains(other.Refs.Variants, v) {
 				bad.Add(path, "unknown_variant", "%s: flag %s has no variant %s", path, p.FlagKey, v)
 			}
 		}
@@ -188,7 +188,7 @@ func (c *change) circle() error {
 // depth says that too many flags would need each other in a row.
 func (c *change) depth() error {
 	if n := c.after.deepest(); n > MaxDepth && n > c.before.deepest() {
-		return fault.Invalid("prerequisites", "too_deep",
+		return apierr.Invalid("prerequisites", "too_deep",
 			fmt.Sprintf("%d prerequisites would need each other in a row, and %d may", n, MaxDepth))
 	}
 	return nil
@@ -255,7 +255,7 @@ func listed(keys []string) string {
 	return "flag " + keys[0]
 }
 
-// conflict returns a Conflict fault about a cause.
+// conflict returns a Conflict error about a cause.
 func conflict(cause error, message string, args ...any) error {
-	return &fault.Error{Code: fault.Conflict, Message: fmt.Sprintf(message, args...), Err: cause}
+	return &apierr.Error{Code: apierr.Conflict, Message: fmt.Sprintf(message, args...), Err: cause}
 }

@@ -3,7 +3,7 @@ package flag
 import (
 	"encoding/json"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -34,9 +34,9 @@ type SegmentFields struct {
 }
 
 // apply changes a segment by the fields. All that is wrong with them is in the Validation
-// fault that is returned.
+// error that is returned.
 func (f *SegmentFields) apply(s *Segment) error {
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	s.Name = named(&bad, f.Name, s.Name, s.Key())
 	managed.Apply(f.Description, func(v string) { s.Description = text(&bad, "description", v, MaxDescriptionLen) })
 	managed.Apply(f.UserIDs, func(v []string) { s.Definition.UserIDs = some(v) })
@@ -52,14 +52,14 @@ func (f *SegmentFields) apply(s *Segment) error {
 }
 
 // tell notes what is wrong with a definition.
-func tell(bad *fault.Refusal, problems []flageval.Problem) {
+func tell(bad *apierr.Rejection, problems []flageval.Problem) {
 	for _, p := range problems {
 		bad.Add(p.Path, p.Rule, "%s: %s", p.Path, p.Message)
 	}
 }
 
 // fits notes a definition that is too large.
-func fits(bad *fault.Refusal, definition any) {
+func fits(bad *apierr.Rejection, definition any) {
 	text, err := json.Marshal(definition)
 	if err != nil {
 		bad.Add("", "invalid", "It cannot be written as JSON")

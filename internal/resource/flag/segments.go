@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
-// CreateSegment makes a segment. Fields against the rules are a Validation fault; other
+// CreateSegment makes a segment. Fields against the rules are a Validation error; other
 // errors are those of SegmentStore.CreateSegment.
 func (s *Service) CreateSegment(ctx context.Context, by audit.By, spec Spec, f SegmentFields) (*Segment, error) {
 	made := &Segment{Record: managed.New("seg", spec.OrganizationID, by.Actor.ID, s.segments.Clock()), WebsiteID: spec.WebsiteID}
@@ -44,13 +44,13 @@ func (s *Service) ListSegments(ctx context.Context, f Filter) ([]*Segment, error
 }
 
 // UpdateSegment changes a segment for all flags that ask for it. It returns
-// ErrSegmentNotFound, ErrNotCovered, managed.ErrChanged or a Validation fault.
+// ErrSegmentNotFound, ErrNotCovered, managed.ErrChanged or a Validation error.
 func (s *Service) UpdateSegment(ctx context.Context, by audit.By, t Target, f SegmentFields) (*Segment, error) {
 	return s.resegment(ctx, by, t, managed.Updated, func(is *Segment, _ time.Time) error { return f.apply(is) })
 }
 
 // DeleteSegment takes a segment away for good. It returns ErrSegmentNotFound,
-// ErrNotCovered, managed.ErrChanged, and a Conflict fault for one that flags ask for which
+// ErrNotCovered, managed.ErrChanged, and a Conflict error for one that flags ask for which
 // are not archived.
 func (s *Service) DeleteSegment(ctx context.Context, by audit.By, t Target) (*Segment, error) {
 	return s.resegment(ctx, by, t, managed.Deleted, func(is *Segment, now time.Time) error {

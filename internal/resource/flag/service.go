@@ -145,7 +145,7 @@ func (s *Service) List(ctx context.Context, f Filter) ([]*Flag, error) {
 }
 
 // Create makes an inactive flag. Fields against the rules, and what they refer to and is
-// not there, are a Validation fault, a circle a Conflict; other errors are those of
+// not there, are a Validation error, a circle a Conflict; other errors are those of
 // Store.CreateFlag.
 func (s *Service) Create(ctx context.Context, by audit.By, spec Spec, f Fields) (*Flag, error) {
 	made := s.draft(by, spec)
@@ -175,8 +175,8 @@ func (s *Service) keep(ctx context.Context, by audit.By, action managed.Action, 
 }
 
 // Update changes a flag that is not archived. It returns ErrNotFound, ErrNotCovered,
-// managed.ErrChanged, a Conflict fault for an archived one, for a circle and for a variant
-// that is another flag's prerequisite, and a Validation fault. Fields that change nothing
+// managed.ErrChanged, a Conflict error for an archived one, for a circle and for a variant
+// that is another flag's prerequisite, and a Validation error. Fields that change nothing
 // are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t Target, f Fields) (*Flag, error) {
 	return s.edit(ctx, by, t, managed.Updated, f.apply)

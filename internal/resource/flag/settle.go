@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
@@ -96,7 +96,7 @@ func ruled(all []flageval.Rule) []flageval.Rule {
 }
 
 // ruleIDs notes ids of rules that are none, or another one's in the same environment.
-func (f *Flag) ruleIDs(bad *fault.Refusal) {
+func (f *Flag) ruleIDs(bad *apierr.Rejection) {
 	lists := map[string][]flageval.Rule{"rules": f.Definition.Rules}
 	for name, o := range f.Definition.Environments {
 		if o.Rules != nil {
@@ -106,7 +106,7 @@ func (f *Flag) ruleIDs(bad *fault.Refusal) {
 	for _, path := range slices.Sorted(maps.Keys(lists)) {
 		seen := make(map[string]bool)
 		for i, r := range lists[path] {
-			at := place(path, i) + ".id"
+			at := indexed(path, i) + ".id"
 			switch {
 			case !flageval.ValidKey(r.ID) || len(r.ID) > MaxRuleIDLen:
 				bad.Add(at, "invalid_id", "%s must have at most %d letters, digits, dots, hyphens and underscores", at, MaxRuleIDLen)
@@ -118,5 +118,5 @@ func (f *Flag) ruleIDs(bad *fault.Refusal) {
 	}
 }
 
-// place is a path to one of a list.
-func place(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+// indexed is a path to one of a list.
+func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -24,7 +24,7 @@ var steps = map[managed.Action]step{
 
 // Switch brings a flag into another state by one of the actions Enabled, Disabled, Archiving
 // and Unarchived. One that is in it already is not changed. It returns ErrNotFound,
-// ErrNotCovered, managed.ErrChanged, and a Conflict fault for a flag from whose state no way
+// ErrNotCovered, managed.ErrChanged, and a Conflict error for a flag from whose state no way
 // leads there, for one that others need, and for one that needs what is not there any more.
 func (s *Service) Switch(ctx context.Context, by audit.By, t Target, action managed.Action) (*Flag, error) {
 	was, err := s.Get(ctx, t)
@@ -49,14 +49,14 @@ func (s *Service) Switch(ctx context.Context, by audit.By, t Target, action mana
 // ofRecord turns what is wrong with a definition that was kept before into a Conflict: the
 // caller has sent nothing that could be mended.
 func ofRecord(err error) error {
-	if !fault.Is(err, fault.Validation) {
+	if !apierr.Is(err, apierr.Validation) {
 		return err
 	}
-	return conflict(err, "%s", fault.Of(err).Message)
+	return conflict(err, "%s", apierr.Of(err).Message)
 }
 
 // Delete takes an archived flag away for good, with its versions. It returns ErrNotFound,
-// ErrNotCovered, managed.ErrChanged, and a Conflict fault for one that is not archived.
+// ErrNotCovered, managed.ErrChanged, and a Conflict error for one that is not archived.
 func (s *Service) Delete(ctx context.Context, by audit.By, t Target) (*Flag, error) {
 	was, err := s.Get(ctx, t)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Service) Was(ctx context.Context, t Target, number int64) (*Flag, error
 
 // Rollback makes a new version with all that Update can change as it was in an earlier one;
 // the flag's state stays. Errors are those of Update, and ErrVersionNotFound; what the
-// earlier version refers to and is not there any more is a Conflict fault.
+// earlier version refers to and is not there any more is a Conflict error.
 func (s *Service) Rollback(ctx context.Context, by audit.By, t Target, number int64) (*Flag, error) {
 	was, err := s.Was(ctx, t, number)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) Rollback(ctx context.Context, by audit.By, t Target, number in
 	is, err := s.edit(ctx, by, t, RolledBack, func(is *Flag) error {
 		is.Name, is.About, is.Definition = was.Name, was.About, was.Definition
 		is.enter(is.State)
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		return is.judge(&bad) // limits may be narrower by now
 	})
 	return is, ofRecord(err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
@@ -49,14 +49,14 @@ func (s *Service) RemoveTargets(ctx context.Context, by audit.By, t Target, p Pe
 // retarget changes the targets of an environment, out of which people were taken before.
 func (f *Flag) retarget(p People, to func([]flageval.Target) []flageval.Target) error {
 	d := &f.Definition
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	if p.Environment == "" {
 		d.Targets = inhabited(to(without(d.Targets, &p)))
 		return f.judge(&bad)
 	}
 	o, known := d.Environments[p.Environment]
 	if !known {
-		return fault.Invalid("environment", "unknown_environment", "The flag has no environment of this name")
+		return apierr.Invalid("environment", "unknown_environment", "The flag has no environment of this name")
 	}
 	from := d.Targets
 	if o.Targets != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -54,14 +54,14 @@ func (*guarded) SaveLink(context.Context, audit.By, managed.Action, *Link, *Link
 	return nil
 }
 
-// blockedFields lists the fields that an error refuses for a blocked host, and nothing where it
+// blockedFields lists the fields that an error rejects for a blocked host, and nothing where it
 // is nil.
 func blockedFields(t *testing.T, err error) (fields []string) {
 	t.Helper()
 	if err == nil {
 		return nil
 	}
-	f, ok := errors.AsType[*fault.Error](err)
+	f, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestForACallAboutManyLinksTheStoreIsAskedOnce(t *testing.T) {
 	}
 	for i, f := range all {
 		_, err := ahead.Create(t.Context(), audit.By{}, "org_1", f)
-		if refused := len(blockedFields(t, err)) > 0; refused != (i == 7) {
+		if rejected := len(blockedFields(t, err)) > 0; rejected != (i == 7) {
 			t.Errorf("item %d: %v", i, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/tenant/audit"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 )
 
 // BlockKind says what is blocked.
@@ -44,7 +44,7 @@ type Blocking struct {
 }
 
 // BlockStore keeps what is blocked. Both mutating methods write the audit entry, and the
-// news for those who serve links, in the same transaction.
+// change event for those who serve links, in the same transaction.
 type BlockStore interface {
 	// BlockLinks keeps a block, or returns the one that there is. A short link that there
 	// is not is ErrNotFound.
@@ -75,7 +75,7 @@ func NewBlocks(publicURL string, store BlockStore, now func() time.Time) *Blocks
 }
 
 // Block blocks a target: the address of a short link, or a host. What is blocked already
-// stays as it is. A target that is neither is a Validation fault, a short link that there is
+// stays as it is. A target that is neither is a Validation error, a short link that there is
 // not ErrNotFound.
 func (b *Blocks) Block(ctx context.Context, by audit.By, target, reason string) (*Blocking, error) {
 	block, err := b.named(ctx, target)
@@ -83,7 +83,7 @@ func (b *Blocks) Block(ctx context.Context, by audit.By, target, reason string) 
 		return nil, err
 	}
 	if reason != "" {
-		if block.Reason, err = label.Clean("reason", reason, MaxReasonLen); err != nil {
+		if block.Reason, err = displayname.Clean("reason", reason, MaxReasonLen); err != nil {
 			return nil, err
 		}
 	}

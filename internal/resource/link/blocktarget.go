@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // domainPrefix is what ids of domains begin with.
@@ -30,7 +30,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 	host := HostOf(target)
 	u, err := url.Parse(target)
 	if err != nil || host == "" || u.User != nil {
-		return Block{}, b.refuse("neither the address of a short link nor a host")
+		return Block{}, b.reject("neither the address of a short link nor a host")
 	}
 	slug := strings.TrimPrefix(u.Path, "/")
 	if host == HostOf(b.publicURL) {
@@ -42,7 +42,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 	case !errors.Is(err, ErrNotFound):
 		return Block{}, err
 	case slug != "":
-		return Block{}, b.refuse("not on a host of short links; to block all that leads to a host, give it alone: " + host)
+		return Block{}, b.reject("not on a host of short links; to block all that leads to a host, give it alone: " + host)
 	}
 	return b.ofHost(host)
 }
@@ -50,7 +50,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 // ofLink names a short link.
 func (b *Blocks) ofLink(domain *ServedDomain, slug string) (Block, error) {
 	if slug == "" {
-		return Block{}, b.refuse("a host of short links; give the address of one of them")
+		return Block{}, b.reject("a host of short links; give the address of one of them")
 	}
 	if domain.ID != "" {
 		slug = norm.NFC.String(slug)
@@ -64,20 +64,20 @@ func (b *Blocks) ofHost(host string) (Block, error) {
 	switch _, err := netip.ParseAddr(host); {
 	case err == nil:
 	case !strings.Contains(host, "."):
-		return Block{}, b.refuse("neither the address of a short link nor a host")
+		return Block{}, b.reject("neither the address of a short link nor a host")
 	case strings.Count(host, ".") >= MaxBlockLabels:
-		return Block{}, b.refuse("a host of too many labels; give one above it")
+		return Block{}, b.reject("a host of too many labels; give one above it")
 	}
 	return Block{Kind: BlockHost, Name: host}, nil
 }
 
-// refuse returns the fault of a target that is something else, and says what to give.
-func (b *Blocks) refuse(is string) error {
+// reject returns the error of a target that is something else, and says what to give.
+func (b *Blocks) reject(is string) error {
 	short := "where link.public_url names their host"
 	if b.publicURL != "" {
 		short = "such as " + b.publicURL + "/sale-26"
 	}
-	return fault.Invalid("target", "invalid_target",
+	return apierr.Invalid("target", "invalid_target",
 		"the target is "+is+" (the address of a short link, "+short+", or a host that links lead to, such as evil.example)")
 }
 

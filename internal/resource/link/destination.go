@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Rules are what an operator says about links.
@@ -52,7 +52,7 @@ func (r *Rules) QRURL(l *Link) string {
 }
 
 // checkURL adds what is wrong with an address that a browser is to be sent to.
-func (r *Rules) checkURL(bad *fault.Refusal, field, text string) {
+func (r *Rules) checkURL(bad *apierr.Rejection, field, text string) {
 	switch {
 	case text == "":
 		bad.Add(field, "required", "%s must not be empty", field)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -23,10 +23,10 @@ var (
 	ErrDomainGone = errors.New("the link's domain is no more")
 )
 
-// DomainInUse returns a Conflict fault that says how many links a domain has.
+// DomainInUse returns a Conflict error that says how many links a domain has.
 func DomainInUse(links int) error {
-	return &fault.Error{
-		Code: fault.Conflict, Message: fmt.Sprintf("The domain still has links: %d. Delete them, or move them to another host", links), Err: ErrDomainInUse,
+	return &apierr.Error{
+		Code: apierr.Conflict, Message: fmt.Sprintf("The domain still has links: %d. Delete them, or move them to another host", links), Err: ErrDomainInUse,
 	}
 }
 

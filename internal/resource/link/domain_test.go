@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // brokenRule returns the rule that an error names first; empty for nil.
 func brokenRule(err error) string {
-	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Details) > 0 {
+	if f, ok := errors.AsType[*apierr.Error](err); ok && len(f.Details) > 0 {
 		return f.Details[0].Rule
 	}
 	return ""
@@ -68,7 +68,7 @@ func TestAHostnameIsOneThatAnOrganizationCanOwn(t *testing.T) {
 		if got != want {
 			t.Errorf("%.80q: %.80q (%v), want %.80q", text, got, err, want)
 		}
-		if f := fault.Of(err); err != nil && f.Details[0].Field != "hostname" {
+		if f := apierr.Of(err); err != nil && f.Details[0].Field != "hostname" {
 			t.Errorf("%.80q: %v", text, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -67,7 +67,7 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 	}
 	rules := *known
 	rules.serving = append(slices.Clip(known.serving), d.Name)
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	for _, field := range fields {
 		managed.Apply(field.from, func(v string) {
 			if *field.to = v; v != "" {
@@ -79,7 +79,7 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 }
 
 // CreateDomain makes a domain, which does not serve before it is verified. What is against
-// the rules is a Validation fault; other errors are those of DomainStore.CreateDomain.
+// the rules is a Validation error; other errors are those of DomainStore.CreateDomain.
 func (s *Service) CreateDomain(ctx context.Context, by audit.By, organizationID, hostname string, caseSensitive bool, f DomainFields) (*Domain, error) {
 	d := &Domain{
 		Record: managed.New("dom", organizationID, by.Actor.ID, s.domains.Clock()), Status: DomainPending, Token: newToken(), CaseSensitive: caseSensitive,
@@ -109,7 +109,7 @@ func (s *Service) ListDomains(ctx context.Context, organizationID, after string,
 }
 
 // UpdateDomain changes where a domain leads. It returns ErrDomainNotFound,
-// managed.ErrChanged or a Validation fault.
+// managed.ErrChanged or a Validation error.
 func (s *Service) UpdateDomain(ctx context.Context, by audit.By, t managed.Target, f DomainFields) (*Domain, error) {
 	return s.domains.Change(ctx, by, t, managed.Updated, func(was *Domain, now time.Time) (*Domain, error) {
 		is := managed.Next(was, now)
@@ -119,7 +119,7 @@ func (s *Service) UpdateDomain(ctx context.Context, by audit.By, t managed.Targe
 
 // VerifyDomain looks at DNS once, and keeps what it says: that the domain is proved, or what
 // is wrong. It returns ErrDomainNotFound, managed.ErrChanged, ErrHostnameVerified, and a
-// RateLimited fault for an organization that asks too often.
+// RateLimited error for an organization that asks too often.
 func (s *Service) VerifyDomain(ctx context.Context, by audit.By, t managed.Target) (*Domain, error) {
 	was, err := s.domains.Get(ctx, t)
 	if err != nil {
@@ -146,11 +146,11 @@ func (s *Service) DeleteDomain(ctx context.Context, by audit.By, t managed.Targe
 }
 
 // domainOf returns an organization's domain of a hostname as a caller writes it; one that is
-// not there is a Validation fault of the field domain.
+// not there is a Validation error of the field domain.
 func (s *Service) domainOf(ctx context.Context, organizationID, hostname string) (*Domain, error) {
 	d, err := s.deps.Domains.DomainByHostname(ctx, organizationID, HostKey(hostname))
 	if errors.Is(err, ErrDomainNotFound) {
-		return nil, fault.Invalid("domain", "unknown_domain", "domain must be a domain of the organization, or be absent for the shared host")
+		return nil, apierr.Invalid("domain", "unknown_domain", "domain must be a domain of the organization, or be absent for the shared host")
 	}
 	return d, err
 }

@@ -3,19 +3,19 @@ package link
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // edit changes a link by the fields. Of what is wrong with them, all is in the Validation
-// fault that is returned.
+// error that is returned.
 func (s *Service) edit(ctx context.Context, l *Link, f *Fields) error {
 	rules, err := s.rulesFor(ctx, f.addresses())
 	if err != nil {
 		return err
 	}
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	if f.Domain != nil {
-		if err := s.move(ctx, l, *f.Domain); fault.Is(err, fault.Validation) {
+		if err := s.move(ctx, l, *f.Domain); apierr.Is(err, apierr.Validation) {
 			bad.Merge(err)
 			rest := *f // nobody knows by which host's rules to judge the slug
 			rest.Slug, rest.Domain = nil, nil
@@ -43,7 +43,7 @@ func (s *Service) move(ctx context.Context, l *Link, hostname string) error {
 	case err != nil:
 		return err
 	case d.ID != l.DomainID && !d.Serves():
-		return fault.Invalid("domain", "not_verified", "domain must be verified first")
+		return apierr.Invalid("domain", "not_verified", "domain must be verified first")
 	}
 	l.DomainID, l.Hostname, l.CaseSensitive = d.ID, d.Name, d.CaseSensitive
 	return nil

@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/contract/fault"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -37,14 +37,14 @@ type Fields struct {
 
 // apply changes a link by the fields, but for its domain, which has to be looked for, the
 // password, which has to be hashed, and a slug that is made up. Of what is wrong with them,
-// all is in the Validation fault that is returned.
+// all is in the Validation error that is returned.
 func (f *Fields) apply(l *Link, rules *Rules) error {
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	managed.Apply(f.URL, func(v string) { rules.checkURL(&bad, "url", v); l.URL = v })
 	l.setSlug(&bad, f)
 	managed.Apply(f.Name, func(v string) { l.setName(&bad, v) })
 	managed.Apply(f.FolderID, func(v string) { l.FolderID = v })
-	managed.Apply(f.Tags, func(v []string) { l.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
+	managed.Apply(f.Tags, func(v []string) { l.Tags = displayname.Tags(&bad, v, MaxTags, MaxTagLen) })
 	managed.Apply(f.ExternalID, func(v string) { l.setExternalID(&bad, v) })
 	managed.Apply(f.Enabled, func(v bool) { l.Enabled = v })
 	managed.Apply(f.StartsAt, func(v time.Time) { l.StartsAt = v.UTC().Truncate(time.Millisecond) })
@@ -70,7 +70,7 @@ func (f *Fields) apply(l *Link, rules *Rules) error {
 }
 
 // setSlug keeps a slug that was sent, and has a link's own fit the host that it is moved to.
-func (l *Link) setSlug(bad *fault.Refusal, f *Fields) {
+func (l *Link) setSlug(bad *apierr.Rejection, f *Fields) {
 	sent := f.Slug != nil && *f.Slug != ""
 	if sent {
 		l.Slug = *f.Slug
@@ -85,28 +85,28 @@ func (l *Link) setSlug(bad *fault.Refusal, f *Fields) {
 	}
 }
 
-func (l *Link) setName(bad *fault.Refusal, name string) {
+func (l *Link) setName(bad *apierr.Rejection, name string) {
 	if l.Name = ""; name == "" {
 		return
 	}
 	var err error
-	l.Name, err = label.Clean("name", name, MaxNameLen)
+	l.Name, err = displayname.Clean("name", name, MaxNameLen)
 	bad.Merge(err)
 }
 
-func (l *Link) setExternalID(bad *fault.Refusal, text string) {
+func (l *Link) setExternalID(bad *apierr.Rejection, text string) {
 	checkText(bad, "externalId", text, MaxExternalIDLen)
 	l.ExternalID = text
 }
 
-func (l *Link) setMaxClicks(bad *fault.Refusal, n int64) {
+func (l *Link) setMaxClicks(bad *apierr.Rejection, n int64) {
 	if n < 0 || n > MaxClicks {
 		bad.Add("maxClicks", "range", "maxClicks must be 1 to %d, or null for no bound", MaxClicks)
 	}
 	l.MaxClicks = n
 }
 
-func (l *Link) setRedirectStatus(bad *fault.Refusal, status int) {
+func (l *Link) setRedirectStatus(bad *apierr.Rejection, status int) {
 	if !slices.Contains(redirectStatuses, status) {
 		bad.Add("redirectStatus", "enum", "redirectStatus must be 301, 302, 307 or 308")
 	}
@@ -115,7 +115,7 @@ func (l *Link) setRedirectStatus(bad *fault.Refusal, status int) {
 
 var redirectStatuses = []int{301, 302, 307, 308}
 
-func (l *Link) setUTM(bad *fault.Refusal, utm UTM) {
+func (l *Link) setUTM(bad *apierr.Rejection, utm UTM) {
 	for _, f := range []struct{ field, value string }{
 		{"utm.source", utm.Source},
 		{"utm.medium", utm.Medium},
@@ -129,7 +129,7 @@ func (l *Link) setUTM(bad *fault.Refusal, utm UTM) {
 }
 
 // checkText adds what is wrong with a text that is the caller's own; it may be empty.
-func checkText(bad *fault.Refusal, field, text string, maxLen int) {
+func checkText(bad *apierr.Rejection, field, text string, maxLen int) {
 	if n := utf8.RuneCountInString(text); n > maxLen {
 		bad.Add(field, "too_long", "%s must have at most %d characters and has %d", field, maxLen, n)
 		return
@@ -142,7 +142,7 @@ func checkText(bad *fault.Refusal, field, text string, maxLen int) {
 	}
 }
 
-func checkPassword(bad *fault.Refusal, text string) {
+func checkPassword(bad *apierr.Rejection, text string) {
 	if text == "" {
 		return
 	}

@@ -3,7 +3,7 @@ package link
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -17,7 +17,7 @@ type Ref struct {
 }
 
 // Get returns a link that is not deleted, or ErrNotFound. A ref that names it not at all,
-// or in several ways, is a Validation fault.
+// or in several ways, is a Validation error.
 func (s *Service) Get(ctx context.Context, ref Ref) (*Link, error) {
 	ways := 0
 	for _, way := range []string{ref.ID, ref.ExternalID, ref.Slug} {
@@ -27,9 +27,9 @@ func (s *Service) Get(ctx context.Context, ref Ref) (*Link, error) {
 	}
 	switch {
 	case ways != 1:
-		return nil, fault.Invalid("id", "one_of", "give one of id, externalId and slug")
+		return nil, apierr.Invalid("id", "one_of", "give one of id, externalId and slug")
 	case ref.Domain != "" && ref.Slug == "":
-		return nil, fault.Invalid("domain", "one_of", "domain goes with slug")
+		return nil, apierr.Invalid("domain", "one_of", "domain goes with slug")
 	case ref.ExternalID != "":
 		return s.deps.Store.LinkByExternalID(ctx, ref.OrganizationID, ref.ExternalID)
 	case ref.Slug != "":
@@ -55,7 +55,7 @@ func (s *Service) key(ctx context.Context, organizationID, hostname, slug string
 }
 
 // List returns the links that f selects; a Domain that is not the organization's is a
-// Validation fault.
+// Validation error.
 func (s *Service) List(ctx context.Context, f Filter) ([]*Link, error) {
 	if f.Domain != "" {
 		d, err := s.domainOf(ctx, f.OrganizationID, f.Domain)
@@ -74,7 +74,7 @@ func (s *Service) Tags(ctx context.Context, organizationID, after string, limit 
 }
 
 // SlugFree returns nil for a slug that an organization may have now on a host, its own or,
-// with an empty hostname, the shared one; a Validation fault for one against the rules, and
+// with an empty hostname, the shared one; a Validation error for one against the rules, and
 // ErrSlugTaken.
 func (s *Service) SlugFree(ctx context.Context, organizationID, hostname, slug string) error {
 	key, err := s.key(ctx, organizationID, hostname, slug)

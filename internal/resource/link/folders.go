@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/tenant/audit"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -25,12 +25,12 @@ type FolderStore interface {
 	ListFolders(ctx context.Context, organizationID, after string, limit int) ([]*Folder, error)
 }
 
-// CreateFolder makes a folder. A name against the rules is a Validation fault; other
+// CreateFolder makes a folder. A name against the rules is a Validation error; other
 // errors are those of FolderStore.CreateFolder.
 func (s *Service) CreateFolder(ctx context.Context, by audit.By, organizationID, name string) (*Folder, error) {
 	f := &Folder{Record: managed.New("fld", organizationID, by.Actor.ID, s.folders.Clock())}
 	var err error
-	if f.Name, err = label.Clean("name", name, MaxFolderNameLen); err != nil {
+	if f.Name, err = displayname.Clean("name", name, MaxFolderNameLen); err != nil {
 		return nil, err
 	}
 	if err := s.deps.Folders.CreateFolder(ctx, by, f, MaxFolders); err != nil {
@@ -46,12 +46,12 @@ func (s *Service) ListFolders(ctx context.Context, organizationID, after string,
 }
 
 // RenameFolder changes a folder's name. It returns ErrFolderNotFound, managed.ErrChanged,
-// ErrFolderNameTaken or a Validation fault.
+// ErrFolderNameTaken or a Validation error.
 func (s *Service) RenameFolder(ctx context.Context, by audit.By, t managed.Target, name string) (*Folder, error) {
 	return s.folders.Change(ctx, by, t, managed.Updated, func(was *Folder, now time.Time) (*Folder, error) {
 		is := managed.Next(was, now)
 		var err error
-		is.Name, err = label.Clean("name", name, MaxFolderNameLen)
+		is.Name, err = displayname.Clean("name", name, MaxFolderNameLen)
 		return is, err
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // MaxHostnameLen is the most bytes of a domain's hostname, in ASCII: a name of DNS has 253,
@@ -18,15 +18,15 @@ const MaxHostnameLen = 253 - len(recordLabel)
 // maxLabelLen is the most bytes between two dots.
 const maxLabelLen = 63
 
-// cleanHostname returns a hostname as domains have it, or the Validation fault of one that
+// cleanHostname returns a hostname as domains have it, or the Validation error of one that
 // cannot be an organization's own.
 func (r *Rules) cleanHostname(text string) (string, error) {
 	name := strings.TrimSuffix(text, ".")
 	if strings.Contains(name, "*") {
-		return "", fault.Invalid("hostname", "wildcard", "hostname must be one host, not a wildcard")
+		return "", apierr.Invalid("hostname", "wildcard", "hostname must be one host, not a wildcard")
 	}
 	if isAddress(name) {
-		return "", fault.Invalid("hostname", "ip_address", "hostname must be a name, not an IP address")
+		return "", apierr.Invalid("hostname", "ip_address", "hostname must be a name, not an IP address")
 	}
 	ascii, err := idna.Lookup.ToASCII(name)
 	if err != nil || strings.ContainsFunc(ascii, notInHostname) {
@@ -35,20 +35,20 @@ func (r *Rules) cleanHostname(text string) (string, error) {
 	labels := strings.Split(ascii, ".")
 	switch {
 	case len(ascii) > MaxHostnameLen || slices.ContainsFunc(labels, func(l string) bool { return len(l) > maxLabelLen }):
-		return "", fault.Invalid("hostname", "too_long",
+		return "", apierr.Invalid("hostname", "too_long",
 			fmt.Sprintf("hostname must have at most %d bytes in ASCII, and %d between two dots", MaxHostnameLen, maxLabelLen))
 	case slices.Contains(labels, ""):
 		return "", noHostname()
 	case len(labels) < 2:
-		return "", fault.Invalid("hostname", "no_dot", "hostname must have a dot, as go.example.com has")
+		return "", apierr.Invalid("hostname", "no_dot", "hostname must have a dot, as go.example.com has")
 	case r.ours(ascii) || slices.Contains(r.OwnHosts, ascii):
-		return "", fault.Invalid("hostname", "own_host", "hostname must not be a host of this service")
+		return "", apierr.Invalid("hostname", "own_host", "hostname must not be a host of this service")
 	}
 	return ascii, nil
 }
 
 func noHostname() error {
-	return fault.Invalid("hostname", "invalid_hostname", "hostname must be a name such as go.example.com, without scheme, port or path")
+	return apierr.Invalid("hostname", "invalid_hostname", "hostname must be a name such as go.example.com, without scheme, port or path")
 }
 
 func notInHostname(r rune) bool {

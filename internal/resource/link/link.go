@@ -34,7 +34,7 @@ var (
 	ErrTooMany = managed.ErrTooMany
 )
 
-// TooMany returns a QuotaExceeded fault that names the limit.
+// TooMany returns a QuotaExceeded error that names the limit.
 func TooMany(what string, limit int) error { return managed.TooMany(what, limit) }
 
 // Limits of links.

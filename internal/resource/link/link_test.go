@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -27,7 +27,7 @@ func TestASlugIsMadeOfWhatTheSharedHostTakes(t *testing.T) {
 		"admin": "reserved", "ADMIN": "reserved", "well-known": "reserved", "admins": "",
 	} {
 		err := CheckSlug(slug)
-		f, _ := errors.AsType[*fault.Error](err)
+		f, _ := errors.AsType[*apierr.Error](err)
 		if want == "" && err != nil || want != "" && (f == nil || f.Details[0].Rule != want || f.Details[0].Field != "slug") {
 			t.Errorf("%q: %v, want %q", slug, err, want)
 		}
@@ -82,16 +82,16 @@ func TestADestinationIsWhereABrowserMayBeSent(t *testing.T) {
 		"https://go.example.com/abc":           "own_host",
 		"http://GO.example.com.:8082/abc":      "own_host",
 	} {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		rules.checkURL(&bad, "url", text)
-		f, _ := errors.AsType[*fault.Error](bad.Err())
+		f, _ := errors.AsType[*apierr.Error](bad.Err())
 		if want == "" && f != nil || want != "" && (f == nil || f.Details[0].Rule != want || f.Details[0].Field != "url") {
 			t.Errorf("%.60q: %v, want %q", text, f, want)
 		}
 	}
 	apps := Rules{Schemes: []string{"https", "myapp", "mailto"}}
 	for _, text := range []string{"myapp://open/x", "mailto:ann@example.com"} {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		if apps.checkURL(&bad, "url", text); bad.Err() != nil {
 			t.Errorf("%q: %v", text, bad.Err())
 		}
@@ -131,7 +131,7 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		fields Fields
-		want   string // the field that is refused; empty for none
+		want   string // the field that is rejected; empty for none
 	}{
 		"everything": {Fields{
 			URL: new("https://example.com"), Slug: new("abc"), Name: new("A"), Tags: tags(10), ExternalID: new("x"), Enabled: new(false),
@@ -162,7 +162,7 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 		"a slug":                      {Fields{Slug: new("a")}, "slug"},
 	} {
 		err := tc.fields.apply(&Link{}, &rules)
-		f, _ := errors.AsType[*fault.Error](err)
+		f, _ := errors.AsType[*apierr.Error](err)
 		if tc.want == "" && err != nil || tc.want != "" && (f == nil || len(f.Details) != 1 || f.Details[0].Field != tc.want) {
 			t.Errorf("%s: %v, want a fault of %q", name, err, tc.want)
 		}
@@ -172,7 +172,7 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	bad := Fields{URL: new("x"), Slug: new("a"), MaxClicks: new(int64(-1))}
-	f, _ := errors.AsType[*fault.Error](bad.apply(&Link{}, &rules))
+	f, _ := errors.AsType[*apierr.Error](bad.apply(&Link{}, &rules))
 	if f == nil || len(f.Details) != 3 {
 		t.Errorf("%v", f)
 	}

@@ -14,7 +14,7 @@ var Noun = managed.Noun[*Link]{
 // refs is what hosts find the link by.
 func (l *Link) refs() []string { return []string{l.Key()} }
 
-// Domains is how domains are told of: as news of links that name none, at which hosts read
+// Domains is how domains are told of: as change events of links that name none, at which hosts read
 // the Directory anew.
 var Domains = managed.Noun[*Domain]{
 	Type: "linkDomain", Kind: control.Link, View: (*Domain).view, Refs: func(*Domain) []string { return nil },

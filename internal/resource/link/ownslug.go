@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Limits of a slug on an organization's own domain.
@@ -27,19 +27,19 @@ const wellKnown = ".well-known"
 // looks alike is alike.
 func NormSlug(slug string) string { return norm.NFC.String(slug) }
 
-// CheckOwnSlug returns the Validation fault of a slug that may not be chosen on a domain of
+// CheckOwnSlug returns the Validation error of a slug that may not be chosen on a domain of
 // an organization's own. It is to be one of NormSlug.
 func CheckOwnSlug(slug string) error {
 	parts := strings.Split(slug, "/")
 	switch {
 	case slug == "" || len(slug) > MaxOwnSlugLen || !utf8.ValidString(slug):
-		return fault.Invalid("slug", "invalid_slug", "slug must have 1 to 190 bytes of UTF-8")
+		return apierr.Invalid("slug", "invalid_slug", "slug must have 1 to 190 bytes of UTF-8")
 	case len(parts) > MaxOwnSlugParts || slices.ContainsFunc(parts, notPart):
-		return fault.Invalid("slug", "invalid_slug", "slug must have up to 8 parts of letters, digits and -_.~ between slashes, none of them . or ..")
+		return apierr.Invalid("slug", "invalid_slug", "slug must have up to 8 parts of letters, digits and -_.~ between slashes, none of them . or ..")
 	case slug[0] == '_':
-		return fault.Invalid("slug", "invalid_slug", "slug must not begin with an underscore")
+		return apierr.Invalid("slug", "invalid_slug", "slug must not begin with an underscore")
 	case slices.Contains(ownReserved, strings.ToLower(slug)), strings.EqualFold(parts[0], wellKnown):
-		return fault.Invalid("slug", "reserved", "slug is a reserved word")
+		return apierr.Invalid("slug", "reserved", "slug is a reserved word")
 	}
 	return nil
 }

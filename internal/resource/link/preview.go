@@ -1,6 +1,6 @@
 package link
 
-import "github.com/millrace/millrace/internal/contract/fault"
+import "github.com/millrace/millrace/internal/contract/apierr"
 
 // Limits of a preview, in code points.
 const (
@@ -16,7 +16,7 @@ type Preview struct {
 	ImageURL    string `json:"imageUrl,omitempty"`
 }
 
-func (l *Link) setPreview(bad *fault.Refusal, p Preview, rules *Rules) {
+func (l *Link) setPreview(bad *apierr.Rejection, p Preview, rules *Rules) {
 	checkText(bad, "preview.title", p.Title, MaxPreviewTitleLen)
 	checkText(bad, "preview.description", p.Description, MaxPreviewDescriptionLen)
 	if p.ImageURL != "" {

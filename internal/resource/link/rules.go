@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Limits of rules.
@@ -77,7 +77,7 @@ var (
 var Devices = []string{"desktop", "mobile", "tablet", "tv", "console", "other"}
 
 // setRules keeps rules, with an id for each that has none.
-func (l *Link) setRules(bad *fault.Refusal, all []Rule, rules *Rules) {
+func (l *Link) setRules(bad *apierr.Rejection, all []Rule, rules *Rules) {
 	if len(all) > MaxRules {
 		bad.Add("rules", "too_many", "rules must have at most %d entries", MaxRules)
 		return
@@ -107,7 +107,7 @@ func (r *Rule) size() int {
 	return n
 }
 
-func (r *Rule) check(bad *fault.Refusal, at string) {
+func (r *Rule) check(bad *apierr.Rejection, at string) {
 	switch n := len(r.Conditions); {
 	case n == 0:
 		bad.Add(at+".conditions", "required", "%s.conditions must not be empty", at)
@@ -121,7 +121,7 @@ func (r *Rule) check(bad *fault.Refusal, at string) {
 	}
 }
 
-func (c *Condition) check(bad *fault.Refusal, at string) {
+func (c *Condition) check(bad *apierr.Rejection, at string) {
 	if !slices.Contains(ConditionFields, c.Field) {
 		bad.Add(at+".field", "enum", "%s.field must be one of %s", at, strings.Join(ConditionFields, ", "))
 		return
@@ -146,7 +146,7 @@ func (c *Condition) check(bad *fault.Refusal, at string) {
 	c.checkValues(bad, at)
 }
 
-func (c *Condition) checkName(bad *fault.Refusal, at string) {
+func (c *Condition) checkName(bad *apierr.Rejection, at string) {
 	switch {
 	case c.Field != Query && c.Name != "":
 		bad.Add(at+".name", "not_taken", "%s.name is only for the field %s", at, Query)
@@ -157,7 +157,7 @@ func (c *Condition) checkName(bad *fault.Refusal, at string) {
 	}
 }
 
-func (c *Condition) checkTime(bad *fault.Refusal, at string) {
+func (c *Condition) checkTime(bad *apierr.Rejection, at string) {
 	if c.At.IsZero() {
 		bad.Add(at+".at", "required", "%s.at must be a time", at)
 	}
@@ -167,7 +167,7 @@ func (c *Condition) checkTime(bad *fault.Refusal, at string) {
 	c.At = c.At.UTC().Truncate(time.Millisecond)
 }
 
-func (c *Condition) checkValues(bad *fault.Refusal, at string) {
+func (c *Condition) checkValues(bad *apierr.Rejection, at string) {
 	switch n := len(c.Values); {
 	case n == 0:
 		bad.Add(at+".value", "required", "%s.value must not be empty", at)
@@ -181,7 +181,7 @@ func (c *Condition) checkValues(bad *fault.Refusal, at string) {
 	}
 }
 
-func (c *Condition) checkValue(bad *fault.Refusal, at string, value *string) {
+func (c *Condition) checkValue(bad *apierr.Rejection, at string, value *string) {
 	if *value == "" && c.Field != Query {
 		bad.Add(at, "required", "%s must not be empty", at)
 		return
@@ -222,7 +222,7 @@ func isLanguage(tag string) bool {
 func notInTag(r rune) bool { return r >= utf8.RuneSelf || notInSlug(r) || r == '-' || r == '_' }
 
 // takeID checks the id of a rule or a variant, and makes one up where there is none.
-func takeID(bad *fault.Refusal, at string, id *string, taken map[string]bool) {
+func takeID(bad *apierr.Rejection, at string, id *string, taken map[string]bool) {
 	switch {
 	case *id == "":
 		*id = newSlug()

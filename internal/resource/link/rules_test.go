@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 const anywhere = "https://example.com"
@@ -100,7 +100,7 @@ func TestEachFieldOfATargetHasItsRule(t *testing.T) {
 		"an image that a browser would run": {Fields{Preview: &Preview{ImageURL: "data:text/html,x"}}, "preview.imageUrl"},
 	} {
 		err := tc.fields.apply(&Link{}, &rules)
-		f, _ := errors.AsType[*fault.Error](err)
+		f, _ := errors.AsType[*apierr.Error](err)
 		if tc.want == "" && err != nil || tc.want != "" && (f == nil || len(f.Details) != 1 || f.Details[0].Field != tc.want) {
 			t.Errorf("%s: %v, want a fault of %q", name, err, tc.want)
 		}

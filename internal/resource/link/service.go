@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -102,7 +102,7 @@ func (s *Service) Now() time.Time { return s.links.Clock() }
 // there are a hundred million links.
 const slugTries = 5
 
-// Create makes a link. Fields against the rules are a Validation fault; other errors are
+// Create makes a link. Fields against the rules are a Validation error; other errors are
 // those of Store.CreateLink.
 func (s *Service) Create(ctx context.Context, by audit.By, organizationID string, f Fields) (*Link, error) {
 	l := &Link{
@@ -135,7 +135,7 @@ func (s *Service) keep(ctx context.Context, by audit.By, l *Link) (err error) {
 	return err
 }
 
-// Update changes a link. It returns ErrNotFound, managed.ErrChanged, a Validation fault,
+// Update changes a link. It returns ErrNotFound, managed.ErrChanged, a Validation error,
 // or an error of Store. Fields that change nothing are no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f Fields) (*Link, error) {
 	return s.links.Change(ctx, by, t, managed.Updated, func(was *Link, now time.Time) (*Link, error) {
@@ -145,10 +145,10 @@ func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f F
 }
 
 // Upsert changes the link that has the external id, or makes one, and says which. Errors
-// are those of Update and Create; without an external id it is a Validation fault.
+// are those of Update and Create; without an external id it is a Validation error.
 func (s *Service) Upsert(ctx context.Context, by audit.By, organizationID string, f Fields) (l *Link, made bool, err error) {
 	if f.ExternalID == nil || *f.ExternalID == "" {
-		return nil, false, fault.Invalid("externalId", "required", "externalId is what upsert finds a link by")
+		return nil, false, apierr.Invalid("externalId", "required", "externalId is what upsert finds a link by")
 	}
 	const tries = 3 // somebody may make it, or delete it, between the look and the change
 	for try := 1; ; try++ {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Lengths of a slug on the host that all organizations share, in bytes.
@@ -44,14 +44,14 @@ func KeyOn(domainID string, caseSensitive bool, slug string) string {
 	return domainID + "/" + slug
 }
 
-// CheckSlug returns the Validation fault of a slug that may not be chosen on the shared
+// CheckSlug returns the Validation error of a slug that may not be chosen on the shared
 // host.
 func CheckSlug(slug string) error {
 	if len(slug) < MinSlugLen || len(slug) > MaxSlugLen || strings.ContainsFunc(slug, notInSlug) {
-		return fault.Invalid("slug", "invalid_slug", "slug must have 3 to 50 letters, digits, hyphens and underscores")
+		return apierr.Invalid("slug", "invalid_slug", "slug must have 3 to 50 letters, digits, hyphens and underscores")
 	}
 	if slices.Contains(reserved, SlugKey(slug)) {
-		return fault.Invalid("slug", "reserved", "slug is a reserved word")
+		return apierr.Invalid("slug", "reserved", "slug is a reserved word")
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Limits of variants.
@@ -25,7 +25,7 @@ type Variant struct {
 }
 
 // setVariants keeps variants, with an id for each that has none.
-func (l *Link) setVariants(bad *fault.Refusal, all []Variant, rules *Rules) {
+func (l *Link) setVariants(bad *apierr.Rejection, all []Variant, rules *Rules) {
 	if n := len(all); n != 0 && (n < MinVariants || n > MaxVariants) {
 		bad.Add("variants", "length", "variants must have %d to %d entries, or none", MinVariants, MaxVariants)
 		return

@@ -2,7 +2,7 @@
 // and the rules by which they are made, changed and ended.
 //
 // A secret is a prefix, an underscore, 42 random characters and a checksum of 6,
-// so that scanners find leaked ones and a mistyped one is refused without a
+// so that scanners find leaked ones and a mistyped one is rejected without a
 // lookup. Only its SHA-256 is kept: the random part carries 250 bits, which
 // nobody guesses, so no slow hash is needed.
 //
@@ -30,7 +30,7 @@ var (
 )
 
 // Key is one API key; its id begins with "key_", and without an organization it is
-// refused. Deletion is final.
+// rejected. Deletion is final.
 type Key struct {
 	managed.Record
 

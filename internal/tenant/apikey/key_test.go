@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
 	"github.com/millrace/millrace/internal/platform/control"
 	"github.com/millrace/millrace/internal/tenant/apikey"
@@ -69,7 +69,7 @@ func TestNewKeyReportsEveryProblem(t *testing.T) {
 		t.Fatalf("New() = %q, %v, want an error", secret, err)
 	}
 	var fields []string
-	for _, d := range fault.Of(err).Details {
+	for _, d := range apierr.Of(err).Details {
 		fields = append(fields, d.Field)
 	}
 	if diff := cmp.Diff([]string{"organizationId", "name", "scopes", "expiresAt"}, fields); diff != "" {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -12,7 +12,7 @@ import (
 // to MaxGrace, after now; the one before it dies in any case.
 func (k *Key) rotated(prefix string, grace time.Duration, now time.Time) (is *Key, secret string, err error) {
 	if grace < 0 || grace > MaxGrace {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be 0 to %d", MaxGrace/time.Second)
 		return nil, "", bad.Err()
 	}

@@ -80,7 +80,7 @@ func TestOneWrongCharacterIsNoticed(t *testing.T) {
 	})
 }
 
-func TestMalformedSecretsAreRefused(t *testing.T) {
+func TestMalformedSecretsAreRejected(t *testing.T) {
 	t.Parallel()
 	good, err := apikey.Generate("mlr")
 	if err != nil {

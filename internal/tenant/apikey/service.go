@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -57,7 +57,7 @@ func NewService(cfg Config, store Store, now func() time.Time) *Service {
 }
 
 // Create makes a key and returns it with its secret, which is to be shown once. A
-// spec against the rules is a Validation fault; other errors are those of
+// spec against the rules is a Validation error; other errors are those of
 // Store.CreateKey.
 func (s *Service) Create(ctx context.Context, by audit.By, spec Spec) (k *Key, secret string, err error) {
 	if err := s.checkScopes(spec.Scopes); err != nil {
@@ -86,7 +86,7 @@ func (s *Service) List(ctx context.Context, f Filter) ([]*Key, error) {
 }
 
 // Update changes settings. It returns ErrNotFound, also for a deleted key, ErrRevoked,
-// managed.ErrChanged, or a Validation fault. A patch that changes nothing is no change.
+// managed.ErrChanged, or a Validation error. A patch that changes nothing is no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, p Patch) (*Key, error) {
 	if p.Scopes != nil {
 		if err := s.checkScopes(*p.Scopes); err != nil {
@@ -142,7 +142,7 @@ func unlessRevoked(edit func(was *Key, now time.Time) (*Key, error)) func(was *K
 }
 
 func (s *Service) checkScopes(names []string) error {
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	bad.Append(CheckScopes(names, s.cfg.Scopes)...)
 	return bad.Err()
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/cidr"
 	"github.com/millrace/millrace/internal/platform/suggest"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -48,11 +48,11 @@ type Spec struct {
 }
 
 // New makes a key and its secret. The secret is to be shown once and is kept
-// nowhere. Of what is wrong with spec, all is in the Validation fault that is
+// nowhere. Of what is wrong with spec, all is in the Validation error that is
 // returned. The caller has checked the scopes' names.
 func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err error) {
 	k := &Key{Record: managed.New("key", spec.OrganizationID, spec.CreatedBy, now), WebsiteID: spec.WebsiteID}
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	if spec.OrganizationID == "" {
 		bad.Add("organizationId", "required", "a key needs an organization")
 	}
@@ -62,7 +62,7 @@ func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err 
 	k.setRateLimit(&bad, spec.RateLimit)
 	k.setIPAllow(&bad, spec.IPAllow)
 	k.setIdleExpiry(&bad, spec.IdleExpiryDays)
-	k.Tags = label.Tags(&bad, spec.Tags, MaxTags, MaxTagLen)
+	k.Tags = displayname.Tags(&bad, spec.Tags, MaxTags, MaxTagLen)
 	if err := bad.Err(); err != nil {
 		return nil, "", err
 	}
@@ -87,7 +87,7 @@ type Patch struct {
 // with returns the key as the patch makes it.
 func (k *Key) with(p Patch, now time.Time) (*Key, error) {
 	is := managed.Next(k, now)
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	managed.Apply(p.Name, func(v string) { is.setName(&bad, v) })
 	managed.Apply(p.Scopes, func(v []string) { is.setScopes(&bad, v) })
 	managed.Apply(p.ExpiresAt, func(v time.Time) { is.setExpiry(&bad, v, now) })
@@ -97,17 +97,17 @@ func (k *Key) with(p Patch, now time.Time) (*Key, error) {
 	})
 	managed.Apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
 	managed.Apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
-	managed.Apply(p.Tags, func(v []string) { is.Tags = label.Tags(&bad, v, MaxTags, MaxTagLen) })
+	managed.Apply(p.Tags, func(v []string) { is.Tags = displayname.Tags(&bad, v, MaxTags, MaxTagLen) })
 	return is, bad.Err()
 }
 
-func (k *Key) setName(bad *fault.Refusal, name string) {
+func (k *Key) setName(bad *apierr.Rejection, name string) {
 	var err error
-	k.Name, err = label.Clean("name", name, MaxNameLen)
+	k.Name, err = displayname.Clean("name", name, MaxNameLen)
 	bad.Merge(err)
 }
 
-func (k *Key) setScopes(bad *fault.Refusal, scopes []string) {
+func (k *Key) setScopes(bad *apierr.Rejection, scopes []string) {
 	k.Scopes = nil
 	for _, s := range scopes {
 		if !slices.Contains(k.Scopes, s) {
@@ -119,7 +119,7 @@ func (k *Key) setScopes(bad *fault.Refusal, scopes []string) {
 	}
 }
 
-func (k *Key) setExpiry(bad *fault.Refusal, at, now time.Time) {
+func (k *Key) setExpiry(bad *apierr.Rejection, at, now time.Time) {
 	k.ExpiresAt = at.Truncate(time.Millisecond)
 	switch {
 	case at.IsZero():
@@ -130,7 +130,7 @@ func (k *Key) setExpiry(bad *fault.Refusal, at, now time.Time) {
 	}
 }
 
-func (k *Key) setRateLimit(bad *fault.Refusal, r RateLimit) {
+func (k *Key) setRateLimit(bad *apierr.Rejection, r RateLimit) {
 	if r.Enabled || r.Limit != 0 || r.Window != 0 {
 		r.Limit, r.Window = cmp.Or(r.Limit, DefaultRateLimit), cmp.Or(r.Window, DefaultRateWindow)
 		if r.Limit < 1 || r.Limit > MaxRateLimit {
@@ -143,7 +143,7 @@ func (k *Key) setRateLimit(bad *fault.Refusal, r RateLimit) {
 	k.RateLimit = r
 }
 
-func (k *Key) setIPAllow(bad *fault.Refusal, list []string) {
+func (k *Key) setIPAllow(bad *apierr.Rejection, list []string) {
 	if len(list) > MaxIPAllow {
 		bad.Add("ipAllow", "too_many", "ipAllow must have at most %d entries", MaxIPAllow)
 		return
@@ -155,7 +155,7 @@ func (k *Key) setIPAllow(bad *fault.Refusal, list []string) {
 	k.IPAllow = prefixes
 }
 
-func (k *Key) setIdleExpiry(bad *fault.Refusal, days int) {
+func (k *Key) setIdleExpiry(bad *apierr.Rejection, days int) {
 	k.IdleExpiryDays = days
 	if days < 0 || days > MaxIdleExpiryDays {
 		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be 1 to %d days, or null for never", MaxIdleExpiryDays)
@@ -164,14 +164,14 @@ func (k *Key) setIdleExpiry(bad *fault.Refusal, days int) {
 
 // CheckScopes returns the problems of scope names: one for each that is none of
 // known.
-func CheckScopes(names, known []string) []fault.Detail {
-	var problems []fault.Detail
+func CheckScopes(names, known []string) []apierr.Detail {
+	var problems []apierr.Detail
 	for i, n := range names {
 		if slices.Contains(known, n) {
 			continue
 		}
-		d := fault.Detail{
-			Index: fault.NoIndex, Field: fmt.Sprintf("scopes[%d]", i), Rule: "unknown",
+		d := apierr.Detail{
+			Index: apierr.NoIndex, Field: fmt.Sprintf("scopes[%d]", i), Rule: "unknown",
 			Message: fmt.Sprintf("Unknown scope: %.64s", n),
 		}
 		if s := suggest.Closest(n, known); s != "" {

@@ -13,7 +13,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Allowance is how often something may be tried: Burst times at once, and once
@@ -51,28 +51,28 @@ func Network(client netip.Addr) string {
 // Store keeps what was charged. It is exact among any number of processes.
 type Store interface {
 	// Charge counts one attempt for every charge, or none of them: then it returns
-	// the refusal of the first that is used up. Charges of many people stand before
+	// the rejection of the first that is used up. Charges of many people stand before
 	// those of few, in one order everywhere.
-	Charge(ctx context.Context, now time.Time, charges ...Charge) (*Refusal, error)
+	Charge(ctx context.Context, now time.Time, charges ...Charge) (*Rejection, error)
 	// Refund takes charges back.
 	Refund(ctx context.Context, charges ...Charge) error
 }
 
-// Refusal says why an attempt was not counted.
-type Refusal struct {
+// Rejection says why an attempt was not counted.
+type Rejection struct {
 	Charge Charge        // the one that is used up
 	Wait   time.Duration // until it takes one attempt more
 }
 
 // Take counts one attempt for every charge, or none of them and returns a RateLimited
-// fault for who has to wait.
+// error for who has to wait.
 func Take(ctx context.Context, s Store, now time.Time, charges ...Charge) error {
-	refusal, err := s.Charge(ctx, now, charges...)
-	if err != nil || refusal == nil {
+	rejection, err := s.Charge(ctx, now, charges...)
+	if err != nil || rejection == nil {
 		return err
 	}
-	return &fault.Error{
-		Code: fault.RateLimited, Message: refusal.Charge.Message, RetryAfter: refusal.Wait,
-		Rate: &fault.Rate{Limit: refusal.Charge.Burst, Reset: now.Add(refusal.Wait)},
+	return &apierr.Error{
+		Code: apierr.RateLimited, Message: rejection.Charge.Message, RetryAfter: rejection.Wait,
+		Rate: &apierr.Rate{Limit: rejection.Charge.Burst, Reset: now.Add(rejection.Wait)},
 	}
 }

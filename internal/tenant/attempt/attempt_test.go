@@ -7,39 +7,39 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 )
 
-// answer is a store that answers every charge alike.
-type answer struct {
-	refusal *attempt.Refusal
-	err     error
+// response is a store that answers every charge alike.
+type response struct {
+	rejection *attempt.Rejection
+	err       error
 }
 
-func (a answer) Charge(context.Context, time.Time, ...attempt.Charge) (*attempt.Refusal, error) {
-	return a.refusal, a.err
+func (a response) Charge(context.Context, time.Time, ...attempt.Charge) (*attempt.Rejection, error) {
+	return a.rejection, a.err
 }
 
-func (answer) Refund(context.Context, ...attempt.Charge) error { return nil }
+func (response) Refund(context.Context, ...attempt.Charge) error { return nil }
 
 func TestWhoHasToWaitIsToldForHowLongAndWhy(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	c := attempt.Of(attempt.Allowance{Burst: 3, Interval: time.Minute}, "mail", "ann@example.com")
 	c.Message = "Too many mails"
-	f := fault.Of(attempt.Take(t.Context(), answer{refusal: &attempt.Refusal{Charge: c, Wait: time.Minute}}, now, c))
-	if f.Code != fault.RateLimited || f.Message != c.Message || f.RetryAfter != time.Minute {
+	f := apierr.Of(attempt.Take(t.Context(), response{rejection: &attempt.Rejection{Charge: c, Wait: time.Minute}}, now, c))
+	if f.Code != apierr.RateLimited || f.Message != c.Message || f.RetryAfter != time.Minute {
 		t.Errorf("Take() = %+v", f)
 	}
 	if f.Rate.Limit != 3 || !f.Rate.Reset.Equal(now.Add(time.Minute)) {
 		t.Errorf("Take() tells %+v", f.Rate)
 	}
-	if err := attempt.Take(t.Context(), answer{}, now, c); err != nil {
+	if err := attempt.Take(t.Context(), response{}, now, c); err != nil {
 		t.Errorf("Take() of what is allowed = %v", err)
 	}
 	away := errors.New("away")
-	if err := attempt.Take(t.Context(), answer{err: away}, now, c); !errors.Is(err, away) {
+	if err := attempt.Take(t.Context(), response{err: away}, now, c); !errors.Is(err, away) {
 		t.Errorf("Take() = %v, want %v", err, away)
 	}
 }

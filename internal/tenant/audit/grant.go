@@ -16,7 +16,7 @@ type Grant struct {
 	KeyHash           [32]byte
 	Addr              netip.Addr
 	// Judge says what becomes of the change with what the store finds now: nil, or the
-	// fault that the caller is told.
+	// error that the caller is told.
 	Judge func(Standing) error
 }
 
@@ -24,7 +24,7 @@ type Grant struct {
 type Standing struct {
 	// Good says that the session is there still, or that the key accepts the secret.
 	Good bool
-	// Role is a person's in the organization; empty where they have no place in it.
+	// Role is a person's in the organization; empty where they have no membership in it.
 	Role string
 	// Scopes are those of a key.
 	Scopes []string

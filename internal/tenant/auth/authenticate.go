@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
-	"github.com/millrace/millrace/internal/platform/lookup"
+	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/readcache"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
@@ -65,11 +65,11 @@ type Authenticator struct {
 	uses   interface {
 		Touch(keyID string, now time.Time)
 	}
-	keys    *lookup.Cache[[apikey.HashLen]byte, *credential]
-	clients *lookup.Cache[string, *website.Website] // by client id
-	refs    *lookup.Cache[string, *website.Website] // by id, else client id
-	flags   *lookup.Cache[string, *website.Website] // by id, else client id; nil where nobody asks
-	moves   *lookup.Cache[string, *website.Moves]   // by organization; nil where nobody asks
+	keys    *readcache.Cache[[apikey.HashLen]byte, *credential]
+	clients *readcache.Cache[string, *website.Website] // by client id
+	refs    *readcache.Cache[string, *website.Website] // by id, else client id
+	flags   *readcache.Cache[string, *website.Website] // by id, else client id; nil where nobody asks
+	moves   *readcache.Cache[string, *website.Moves]   // by organization; nil where nobody asks
 }
 
 // credential is a key with what it stands for worked out.
@@ -82,19 +82,19 @@ type credential struct {
 // New returns an Authenticator that reads from the stores through caches.
 func New(cfg Config, deps Deps) *Authenticator {
 	a := &Authenticator{prefix: cfg.KeyPrefix, uses: deps.Uses}
-	named := func(name string) lookup.Config {
-		return lookup.Config{Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale}
+	named := func(name string) readcache.Config {
+		return readcache.Config{Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale}
 	}
-	a.keys = lookup.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
-	a.clients = lookup.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
-	a.refs = lookup.New(named("websites"), loadRef(deps.Websites), noWebsite, deps.Metrics)
+	a.keys = readcache.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
+	a.clients = readcache.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
+	a.refs = readcache.New(named("websites"), loadRef(deps.Websites), noWebsite, deps.Metrics)
 	if cfg.FlagStale > 0 {
 		flags := named("flag_websites")
 		flags.Stale = cfg.FlagStale
-		a.flags = lookup.New(flags, loadRef(deps.Websites), noWebsite, deps.Metrics)
+		a.flags = readcache.New(flags, loadRef(deps.Websites), noWebsite, deps.Metrics)
 	}
 	if deps.Moves != nil {
-		a.moves = lookup.New(named("moves"), deps.Moves.WebsiteMoves, noWebsite, deps.Metrics)
+		a.moves = readcache.New(named("moves"), deps.Moves.WebsiteMoves, noWebsite, deps.Metrics)
 	}
 	return a
 }
@@ -111,8 +111,8 @@ func (a *Authenticator) Close() {
 }
 
 // sites are the caches of websites.
-func (a *Authenticator) sites() []*lookup.Cache[string, *website.Website] {
-	all := []*lookup.Cache[string, *website.Website]{a.clients, a.refs}
+func (a *Authenticator) sites() []*readcache.Cache[string, *website.Website] {
+	all := []*readcache.Cache[string, *website.Website]{a.clients, a.refs}
 	if a.flags != nil {
 		all = append(all, a.flags)
 	}
@@ -147,28 +147,28 @@ func loadRef(websites WebsiteStore) func(context.Context, string) (*website.Webs
 
 // Key returns whom an API key stands for that came from an address. A key that is malformed, unknown,
 // expired, revoked, rotated away or without an organization is an AuthRequired
-// fault, and nothing tells these apart; a malformed one costs no lookup. A key
-// that may not be used from the address is an IPNotAuthorized fault. Both are counted
+// error, and nothing tells these apart; a malformed one costs no lookup. A key
+// that may not be used from the address is an IPNotAuthorized error. Both are counted
 // against the address: when it has used up what callers without a credential have, they
-// are a RateLimited fault, and a key that is not remembered is not looked up. When
+// are a RateLimited error, and a key that is not remembered is not looked up. When
 // the store cannot be asked and the key is not known from before, it is a
-// ServiceUnavailable fault.
+// ServiceUnavailable error.
 func (a *Authenticator) Key(ctx context.Context, secret []byte, from From) (Principal, error) {
 	c, err := a.credential(ctx, secret, from)
 	switch {
 	case err == nil:
 		return c.principal, nil
-	case fault.Is(err, fault.AuthRequired), fault.Is(err, fault.IPNotAuthorized):
+	case apierr.Is(err, apierr.AuthRequired), apierr.Is(err, apierr.IPNotAuthorized):
 		return Principal{}, from.Failed(ctx, err)
 	default:
 		return Principal{}, err
 	}
 }
 
-// credential returns a key that is good at the place it came from.
+// credential returns a key that is good at the membership it came from.
 func (a *Authenticator) credential(ctx context.Context, secret []byte, from From) (*credential, error) {
 	if !apikey.WellFormed(a.prefix, secret) {
-		return nil, fault.New(fault.AuthRequired)
+		return nil, apierr.New(apierr.AuthRequired)
 	}
 	hash, now := apikey.HashOf(secret), time.Now()
 	c, known, err := a.keys.Recall(ctx, hash, now)
@@ -182,19 +182,19 @@ func (a *Authenticator) credential(ctx context.Context, secret []byte, from From
 		c, err = a.keys.Get(ctx, hash, now)
 	}
 	if noKey(err) {
-		return nil, fault.New(fault.AuthRequired)
+		return nil, apierr.New(apierr.AuthRequired)
 	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	// The answer may be older than the instant at which the key or its old secret
+	// The response may be older than the instant at which the key or its old secret
 	// ended, so the dates are looked at here and not when it was read. They are
 	// held against the moment of the call: reading the clock is dear.
 	if !c.key.Accepts(hash, now) || c.key.OrganizationID == "" {
-		return nil, fault.New(fault.AuthRequired)
+		return nil, apierr.New(apierr.AuthRequired)
 	}
 	if !c.key.AllowsAddr(from.Addr) {
-		return nil, fault.Wrap(fault.IPNotAuthorized, fmt.Errorf("key %s is not for this address", c.key.ID))
+		return nil, apierr.Wrap(apierr.IPNotAuthorized, fmt.Errorf("key %s is not for this address", c.key.ID))
 	}
 	a.touch(c, now)
 	return c, nil
@@ -209,7 +209,7 @@ func (a *Authenticator) touch(c *credential, now time.Time) {
 
 // ClientWebsite returns the website that bears a client id, for callers without
 // a credential. An unknown one is website.ErrNotFound, and a store that cannot
-// be asked a ServiceUnavailable fault. The website is shared: it must not be
+// be asked a ServiceUnavailable error. The website is shared: it must not be
 // changed. clientID may alias memory that is reused after the call.
 func (a *Authenticator) ClientWebsite(ctx context.Context, clientID string) (*website.Website, error) {
 	now := time.Now()
@@ -235,7 +235,7 @@ func (a *Authenticator) FlagWebsite(ctx context.Context, ref string) (*website.W
 }
 
 func accepted(
-	ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string,
+	ctx context.Context, cache *readcache.Cache[string, *website.Website], ref string,
 ) (*website.Website, error) {
 	now := time.Now()
 	w, err := find(ctx, cache, ref, now)
@@ -246,7 +246,7 @@ func accepted(
 }
 
 // Moves returns which websites left an organization or came to it. When the store
-// cannot be asked and it is not known from before, it is a ServiceUnavailable fault.
+// cannot be asked and it is not known from before, it is a ServiceUnavailable error.
 func (a *Authenticator) Moves(ctx context.Context, organizationID string) (*website.Moves, error) {
 	m, err := a.moves.Get(ctx, organizationID, time.Now())
 	if err != nil {
@@ -265,7 +265,7 @@ func (a *Authenticator) Remembered(ref string) *website.Website {
 	return w
 }
 
-func find(ctx context.Context, cache *lookup.Cache[string, *website.Website], ref string, now time.Time) (*website.Website, error) {
+func find(ctx context.Context, cache *readcache.Cache[string, *website.Website], ref string, now time.Time) (*website.Website, error) {
 	if !website.PlausibleRef(ref) {
 		return nil, website.ErrNotFound
 	}
@@ -277,5 +277,5 @@ func find(ctx context.Context, cache *lookup.Cache[string, *website.Website], re
 }
 
 func unavailable(cause error) error {
-	return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: retryAfter, Err: cause}
+	return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: cause}
 }

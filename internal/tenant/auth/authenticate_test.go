@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -124,7 +124,7 @@ func expectKey(t *testing.T, a *auth.Authenticator, when string, secret []byte, 
 	if got := verdict(err); got != want {
 		t.Errorf("%s: Key() = %s, want %s", when, got, want)
 	}
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.ServiceUnavailable && f.RetryAfter != 5*time.Second {
+	if f, ok := errors.AsType[*apierr.Error](err); ok && f.Code == apierr.ServiceUnavailable && f.RetryAfter != 5*time.Second {
 		t.Errorf("%s: retry after %s, want 5s", when, f.RetryAfter)
 	}
 	if (p == auth.Principal{}) != (err != nil) {
@@ -150,8 +150,8 @@ func TestAKeyIsAcceptedFromItsAddressesOnly(t *testing.T) {
 			{limited, "192.0.2.255", "yes"},
 			{limited, "::ffff:192.0.2.1", "yes"},
 			{limited, "2001:db8::7", "yes"},
-			{limited, "192.0.3.0", string(fault.IPNotAuthorized)},
-			{limited, "", string(fault.IPNotAuthorized)},
+			{limited, "192.0.3.0", string(apierr.IPNotAuthorized)},
+			{limited, "", string(apierr.IPNotAuthorized)},
 		} {
 			var from netip.Addr
 			if tc.from != "" {
@@ -184,10 +184,10 @@ func TestTheUseOfAKeyIsNotedOnceAMinute(t *testing.T) {
 		a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: time.Hour}, auth.Deps{Keys: m, Websites: m, Uses: n})
 		t.Cleanup(a.Close)
 		used := m.add(t, func(k *apikey.Key) { k.ID = "key_used" })
-		refused := m.add(t, func(k *apikey.Key) { k.RevokedAt = time.Now() })
+		rejected := m.add(t, func(k *apikey.Key) { k.RevokedAt = time.Now() })
 		elsewhere := m.add(t, func(k *apikey.Key) { k.IPAllow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 		for range 130 { // of seconds, over three minutes of the clock
-			for _, secret := range [][]byte{used, refused, elsewhere} {
+			for _, secret := range [][]byte{used, rejected, elsewhere} {
 				_, _ = a.Key(t.Context(), secret, auth.From{Addr: somewhere}) // only the first is accepted
 			}
 			pass(time.Second)
@@ -221,7 +221,7 @@ func TestKeyBecomesAPrincipal(t *testing.T) {
 	})
 }
 
-func TestKeyThatIsNotValidIsAnAuthRequiredFault(t *testing.T) {
+func TestKeyThatIsNotValidIsAnAuthRequiredError(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*apikey.Key){
 		"expired now":          func(k *apikey.Key) { k.ExpiresAt = time.Now() },
@@ -255,7 +255,7 @@ func TestMalformedKeyCostsNoRead(t *testing.T) {
 	})
 }
 
-func TestUnknownKeyIsReadOnceAndRefused(t *testing.T) {
+func TestUnknownKeyIsReadOnceAndRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, a := open(t)
@@ -293,7 +293,7 @@ func TestKeyEndsAtItsInstantAlsoWhenItIsCached(t *testing.T) {
 	}
 }
 
-func TestChangesAreSeenWhenTheCachedAnswerIsNoLongerFresh(t *testing.T) {
+func TestChangesAreSeenWhenTheCachedResponseIsNoLongerFresh(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*apikey.Key){
 		"revoked":               func(k *apikey.Key) { k.RevokedAt = time.Now() },
@@ -370,8 +370,8 @@ func TestWebsiteIsFoundByWhatTheCallerMayName(t *testing.T) {
 		pass(fresh)
 		expect("known, store down and no longer fresh", "new", true, true)
 		for _, get := range []func(context.Context, string) (*website.Website, error){a.ClientWebsite, a.Website} {
-			if _, err := get(t.Context(), "never-asked"); !fault.Is(err, fault.ServiceUnavailable) {
-				t.Errorf("unknown, store down: %v, want %s", err, fault.ServiceUnavailable)
+			if _, err := get(t.Context(), "never-asked"); !apierr.Is(err, apierr.ServiceUnavailable) {
+				t.Errorf("unknown, store down: %v, want %s", err, apierr.ServiceUnavailable)
 			}
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -12,7 +12,7 @@ import (
 
 // verdict is what AuthorizeWebsite said: a code, "not found" or "yes".
 func verdict(err error) string {
-	switch f, ok := errors.AsType[*fault.Error](err); {
+	switch f, ok := errors.AsType[*apierr.Error](err); {
 	case err == nil:
 		return "yes"
 	case errors.Is(err, website.ErrNotFound):

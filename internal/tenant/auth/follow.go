@@ -11,7 +11,7 @@ import (
 
 // Apply implements control.Cache: what a change makes wrong is read again by
 // whoever asks next. What is held of the change's version or a later one stays,
-// so that news which come late, or twice, cost nothing; and they bring nothing
+// so that change events which come late, or twice, cost nothing; and they bring nothing
 // back, since what is read is the store's. Versions come again only after a
 // Forget.
 func (a *Authenticator) Apply(c control.Change) {

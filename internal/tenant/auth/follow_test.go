@@ -49,7 +49,7 @@ func TestChangeOfAKeyIsSeenAtOnceAndOthersAreNotAskedFor(t *testing.T) {
 }
 
 // A dropped key is never accepted from memory, even when the store cannot be
-// asked: the answer is then that nobody knows.
+// asked: the response is then that nobody knows.
 func TestRevokedKeyDoesNotComeBackWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -299,7 +299,7 @@ func TestAMoveIsSeenAtOnceByBothOrganizations(t *testing.T) {
 		m.known.Left = []string{"web_1"}
 		a.Apply(control.Change{Kind: control.Organization, ID: "org_2", Version: 1})
 		if left() != 0 {
-			t.Error("news of another organization drop what is known of this one")
+			t.Error("change events of another organization drop what is known of this one")
 		}
 		a.Apply(control.Change{Kind: control.Organization, ID: "org_1", Version: 1})
 		if left() != 1 {

@@ -18,14 +18,14 @@ type From struct {
 	Family ratelimit.Family
 }
 
-// MayAsk returns a RateLimited fault when the address has used up what callers without a
+// MayAsk returns a RateLimited error when the address has used up what callers without a
 // credential have, so that nothing is looked up for it. It counts nothing.
 func (f From) MayAsk() error { return f.Limits.Check(f.request()) }
 
 // Failed counts a credential that is not good, and returns what its caller learns: why, or
-// a RateLimited fault.
+// a RateLimited error.
 func (f From) Failed(ctx context.Context, why error) error {
-	if _, err := f.Limits.Admit(ctx, f.request()); err != nil { // a client's lease holds no place
+	if _, err := f.Limits.Admit(ctx, f.request()); err != nil { // a client's lease holds no membership
 		return err
 	}
 	return why

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -91,7 +91,7 @@ func expectFrom(t *testing.T, a *auth.Authenticator, when string, secret []byte,
 	if got := verdict(err); got != want {
 		t.Fatalf("%s: Key() = %s, want %s", when, got, want)
 	}
-	if f := fault.Of(err); want == "RATE_LIMITED" && (f.Rate == nil || f.Rate.Limit != 60) {
+	if f := apierr.Of(err); want == "RATE_LIMITED" && (f.Rate == nil || f.Rate.Limit != 60) {
 		t.Errorf("%s: %+v, want the limit of callers without a credential", when, f.Rate)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/netip"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -35,7 +35,7 @@ func Grant(p Principal, class Class, secret []byte, addr netip.Addr) *audit.Gran
 
 var (
 	errEnded   = errors.New("the credential ended while the request was under way")
-	errLowered = &fault.Error{Code: fault.Forbidden, Message: "What you may do has changed while the request was under way"}
+	errLowered = &apierr.Error{Code: apierr.Forbidden, Message: "What you may do has changed while the request was under way"}
 )
 
 // personStill judges a person. One whose role has been lowered may ask again: what the
@@ -43,11 +43,11 @@ var (
 func (p Principal) personStill(row *ClassRow, now audit.Standing) error {
 	switch {
 	case !now.Good:
-		return fault.Wrap(fault.AuthRequired, errEnded)
+		return apierr.Wrap(apierr.AuthRequired, errEnded)
 	case row.Role == "":
 		return nil
 	case now.Role == "":
-		return &fault.Error{Code: fault.NotFound, Message: "Organization not found", Err: org.ErrNotFound}
+		return &apierr.Error{Code: apierr.NotFound, Message: "Organization not found", Err: org.ErrNotFound}
 	case !AtLeast(org.Role(now.Role), p.Role):
 		return errLowered
 	}
@@ -57,7 +57,7 @@ func (p Principal) personStill(row *ClassRow, now audit.Standing) error {
 // keyStill judges a key likewise.
 func (p Principal) keyStill(now audit.Standing) error {
 	if !now.Good {
-		return fault.Wrap(fault.AuthRequired, errEnded)
+		return apierr.Wrap(apierr.AuthRequired, errEnded)
 	}
 	if p.Scopes&^knownScopes(now.Scopes) != 0 {
 		return errLowered

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
 
@@ -47,7 +47,7 @@ type ClassRow struct {
 	Means  string
 }
 
-// Classes is the table of who may do what: the only place that says it, and what
+// Classes is the table of who may do what: the only membership that says it, and what
 // the tests of access hold every operation against.
 var Classes = []ClassRow{
 	{Public, "", nil, false, "anybody, also without a credential"},
@@ -114,22 +114,22 @@ func AtLeast(role, least org.Role) bool {
 
 // Admit says whether a caller may call operations of a class; nil when it may. A
 // session stands in an organization already where the class acts in one: see
-// Enter. Otherwise it is an AuthRequired fault for nobody, an AccessDenied fault
+// Enter. Otherwise it is an AuthRequired error for nobody, an AccessDenied error
 // for a key where no key or none of a single website may call, and a Forbidden
-// fault for a missing scope or a role too low.
+// error for a missing scope or a role too low.
 func Admit(p Principal, class Class) error {
 	row := class.Row()
 	switch {
 	case row == nil:
-		return fault.Wrap(fault.AccessDenied, fmt.Errorf("there is no class %q", class))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("there is no class %q", class))
 	case class == Public:
 		return nil
 	case p.Kind == KindAnonymous:
-		return fault.New(fault.AuthRequired)
+		return apierr.New(apierr.AuthRequired)
 	case p.Kind == KindKey:
 		return admitKey(p, row)
 	case row.Role != "" && !AtLeast(p.Role, row.Role):
-		return fault.Wrap(fault.Forbidden, fmt.Errorf("user %s is %q and needs to be %s", p.UserID, p.Role, row.Role))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s is %q and needs to be %s", p.UserID, p.Role, row.Role))
 	}
 	return nil
 }
@@ -137,14 +137,14 @@ func Admit(p Principal, class Class) error {
 func admitKey(p Principal, row *ClassRow) error {
 	switch {
 	case len(row.Scopes) == 0:
-		return &fault.Error{
-			Code: fault.AccessDenied, Message: "API keys cannot do this; sign in instead",
+		return &apierr.Error{
+			Code: apierr.AccessDenied, Message: "API keys cannot do this; sign in instead",
 			Err: fmt.Errorf("key %s may not %s", p.KeyID, row.Class),
 		}
 	case !slices.ContainsFunc(row.Scopes, p.Has):
-		return fault.Wrap(fault.Forbidden, fmt.Errorf("key %s lacks %v", p.KeyID, row.Scopes))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("key %s lacks %v", p.KeyID, row.Scopes))
 	case row.Global && !p.Global():
-		return fault.Wrap(fault.AccessDenied, fmt.Errorf("key %s is limited to a website", p.KeyID))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is limited to a website", p.KeyID))
 	}
 	return nil
 }

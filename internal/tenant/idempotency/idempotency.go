@@ -1,10 +1,10 @@
 // Package idempotency lets a caller send a call again without having it made
-// twice: the second call with an Idempotency-Key gets the first one's answer.
+// twice: the second call with an Idempotency-Key gets the first one's response.
 //
 // It promises that of all calls of one caller with one key, within 24 hours and
 // from any number of processes, at most one is made, also when a process dies in
-// the middle: what is left of such a call is refused, for nobody knows whether it
-// was made. A call that was refused leaves nothing, and may be sent again; one that ended
+// the middle: what is left of such a call is rejected, for nobody knows whether it
+// was made. A call that was rejected leaves nothing, and may be sent again; one that ended
 // in an error which does not tell is taken for made. Answers are
 // sealed with the credential that the call came with, so that the store holds no
 // secret that it does not hold anyway; whoever comes with another credential
@@ -24,7 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Limits of calls.
@@ -45,7 +45,7 @@ type Row struct {
 	Caller string // as in Call
 	// Key is the hash of the caller's key, Request that of the call.
 	Key, Request [HashLen]byte
-	Sealed       []byte // the answer; empty while the call runs
+	Sealed       []byte // the response; empty while the call runs
 	StartedAt    time.Time
 }
 
@@ -55,7 +55,7 @@ type Store interface {
 	// was started before since. It returns the row that is there already otherwise,
 	// and nil when it added its own.
 	ClaimCall(ctx context.Context, row *Row, since time.Time) (*Row, error)
-	// FinishCall keeps the answer of a claimed call.
+	// FinishCall keeps the response of a claimed call.
 	FinishCall(ctx context.Context, row *Row) error
 	// AbandonCall removes a claimed call.
 	AbandonCall(ctx context.Context, row *Row) error
@@ -73,35 +73,35 @@ type Call struct {
 	Credential string
 }
 
-// Keeper remembers calls. It is safe for concurrent use.
-type Keeper struct {
+// Calls remembers calls. It is safe for concurrent use.
+type Calls struct {
 	store Store
 	now   func() time.Time
 	tidy  atomic.Int64 // when to remove next, in Unix nanoseconds
 }
 
-// New returns a Keeper; now may be nil for time.Now.
-func New(store Store, now func() time.Time) *Keeper {
+// New returns a Calls; now may be nil for time.Now.
+func New(store Store, now func() time.Time) *Calls {
 	if now == nil {
 		now = time.Now
 	}
-	return &Keeper{store: store, now: now}
+	return &Calls{store: store, now: now}
 }
 
 // Claim is the right to make a call.
 type Claim struct {
-	keeper *Keeper
-	row    *Row
-	seal   [HashLen]byte
+	calls *Calls
+	row   *Row
+	seal  [HashLen]byte
 }
 
-// Begin returns the right to make a call, or the answer of the same call made
-// before; never both. It is a Validation fault for a key that is none, a
-// KeyReused fault for one that stands for another call, and a Conflict fault
+// Begin returns the right to make a call, or the response of the same call made
+// before; never both. It is a Validation error for a key that is none, a
+// KeyReused error for one that stands for another call, and a Conflict error
 // while the call runs, when it was lost, and for another credential.
-func (k *Keeper) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
+func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	if !plausible(call.Key) {
-		return nil, nil, fault.Invalid("Idempotency-Key", "invalid", "Idempotency-Key must have 1 to 255 characters of printable ASCII")
+		return nil, nil, apierr.Invalid("Idempotency-Key", "invalid", "Idempotency-Key must have 1 to 255 characters of printable ASCII")
 	}
 	now := k.now()
 	if err := k.forget(ctx, now); err != nil {
@@ -112,7 +112,7 @@ func (k *Keeper) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) 
 		Key:     sha256.Sum256([]byte(call.Key)),
 		Request: hashOf([]byte(call.Operation), call.Body),
 	}
-	claim := &Claim{keeper: k, row: row, seal: hashOf([]byte("idempotency answer"), []byte(call.Credential), []byte(call.Key))}
+	claim := &Claim{calls: k, row: row, seal: hashOf([]byte("idempotency answer"), []byte(call.Credential), []byte(call.Key))}
 	before, err := k.store.ClaimCall(ctx, row, now.Add(-Keep))
 	switch {
 	case err != nil:
@@ -120,33 +120,33 @@ func (k *Keeper) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) 
 	case before == nil:
 		return claim, nil, nil
 	case subtle.ConstantTimeCompare(before.Request[:], row.Request[:]) == 0:
-		return nil, nil, fault.New(fault.KeyReused)
+		return nil, nil, apierr.New(apierr.KeyReused)
 	case len(before.Sealed) == 0 && now.Sub(before.StartedAt) < patience:
-		return nil, nil, &fault.Error{Code: fault.Conflict, Message: "The first call with this Idempotency-Key still runs", RetryAfter: time.Second}
+		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key still runs", RetryAfter: time.Second}
 	case len(before.Sealed) == 0:
-		return nil, nil, &fault.Error{Code: fault.Conflict, Message: "The first call with this Idempotency-Key was cut off; look whether it was made, and use a fresh key to repeat it"}
+		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key was cut off; look whether it was made, and use a fresh key to repeat it"}
 	}
-	answer, err := claim.open(before.Sealed)
+	response, err := claim.open(before.Sealed)
 	if err != nil {
-		return nil, nil, &fault.Error{Code: fault.Conflict, Message: "The call was made, and its answer went to another credential of yours", Err: err}
+		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The call was made, and its answer went to another credential of yours", Err: err}
 	}
-	return nil, answer, nil
+	return nil, response, nil
 }
 
-// Finish keeps the answer of the call.
-func (c *Claim) Finish(ctx context.Context, answer []byte) error {
+// Finish keeps the response of the call.
+func (c *Claim) Finish(ctx context.Context, response []byte) error {
 	gcm, err := c.cipher()
 	if err != nil {
 		return err
 	}
 	nonce := make([]byte, gcm.NonceSize())
 	rand.Read(nonce) // never fails
-	c.row.Sealed = gcm.Seal(nonce, nonce, answer, c.row.Request[:])
-	return c.keeper.store.FinishCall(ctx, c.row)
+	c.row.Sealed = gcm.Seal(nonce, nonce, response, c.row.Request[:])
+	return c.calls.store.FinishCall(ctx, c.row)
 }
 
 // Abandon gives the right back: the call failed and may be sent again.
-func (c *Claim) Abandon(ctx context.Context) error { return c.keeper.store.AbandonCall(ctx, c.row) }
+func (c *Claim) Abandon(ctx context.Context) error { return c.calls.store.AbandonCall(ctx, c.row) }
 
 var errSealed = errors.New("the answer is sealed with another credential")
 
@@ -158,11 +158,11 @@ func (c *Claim) open(sealed []byte) ([]byte, error) {
 	if len(sealed) < gcm.NonceSize() {
 		return nil, errSealed
 	}
-	answer, err := gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], c.row.Request[:])
+	response, err := gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], c.row.Request[:])
 	if err != nil {
 		return nil, errSealed
 	}
-	return answer, nil
+	return response, nil
 }
 
 func (c *Claim) cipher() (cipher.AEAD, error) {
@@ -174,7 +174,7 @@ func (c *Claim) cipher() (cipher.AEAD, error) {
 }
 
 // forget removes old rows, now and then.
-func (k *Keeper) forget(ctx context.Context, now time.Time) error {
+func (k *Calls) forget(ctx context.Context, now time.Time) error {
 	due := k.tidy.Load()
 	if now.UnixNano() < due || !k.tidy.CompareAndSwap(due, now.Add(tidyEvery).UnixNano()) {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 )
 
@@ -32,7 +32,7 @@ type store struct {
 func newStore() *store { return &store{now: start, rows: map[string]idempotency.Row{}} }
 
 // keeper is one that goes by the store's clock, as another process would.
-func (s *store) keeper() *idempotency.Keeper {
+func (s *store) keeper() *idempotency.Calls {
 	return idempotency.New(s, func() time.Time {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -85,11 +85,11 @@ func call() *idempotency.Call {
 	}
 }
 
-func begin(t *testing.T, k *idempotency.Keeper) *idempotency.Claim {
+func begin(t *testing.T, k *idempotency.Calls) *idempotency.Claim {
 	t.Helper()
-	claim, answer, err := k.Begin(t.Context(), call())
-	if claim == nil || answer != nil || err != nil {
-		t.Fatalf("Begin() = %v, %q, %v, want a claim", claim, answer, err)
+	claim, response, err := k.Begin(t.Context(), call())
+	if claim == nil || response != nil || err != nil {
+		t.Fatalf("Begin() = %v, %q, %v, want a claim", claim, response, err)
 	}
 	return claim
 }
@@ -101,8 +101,8 @@ func TestACallThatComesAgainWithinADayGetsTheFirstAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pass(idempotency.Keep)
-	if claim, answer, err := s.keeper().Begin(t.Context(), call()); claim != nil || string(answer) != "answer" || err != nil {
-		t.Errorf("after a day: %v, %q, %v", claim, answer, err)
+	if claim, response, err := s.keeper().Begin(t.Context(), call()); claim != nil || string(response) != "answer" || err != nil {
+		t.Errorf("after a day: %v, %q, %v", claim, response, err)
 	}
 	s.pass(time.Nanosecond)
 	begin(t, s.keeper())
@@ -116,9 +116,9 @@ func TestWhatIsLeftOfACallIsRejected(t *testing.T) {
 		s := newStore()
 		begin(t, s.keeper())
 		s.pass(after)
-		claim, answer, err := s.keeper().Begin(t.Context(), call())
-		if claim != nil || answer != nil || !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), want) {
-			t.Errorf("after %s: %v, %q, %v, want %q", after, claim, answer, err, want)
+		claim, response, err := s.keeper().Begin(t.Context(), call())
+		if claim != nil || response != nil || !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %s: %v, %q, %v, want %q", after, claim, response, err, want)
 		}
 	}
 }
@@ -136,12 +136,12 @@ func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
 	t.Parallel()
 	for what, tc := range map[string]struct {
 		change func(*idempotency.Call)
-		want   fault.Code // none where it is a call of its own
+		want   apierr.Code // none where it is a call of its own
 	}{
-		"another body":       {func(c *idempotency.Call) { c.Body = []byte("{}") }, fault.KeyReused},
-		"another operation":  {func(c *idempotency.Call) { c.Operation += "x" }, fault.KeyReused},
-		"a part moved":       {func(c *idempotency.Call) { c.Operation, c.Body = c.Operation+"{", c.Body[1:] }, fault.KeyReused},
-		"another credential": {func(c *idempotency.Call) { c.Credential = "another" }, fault.Conflict},
+		"another body":       {func(c *idempotency.Call) { c.Body = []byte("{}") }, apierr.KeyReused},
+		"another operation":  {func(c *idempotency.Call) { c.Operation += "x" }, apierr.KeyReused},
+		"a part moved":       {func(c *idempotency.Call) { c.Operation, c.Body = c.Operation+"{", c.Body[1:] }, apierr.KeyReused},
+		"another credential": {func(c *idempotency.Call) { c.Credential = "another" }, apierr.Conflict},
 		"another caller":     {func(c *idempotency.Call) { c.Caller = "user:usr_2" }, ""},
 		"another key":        {func(c *idempotency.Call) { c.Key = "twice" }, ""},
 	} {
@@ -151,14 +151,14 @@ func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
 		}
 		c := call()
 		tc.change(c)
-		claim, answer, err := s.keeper().Begin(t.Context(), c)
-		if answer != nil || (claim == nil) != (tc.want != "") || (err == nil) != (tc.want == "") || err != nil && !fault.Is(err, tc.want) {
-			t.Errorf("%s: %v, %q, %v, want %s", what, claim, answer, err, tc.want)
+		claim, response, err := s.keeper().Begin(t.Context(), c)
+		if response != nil || (claim == nil) != (tc.want != "") || (err == nil) != (tc.want == "") || err != nil && !apierr.Is(err, tc.want) {
+			t.Errorf("%s: %v, %q, %v, want %s", what, claim, response, err, tc.want)
 		}
 	}
 }
 
-// Neither the answer nor the caller's key can be read in what is kept.
+// Neither the response nor the caller's key can be read in what is kept.
 func TestTheStoreHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -172,8 +172,8 @@ func TestTheStoreHoldsNoSecret(t *testing.T) {
 		row.Sealed = row.Sealed[:3]
 		s.rows[name(&row)] = row
 	}
-	if _, answer, err := s.keeper().Begin(t.Context(), call()); answer != nil || !fault.Is(err, fault.Conflict) {
-		t.Errorf("of a cut row: %q, %v", answer, err)
+	if _, response, err := s.keeper().Begin(t.Context(), call()); response != nil || !apierr.Is(err, apierr.Conflict) {
+		t.Errorf("of a cut row: %q, %v", response, err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestAKeyIsPrintableAndNotTooLong(t *testing.T) {
 	} {
 		c := call()
 		c.Key = key
-		if claim, _, err := k.Begin(t.Context(), c); (claim != nil) != good || !good && !fault.Is(err, fault.Validation) {
+		if claim, _, err := k.Begin(t.Context(), c); (claim != nil) != good || !good && !apierr.Is(err, apierr.Validation) {
 			t.Errorf("key %.10q of %d bytes: %v, %v", key, len(key), claim, err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestOldCallsAreForgottenHourly(t *testing.T) {
 	k := s.keeper()
 	for _, after := range []time.Duration{0, time.Hour - 1, 1} {
 		s.pass(after)
-		if _, _, err := k.Begin(t.Context(), call()); err != nil && !fault.Is(err, fault.Conflict) {
+		if _, _, err := k.Begin(t.Context(), call()); err != nil && !apierr.Is(err, apierr.Conflict) {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +216,7 @@ func TestOfCallsAtOneTimeOneIsMade(t *testing.T) {
 	for range cap(claims) {
 		k := s.keeper()
 		wg.Go(func() {
-			if claim, _, err := k.Begin(t.Context(), call()); claim != nil || !fault.Is(err, fault.Conflict) {
+			if claim, _, err := k.Begin(t.Context(), call()); claim != nil || !apierr.Is(err, apierr.Conflict) {
 				claims <- claim
 			}
 		})
@@ -232,8 +232,8 @@ func TestAStoreThatIsAwayIsNoClaim(t *testing.T) {
 	s := newStore()
 	claim := begin(t, s.keeper())
 	s.err = errDown
-	if got, answer, err := s.keeper().Begin(t.Context(), call()); got != nil || answer != nil || !errors.Is(err, errDown) {
-		t.Errorf("Begin() = %v, %q, %v", got, answer, err)
+	if got, response, err := s.keeper().Begin(t.Context(), call()); got != nil || response != nil || !errors.Is(err, errDown) {
+		t.Errorf("Begin() = %v, %q, %v", got, response, err)
 	}
 	if err := claim.Finish(t.Context(), nil); !errors.Is(err, errDown) {
 		t.Errorf("Finish() = %v", err)

@@ -132,7 +132,7 @@ func TestADeletedRecordComesBackWithinItsTime(t *testing.T) {
 	}
 }
 
-func TestATargetIsRefusedByWhatItNames(t *testing.T) {
+func TestATargetIsRejectedByWhatItNames(t *testing.T) {
 	t.Parallel()
 	errDown := errors.New("down")
 	s, c := open(time.Time{})

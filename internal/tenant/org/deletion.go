@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -44,17 +44,17 @@ type Deletions interface {
 	// RestoreOrganization brings one back that the user owns. It returns ErrNotDeleted
 	// for one that exists, and ErrNotFound.
 	RestoreOrganization(ctx context.Context, by audit.By, id, userID string, now time.Time) (*Organization, error)
-	// DeletedPlaces returns those of a user's that were deleted after a time.
-	DeletedPlaces(ctx context.Context, userID string, after time.Time) ([]Place, error)
+	// DeletedMemberships returns those of a user's that were deleted after a time.
+	DeletedMemberships(ctx context.Context, userID string, after time.Time) ([]Membership, error)
 }
 
 // Delete takes an organization away, with all that belongs to it; name has to be its
 // name. It can be restored for RestoreFor. It returns ErrNotFound, managed.ErrChanged, or a
-// Validation fault for another name.
+// Validation error for another name.
 func (s *Service) Delete(ctx context.Context, by audit.By, id, name string, version int64) (*Deletion, error) {
 	return s.deps.Deletions.DeleteOrganization(ctx, by, id, version, s.deps.Now().UTC(), func(o *Organization) error {
 		if o.Name != name {
-			return fault.Invalid("name", "mismatch", "name must be the organization's name, exactly as it is written")
+			return apierr.Invalid("name", "mismatch", "name must be the organization's name, exactly as it is written")
 		}
 		return nil
 	})
@@ -67,7 +67,7 @@ func (s *Service) Restore(ctx context.Context, by audit.By, id, userID string) (
 	return s.deps.Deletions.RestoreOrganization(ctx, by, id, userID, s.deps.Now().UTC())
 }
 
-// Deleted returns the organizations that a user can restore, oldest place first.
-func (s *Service) Deleted(ctx context.Context, userID string) ([]Place, error) {
-	return s.deps.Deletions.DeletedPlaces(ctx, userID, s.deps.Now().UTC().Add(-RestoreFor))
+// Deleted returns the organizations that a user can restore, oldest membership first.
+func (s *Service) Deleted(ctx context.Context, userID string) ([]Membership, error) {
+	return s.deps.Deletions.DeletedMemberships(ctx, userID, s.deps.Now().UTC().Add(-RestoreFor))
 }

@@ -5,14 +5,14 @@ import (
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
-// MaxNamedKeys is how many keys of somebody who goes are named, in the answer and in
+// MaxNamedKeys is how many keys of somebody who goes are named, in the response and in
 // the audit.
 const MaxNamedKeys = 100
 
 // Departure is how a member goes.
 type Departure struct {
 	OrganizationID, UserID string
-	// RevokeKeys revokes the API keys that the member made, with the place; otherwise
+	// RevokeKeys revokes the API keys that the member made, with the membership; otherwise
 	// they go on working.
 	RevokeKeys bool
 }

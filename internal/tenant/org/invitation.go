@@ -10,7 +10,7 @@ import (
 // InvitationLife is how long an invitation is good for.
 const InvitationLife = 7 * 24 * time.Hour
 
-// Invitation offers a place in an organization to whoever has an address. It is
+// Invitation offers a membership in an organization to whoever has an address. It is
 // accepted with its token by a user of that address, once.
 type Invitation struct {
 	ID             string // "ivt_" + ULID

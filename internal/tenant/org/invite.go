@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
@@ -26,17 +26,17 @@ type Inviter struct {
 	Verified bool // whether their address is
 }
 
-var errUnverified = &fault.Error{
-	Code: fault.Forbidden,
+var errUnverified = &apierr.Error{
+	Code: apierr.Forbidden,
 	Message: "Verify your e-mail address before you invite anybody: " +
 		"account/sendVerification mails you a token for account/verifyEmail",
 }
 
-// Invite offers a place to whoever has an address, and mails the offer. Where no
+// Invite offers a membership to whoever has an address, and mails the offer. Where no
 // mail can be sent the token is returned, for the inviter to pass on; otherwise
 // it is empty, so that accepting shows that the address is one's own. An earlier
 // invitation of the address ends. It returns ErrMemberExists,
-// ErrTooManyInvitations or a fault: Forbidden where the inviter might not revoke
+// ErrTooManyInvitations or an API error: Forbidden where the inviter might not revoke
 // the earlier one or has no verified address for mails in their name, RateLimited
 // where one of the Allowances is used up.
 func (s *Service) Invite(
@@ -96,7 +96,7 @@ func (s *Service) mail(ctx context.Context, o *Organization, i *Invitation, invi
 	subject, body := invitationMail(s.url, o, i, inviter, text)
 	if err := s.deps.Mail.Send(ctx, i.Email, subject, body); err != nil {
 		// Inviting again replaces the invitation that nobody heard of.
-		return fault.Wrap(fault.ServiceUnavailable, fmt.Errorf("mailing invitation %s: %w", i.ID, err))
+		return apierr.Wrap(apierr.ServiceUnavailable, fmt.Errorf("mailing invitation %s: %w", i.ID, err))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/adapter/store/storetest"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -79,7 +79,7 @@ func TestWhoHasNoVerifiedAddressHasNoInvitationMailed(t *testing.T) {
 	h := newHouse(t)
 	o := h.organization()
 	err := h.invite(org.Inviter{Role: org.RoleOwner}, "usr_eve", o, "ann@example.com")
-	if !fault.Is(err, fault.Forbidden) || len(h.sent) != 0 {
+	if !apierr.Is(err, apierr.Forbidden) || len(h.sent) != 0 {
 		t.Errorf("Invite() = %v, %d mails", err, len(h.sent))
 	}
 	if all, err := h.Invitations(t.Context(), o, "", 10); err != nil || len(all) != 0 {
@@ -126,8 +126,8 @@ func TestMailedInvitationsAreBoundedByRecipientOrganizationAndInviter(t *testing
 					}
 					continue
 				}
-				f := fault.Of(err)
-				if f.Code != fault.RateLimited || f.RetryAfter != tc.allowance.Interval || f.Message == "" {
+				f := apierr.Of(err)
+				if f.Code != apierr.RateLimited || f.RetryAfter != tc.allowance.Interval || f.Message == "" {
 					t.Errorf("invitation %d: %+v", i+1, f)
 				}
 			}
@@ -157,7 +157,7 @@ func TestAnInvitationThatIsNotMailedCountsNot(t *testing.T) {
 	o := h.organization()
 	h.full = true
 	for range org.Allowances.Recipient.Burst + 1 {
-		if err := h.invite(verified, "usr_eve", o, "ann@example.com"); !fault.Is(err, fault.ServiceUnavailable) {
+		if err := h.invite(verified, "usr_eve", o, "ann@example.com"); !apierr.Is(err, apierr.ServiceUnavailable) {
 			t.Fatalf("while no mail is taken: %v", err)
 		}
 	}
@@ -167,8 +167,8 @@ func TestAnInvitationThatIsNotMailedCountsNot(t *testing.T) {
 		err = h.db.CreateUser(t.Context(), audit.BySystem(), ann)
 	}
 	if err == nil {
-		place := &org.Member{OrganizationID: o, UserID: ann.ID, Role: org.RoleViewer, CreatedAt: h.now}
-		err = h.db.AddMember(t.Context(), audit.BySystem(), place)
+		membership := &org.Member{OrganizationID: o, UserID: ann.ID, Role: org.RoleViewer, CreatedAt: h.now}
+		err = h.db.AddMember(t.Context(), audit.BySystem(), membership)
 	}
 	if err != nil {
 		t.Fatal(err)

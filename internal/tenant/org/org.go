@@ -1,4 +1,4 @@
-// Package org holds organizations and the people in them: accounts, their places
+// Package org holds organizations and the people in them: accounts, their memberships
 // in organizations with a role each, invitations and an organization's settings.
 // An organization is the tenant: everything else belongs to exactly one.
 //
@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 )
 
 // Errors of stores.
@@ -33,8 +33,8 @@ var (
 	ErrLastOwner          = errors.New("an organization keeps at least one owner")
 	ErrTooManyInvitations = errors.New("the organization has as many open invitations as it may have")
 	// ErrNotDeleted says that there is nothing to restore.
-	ErrNotDeleted    = errors.New("the organization is not deleted")
-	ErrTooManyPlaces = errors.New("the user belongs to as many organizations as a user may")
+	ErrNotDeleted         = errors.New("the organization is not deleted")
+	ErrTooManyMemberships = errors.New("the user belongs to as many organizations as a user may")
 )
 
 // Limits of organizations and users.
@@ -43,7 +43,7 @@ const (
 	MaxEmailLen    = 254  // bytes
 	MaxLogoURLLen  = 2048 // bytes
 	MaxInvitations = 100  // open ones of an organization
-	MaxPlaces      = 100  // organizations that one user belongs to
+	MaxMemberships = 100  // organizations that one user belongs to
 )
 
 // ReservedID is the organization that the installation keeps for itself: its probe
@@ -70,7 +70,7 @@ type Organization struct {
 
 // New makes an organization.
 func New(name string, now time.Time) (*Organization, error) {
-	name, err := label.Clean("name", name, MaxNameLen)
+	name, err := displayname.Clean("name", name, MaxNameLen)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ type Settings struct {
 // slugForm is 2 to 40 characters of DNS.
 var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,38}[a-z0-9]$`)
 
-// Apply changes an organization, or returns a Validation fault and leaves it as
+// Apply changes an organization, or returns a Validation error and leaves it as
 // it is.
 func (s Settings) Apply(o *Organization) error {
 	changed := *o
@@ -97,7 +97,7 @@ func (s Settings) Apply(o *Organization) error {
 		to   *string
 		read func(string) (string, error)
 	}{
-		{s.Name, &changed.Name, func(v string) (string, error) { return label.Clean("name", v, MaxNameLen) }},
+		{s.Name, &changed.Name, func(v string) (string, error) { return displayname.Clean("name", v, MaxNameLen) }},
 		{s.Slug, &changed.Slug, readSlug},
 		{s.LogoURL, &changed.LogoURL, readLogoURL},
 		{s.Timezone, &changed.Timezone, readTimezone},
@@ -117,7 +117,7 @@ func (s Settings) Apply(o *Organization) error {
 
 func readSlug(text string) (string, error) {
 	if text != "" && !slugForm.MatchString(text) {
-		return "", fault.Invalid("slug", "invalid_value", "slug must have 2 to 40 lower-case letters, digits and hyphens, and begin and end with none of the latter")
+		return "", apierr.Invalid("slug", "invalid_value", "slug must have 2 to 40 lower-case letters, digits and hyphens, and begin and end with none of the latter")
 	}
 	return text, nil
 }
@@ -129,7 +129,7 @@ func readLogoURL(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > MaxLogoURLLen || strings.ContainsFunc(text, notInURL) {
-		return "", fault.Invalid("logoUrl", "invalid_value", "logoUrl must be an address that begins with https:// and has at most 2048 bytes")
+		return "", apierr.Invalid("logoUrl", "invalid_value", "logoUrl must be an address that begins with https:// and has at most 2048 bytes")
 	}
 	return text, nil
 }
@@ -139,7 +139,7 @@ func notInURL(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(
 func readTimezone(text string) (string, error) {
 	// The machine's own zone has a name here that means another one elsewhere.
 	if _, err := time.LoadLocation(text); err != nil || text == "" || strings.EqualFold(text, "local") {
-		return "", fault.Invalid("defaults.timezone", "invalid_value", "defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
+		return "", apierr.Invalid("defaults.timezone", "invalid_value", "defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
 	}
 	return text, nil
 }

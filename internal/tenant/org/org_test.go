@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
@@ -59,14 +59,14 @@ func TestOrganizationNameHasItsLimits(t *testing.T) {
 
 func TestWhoIsNeededIsToldWhere(t *testing.T) {
 	t.Parallel()
-	place := org.Place{Organization: "Acme", Member: org.Member{OrganizationID: "org_1"}}
+	membership := org.Membership{Organization: "Acme", Member: org.Member{OrganizationID: "org_1"}}
 	for n, want := range map[int]string{
 		1: "owner of Acme (org_1), and other members",
 		5: strings.Repeat("Acme (org_1), ", 5) + "and other members",
 		7: strings.Repeat("Acme (org_1), ", 5) + "2 more, and other members",
 	} {
-		f := fault.Of(org.NeedsOwner(slices.Repeat([]org.Place{place}, n)))
-		if f.Code != fault.Conflict || !strings.Contains(f.Message, want) {
+		f := apierr.Of(org.NeedsOwner(slices.Repeat([]org.Membership{membership}, n)))
+		if f.Code != apierr.Conflict || !strings.Contains(f.Message, want) {
 			t.Errorf("%d organizations: %s %q", n, f.Code, f.Message)
 		}
 	}

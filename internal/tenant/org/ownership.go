@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
 // Ownership keeps who owns which organization.
 type Ownership interface {
-	// ListPlaces returns the places of a user, oldest first.
-	ListPlaces(ctx context.Context, userID string) ([]Place, error)
+	// ListMemberships returns the memberships of a user, oldest first.
+	ListMemberships(ctx context.Context, userID string) ([]Membership, error)
 	// CreateOwned adds an organization with its first owner, where check, which is
-	// told the owner's other places, agrees.
-	CreateOwned(ctx context.Context, by audit.By, o *Organization, userID string, check func([]Place) error) error
+	// told the owner's other memberships, agrees.
+	CreateOwned(ctx context.Context, by audit.By, o *Organization, userID string, check func([]Membership) error) error
 	// TransferOwnership makes one member an owner, and then gives another one, who is
 	// an owner, a role.
 	TransferOwnership(ctx context.Context, by audit.By, t Transfer, now time.Time) (owner, former *Person, err error)
@@ -27,14 +27,14 @@ type Transfer struct {
 	Role           Role   // that From has afterwards
 }
 
-// Places returns the organizations of a user, oldest place first.
-func (s *Service) Places(ctx context.Context, userID string) ([]Place, error) {
-	return s.deps.Ownership.ListPlaces(ctx, userID)
+// Memberships returns the organizations of a user, oldest membership first.
+func (s *Service) Memberships(ctx context.Context, userID string) ([]Membership, error) {
+	return s.deps.Ownership.ListMemberships(ctx, userID)
 }
 
 // Create makes an organization that the user owns. Where not everybody may sign up,
 // only who owns one already may make another; anybody else is told so by a Forbidden
-// fault. It returns ErrTooManyPlaces, ErrSlugTaken or a Validation fault.
+// error. It returns ErrTooManyMemberships, ErrSlugTaken or a Validation error.
 func (s *Service) Create(ctx context.Context, by audit.By, userID, name string, settings Settings) (*Organization, error) {
 	o, err := New(name, s.deps.Now().UTC())
 	if err != nil {
@@ -50,30 +50,30 @@ func (s *Service) Create(ctx context.Context, by audit.By, userID, name string, 
 	return o, nil
 }
 
-// mayCreate says whether somebody with these places may make an organization.
-func (s *Service) mayCreate(places []Place) error {
+// mayCreate says whether somebody with these memberships may make an organization.
+func (s *Service) mayCreate(memberships []Membership) error {
 	if s.deps.AnyoneCreates {
 		return nil
 	}
-	for _, p := range places {
+	for _, p := range memberships {
 		if p.Role == RoleOwner {
 			return nil
 		}
 	}
-	return &fault.Error{
-		Code: fault.Forbidden, Message: "Only who owns an organization may make another one here; ask the operator",
+	return &apierr.Error{
+		Code: apierr.Forbidden, Message: "Only who owns an organization may make another one here; ask the operator",
 	}
 }
 
 // Transfer hands an ownership over. It returns ErrMemberNotFound for somebody who is
-// no member, and a Validation fault for somebody who hands it to themselves or wants
+// no member, and a Validation error for somebody who hands it to themselves or wants
 // to stay an owner.
 func (s *Service) Transfer(ctx context.Context, by audit.By, t Transfer) (owner, former *Person, err error) {
 	switch {
 	case t.From == t.To:
-		return nil, nil, fault.Invalid("userId", "invalid_value", "userId must be another member's")
+		return nil, nil, apierr.Invalid("userId", "invalid_value", "userId must be another member's")
 	case t.Role == RoleOwner:
-		return nil, nil, fault.Invalid("role", "invalid_value", "role must be admin, editor or viewer")
+		return nil, nil, apierr.Invalid("role", "invalid_value", "role must be admin, editor or viewer")
 	}
 	return s.deps.Ownership.TransferOwnership(ctx, by, t, s.deps.Now().UTC())
 }

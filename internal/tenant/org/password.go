@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Limits of a password. The upper one bounds the work of hashing it.
@@ -65,12 +65,12 @@ func (p Costs) hash(text string) string {
 		p, b64.EncodeToString(salt[:]), b64.EncodeToString(tag))
 }
 
-// checkPassword returns a Validation fault for a password that is too short or
+// checkPassword returns a Validation error for a password that is too short or
 // too long. There is no other rule: what people are made to add to a password
 // they put where everybody does.
 func checkPassword(password string) error {
 	if n := utf8.RuneCountInString(password); n < MinPasswordLen || len(password) > MaxPasswordBytes || !utf8.ValidString(password) {
-		return fault.Invalid("password", "invalid_password",
+		return apierr.Invalid("password", "invalid_password",
 			fmt.Sprintf("password must have at least %d characters and at most %d bytes", MinPasswordLen, MaxPasswordBytes))
 	}
 	return nil

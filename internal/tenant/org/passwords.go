@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // waitingPerCore is how many calls wait for each core at most; at 30 ms each they
@@ -75,7 +75,7 @@ func (p *Passwords) turn(ctx context.Context, work func()) error {
 	select {
 	case p.waiting <- struct{}{}:
 	default:
-		return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: 2 * time.Second, Err: errBusy}
+		return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 2 * time.Second, Err: errBusy}
 	}
 	defer func() { <-p.waiting }()
 	select {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 func TestNoMorePasswordsAreHashedAtATimeThanThereAreCores(t *testing.T) {
@@ -38,7 +38,7 @@ func TestNoMorePasswordsAreHashedAtATimeThanThereAreCores(t *testing.T) {
 		if running.Load() != cores {
 			t.Errorf("%d run, want %d", running.Load(), cores)
 		}
-		if err := p.turn(t.Context(), work); !fault.Is(err, fault.ServiceUnavailable) || fault.Of(err).RetryAfter <= 0 {
+		if err := p.turn(t.Context(), work); !apierr.Is(err, apierr.ServiceUnavailable) || apierr.Of(err).RetryAfter <= 0 {
 			t.Errorf("one more than may wait: %v", err)
 		}
 		close(let)
@@ -110,7 +110,7 @@ func TestNobodysPasswordIsRight(t *testing.T) {
 	if ok, err := p.Verify(t.Context(), hash, "pässwörd"); !ok || err != nil {
 		t.Errorf("Verify() of the same letters = %t, %v", ok, err)
 	}
-	if _, err := p.Hash(t.Context(), "short"); !fault.Is(err, fault.Validation) {
+	if _, err := p.Hash(t.Context(), "short"); !apierr.Is(err, apierr.Validation) {
 		t.Errorf("Hash() = %v", err)
 	}
 }

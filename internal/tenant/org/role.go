@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Role is what a member may do in an organization.
@@ -22,12 +22,12 @@ const (
 // Roles lists every role, most powerful first.
 var Roles = []Role{RoleOwner, RoleAdmin, RoleEditor, RoleViewer}
 
-// ParseRole returns the role of that name, or a Validation fault.
+// ParseRole returns the role of that name, or a Validation error.
 func ParseRole(text string) (Role, error) {
 	if i := slices.Index(Roles, Role(text)); i >= 0 {
 		return Roles[i], nil
 	}
-	return "", fault.Invalid("role", "invalid_value", "role must be owner, admin, editor or viewer")
+	return "", apierr.Invalid("role", "invalid_value", "role must be owner, admin, editor or viewer")
 }
 
 // Invites reports whether a member of the role may invite somebody to be one of another
@@ -39,10 +39,10 @@ func (r Role) Invites(other Role) bool {
 // MayChange says whether a member of the role actor may turn one of the role from
 // into one of the role to; an empty from stands for somebody who comes, an empty
 // to for somebody who goes. Only owners make, change and remove owners; anybody
-// else is told so by a Forbidden fault.
+// else is told so by a Forbidden error.
 func MayChange(actor, from, to Role) error {
 	if actor != RoleOwner && (from == RoleOwner || to == RoleOwner) {
-		return &fault.Error{Code: fault.Forbidden, Message: "Only owners may make, change or remove owners"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Only owners may make, change or remove owners"}
 	}
 	return nil
 }
@@ -50,18 +50,18 @@ func MayChange(actor, from, to Role) error {
 // maxNamed is how many organizations an error names.
 const maxNamed = 5
 
-// NeedsOwner returns the Conflict fault for somebody who goes while organizations need
+// NeedsOwner returns the Conflict error for somebody who goes while organizations need
 // them: it names them, or the first of many.
-func NeedsOwner(places []Place) error {
+func NeedsOwner(memberships []Membership) error {
 	var names []string
-	for _, p := range places[:min(len(places), maxNamed)] {
+	for _, p := range memberships[:min(len(memberships), maxNamed)] {
 		names = append(names, fmt.Sprintf("%s (%s)", p.Organization, p.OrganizationID))
 	}
-	if more := len(places) - len(names); more > 0 {
+	if more := len(memberships) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return &fault.Error{
-		Code: fault.Conflict,
+	return &apierr.Error{
+		Code: apierr.Conflict,
 		Message: "You are the only owner of " + strings.Join(names, ", ") +
 			", and other members or websites are left there: make somebody else an owner or remove them first",
 	}

@@ -20,7 +20,7 @@ type Store interface {
 	// those after the given one.
 	ListPeople(ctx context.Context, organizationID, after string, limit int) ([]Person, error)
 	// SetRole changes a member's role where check, which is told the one before,
-	// agrees. RemoveMember takes a place away likewise, and returns the API keys that
+	// agrees. RemoveMember takes a membership away likewise, and returns the API keys that
 	// the member made. Neither leaves an organization without an owner.
 	SetRole(ctx context.Context, by audit.By, organizationID, userID string, role Role, now time.Time, check func(from Role) error) (*Person, error)
 	RemoveMember(ctx context.Context, by audit.By, d Departure, now time.Time, check func(from Role) error) (*MadeKeys, error)
@@ -34,10 +34,10 @@ type Invitations interface {
 	CreateInvitation(ctx context.Context, by audit.By, i *Invitation, check func(earlier Role) error) error
 	ListInvitations(ctx context.Context, organizationID, after string, limit int, now time.Time) ([]Invitation, error)
 	RevokeInvitation(ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role Role) error) error
-	// AcceptInvitation gives the user the place that an invitation offers, and
+	// AcceptInvitation gives the user the membership that an invitation offers, and
 	// uses it up. An invitation that is past or meant for another address, or whose
 	// inviter could not issue it any more, is ErrInvitationNotFound.
-	AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*Place, error)
+	AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*Membership, error)
 }
 
 // Mailer sends mails. Send does not wait for the mail server; an error means that
@@ -84,7 +84,7 @@ func (s *Service) Get(ctx context.Context, id string) (*Organization, error) {
 
 // Update changes an organization's settings. It returns managed.ErrChanged when version is
 // neither 0 nor the organization's, ErrSlugTaken, ErrNotFound or a Validation
-// fault.
+// error.
 func (s *Service) Update(ctx context.Context, by audit.By, id string, version int64, settings Settings) (*Organization, error) {
 	return s.deps.Store.UpdateOrganization(ctx, by, id, version, s.deps.Now().UTC(), settings.Apply)
 }
@@ -96,19 +96,19 @@ func (s *Service) People(ctx context.Context, organizationID, after string, limi
 }
 
 // SetRole gives a member another role. actor is the role of who does it. It
-// returns ErrMemberNotFound, ErrLastOwner or a Forbidden fault.
+// returns ErrMemberNotFound, ErrLastOwner or a Forbidden error.
 func (s *Service) SetRole(ctx context.Context, by audit.By, actor Role, organizationID, userID string, role Role) (*Person, error) {
 	return s.deps.Store.SetRole(ctx, by, organizationID, userID, role, s.deps.Now().UTC(),
 		func(from Role) error { return MayChange(actor, from, role) })
 }
 
-// Remove takes a member's place away, with the errors of SetRole, and returns the API
+// Remove takes a member's membership away, with the errors of SetRole, and returns the API
 // keys that the member made.
 func (s *Service) Remove(ctx context.Context, by audit.By, actor Role, d Departure) (*MadeKeys, error) {
 	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(), func(from Role) error { return MayChange(actor, from, "") })
 }
 
-// Leave gives up one's own place: anybody may but the last owner, who is told
+// Leave gives up one's own membership: anybody may but the last owner, who is told
 // ErrLastOwner. It returns the API keys that one made.
 func (s *Service) Leave(ctx context.Context, by audit.By, d Departure) (*MadeKeys, error) {
 	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(), func(Role) error { return nil })
@@ -121,16 +121,16 @@ func (s *Service) Invitations(ctx context.Context, organizationID, after string,
 }
 
 // Revoke withdraws an invitation. It returns ErrInvitationNotFound, or a
-// Forbidden fault where only an owner may.
+// Forbidden error where only an owner may.
 func (s *Service) Revoke(ctx context.Context, by audit.By, actor Role, organizationID, id string) error {
 	return s.deps.Invitations.RevokeInvitation(ctx, by, organizationID, id, s.deps.Now().UTC(),
 		func(role Role) error { return MayChange(actor, "", role) })
 }
 
-// Accept gives a user the place that an invitation for their address offers. It
+// Accept gives a user the membership that an invitation for their address offers. It
 // returns ErrInvitationNotFound for any other token, ErrMemberExists or
-// ErrTooManyPlaces.
-func (s *Service) Accept(ctx context.Context, by audit.By, text, userID string) (*Place, error) {
+// ErrTooManyMemberships.
+func (s *Service) Accept(ctx context.Context, by audit.By, text, userID string) (*Membership, error) {
 	if !token.WellFormed(text) {
 		return nil, ErrInvitationNotFound
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
 
@@ -68,7 +68,7 @@ func TestSettingsHaveTheirRules(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if f := fault.Of(err); f.Code != fault.Validation || f.Details[0].Field != tc.field {
+		if f := apierr.Of(err); f.Code != apierr.Validation || f.Details[0].Field != tc.field {
 			t.Errorf("%s %.50q: %+v", tc.field, tc.value, f)
 		}
 		if diff := cmp.Diff(before, &o); diff != "" {
@@ -85,7 +85,7 @@ func TestOnlyOwnersMakeChangeAndRemoveOwners(t *testing.T) {
 			for _, to := range roles {
 				err := org.MayChange(actor, from, to)
 				want := actor == org.RoleOwner || from != org.RoleOwner && to != org.RoleOwner
-				if (err == nil) != want || err != nil && !fault.Is(err, fault.Forbidden) {
+				if (err == nil) != want || err != nil && !apierr.Is(err, apierr.Forbidden) {
 					t.Errorf("MayChange(%s, %q, %q) = %v, want success %t", actor, from, to, err, want)
 				}
 			}

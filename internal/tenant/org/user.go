@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 )
 
 // User is a person who signs in.
@@ -36,7 +36,7 @@ func NewUser(email, name, passwordHash string, now time.Time) (*User, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name, err = label.Clean("name", name, MaxNameLen); err != nil {
+	if name, err = displayname.Clean("name", name, MaxNameLen); err != nil {
 		return nil, err
 	}
 	return &User{
@@ -45,7 +45,7 @@ func NewUser(email, name, passwordHash string, now time.Time) (*User, error) {
 	}, nil
 }
 
-// Member is a user's place in an organization.
+// Member is a user's membership in an organization.
 type Member struct {
 	OrganizationID string
 	UserID         string
@@ -61,8 +61,8 @@ type Person struct {
 	Name  string
 }
 
-// Place is a member with what the user sees of the organization.
-type Place struct {
+// Membership is a member with what the user sees of the organization.
+type Membership struct {
 	Member
 
 	Organization string    // its name
@@ -74,7 +74,7 @@ var mailDomains = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDoma
 
 // NormalizeEmail returns the address in lower case, without surrounding space and
 // with an international domain in its ASCII form; a text that is no address is a
-// Validation fault. The part before the @ is lowered too: no mail provider tells
+// Validation error. The part before the @ is lowered too: no mail provider tells
 // Ann from ann, and people type both. It is ASCII, since few mail servers take
 // another and letters that look alike could pass for somebody else's address.
 func NormalizeEmail(text string) (string, error) {
@@ -90,7 +90,7 @@ func NormalizeEmail(text string) (string, error) {
 			}
 		}
 	}
-	return "", fault.Invalid("email", "invalid_email", "email must be an e-mail address such as ann@example.com, of at most 254 bytes")
+	return "", apierr.Invalid("email", "invalid_email", "email must be an e-mail address such as ann@example.com, of at most 254 bytes")
 }
 
 func isASCII(s string) bool {

@@ -24,7 +24,7 @@ type Store interface {
 	// Quotas returns every quota that was ever set or counted.
 	Quotas(ctx context.Context) ([]Quota, error)
 	// CountQuota applies count to an organization's quota as it is now and keeps
-	// what became of it, in one transaction with the news of a decision. It is
+	// what became of it, in one transaction with the change event of a decision. It is
 	// ErrNotFound when there is no such organization.
 	CountQuota(ctx context.Context, organizationID string, now time.Time, count func(*Quota) Outcome) error
 	// Owners returns the organization's name and the addresses of its owners.

@@ -105,7 +105,7 @@ func TestTheCounterDecidesTellsAndTurnsTheMonth(t *testing.T) {
 	}
 	pending, err := o.db.Pending(t.Context(), 10)
 	if err != nil || len(pending) != 2 || !strings.Contains(pending[1].State, `"exceeded":false`) {
-		t.Errorf("news: %+v, %v", pending, err)
+		t.Errorf("change events: %+v, %v", pending, err)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
-	"github.com/millrace/millrace/internal/platform/lookup"
+	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/readcache"
 )
 
 // Biller is an external service that says who may send events.
@@ -31,17 +31,17 @@ const (
 	billingLoads = 64
 )
 
-// External refuses the events of organizations by the word of a Biller, which is
+// External rejects the events of organizations by the word of a Biller, which is
 // asked behind a breaker, once for all requests of an organization that wait at
 // the same time. It is safe for concurrent use.
 type External struct {
-	decisions *lookup.Cache[string, bool]
+	decisions *readcache.Cache[string, bool]
 }
 
 // NewExternal returns an External that waits for the Biller for timeout at most.
 // reg may be nil. Close ends it.
 func NewExternal(biller Biller, timeout time.Duration, reg prometheus.Registerer) *External {
-	return &External{decisions: lookup.New(lookup.Config{
+	return &External{decisions: readcache.New(readcache.Config{
 		Name: "billing", Fresh: decisionFresh, Trusted: decisionFresh, Stale: DecisionValid,
 		// A read that does not end in time is waited for a tenth longer.
 		LoadTimeout: timeout * 10 / 11, MaxLoads: billingLoads,
@@ -51,16 +51,16 @@ func NewExternal(biller Biller, timeout time.Duration, reg prometheus.Registerer
 // Close ends the cache. Check must not be called after it.
 func (e *External) Close() { e.decisions.Close() }
 
-// Check returns a QuotaExceeded fault when the service has refused the
-// organization, and a BillingUnavailable fault when it has said nothing for
+// Check returns a QuotaExceeded error when the service has rejected the
+// organization, and a BillingUnavailable error when it has said nothing for
 // longer than DecisionValid.
 func (e *External) Check(ctx context.Context, organizationID string, now time.Time) error {
 	allowed, err := e.decisions.Get(ctx, organizationID, now)
 	switch {
 	case err != nil:
-		return fault.Wrap(fault.BillingUnavailable, fmt.Errorf("asking whether %s may send events: %w", organizationID, err))
+		return apierr.Wrap(apierr.BillingUnavailable, fmt.Errorf("asking whether %s may send events: %w", organizationID, err))
 	case !allowed:
-		return fault.New(fault.QuotaExceeded)
+		return apierr.New(apierr.QuotaExceeded)
 	}
 	return nil
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
 // biller answers by what it is set to.
 type biller struct {
-	answer func(ctx context.Context) (bool, error)
-	asked  atomic.Int64
+	response func(ctx context.Context) (bool, error)
+	asked    atomic.Int64
 }
 
 func (b *biller) Allowed(ctx context.Context, _ string) (bool, error) {
 	b.asked.Add(1)
-	return b.answer(ctx)
+	return b.response(ctx)
 }
 
 var errAway = errors.New("away")
@@ -43,11 +43,11 @@ func hangs(ctx context.Context) (bool, error) {
 const billingTimeout = 300 * time.Millisecond
 
 // external returns an External in the test's bubble, and what asks it.
-func external(t *testing.T, b *biller) func(want fault.Code) {
+func external(t *testing.T, b *biller) func(want apierr.Code) {
 	t.Helper()
 	e := quota.NewExternal(b, billingTimeout, nil)
 	t.Cleanup(e.Close)
-	return func(want fault.Code) {
+	return func(want apierr.Code) {
 		t.Helper()
 		synctest.Wait()
 		start := time.Now()
@@ -55,9 +55,9 @@ func external(t *testing.T, b *biller) func(want fault.Code) {
 		if took := time.Since(start); took > billingTimeout {
 			t.Errorf("Check() took %s, and may take %s", took, billingTimeout)
 		}
-		var got fault.Code
+		var got apierr.Code
 		if err != nil {
-			got = fault.Of(err).Code
+			got = apierr.Of(err).Code
 		}
 		if got != want {
 			t.Errorf("Check() = %v, want code %q", err, want)
@@ -65,12 +65,12 @@ func external(t *testing.T, b *biller) func(want fault.Code) {
 	}
 }
 
-const admitted = fault.Code("")
+const admitted = apierr.Code("")
 
 func TestTheServiceDecides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &biller{answer: yes}
+		b := &biller{response: yes}
 		check := external(t, b)
 		for range 100 {
 			check(admitted)
@@ -78,10 +78,10 @@ func TestTheServiceDecides(t *testing.T) {
 		if n := b.asked.Load(); n != 1 {
 			t.Errorf("asked %d times for one answer", n)
 		}
-		b.answer = no
+		b.response = no
 		<-time.After(5 * time.Second)
-		check(fault.QuotaExceeded)
-		b.answer = yes
+		check(apierr.QuotaExceeded)
+		b.response = yes
 		<-time.After(5 * time.Second)
 		check(admitted)
 	})
@@ -90,22 +90,22 @@ func TestTheServiceDecides(t *testing.T) {
 func TestTheLastDecisionStandsForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	for name, silence := range map[string]func(context.Context) (bool, error){"failing": away, "hanging": hangs} {
-		for last, answer := range map[fault.Code]func(context.Context) (bool, error){admitted: yes, fault.QuotaExceeded: no} {
+		for last, response := range map[apierr.Code]func(context.Context) (bool, error){admitted: yes, apierr.QuotaExceeded: no} {
 			t.Run(name+" after "+string(last), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					b := &biller{answer: answer}
+					b := &biller{response: response}
 					check := external(t, b)
 					check(last)
-					b.answer = silence
+					b.response = silence
 					begin := time.Now()
 					for time.Since(begin) < quota.DecisionValid-2*time.Second {
 						check(last)
 						<-time.After(time.Second)
 					}
 					<-time.After(2*time.Second + billingTimeout)
-					check(fault.BillingUnavailable)
-					b.answer = answer
+					check(apierr.BillingUnavailable)
+					b.response = response
 					<-time.After(2 * time.Second)
 					check(last)
 				})
@@ -117,15 +117,15 @@ func TestTheLastDecisionStandsForFiveMinutes(t *testing.T) {
 func TestWithoutAnyDecisionNothingIsAdmitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &biller{answer: hangs}
+		b := &biller{response: hangs}
 		check := external(t, b)
 		for range 20 { // the breaker opens, and closes again
-			check(fault.BillingUnavailable)
+			check(apierr.BillingUnavailable)
 		}
 		if n := b.asked.Load(); n > 10 {
 			t.Errorf("a silent service was asked %d times", n)
 		}
-		b.answer = yes
+		b.response = yes
 		<-time.After(2 * time.Second)
 		check(admitted)
 	})
@@ -134,7 +134,7 @@ func TestWithoutAnyDecisionNothingIsAdmitted(t *testing.T) {
 func TestASilentServiceOpensTheBreakerInMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, reg := &biller{answer: away}, prometheus.NewRegistry()
+		b, reg := &biller{response: away}, prometheus.NewRegistry()
 		e := quota.NewExternal(b, billingTimeout, reg)
 		t.Cleanup(e.Close)
 		expect := func(open int) {
@@ -154,7 +154,7 @@ millrace_lookup_breaker_open{lookup="billing"} %d
 			_ = e.Check(t.Context(), "org_1", time.Now())
 		}
 		expect(1)
-		b.answer = yes
+		b.response = yes
 		<-time.After(2 * time.Second)
 		if err := e.Check(t.Context(), "org_1", time.Now()); err != nil {
 			t.Error(err)

@@ -4,18 +4,18 @@
 // Counted is what the sink stored, so a duplicate that it removed costs nothing;
 // the month is that of receipt in UTC. One process of all counts, under a lease,
 // and announces every decision that changes; edges hold the decisions in memory
-// and refuse the events of an organization whose month is used up, a few seconds
+// and reject the events of an organization whose month is used up, a few seconds
 // after it was. Events that were accepted until then are kept: a quota is crossed
 // by what arrives in these seconds.
 //
 // It promises that a decision of one month says nothing about another, that old
-// news do not bring a decision back, and that a quota which is raised is felt as
-// soon as one that is crossed. It refuses nothing for lack of knowledge: while
+// change events do not bring a decision back, and that a quota which is raised is felt as
+// soon as one that is crossed. It rejects nothing for lack of knowledge: while
 // nobody counts, the last decisions stand.
 //
 // Where an external billing service decides instead, its word is asked for and
 // remembered for a few seconds, and stands for five minutes when the service does
-// not answer; after that events are refused until it does.
+// not answer; after that events are rejected until it does.
 package quota
 
 import (
@@ -24,7 +24,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // ErrNotFound says that there is no such organization.
@@ -40,11 +40,11 @@ const (
 	MaxEvents int64 = 1_000_000_000_000
 )
 
-// CheckEvents returns a Validation fault unless n is Default, Unlimited or a
+// CheckEvents returns a Validation error unless n is Default, Unlimited or a
 // quota of at most MaxEvents.
 func CheckEvents(n int64) error {
 	if n < Default || n > MaxEvents {
-		return fault.Invalid("monthlyEvents", "out_of_range", fmt.Sprintf("a quota is 1 to %d events a month", MaxEvents))
+		return apierr.Invalid("monthlyEvents", "out_of_range", fmt.Sprintf("a quota is 1 to %d events a month", MaxEvents))
 	}
 	return nil
 }
@@ -57,10 +57,10 @@ const monthLayout = "2006-01"
 // MonthOf returns the month of an instant.
 func MonthOf(t time.Time) Month { return Month(t.UTC().Format(monthLayout)) }
 
-// ParseMonth reads a month, or returns a Validation fault.
+// ParseMonth reads a month, or returns a Validation error.
 func ParseMonth(text string) (Month, error) {
 	if _, err := time.Parse(monthLayout, text); err != nil {
-		return "", fault.Invalid("month", "invalid_value", "month must be a year and a month such as 2026-11")
+		return "", apierr.Invalid("month", "invalid_value", "month must be a year and a month such as 2026-11")
 	}
 	return Month(text), nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/quota"
 )
 
@@ -27,7 +27,7 @@ func TestAMonthIsThatOfUTC(t *testing.T) {
 		t.Errorf("Bounds() = %s, %s", start, end)
 	}
 	for _, text := range []string{"", "2026", "2026-13", "2026-1", "2026-01-01", "x"} {
-		if _, err := quota.ParseMonth(text); !fault.Is(err, fault.Validation) {
+		if _, err := quota.ParseMonth(text); !apierr.Is(err, apierr.Validation) {
 			t.Errorf("ParseMonth(%q) = %v", text, err)
 		}
 		if start, end := quota.Month(text).Bounds(); !start.IsZero() || !end.IsZero() {
@@ -106,7 +106,7 @@ func TestAQuotaIsWithinItsBounds(t *testing.T) {
 	for events, good := range map[int64]bool{
 		quota.Default: true, quota.Unlimited: true, 1: true, quota.MaxEvents: true, quota.MaxEvents + 1: false, quota.Default - 1: false,
 	} {
-		if err := quota.CheckEvents(events); (err == nil) != good || err != nil && !fault.Is(err, fault.Validation) {
+		if err := quota.CheckEvents(events); (err == nil) != good || err != nil && !apierr.Is(err, apierr.Validation) {
 			t.Errorf("CheckEvents(%d) = %v", events, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
@@ -18,15 +18,15 @@ type Cell struct {
 	Events  int64
 }
 
-// Books answers what is asked about usage.
-type Books interface {
+// UsageStore answers what is asked about usage.
+type UsageStore interface {
 	// Cells returns what an organization has sent in a month, and only what one
 	// owner has unless ownerID is empty, ordered by owner and day.
 	Cells(ctx context.Context, organizationID, ownerID string, month Month) ([]Cell, error)
 }
 
-// Keeper keeps quotas for those who look at them and set them.
-type Keeper interface {
+// Quotas keeps quotas for those who look at them and set them.
+type Quotas interface {
 	// QuotaOf returns an organization's quota, or ErrNotFound.
 	QuotaOf(ctx context.Context, organizationID string) (*Quota, error)
 	// SetQuota gives an organization a quota of its own, or Default.
@@ -55,18 +55,18 @@ func (c Config) limit(q *Quota) int64 {
 // concurrent use.
 type Service struct {
 	cfg    Config
-	keeper Keeper
-	books  Books
+	quotas Quotas
+	usage  UsageStore
 	now    func() time.Time
 }
 
-// NewService returns a Service; books may be nil where only quotas are asked for.
+// NewService returns a Service; usage may be nil where only quotas are asked for.
 // A nil now means time.Now.
-func NewService(cfg Config, keeper Keeper, books Books, now func() time.Time) *Service {
+func NewService(cfg Config, quotas Quotas, usage UsageStore, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{cfg: cfg, keeper: keeper, books: books, now: now}
+	return &Service{cfg: cfg, quotas: quotas, usage: usage, now: now}
 }
 
 // Standing is how an organization stands in the current month.
@@ -79,7 +79,7 @@ type Standing struct {
 // Of returns how an organization stands, or ErrNotFound. What was counted of an
 // earlier month is not told.
 func (s *Service) Of(ctx context.Context, organizationID string) (*Standing, error) {
-	q, err := s.keeper.QuotaOf(ctx, organizationID)
+	q, err := s.quotas.QuotaOf(ctx, organizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ func (s *Service) Of(ctx context.Context, organizationID string) (*Standing, err
 }
 
 // Set gives an organization a quota: a number of events, Unlimited or Default. It
-// returns ErrNotFound or a Validation fault.
+// returns ErrNotFound or a Validation error.
 func (s *Service) Set(ctx context.Context, by audit.By, organizationID string, events int64) (*Standing, error) {
 	if err := CheckEvents(events); err != nil {
 		return nil, err
 	}
-	q, err := s.keeper.SetQuota(ctx, by, organizationID, events, s.now().UTC())
+	q, err := s.quotas.SetQuota(ctx, by, organizationID, events, s.now().UTC())
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +135,14 @@ type Owner struct {
 
 // Report returns what an organization has sent in a month, the current one when
 // month is empty; only what an owner has, unless ownerID is empty. It is a
-// ServiceUnavailable fault while the books cannot be read.
+// ServiceUnavailable error while usage cannot be read.
 func (s *Service) Report(ctx context.Context, organizationID, ownerID string, month Month) (*Report, error) {
 	if month == "" {
 		month = MonthOf(s.now())
 	}
-	cells, err := s.books.Cells(ctx, organizationID, ownerID, month)
+	cells, err := s.usage.Cells(ctx, organizationID, ownerID, month)
 	if err != nil {
-		return nil, fault.Wrap(fault.ServiceUnavailable, err)
+		return nil, apierr.Wrap(apierr.ServiceUnavailable, err)
 	}
 	return report(month, cells), nil
 }

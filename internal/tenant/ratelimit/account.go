@@ -20,18 +20,18 @@ const (
 	stampBytes   = 8
 )
 
-// claim is what one request needs: up to two windows, and perhaps a place among
+// claim is what one request needs: up to two windows, and perhaps a slot among
 // the requests under way.
 type claim struct {
 	windows [2]*window
 	n       int
-	places  int // how many requests may be under way; 0 for any number
+	slots   int // how many requests may be under way; 0 for any number
 }
 
 // claim finds or makes the windows of a request and returns how many bytes that
 // took.
-func (a *account) claim(f Family, limit, custom Limit, places int) (c claim, bytes int) {
-	c.places = places
+func (a *account) claim(f Family, limit, custom Limit, slots int) (c claim, bytes int) {
+	c.slots = slots
 	bytes = c.with(&a.own[f], limit)
 	if custom.Requests > 0 {
 		bytes += c.with(&a.all, custom)
@@ -49,9 +49,9 @@ func (c *claim) with(w **window, l Limit) (bytes int) {
 	return bytes - (*w).relimit(l)*stampBytes
 }
 
-// refuse returns what stands against the claim: of several windows that are used
+// reject returns what stands against the claim: of several windows that are used
 // up, the one that takes longest. nil means that nothing does.
-func (a *account) refuse(c *claim, now int64) *Refusal {
+func (a *account) reject(c *claim, now int64) *Rejection {
 	var longest *window
 	var wait time.Duration
 	for _, w := range c.windows[:c.n] {
@@ -61,9 +61,9 @@ func (a *account) refuse(c *claim, now int64) *Refusal {
 	}
 	switch {
 	case longest != nil:
-		return &Refusal{Limit: longest.limit.Requests, Wait: wait}
-	case c.places > 0 && a.inFlight >= c.places:
-		return &Refusal{Concurrent: true, Limit: c.places, Wait: concurrencyWait}
+		return &Rejection{Limit: longest.limit.Requests, Wait: wait}
+	case c.slots > 0 && a.inFlight >= c.slots:
+		return &Rejection{Concurrent: true, Limit: c.slots, Wait: concurrencyWait}
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (a *account) take(c *claim, now int64) (bytes int) {
 	for _, w := range c.windows[:c.n] {
 		bytes += w.add(now) * stampBytes
 	}
-	if c.places > 0 {
+	if c.slots > 0 {
 		a.inFlight++
 	}
 	return bytes

@@ -42,7 +42,7 @@ type Deps struct {
 type Limiter struct {
 	off        bool
 	limits     [families][2]Limit // for clients, and for callers with a credential
-	places     int
+	slots      int
 	ipv6Prefix int
 	shared     *sharing // nil when there is nobody to share with
 	metrics    *metrics
@@ -57,7 +57,7 @@ const shards = 64
 // New returns a limiter.
 func New(cfg config.Limits, deps Deps) *Limiter {
 	l := &Limiter{
-		off: !cfg.Enabled, places: cfg.Concurrency, ipv6Prefix: cfg.IPv6Prefix,
+		off: !cfg.Enabled, slots: cfg.Concurrency, ipv6Prefix: cfg.IPv6Prefix,
 		start: time.Now(), seed: maphash.MakeSeed(),
 	}
 	for f, row := range &Families {
@@ -73,7 +73,7 @@ func New(cfg config.Limits, deps Deps) *Limiter {
 	return l
 }
 
-// Lease is the place of an admitted request among those under way. The zero
+// Lease is the slot of an admitted request among those under way. The zero
 // Lease holds none.
 type Lease struct {
 	limiter *Limiter
@@ -82,7 +82,7 @@ type Lease struct {
 	shared  string // its name among all processes; empty when they were not asked
 }
 
-// Release gives the place back. It is called once, when the request is answered.
+// Release gives the slot back. It is called once, when the request is answered.
 func (r Lease) Release(ctx context.Context) {
 	if r.account == nil {
 		return
@@ -95,7 +95,7 @@ func (r Lease) Release(ctx context.Context) {
 	}
 }
 
-// Admit counts a request and returns its lease, or a RateLimited fault with the
+// Admit counts a request and returns its lease, or a RateLimited error with the
 // limit that stood against it, after which nothing was counted. ctx bounds the
 // wait for other processes. ID may alias memory that is reused after the call.
 func (l *Limiter) Admit(ctx context.Context, r Request) (Lease, error) {
@@ -104,28 +104,28 @@ func (l *Limiter) Admit(ctx context.Context, r Request) (Lease, error) {
 	}
 	r = l.plain(r)
 	var lease Lease
-	var refused *Refusal
+	var rejected *Rejection
 	if l.shared != nil {
-		lease, refused = l.admitShared(ctx, r)
+		lease, rejected = l.admitShared(ctx, r)
 	} else {
-		lease, refused = l.admit(r, settle)
+		lease, rejected = l.admit(r, settle)
 	}
-	if refused != nil {
-		l.metrics.refuse(r.Family, refused)
-		return Lease{}, refused.fault()
+	if rejected != nil {
+		l.metrics.reject(r.Family, rejected)
+		return Lease{}, rejected.apiError()
 	}
 	return lease, nil
 }
 
-// Check returns the RateLimited fault with which a request would be refused, as far as
+// Check returns the RateLimited error with which a request would be rejected, as far as
 // this process knows, and counts nothing.
 func (l *Limiter) Check(r Request) error {
 	if l == nil || l.off {
 		return nil
 	}
-	if _, refused := l.admit(l.plain(r), look); refused != nil {
-		l.metrics.refuse(r.Family, refused)
-		return refused.fault()
+	if _, rejected := l.admit(l.plain(r), look); rejected != nil {
+		l.metrics.reject(r.Family, rejected)
+		return rejected.apiError()
 	}
 	return nil
 }
@@ -150,19 +150,19 @@ const (
 )
 
 // admit decides in memory.
-func (l *Limiter) admit(r Request, m mode) (Lease, *Refusal) {
+func (l *Limiter) admit(r Request, m mode) (Lease, *Rejection) {
 	s := l.shardOf(r.Who)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := l.now() // behind the lock, so that admissions are noted in their order
 	a, c := l.claim(s, r, now)
 	if m != note {
-		if refused := a.refuse(&c, now); refused != nil || m == look {
-			return Lease{}, refused
+		if rejected := a.reject(&c, now); rejected != nil || m == look {
+			return Lease{}, rejected
 		}
 	}
 	s.bytes += a.take(&c, now)
-	if c.places == 0 {
+	if c.slots == 0 {
 		return Lease{}, nil
 	}
 	return Lease{limiter: l, account: a, shard: s}, nil
@@ -178,14 +178,14 @@ func (l *Limiter) claim(s *shard, r Request, now int64) (*account, claim) {
 		a = s.open(r.Who, now)
 		l.metrics.accounts.Inc()
 	}
-	c, bytes := a.claim(r.Family, l.limit(r), r.Custom, l.placesOf(r.Who))
+	c, bytes := a.claim(r.Family, l.limit(r), r.Custom, l.slotsOf(r.Who))
 	if s.bytes += bytes; s.bytes > s.room {
 		l.metrics.forgot(0, s.trim(a))
 	}
 	return a, c
 }
 
-// block has a window refuse until a time.
+// block has a window reject until a time.
 func (l *Limiter) block(r Request, window int, until int64) {
 	s := l.shardOf(r.Who)
 	s.mu.Lock()
@@ -210,10 +210,10 @@ func (l *Limiter) limit(r Request) Limit {
 	return l.limits[r.Family][known]
 }
 
-// placesOf is how many requests of a caller may be under way; 0 for any number.
-func (l *Limiter) placesOf(who Identity) int {
+// slotsOf is how many requests of a caller may be under way; 0 for any number.
+func (l *Limiter) slotsOf(who Identity) int {
 	if who.Kind == Key {
-		return l.places
+		return l.slots
 	}
 	return 0
 }

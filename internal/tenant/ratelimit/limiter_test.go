@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -41,8 +41,8 @@ func byClient(website, addr string, f ratelimit.Family) ratelimit.Request {
 func pass(d time.Duration) { <-time.After(d) }
 
 // ask sends n requests, each answered at once, and returns how many were admitted
-// and the first refusal.
-func ask(t *testing.T, l *ratelimit.Limiter, r ratelimit.Request, n int) (admitted int, refused *fault.Error) {
+// and the first rejection.
+func ask(t *testing.T, l *ratelimit.Limiter, r ratelimit.Request, n int) (admitted int, rejected *apierr.Error) {
 	t.Helper()
 	for range n {
 		lease, err := l.Admit(t.Context(), r)
@@ -50,13 +50,13 @@ func ask(t *testing.T, l *ratelimit.Limiter, r ratelimit.Request, n int) (admitt
 		case err == nil:
 			lease.Release(t.Context())
 			admitted++
-		case !fault.Is(err, fault.RateLimited):
-			t.Fatalf("Admit() = %v, want a RateLimited fault", err)
-		case refused == nil:
-			refused = fault.Of(err)
+		case !apierr.Is(err, apierr.RateLimited):
+			t.Fatalf("Admit() = %v, want a RateLimited error", err)
+		case rejected == nil:
+			rejected = apierr.Of(err)
 		}
 	}
-	return admitted, refused
+	return admitted, rejected
 }
 
 func TestEachFamilyAdmitsItsLimitAndNotOneMore(t *testing.T) {
@@ -78,16 +78,16 @@ func TestEachFamilyAdmitsItsLimitAndNotOneMore(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := newLimiter(nil)
-				if got, refused := ask(t, l, tc.req, tc.want); got != tc.want || refused != nil {
-					t.Fatalf("%d of %d were admitted: %v", got, tc.want, refused)
+				if got, rejected := ask(t, l, tc.req, tc.want); got != tc.want || rejected != nil {
+					t.Fatalf("%d of %d were admitted: %v", got, tc.want, rejected)
 				}
 				pass(time.Minute - time.Nanosecond)
-				_, refused := ask(t, l, tc.req, 1)
-				if refused == nil || refused.Rate.Limit != tc.want || refused.Rate.Remaining != 0 || refused.RetryAfter != time.Nanosecond {
-					t.Fatalf("one more within the window: %+v", refused)
+				_, rejected := ask(t, l, tc.req, 1)
+				if rejected == nil || rejected.Rate.Limit != tc.want || rejected.Rate.Remaining != 0 || rejected.RetryAfter != time.Nanosecond {
+					t.Fatalf("one more within the window: %+v", rejected)
 				}
 				pass(time.Nanosecond)
-				if got, refused := ask(t, l, tc.req, tc.want+1); got != tc.want || refused == nil {
+				if got, rejected := ask(t, l, tc.req, tc.want+1); got != tc.want || rejected == nil {
 					t.Errorf("%d were admitted after the window, want %d", got, tc.want)
 				}
 			})
@@ -102,9 +102,9 @@ func TestTheWindowSlides(t *testing.T) {
 		ask(t, l, r, 60)
 		pass(50 * time.Second)
 		ask(t, l, r, 60)
-		_, refused := ask(t, l, r, 1)
-		if refused == nil || refused.RetryAfter != 10*time.Second || !refused.Rate.Reset.Equal(time.Now().Add(10*time.Second)) {
-			t.Fatalf("refused with %+v, want the oldest's end in 10 s", refused)
+		_, rejected := ask(t, l, r, 1)
+		if rejected == nil || rejected.RetryAfter != 10*time.Second || !rejected.Rate.Reset.Equal(time.Now().Add(10*time.Second)) {
+			t.Fatalf("refused with %+v, want the oldest's end in 10 s", rejected)
 		}
 		pass(10 * time.Second) // the first 60 leave, the others do not
 		if got, _ := ask(t, l, r, 120); got != 60 {
@@ -113,20 +113,20 @@ func TestTheWindowSlides(t *testing.T) {
 	})
 }
 
-func TestWhoKeepsThePaceIsNeverRefused(t *testing.T) {
+func TestWhoKeepsThePaceIsNeverRejected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, r := newLimiter(nil), byKey("key_1", ratelimit.Track)
 		for i := range 3000 {
-			if _, refused := ask(t, l, r, 1); refused != nil {
-				t.Fatalf("request %d: %v", i, refused)
+			if _, rejected := ask(t, l, r, 1); rejected != nil {
+				t.Fatalf("request %d: %v", i, rejected)
 			}
 			pass(100 * time.Millisecond)
 		}
 	})
 }
 
-func TestARefusedRequestCountsAgainstNothing(t *testing.T) {
+func TestARejectedRequestCountsAgainstNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(nil)
@@ -134,9 +134,9 @@ func TestARefusedRequestCountsAgainstNothing(t *testing.T) {
 		track.Custom = ratelimit.Limit{Requests: 130, Window: time.Minute}
 		query.Custom = track.Custom
 		ask(t, l, query, 120) // its family's limit
-		ask(t, l, query, 500) // which are refused
-		if got, refused := ask(t, l, track, 500); got != 10 || refused.Rate.Limit != 130 {
-			t.Errorf("%d of the key's own limit are left, %+v; want 10", got, refused)
+		ask(t, l, query, 500) // which are rejected
+		if got, rejected := ask(t, l, track, 500); got != 10 || rejected.Rate.Limit != 130 {
+			t.Errorf("%d of the key's own limit are left, %+v; want 10", got, rejected)
 		}
 	})
 }
@@ -151,8 +151,8 @@ func TestAKeysOwnLimitIsOverAllFamilies(t *testing.T) {
 		req     ratelimit.Request
 		n, want int
 	}{{track, 200, 200}, {query, 100, 100}, {query, 1, 0}, {track, 1, 0}} {
-		if got, refused := ask(t, l, step.req, step.n); got != step.want || refused != nil && refused.Rate.Limit != 300 {
-			t.Errorf("%s: %d of %d were admitted, want %d: %v", step.req.Family, got, step.n, step.want, refused)
+		if got, rejected := ask(t, l, step.req, step.n); got != step.want || rejected != nil && rejected.Rate.Limit != 300 {
+			t.Errorf("%s: %d of %d were admitted, want %d: %v", step.req.Family, got, step.n, step.want, rejected)
 		}
 	}
 }
@@ -161,8 +161,8 @@ func TestAKeysOwnLimitDoesNotLiftAFamilys(t *testing.T) {
 	t.Parallel()
 	l, r := newLimiter(nil), byKey("key_1", ratelimit.Track)
 	r.Custom = ratelimit.Limit{Requests: 5000, Window: time.Hour}
-	if got, refused := ask(t, l, r, 601); got != 600 || refused.Rate.Limit != 600 {
-		t.Errorf("%d were admitted, then %v; want 600", got, refused)
+	if got, rejected := ask(t, l, r, 601); got != 600 || rejected.Rate.Limit != 600 {
+		t.Errorf("%d were admitted, then %v; want 600", got, rejected)
 	}
 }
 
@@ -171,8 +171,8 @@ func TestOfTwoWindowsTheOneThatTakesLongerIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := newLimiter(nil), byKey("key_1", ratelimit.Query)
 		r.Custom = ratelimit.Limit{Requests: 120, Window: time.Hour}
-		if _, refused := ask(t, l, r, 121); refused == nil || refused.RetryAfter != time.Hour {
-			t.Errorf("refused with %+v, want an hour", refused)
+		if _, rejected := ask(t, l, r, 121); rejected == nil || rejected.RetryAfter != time.Hour {
+			t.Errorf("refused with %+v, want an hour", rejected)
 		}
 	})
 }
@@ -221,8 +221,8 @@ func TestTwentyRequestsOfAKeyMayBeUnderWay(t *testing.T) {
 		leases = append(leases, lease)
 	}
 	_, err := l.Admit(ctx, byKey("key_1", ratelimit.Track))
-	f := fault.Of(err)
-	if f == nil || f.Code != fault.RateLimited || f.Message != "Too many concurrent API key requests" ||
+	f := apierr.Of(err)
+	if f == nil || f.Code != apierr.RateLimited || f.Message != "Too many concurrent API key requests" ||
 		f.RetryAfter != time.Second || f.Rate.Limit != 20 {
 		t.Fatalf("the 21st: %+v", f)
 	}
@@ -233,7 +233,7 @@ func TestTwentyRequestsOfAKeyMayBeUnderWay(t *testing.T) {
 	if got, _ := ask(t, l, byKey("key_1", ratelimit.Track), 1); got != 1 {
 		t.Error("a place that was given back is not free")
 	}
-	// 600 less the ten that hold places and the one above: the refused one cost
+	// 600 less the ten that hold slots and the one above: the rejected one cost
 	// nothing.
 	for _, lease := range append(leases[:7], leases[8:]...) {
 		lease.Release(ctx)
@@ -361,7 +361,7 @@ func compare(t *testing.T, own, custom int, pauses []time.Duration) error {
 	for i, pause := range pauses {
 		pass(pause)
 		want := within(10*time.Second) < own && (custom == 0 || within(15*time.Second) < custom)
-		got, refused := ask(t, l, r, 1)
+		got, rejected := ask(t, l, r, 1)
 		if (got == 1) != want {
 			return fmt.Errorf("request %d: admitted is %t, want %t", i, got == 1, want)
 		}
@@ -369,7 +369,7 @@ func compare(t *testing.T, own, custom int, pauses []time.Duration) error {
 			log = append(log, time.Now())
 			continue
 		}
-		pass(refused.RetryAfter - time.Nanosecond)
+		pass(rejected.RetryAfter - time.Nanosecond)
 		if n, _ := ask(t, l, r, 1); n == 1 {
 			return errors.New("admitted before the time that the refusal told")
 		}

@@ -7,7 +7,7 @@ import (
 
 // metrics lists everything this package exports.
 type metrics struct {
-	refused  [families][2]prometheus.Counter // by window, by concurrency
+	rejected [families][2]prometheus.Counter // by window, by concurrency
 	accounts prometheus.Gauge
 	evicted  prometheus.Counter
 	local    prometheus.Counter
@@ -17,7 +17,7 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
-	refused := f.NewCounterVec(prometheus.CounterOpts{
+	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_limits_refused_total",
 		Help: "Requests answered 429, by family of routes; reason is rate or concurrency.",
 	}, []string{"family", "reason"})
@@ -42,17 +42,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 	for i, row := range &Families {
-		m.refused[i] = [2]prometheus.Counter{refused.WithLabelValues(row.Name, "rate"), refused.WithLabelValues(row.Name, "concurrency")}
+		m.rejected[i] = [2]prometheus.Counter{rejected.WithLabelValues(row.Name, "rate"), rejected.WithLabelValues(row.Name, "concurrency")}
 	}
 	return m
 }
 
-func (m *metrics) refuse(f Family, r *Refusal) {
+func (m *metrics) reject(f Family, r *Rejection) {
 	reason := 0
 	if r.Concurrent {
 		reason = 1
 	}
-	m.refused[f][reason].Inc()
+	m.rejected[f][reason].Inc()
 }
 
 // forgot counts accounts that are gone: those of which nothing counted any more,

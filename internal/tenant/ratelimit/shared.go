@@ -15,10 +15,10 @@ import (
 // Shared settles requests for several processes. An error means that it could not
 // be asked, whether or not it has counted the request.
 type Shared interface {
-	// Settle counts a request against all of its windows and gives it a place, or
+	// Settle counts a request against all of its windows and gives it a slot, or
 	// does neither.
 	Settle(ctx context.Context, q Question) (Verdict, error)
-	// Release gives a place back.
+	// Release gives a slot back.
 	Release(ctx context.Context, account, lease string) error
 	// Ping reports whether it can be asked.
 	Ping(ctx context.Context) error
@@ -28,11 +28,11 @@ type Shared interface {
 type Question struct {
 	Account string // who is counted
 	Windows []NamedLimit
-	// Places is how many requests of the account may be under way; 0 for any
+	// Slots is how many requests of the account may be under way; 0 for any
 	// number, and then there is no lease.
-	Places   int
-	Lease    string        // names this request's place
-	LeaseFor time.Duration // after which a place is free whatever has become of its request
+	Slots    int
+	Lease    string        // names this request's slot
+	LeaseFor time.Duration // after which a slot is free whatever has become of its request
 }
 
 // NamedLimit is one window of an account.
@@ -41,16 +41,16 @@ type NamedLimit struct {
 	Limit
 }
 
-// Verdict is the answer to a Question.
+// Verdict is the response to a Question.
 type Verdict struct {
-	// Refused says what stood against the request: the index of a window, or
-	// len(Windows) for the places; Admitted when nothing did.
-	Refused int
+	// Rejected says what stood against the request: the index of a window, or
+	// len(Windows) for the slots; Admitted when nothing did.
+	Rejected int
 	// Wait is how long until the window has room.
 	Wait time.Duration
 }
 
-// Admitted is the Verdict.Refused of a request that was counted.
+// Admitted is the Verdict.Rejected of a request that was counted.
 const Admitted = -1
 
 // Times of settlers that fail.
@@ -107,8 +107,8 @@ func (s *sharing) settle(ctx context.Context, q Question) (Verdict, error) {
 	start := time.Now()
 	v, err := s.breaker.Execute(func() (Verdict, error) { return s.with.Settle(ctx, q) })
 	s.metrics.seconds.Observe(time.Since(start).Seconds())
-	if err == nil && v.Refused > len(q.Windows) {
-		err = fmt.Errorf("settling a request: window %d of %d", v.Refused, len(q.Windows))
+	if err == nil && v.Rejected > len(q.Windows) {
+		err = fmt.Errorf("settling a request: window %d of %d", v.Rejected, len(q.Windows))
 	}
 	return v, err
 }
@@ -118,7 +118,7 @@ func (s *sharing) ping(ctx context.Context) error {
 	return err
 }
 
-// release gives a place back. What cannot be told is freed by Question.LeaseFor.
+// release gives a slot back. What cannot be told is freed by Question.LeaseFor.
 func (s *sharing) release(ctx context.Context, who Identity, lease string) {
 	if !s.up() {
 		return
@@ -145,14 +145,14 @@ func (s *sharing) account(who Identity) (name string, ok bool) {
 
 // admitShared decides together with other processes. What this process can tell
 // by itself costs no question: its own admissions are never more than everybody's,
-// and what the others have once refused for a while stays refused.
-func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) {
+// and what the others have once rejected for a while stays rejected.
+func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Rejection) {
 	if !l.shared.up() {
 		return l.admitAlone(r)
 	}
 	asked := l.now()
-	if _, refused := l.admit(r, look); refused != nil {
-		return Lease{}, refused
+	if _, rejected := l.admit(r, look); rejected != nil {
+		return Lease{}, rejected
 	}
 	q, ok := l.question(r)
 	if !ok {
@@ -162,26 +162,26 @@ func (l *Limiter) admitShared(ctx context.Context, r Request) (Lease, *Refusal) 
 	switch {
 	case err != nil:
 		return l.admitAlone(r)
-	case v.Refused == Admitted:
+	case v.Rejected == Admitted:
 		lease, _ := l.admit(r, note)
 		if lease.account != nil {
 			lease.shared = q.Lease
 		}
 		return lease, nil
-	case v.Refused == len(q.Windows):
-		return Lease{}, &Refusal{Concurrent: true, Limit: q.Places, Wait: concurrencyWait}
+	case v.Rejected == len(q.Windows):
+		return Lease{}, &Rejection{Concurrent: true, Limit: q.Slots, Wait: concurrencyWait}
 	}
-	l.block(r, v.Refused, asked+int64(v.Wait))
-	return Lease{}, &Refusal{Limit: q.Windows[v.Refused].Requests, Wait: v.Wait}
+	l.block(r, v.Rejected, asked+int64(v.Wait))
+	return Lease{}, &Rejection{Limit: q.Windows[v.Rejected].Requests, Wait: v.Wait}
 }
 
 // admitAlone decides while others do not answer, and counts what they may not know of.
-func (l *Limiter) admitAlone(r Request) (Lease, *Refusal) {
-	lease, refused := l.admit(r, settle)
-	if refused == nil {
+func (l *Limiter) admitAlone(r Request) (Lease, *Rejection) {
+	lease, rejected := l.admit(r, settle)
+	if rejected == nil {
 		l.metrics.local.Inc()
 	}
-	return lease, refused
+	return lease, rejected
 }
 
 // question is the request as others see it, unless they cannot be told who asks.
@@ -189,13 +189,13 @@ func (l *Limiter) admitAlone(r Request) (Lease, *Refusal) {
 func (l *Limiter) question(r Request) (q Question, ok bool) {
 	account, ok := l.shared.account(r.Who)
 	q = Question{
-		Account: account, Places: l.placesOf(r.Who),
+		Account: account, Slots: l.slotsOf(r.Who),
 		Windows: append(make([]NamedLimit, 0, 2), NamedLimit{r.Family.String(), l.limit(r)}),
 	}
 	if r.Custom.Requests > 0 {
 		q.Windows = append(q.Windows, NamedLimit{"all", r.Custom})
 	}
-	if q.Places > 0 {
+	if q.Slots > 0 {
 		q.Lease = l.shared.process + strconv.FormatUint(l.shared.leases.Add(1), 36)
 		q.LeaseFor = l.shared.leaseFor
 	}

@@ -25,7 +25,7 @@ type others struct {
 
 func (o *others) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Verdict, error) {
 	o.asked = append(o.asked, q.Account)
-	return ratelimit.Verdict{Refused: ratelimit.Admitted}, o.Ping(ctx)
+	return ratelimit.Verdict{Rejected: ratelimit.Admitted}, o.Ping(ctx)
 }
 
 func (o *others) Release(ctx context.Context, _, _ string) error { return o.Ping(ctx) }
@@ -64,8 +64,8 @@ func TestOthersAreNotToldAClientsAddress(t *testing.T) {
 	}
 	// Without a salt this process counts by itself.
 	known = nil
-	admitted, refused := ask(t, a, another, 1000)
-	if len(o.asked) != 4 || refused == nil || admitted == 0 {
+	admitted, rejected := ask(t, a, another, 1000)
+	if len(o.asked) != 4 || rejected == nil || admitted == 0 {
 		t.Errorf("without a salt %d were admitted, the others were asked %q", admitted, o.asked[4:])
 	}
 }
@@ -88,10 +88,10 @@ func TestWhatWasAdmittedWithoutOthersIsCounted(t *testing.T) {
 		expect(1, 0)
 
 		o.away = true
-		admitted, refused := ask(t, l, byKey("alone", ratelimit.Query), 1000)
-		if refused == nil {
+		admitted, rejected := ask(t, l, byKey("alone", ratelimit.Query), 1000)
+		if rejected == nil {
 			t.Fatal("nothing was refused, so that the count tells nothing")
 		}
-		expect(0, float64(admitted)) // and not what was refused
+		expect(0, float64(admitted)) // and not what was rejected
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/token"
 )
@@ -39,11 +39,11 @@ var Allowances = struct {
 	AccountVerifications: attempt.Allowance{Burst: 3, Interval: 20 * time.Minute},
 }
 
-// attempt charges, and returns a RateLimited fault for who has to wait.
+// attempt charges, and returns a RateLimited error for who has to wait.
 func (s *Service) attempt(ctx context.Context, charges ...attempt.Charge) error {
 	err := attempt.Take(ctx, s.deps.Attempts, s.now(), charges...)
-	if fault.Is(err, fault.RateLimited) {
-		s.metrics.refused.Inc()
+	if apierr.Is(err, apierr.RateLimited) {
+		s.metrics.rejected.Inc()
 	}
 	return err
 }

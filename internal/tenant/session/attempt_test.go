@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -30,17 +30,17 @@ func TestFailuresOfAnAccountAreBoundedWhetherThereIsOneOrNot(t *testing.T) {
 			}
 			burst := session.Allowances.AccountSignIns.Burst
 			for i := range burst {
-				if err := try(i, "wrong"); !fault.Is(err, fault.AuthRequired) {
+				if err := try(i, "wrong"); !apierr.Is(err, apierr.AuthRequired) {
 					t.Fatalf("failure %d: %v", i+1, err)
 				}
 			}
 			err := try(100, password) // not even with the right one
-			f := fault.Of(err)
-			if f.Code != fault.RateLimited || f.RetryAfter != session.Allowances.AccountSignIns.Interval {
+			f := apierr.Of(err)
+			if f.Code != apierr.RateLimited || f.RetryAfter != session.Allowances.AccountSignIns.Interval {
 				t.Errorf("failure %d: %+v", burst+1, f)
 			}
 			w.pass(session.Allowances.AccountSignIns.Interval)
-			if err := try(101, password); (err == nil) != (who == email) || fault.Is(err, fault.RateLimited) {
+			if err := try(101, password); (err == nil) != (who == email) || apierr.Is(err, apierr.RateLimited) {
 				t.Errorf("after the pause: %v", err)
 			}
 		})
@@ -59,7 +59,7 @@ func TestFailuresOfAClientAreBoundedAndOfIPv6ANetworkIsOne(t *testing.T) {
 			burst := session.Allowances.AddressSignIns.Burst
 			for i := range burst + 1 {
 				_, err := w.SignIn(t.Context(), from(address(i)), fmt.Sprintf("u%d@example.com", i), "wrong")
-				if want := i == burst; fault.Is(err, fault.RateLimited) != want {
+				if want := i == burst; apierr.Is(err, apierr.RateLimited) != want {
 					t.Fatalf("failure %d: %v", i+1, err)
 				}
 			}
@@ -84,11 +84,11 @@ func (w *world) tryWrong(a attempt.Allowance, from func(i int) session.Caller) {
 	w.t.Helper()
 	for i := range a.Burst + 1 {
 		_, err := w.SignIn(w.t.Context(), from(i), email, "wrong")
-		want := fault.AuthRequired
+		want := apierr.AuthRequired
 		if i == a.Burst {
-			want = fault.RateLimited
+			want = apierr.RateLimited
 		}
-		if !fault.Is(err, want) {
+		if !apierr.Is(err, want) {
 			w.t.Fatalf("failure %d: %v, want %s", i+1, err, want)
 		}
 	}
@@ -106,14 +106,14 @@ func TestFailuresFromOneNetworkKeepNobodyElsewhereOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.tryWrong(session.Allowances.NetworkAccountSignIns, func(int) session.Caller { return from("203.0.113.7") })
-	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), email, password); !fault.Is(err, fault.RateLimited) {
+	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), email, password); !apierr.Is(err, apierr.RateLimited) {
 		t.Errorf("from the same network: %v", err)
 	}
 	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, password); err != nil {
 		t.Errorf("from another network: %v", err)
 	}
 	_, err := w.SignIn(t.Context(), from("203.0.113.7"), "bob@example.com", password)
-	if !fault.Is(err, fault.AuthRequired) {
+	if !apierr.Is(err, apierr.AuthRequired) {
 		t.Errorf("another account from the same network: %v", err)
 	}
 }
@@ -125,13 +125,13 @@ func TestNobodysFailuresKeepOutWhomTheAccountKnows(t *testing.T) {
 	w.lockOut()
 	stranger, device, signedIn := from("192.0.2.1"), from("192.0.2.1"), from("192.0.2.1")
 	device.Device, signedIn.Token = o.Device, o.Token
-	if _, err := w.SignIn(t.Context(), stranger, email, password); !fault.Is(err, fault.RateLimited) {
+	if _, err := w.SignIn(t.Context(), stranger, email, password); !apierr.Is(err, apierr.RateLimited) {
 		t.Errorf("a client that the account does not know: %v", err)
 	}
 	if _, err := w.ChangePassword(t.Context(), signedIn, w.ann, password, "new password"); err != nil {
 		t.Errorf("changing the password in a session: %v", err)
 	}
-	if _, err := w.SignIn(t.Context(), device, email, "new password"); !fault.Is(err, fault.RateLimited) {
+	if _, err := w.SignIn(t.Context(), device, email, "new password"); !apierr.Is(err, apierr.RateLimited) {
 		t.Errorf("a device of the time before the new password: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestADeviceSignsInThroughALockOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.SignIn(t.Context(), c, email, password); !fault.Is(err, fault.RateLimited) {
+		if _, err := w.SignIn(t.Context(), c, email, password); !apierr.Is(err, apierr.RateLimited) {
 			t.Errorf("with the token of the device before: %v", err)
 		}
 		c.Device = o.Device
@@ -180,7 +180,7 @@ func TestASessionsGuessesAtTheCurrentPasswordAreBoundedAndKeepNobodyOut(t *testi
 	burst := session.Allowances.KnownSignIns.Burst
 	for i := range burst + 1 {
 		_, err := w.ChangePassword(t.Context(), c, w.ann, "wrong", "new password")
-		if want := i == burst; fault.Is(err, fault.RateLimited) != want {
+		if want := i == burst; apierr.Is(err, apierr.RateLimited) != want {
 			t.Fatalf("guess %d: %v", i+1, err)
 		}
 	}
@@ -211,12 +211,12 @@ func TestADeviceIsKnownToItsAccountAloneAndForAWhile(t *testing.T) {
 	w.pass(session.DeviceLife - time.Millisecond)
 	w.lockOut()
 	for name, c := range map[string]session.Caller{"another's": bobs, "a forged one": forged} {
-		if _, err := w.SignIn(t.Context(), c, email, password); !fault.Is(err, fault.RateLimited) {
+		if _, err := w.SignIn(t.Context(), c, email, password); !apierr.Is(err, apierr.RateLimited) {
 			t.Errorf("with %s: %v", name, err)
 		}
 	}
 	w.pass(time.Millisecond)
-	if _, err := w.SignIn(t.Context(), anns, email, password); !fault.Is(err, fault.RateLimited) {
+	if _, err := w.SignIn(t.Context(), anns, email, password); !apierr.Is(err, apierr.RateLimited) {
 		t.Errorf("when it is past: %v", err)
 	}
 }
@@ -244,18 +244,18 @@ func TestWrongPasswordsAreInTheAuditOfTheOwnersOrganization(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.run()
-	places, err := w.Places(t.Context(), w.ann.ID)
+	memberships, err := w.Memberships(t.Context(), w.ann.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := from("192.0.2.1")
 	c.Token = w.signIn().Token
 	for _, who := range []string{"nobody@example.com", email} {
-		if _, err := w.SignIn(t.Context(), from("203.0.113.7"), who, "wrong"); !fault.Is(err, fault.AuthRequired) {
+		if _, err := w.SignIn(t.Context(), from("203.0.113.7"), who, "wrong"); !apierr.Is(err, apierr.AuthRequired) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.ChangePassword(t.Context(), c, w.ann, "wrong", "new password"); !fault.Is(err, fault.Validation) {
+	if _, err := w.ChangePassword(t.Context(), c, w.ann, "wrong", "new password"); !apierr.Is(err, apierr.Validation) {
 		t.Fatal(err)
 	}
 	type event struct {
@@ -263,7 +263,7 @@ func TestWrongPasswordsAreInTheAuditOfTheOwnersOrganization(t *testing.T) {
 		Actor                      audit.Actor
 	}
 	ann := audit.Actor{Type: audit.User, ID: w.ann.ID, Name: email}
-	filter := audit.Filter{OrganizationID: places[0].OrganizationID, ResourceType: "user"}
+	filter := audit.Filter{OrganizationID: memberships[0].OrganizationID, ResourceType: "user"}
 	want := []event{
 		{"user.passwordRefused", w.ann.ID, email, "192.0.2.1", ann},
 		{"user.signInFailed", w.ann.ID, email, "203.0.113.7", audit.Actor{Type: audit.System}},
@@ -285,7 +285,7 @@ func TestWrongPasswordsAreInTheAuditOfTheOwnersOrganization(t *testing.T) {
 func TestWrongPasswordsThatCameBeforeAStopAreRemembered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), email, "wrong"); !fault.Is(err, fault.AuthRequired) {
+	if _, err := w.SignIn(t.Context(), from("203.0.113.7"), email, "wrong"); !apierr.Is(err, apierr.AuthRequired) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -8,9 +8,9 @@ import (
 )
 
 // DeleteAccount deletes the account of a signed-in user who knows its password: sessions,
-// places and the invitations that they made end, and organizations that are theirs alone
-// and have no website. It is a Conflict fault that names them where organizations with
-// other members or websites have no other owner. A wrong password is a Validation fault,
+// memberships and the invitations that they made end, and organizations that are theirs alone
+// and have no website. It is a Conflict error that names them where organizations with
+// other members or websites have no other owner. A wrong password is a Validation error,
 // and counts as for ChangePassword.
 func (s *Service) DeleteAccount(ctx context.Context, c Caller, u *org.User, password string) error {
 	if err := s.confirm(ctx, c, u, "password", password); err != nil {

@@ -31,7 +31,7 @@ type Devices interface {
 }
 
 // remember has the account of a user know the client, and returns its new token; empty
-// where that failed, which is no reason to refuse anybody.
+// where that failed, which is no reason to reject anybody.
 func (s *Service) remember(ctx context.Context, c Caller, u *org.User) string {
 	text, next := token.New()
 	if err := s.deps.Devices.ReplaceDevice(ctx, u.ID, token.HashOf(c.Device), next, s.now()); err != nil {

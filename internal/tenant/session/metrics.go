@@ -14,9 +14,9 @@ const (
 
 // metrics lists everything this package exports.
 type metrics struct {
-	signIns *prometheus.CounterVec
-	refused prometheus.Counter
-	dropped prometheus.Counter
+	signIns  *prometheus.CounterVec
+	rejected prometheus.Counter
+	dropped  prometheus.Counter
 	// unrecorded counts what the audit lacks.
 	unrecorded prometheus.Counter
 }
@@ -28,7 +28,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 			Name: "millrace_session_sign_ins_total",
 			Help: "Attempts to sign in, by result: ok, wrong for an unknown account or a wrong password, error.",
 		}, []string{"result"}),
-		refused: f.NewCounter(prometheus.CounterOpts{
+		rejected: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_session_refused_attempts_total",
 			Help: "Attempts to sign in, to sign up or to get a new password that came too soon after others.",
 		}),

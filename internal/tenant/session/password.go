@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/token"
@@ -16,7 +16,7 @@ import (
 
 // ChangePassword sets the password of a signed-in user who knows the present one.
 // All sessions of the user end, their devices are forgotten, and a new session begins
-// for the client. A wrong password is a Validation fault and counts as a failed sign-in
+// for the client. A wrong password is a Validation error and counts as a failed sign-in
 // of a client that the account knows: nobody else's guesses keep the user from this.
 func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, current, password string) (*Opened, error) {
 	if err := s.confirm(ctx, c, u, "currentPassword", current); err != nil {
@@ -45,24 +45,24 @@ func (s *Service) confirm(ctx context.Context, c Caller, u *org.User, field, pas
 	}
 	ok, err := s.deps.Passwords.Verify(ctx, u.PasswordHash, password)
 	if err == nil && !ok {
-		s.noteRefused(c.by(u), u.Email, actionPasswordRefused)
-		return fault.Invalid(field, "wrong", field+" is not the account's password")
+		s.noteRejected(c.by(u), u.Email, actionPasswordRejected)
+		return apierr.Invalid(field, "wrong", field+" is not the account's password")
 	}
 	s.refund(ctx, charges...)
 	return err
 }
 
-// about returns a Validation fault as one about the field of another name.
+// about returns a Validation error as one about the field of another name.
 func about(field string, err error) error {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Code != fault.Validation || len(f.Details) != 1 {
+	f, ok := errors.AsType[*apierr.Error](err)
+	if !ok || f.Code != apierr.Validation || len(f.Details) != 1 {
 		return err
 	}
 	rule, found := strings.CutPrefix(f.Message, f.Details[0].Field)
 	if !found {
 		return err
 	}
-	return fault.Invalid(field, f.Details[0].Rule, field+rule)
+	return apierr.Invalid(field, f.Details[0].Rule, field+rule)
 }
 
 // maxForgotten is how many requests for a new password wait to be mailed.
@@ -75,16 +75,16 @@ type forgotten struct {
 }
 
 // ForgotPassword mails the permission to set a new password to an address, if it
-// has an account. Which of both is the case shows neither in the answer nor in
+// has an account. Which of both is the case shows neither in the response nor in
 // how long it takes: the account is looked for later, by Run. Where no mail can
-// be sent it is a Forbidden fault.
+// be sent it is a Forbidden error.
 func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) error {
 	email, err := org.NormalizeEmail(email)
 	if err != nil {
 		return err
 	}
 	if s.deps.Mail == nil {
-		return &fault.Error{Code: fault.Forbidden, Message: "No mail is sent from here; ask the operator for a new password"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "No mail is sent from here; ask the operator for a new password"}
 	}
 	if err := s.attempt(ctx,
 		ofAddress(Allowances.AddressResets, "reset", c), ofAccount(Allowances.AccountResets, "reset", email),
@@ -96,7 +96,7 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 		return nil
 	default:
 		s.metrics.dropped.Inc()
-		return fault.Wrap(fault.ServiceUnavailable, errors.New("too many requests for a new password wait"))
+		return apierr.Wrap(apierr.ServiceUnavailable, errors.New("too many requests for a new password wait"))
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 // ends all sessions of the user and forgets their devices. It returns the token by which
 // the account knows the client from now on, so that nobody's guesses keep out who reads
 // the account's mail. The address counts as verified. Any other token is a Validation
-// fault.
+// error.
 func (s *Service) ResetPassword(ctx context.Context, c Caller, text, password string) (device string, err error) {
 	charge := ofAddress(Allowances.AddressResetTokens, "reset token", c)
 	if err := s.attempt(ctx, charge); err != nil {
@@ -112,7 +112,7 @@ func (s *Service) ResetPassword(ctx context.Context, c Caller, text, password st
 	}
 	u, err := s.resetPassword(ctx, c, text, password)
 	if errors.Is(err, ErrResetNotFound) {
-		return "", fault.Invalid("token", "invalid_value", "token is unknown, past or used already; ask for a new one")
+		return "", apierr.Invalid("token", "invalid_value", "token is unknown, past or used already; ask for a new one")
 	}
 	s.refund(ctx, charge)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Service) Run(ctx context.Context) error {
 		select {
 		case f := <-s.forgot:
 			s.mailReset(ctx, f)
-		case r := <-s.refusals:
+		case r := <-s.rejections:
 			s.record(ctx, r)
 		case <-prune.C:
 			s.prune(ctx)
@@ -191,7 +191,7 @@ func (s *Service) drain(ctx context.Context) {
 		select {
 		case f := <-s.forgot:
 			s.mailReset(ctx, f)
-		case r := <-s.refusals:
+		case r := <-s.rejections:
 			s.record(ctx, r)
 		default:
 			return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -22,7 +22,7 @@ type Sessions interface {
 	// MaxSessions. It is ErrPasswordChanged when the password is not any more that
 	// of u.
 	CreateSession(ctx context.Context, by audit.By, u *org.User, s *Session) error
-	// SessionByHash returns a session, its user and the user's places, oldest
+	// SessionByHash returns a session, its user and the user's memberships, oldest
 	// first; ErrNotFound when no token of that hash opens one.
 	SessionByHash(ctx context.Context, hash token.Hash) (*Session, *org.User, []org.Member, error)
 	TouchSession(ctx context.Context, id string, seenAt time.Time) error
@@ -30,9 +30,9 @@ type Sessions interface {
 	EndSession(ctx context.Context, by audit.By, userID, id string, now time.Time) error
 	// EndSessions ends all sessions of a user but one and returns how many.
 	EndSessions(ctx context.Context, by audit.By, userID, except string, now time.Time) (int, error)
-	// RecordRefusedPassword remembers a wrong password for the account of an address,
+	// RecordRejectedPassword remembers a wrong password for the account of an address,
 	// by the name of what was tried; without such an account it does nothing.
-	RecordRefusedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error
+	RecordRejectedPassword(ctx context.Context, by audit.By, email, action string, now time.Time) error
 	// Prune removes what is past: sessions not used since idle, permissions,
 	// verifications, invitations, devices and attempts.
 	Prune(ctx context.Context, now, idle time.Time) error
@@ -44,9 +44,9 @@ type Accounts interface {
 	CreateAccount(ctx context.Context, by audit.By, u *org.User, o *org.Organization) error
 	// CreateInvited verifies the address of u where the invitation was mailed.
 	CreateInvited(ctx context.Context, by audit.By, u *org.User, invitation token.Hash) error
-	ListPlaces(ctx context.Context, userID string) ([]org.Place, error)
+	ListMemberships(ctx context.Context, userID string) ([]org.Membership, error)
 	// DeleteAccount deletes a user whose password is still that of u, with what is theirs
-	// alone. It is a Conflict fault where an organization needs them, and
+	// alone. It is a Conflict error where an organization needs them, and
 	// ErrPasswordChanged for another password.
 	DeleteAccount(ctx context.Context, by audit.By, u *org.User, now time.Time) error
 }
@@ -114,11 +114,11 @@ type Deps struct {
 // for permissions to set a new password to be mailed, and for wrong passwords to be
 // remembered.
 type Service struct {
-	cfg      Config
-	deps     Deps
-	metrics  metrics
-	forgot   chan forgotten
-	refusals chan refused
+	cfg        Config
+	deps       Deps
+	metrics    metrics
+	forgot     chan forgotten
+	rejections chan rejected
 }
 
 // New returns a service.
@@ -128,7 +128,7 @@ func New(cfg Config, deps Deps) *Service {
 	}
 	return &Service{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics),
-		forgot: make(chan forgotten, maxForgotten), refusals: make(chan refused, maxRefused),
+		forgot: make(chan forgotten, maxForgotten), rejections: make(chan rejected, maxRejected),
 	}
 }
 
@@ -161,11 +161,11 @@ type Opened struct {
 	User    *org.User
 }
 
-var errWrong = &fault.Error{Code: fault.AuthRequired, Message: "Wrong e-mail address or password"}
+var errWrong = &apierr.Error{Code: apierr.AuthRequired, Message: "Wrong e-mail address or password"}
 
 // SignIn begins a session for whoever knows an account's password; the session
-// that the client had ends. Anything else is one and the same AuthRequired fault,
-// after the same work. Who tries too often is told so by a RateLimited fault,
+// that the client had ends. Anything else is one and the same AuthRequired error,
+// after the same work. Who tries too often is told so by a RateLimited error,
 // whether there is an account or not; a client that the account knows waits for no
 // attempts but its own.
 func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) (*Opened, error) {
@@ -186,7 +186,7 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) 
 		s.metrics.signIns.WithLabelValues(resultWrong).Inc()
 		by := c.By
 		by.Actor = audit.Actor{Type: audit.System} // whoever it was
-		s.noteRefused(by, email, actionSignInFailed)
+		s.noteRejected(by, email, actionSignInFailed)
 		return nil, err
 	case err != nil:
 		result = resultReturned
@@ -247,21 +247,21 @@ func (s *Service) SignOut(ctx context.Context, c Caller) error {
 	return err
 }
 
-// SignedIn returns the session that a token opens, its user and the user's places
+// SignedIn returns the session that a token opens, its user and the user's memberships
 // in organizations, oldest first. A token that opens none, or none any more, is
-// an AuthRequired fault, and a store that cannot be asked a ServiceUnavailable
+// an AuthRequired error, and a store that cannot be asked a ServiceUnavailable
 // one.
-func (s *Service) SignedIn(ctx context.Context, text string) (sessionID string, user *org.User, places []org.Member, err error) {
+func (s *Service) SignedIn(ctx context.Context, text string) (sessionID string, user *org.User, memberships []org.Member, err error) {
 	if !token.WellFormed(text) {
-		return "", nil, nil, fault.New(fault.AuthRequired)
+		return "", nil, nil, apierr.New(apierr.AuthRequired)
 	}
-	found, user, places, err := s.deps.Sessions.SessionByHash(ctx, token.HashOf(text))
+	found, user, memberships, err := s.deps.Sessions.SessionByHash(ctx, token.HashOf(text))
 	now := s.now()
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && !found.Live(s.cfg.Lifetimes, now):
-		return "", nil, nil, fault.New(fault.AuthRequired)
+		return "", nil, nil, apierr.New(apierr.AuthRequired)
 	case err != nil:
-		return "", nil, nil, fault.Wrap(fault.ServiceUnavailable, err)
+		return "", nil, nil, apierr.Wrap(apierr.ServiceUnavailable, err)
 	}
 	if now.Sub(found.SeenAt) >= seenEvery {
 		// A store that cannot be written to signs nobody out.
@@ -269,12 +269,12 @@ func (s *Service) SignedIn(ctx context.Context, text string) (sessionID string, 
 			s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "noting the use of a session", slog.Any("error", err))
 		}
 	}
-	return found.ID, user, places, nil
+	return found.ID, user, memberships, nil
 }
 
-// Places returns the organizations of a user, oldest place first.
-func (s *Service) Places(ctx context.Context, userID string) ([]org.Place, error) {
-	return s.deps.Accounts.ListPlaces(ctx, userID)
+// Memberships returns the organizations of a user, oldest membership first.
+func (s *Service) Memberships(ctx context.Context, userID string) ([]org.Membership, error) {
+	return s.deps.Accounts.ListMemberships(ctx, userID)
 }
 
 // List returns the sessions of a user that open something, newest first; there
@@ -300,7 +300,7 @@ func (s *Service) EndOthers(ctx context.Context, by audit.By, userID, except str
 	return s.deps.Sessions.EndSessions(ctx, by, userID, except, s.now())
 }
 
-// refund takes charges back. That it fails is no reason to refuse anybody.
+// refund takes charges back. That it fails is no reason to reject anybody.
 func (s *Service) refund(ctx context.Context, charges ...attempt.Charge) {
 	if err := s.deps.Attempts.Refund(ctx, charges...); err != nil {
 		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "taking an attempt back", slog.Any("error", err))
@@ -319,7 +319,7 @@ type NewAccount struct {
 
 // SignUp makes an account and begins its first session. A token is mailed that verifies
 // the address, unless the invitation was mailed and so has done it. Where the settings do
-// not let everybody sign up it is a Forbidden fault, for an invitation that is
+// not let everybody sign up it is a Forbidden error, for an invitation that is
 // past or another address's org.ErrInvitationNotFound, and for an address with an
 // account org.ErrEmailTaken: whoever may sign up learns that much, and is
 // throttled.
@@ -353,9 +353,9 @@ func (s *Service) SignUp(ctx context.Context, c Caller, in NewAccount) (*Opened,
 func (s *Service) maySignUp(in NewAccount) error {
 	switch {
 	case s.cfg.SignUp == SignUpOff:
-		return &fault.Error{Code: fault.Forbidden, Message: "Nobody can sign up here; ask the operator for an account"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Nobody can sign up here; ask the operator for an account"}
 	case in.Invitation == "" && s.cfg.SignUp != SignUpOpen:
-		return &fault.Error{Code: fault.Forbidden, Message: "Signing up needs an invitation"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Signing up needs an invitation"}
 	case in.Invitation != "" && !token.WellFormed(in.Invitation):
 		return org.ErrInvitationNotFound
 	}

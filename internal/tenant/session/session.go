@@ -7,7 +7,7 @@
 // process, with the next request.
 //
 // The package promises that nobody learns from signing in or from asking for a
-// new password whether an address has an account: the answers are the same, and
+// new password whether an address has an account: the responses are the same, and
 // so is the work that they take. Attempts are counted by network and by account, and
 // apart for each client that an account knows, so that nobody's failures keep that one
 // out. What is mailed to an address that nobody has verified is bounded, and holds

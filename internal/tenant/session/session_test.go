@@ -16,7 +16,7 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/adapter/store/storetest"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/session"
@@ -151,7 +151,7 @@ func (w *world) signIn() *session.Opened {
 	return w.must(w.SignIn(w.t.Context(), from("192.0.2.1"), email, password))
 }
 
-// invite has Ann offer an editor's place and returns the token.
+// invite has Ann offer an editor's membership and returns the token.
 func (w *world) invite(organizationID, email string, mailed bool) string {
 	w.t.Helper()
 	i, text, err := org.NewInvitation(organizationID, email, org.RoleEditor, w.ann.ID, w.clock())
@@ -178,7 +178,7 @@ func (w *world) must(o *session.Opened, err error) *session.Opened {
 func (w *world) opens(token string) bool {
 	w.t.Helper()
 	_, user, _, err := w.SignedIn(w.t.Context(), token)
-	if err != nil && !fault.Is(err, fault.AuthRequired) || err == nil && user.ID != w.ann.ID {
+	if err != nil && !apierr.Is(err, apierr.AuthRequired) || err == nil && user.ID != w.ann.ID {
 		w.t.Fatalf("SignedIn() = %+v, %v", user, err)
 	}
 	return err == nil
@@ -191,9 +191,9 @@ func TestASignInOpensASessionWhoseTokenIsKeptNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, user, places, err := w.SignedIn(t.Context(), o.Token)
-	if err != nil || id != o.Session.ID || user.Email != email || len(places) != 1 || places[0].Role != org.RoleOwner {
-		t.Errorf("SignedIn() = %s, %+v, %+v, %v", id, user, places, err)
+	id, user, memberships, err := w.SignedIn(t.Context(), o.Token)
+	if err != nil || id != o.Session.ID || user.Email != email || len(memberships) != 1 || memberships[0].Role != org.RoleOwner {
+		t.Errorf("SignedIn() = %s, %+v, %+v, %v", id, user, memberships, err)
 	}
 	if o.Session.Hash != token.HashOf(o.Token) || o.Session.IP != "192.0.2.1" || o.Session.UserAgent != "curl/8" {
 		t.Errorf("the session is %+v", o.Session)
@@ -217,7 +217,7 @@ func TestWhoHasNoAccountAndWhoHasAWrongPasswordLearnTheSame(t *testing.T) {
 	} {
 		before := verified.Load()
 		_, err := w.SignIn(t.Context(), from("192.0.2.1"), try.email, try.password)
-		if f := fault.Of(err); f.Code != fault.AuthRequired || f.Message != "Wrong e-mail address or password" || f.Details != nil || f.RetryAfter != 0 {
+		if f := apierr.Of(err); f.Code != apierr.AuthRequired || f.Message != "Wrong e-mail address or password" || f.Details != nil || f.RetryAfter != 0 {
 			t.Errorf("%s: %+v", name, f)
 		}
 		// Nor does the time tell: the work is that of one password, also of nobody's,
@@ -297,10 +297,10 @@ func TestANewPasswordEndsEverySessionAndBeginsOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	old := w.signIn()
-	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, "wrong", "new password"); !fault.Is(err, fault.Validation) || !w.opens(old.Token) {
+	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, "wrong", "new password"); !apierr.Is(err, apierr.Validation) || !w.opens(old.Token) {
 		t.Errorf("ChangePassword() with a wrong password = %v", err)
 	}
-	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, password, "short"); fault.Of(err).Details[0].Field != "newPassword" {
+	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, password, "short"); apierr.Of(err).Details[0].Field != "newPassword" {
 		t.Errorf("ChangePassword() to a short one = %v", err)
 	}
 	o, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, password, "new password")
@@ -310,7 +310,7 @@ func TestANewPasswordEndsEverySessionAndBeginsOne(t *testing.T) {
 	if w.opens(old.Token) || !w.opens(o.Token) {
 		t.Error("the old session is open, or the new one is not")
 	}
-	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, password); !fault.Is(err, fault.AuthRequired) {
+	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, password); !apierr.Is(err, apierr.AuthRequired) {
 		t.Errorf("signing in with the old password: %v", err)
 	}
 	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, "new password"); err != nil {
@@ -342,19 +342,19 @@ func TestAForgottenPasswordIsReplacedWithAMailedToken(t *testing.T) {
 		_, err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, password)
 		return err
 	}
-	if err := reset(found[1], "short"); fault.Of(err).Details[0].Field != "newPassword" || !w.opens(old.Token) {
+	if err := reset(found[1], "short"); apierr.Of(err).Details[0].Field != "newPassword" || !w.opens(old.Token) {
 		t.Errorf("with a short password: %v", err)
 	}
 	wrong, _ := token.New()
 	for _, text := range []string{"", "x", wrong} {
-		if err := reset(text, "new password"); fault.Of(err).Details[0].Field != "token" {
+		if err := reset(text, "new password"); apierr.Of(err).Details[0].Field != "token" {
 			t.Errorf("with the token %q: %v", text, err)
 		}
 	}
 	if err := reset(found[1], "new password"); err != nil || w.opens(old.Token) {
 		t.Errorf("ResetPassword() = %v; the old session is open: %t", err, w.opens(old.Token))
 	}
-	if err := reset(found[1], "newer password"); !fault.Is(err, fault.Validation) {
+	if err := reset(found[1], "newer password"); !apierr.Is(err, apierr.Validation) {
 		t.Errorf("a second time: %v", err)
 	}
 	if _, err := w.SignIn(t.Context(), from("192.0.2.1"), email, "new password"); err != nil {
@@ -373,7 +373,7 @@ func TestAMailedTokenIsPastAfterAnHour(t *testing.T) {
 	text := tokenLine.FindStringSubmatch(w.mail(1))[1]
 	w.pass(session.ResetLife)
 	_, err := w.ResetPassword(t.Context(), from("192.0.2.1"), text, "new password")
-	if !fault.Is(err, fault.Validation) {
+	if !apierr.Is(err, apierr.Validation) {
 		t.Errorf("ResetPassword() = %v", err)
 	}
 }
@@ -384,7 +384,7 @@ func TestMailsToAnAddressAreBoundedWhetherItHasAnAccountOrNot(t *testing.T) {
 	for _, who := range []string{email, "bob@example.com"} {
 		for i := range session.Allowances.AccountResets.Burst + 1 {
 			err := w.ForgotPassword(t.Context(), from(fmt.Sprintf("192.0.2.%d", i)), who)
-			if want := i == session.Allowances.AccountResets.Burst; fault.Is(err, fault.RateLimited) != want || !want && err != nil {
+			if want := i == session.Allowances.AccountResets.Burst; apierr.Is(err, apierr.RateLimited) != want || !want && err != nil {
 				t.Errorf("%s, request %d: %v", who, i+1, err)
 			}
 		}
@@ -394,7 +394,7 @@ func TestMailsToAnAddressAreBoundedWhetherItHasAnAccountOrNot(t *testing.T) {
 func TestWithoutAMailServerAForgottenPasswordIsTheOperatorsBusiness(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(_ *session.Config, d *session.Deps) { d.Mail = nil })
-	if err := w.ForgotPassword(t.Context(), from("192.0.2.1"), email); !fault.Is(err, fault.Forbidden) {
+	if err := w.ForgotPassword(t.Context(), from("192.0.2.1"), email); !apierr.Is(err, apierr.Forbidden) {
 		t.Errorf("ForgotPassword() = %v", err)
 	}
 }
@@ -422,11 +422,11 @@ func TestWhoMaySignUpIsASetting(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %s %t", tc.mode, tc.email, tc.invited), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, func(c *session.Config, _ *session.Deps) { c.SignUp = tc.mode })
-			places, err := w.Places(t.Context(), w.ann.ID)
+			memberships, err := w.Memberships(t.Context(), w.ann.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := w.invite(places[0].OrganizationID, invited, false)
+			text := w.invite(memberships[0].OrganizationID, invited, false)
 			in := session.NewAccount{Email: tc.email, Name: "New", Password: "new password"}
 			if tc.invited {
 				in.Invitation = text
@@ -463,7 +463,7 @@ func TestSigningUpNamesTheFieldThatIsWrong(t *testing.T) {
 		in := good
 		spoil(&in)
 		_, err := w.SignUp(t.Context(), from("192.0.2.1"), in)
-		if f := fault.Of(err); f.Code != fault.Validation || f.Details[0].Field != field {
+		if f := apierr.Of(err); f.Code != apierr.Validation || f.Details[0].Field != field {
 			t.Errorf("%s: %+v", field, f)
 		}
 	}
@@ -500,10 +500,10 @@ func TestAStoreThatIsAwayIsNoReasonToDoubtASession(t *testing.T) {
 	w := newWorld(t, nil)
 	o := w.signIn()
 	w.db.Close()
-	if _, _, _, err := w.SignedIn(t.Context(), o.Token); !fault.Is(err, fault.ServiceUnavailable) {
+	if _, _, _, err := w.SignedIn(t.Context(), o.Token); !apierr.Is(err, apierr.ServiceUnavailable) {
 		t.Errorf("SignedIn() = %v", err)
 	}
-	if _, _, _, err := w.SignedIn(t.Context(), "x"); !fault.Is(err, fault.AuthRequired) {
+	if _, _, _, err := w.SignedIn(t.Context(), "x"); !apierr.Is(err, apierr.AuthRequired) {
 		t.Errorf("SignedIn() of no token = %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/token"
 )
@@ -31,15 +31,15 @@ func NewVerification(userID string, now time.Time) (*Verification, string) {
 }
 
 // SendVerification mails a signed-in user a token for VerifyEmail. It is ErrVerified for
-// a user who needs none, a RateLimited fault for an address that got several lately, and a
-// Forbidden fault where no mail can be sent.
+// a user who needs none, a RateLimited error for an address that got several lately, and a
+// Forbidden error where no mail can be sent.
 func (s *Service) SendVerification(ctx context.Context, c Caller, u *org.User) error {
 	switch {
 	case u.Verified():
 		return ErrVerified
 	case s.deps.Mail == nil:
-		return &fault.Error{
-			Code: fault.Forbidden, Message: "No mail is sent from here, and nothing needs a verified address",
+		return &apierr.Error{
+			Code: apierr.Forbidden, Message: "No mail is sent from here, and nothing needs a verified address",
 		}
 	}
 	charge := ofAccount(Allowances.AccountVerifications, "verification", u.Email)
@@ -54,7 +54,7 @@ func (s *Service) SendVerification(ctx context.Context, c Caller, u *org.User) e
 	subject, body := verificationMail(s.cfg.PublicURL, text, v.ExpiresAt)
 	if err := s.deps.Mail.Send(ctx, u.Email, subject, body); err != nil {
 		s.refund(ctx, charge)
-		return fault.Wrap(fault.ServiceUnavailable, fmt.Errorf("mailing the token that verifies an address: %w", err))
+		return apierr.Wrap(apierr.ServiceUnavailable, fmt.Errorf("mailing the token that verifies an address: %w", err))
 	}
 	return nil
 }
@@ -65,14 +65,14 @@ func (s *Service) beginVerification(ctx context.Context, c Caller, u *org.User) 
 	if s.deps.Mail == nil || u.Verified() {
 		return
 	}
-	if err := s.SendVerification(ctx, c, u); err != nil && !fault.Is(err, fault.RateLimited) {
+	if err := s.SendVerification(ctx, c, u); err != nil && !apierr.Is(err, apierr.RateLimited) {
 		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "having an address verified", slog.Any("error", err))
 	}
 }
 
 // VerifyEmail verifies the address of a signed-in user by a mailed token. It has to be the
 // user's own: whoever is mailed one for an account that a stranger made is not to verify
-// the stranger's. Any other is a Validation fault, and ErrVerified is for a user who needs
+// the stranger's. Any other is a Validation error, and ErrVerified is for a user who needs
 // none.
 func (s *Service) VerifyEmail(ctx context.Context, c Caller, u *org.User, text string) (*org.User, error) {
 	if u.Verified() {
@@ -83,7 +83,7 @@ func (s *Service) VerifyEmail(ctx context.Context, c Caller, u *org.User, text s
 		err = s.deps.Credentials.VerifyEmail(ctx, c.by(u), u.ID, token.HashOf(text), now)
 	}
 	if errors.Is(err, ErrVerificationNotFound) {
-		return nil, fault.Invalid("token", "invalid_value",
+		return nil, apierr.Invalid("token", "invalid_value",
 			"token is unknown, past, used already or another person's; ask for a new one")
 	}
 	if err != nil {

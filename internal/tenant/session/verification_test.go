@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/session"
 )
@@ -66,7 +66,7 @@ func TestWhoSignsUpVerifiesTheirAddressWithAMailedToken(t *testing.T) {
 		user *org.User
 		text string
 	}{"another's": {eve, text[1]}, "no token": {dora, "x"}, "a wrong one": {dora, strings.Repeat("A", 43)}} {
-		if f := fault.Of(verify(try.user, try.text)); f.Code != fault.Validation || f.Details[0].Field != "token" {
+		if f := apierr.Of(verify(try.user, try.text)); f.Code != apierr.Validation || f.Details[0].Field != "token" {
 			t.Errorf("with %s: %+v", name, f)
 		}
 	}
@@ -79,7 +79,7 @@ func TestWhoSignsUpVerifiesTheirAddressWithAMailedToken(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	w.pass(time.Millisecond)
-	if err := verify(eve, tokenLine.FindStringSubmatch(w.mail(2))[1]); !fault.Is(err, fault.Validation) {
+	if err := verify(eve, tokenLine.FindStringSubmatch(w.mail(2))[1]); !apierr.Is(err, apierr.Validation) {
 		t.Errorf("with a token that is past: %v", err)
 	}
 }
@@ -87,12 +87,12 @@ func TestWhoSignsUpVerifiesTheirAddressWithAMailedToken(t *testing.T) {
 func TestAnInvitationVerifiesOnlyWhenItWasMailed(t *testing.T) {
 	t.Parallel()
 	w := openWorld(t)
-	places, err := w.Places(t.Context(), w.ann.ID)
+	memberships, err := w.Memberships(t.Context(), w.ann.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for email, mailed := range map[string]bool{"mailed@example.com": true, "shown@example.com": false} {
-		u := w.join(email, w.invite(places[0].OrganizationID, email, mailed))
+		u := w.join(email, w.invite(memberships[0].OrganizationID, email, mailed))
 		if u.Verified() != mailed || w.verified(u) != mailed {
 			t.Errorf("%s: verified %t", email, u.Verified())
 		}
@@ -109,7 +109,7 @@ func TestMailsThatVerifyAnAddressAreBounded(t *testing.T) {
 	a := session.Allowances.AccountVerifications
 	again := func() error { return w.SendVerification(t.Context(), from("192.0.2.1"), dora) }
 	for i := 1; i <= a.Burst; i++ {
-		if err := again(); fault.Is(err, fault.RateLimited) != (i == a.Burst) {
+		if err := again(); apierr.Is(err, apierr.RateLimited) != (i == a.Burst) {
 			t.Fatalf("mail %d: %v", i+1, err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestWithoutAMailServerNobodyHasToVerifyAnything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *session.Config, d *session.Deps) { c.SignUp, d.Mail = session.SignUpOpen, nil })
 	dora := w.join(stranger, "")
-	if err := w.SendVerification(t.Context(), from("192.0.2.1"), dora); !fault.Is(err, fault.Forbidden) {
+	if err := w.SendVerification(t.Context(), from("192.0.2.1"), dora); !apierr.Is(err, apierr.Forbidden) {
 		t.Errorf("SendVerification() = %v", err)
 	}
 }

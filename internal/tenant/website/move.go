@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -32,7 +32,7 @@ type Moved struct {
 // that does not exist.
 func (s *Service) Move(ctx context.Context, by audit.By, t managed.Target, organizationID string, also *audit.Grant) (*Moved, error) {
 	if organizationID == t.OrganizationID {
-		return nil, fault.Invalid("toOrganizationId", "invalid_value", "toOrganizationId must be another organization's")
+		return nil, apierr.Invalid("toOrganizationId", "invalid_value", "toOrganizationId must be another organization's")
 	}
 	was, err := s.Get(ctx, t)
 	if err != nil {

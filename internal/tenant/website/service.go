@@ -47,7 +47,7 @@ func NewService(store Store, now func() time.Time) *Service {
 	}}
 }
 
-// Create makes a website. A spec against the rules is a Validation fault; other
+// Create makes a website. A spec against the rules is a Validation error; other
 // errors are those of Store.CreateWebsite.
 func (s *Service) Create(ctx context.Context, by audit.By, spec Spec) (*Website, error) {
 	w, err := NewFrom(spec, s.websites.Clock())
@@ -78,7 +78,7 @@ func (s *Service) Deleted(ctx context.Context, f Filter) ([]*Website, error) {
 }
 
 // Update changes a website. It returns ErrNotFound, managed.ErrChanged,
-// ErrDomainTaken or a Validation fault. A patch that changes nothing is no change.
+// ErrDomainTaken or a Validation error. A patch that changes nothing is no change.
 func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, p Patch) (*Website, error) {
 	return s.websites.Change(ctx, by, t, managed.Updated, func(was *Website, now time.Time) (*Website, error) {
 		return was.with(p, now)
@@ -107,7 +107,7 @@ func (s *Service) RotateClientID(ctx context.Context, by audit.By, t managed.Tar
 	})
 }
 
-// Delete takes a website away: its events and queries are refused, and its
+// Delete takes a website away: its events and queries are rejected, and its
 // domain is free. It can be restored for RestoreFor. Errors are those of Update.
 func (s *Service) Delete(ctx context.Context, by audit.By, t managed.Target) (*Website, error) {
 	return s.websites.Delete(ctx, by, t)

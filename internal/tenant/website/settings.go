@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/cidr"
 )
 
@@ -66,7 +66,7 @@ type Settings struct {
 var AnonymizeModes = []string{"true", "false", "auto"}
 
 // normalize brings the settings into their normal form and notes what is wrong.
-func (s *Settings) normalize(bad *fault.Refusal) {
+func (s *Settings) normalize(bad *apierr.Rejection) {
 	lists := []struct {
 		name string
 		list *[]string
@@ -113,7 +113,7 @@ var (
 	parameterRule = listRule{"parameter", fmt.Sprintf("the name of a query parameter, 1 to %d letters, digits and _ - . [ ]", MaxQueryParamLen), normalParameter}
 )
 
-func (r listRule) apply(bad *fault.Refusal, field string, list []string) []string {
+func (r listRule) apply(bad *apierr.Rejection, field string, list []string) []string {
 	if len(list) > MaxListLen {
 		bad.Add(field, "too_many", "%s must have at most %d entries", field, MaxListLen)
 		return nil

@@ -5,9 +5,9 @@ import (
 	"time"
 	_ "time/tzdata" // the same zones on every machine, with or without its own files
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
-	"github.com/millrace/millrace/internal/tenant/label"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
@@ -29,14 +29,14 @@ func New(organizationID, name, domain string, now time.Time) (*Website, error) {
 }
 
 // NewFrom makes a website. The domain and the settings are brought into their
-// normal form. Of what is wrong with spec, all is in the Validation fault that is
+// normal form. Of what is wrong with spec, all is in the Validation error that is
 // returned.
 func NewFrom(spec Spec, now time.Time) (*Website, error) {
 	w := &Website{
 		Record: managed.New("web", spec.OrganizationID, spec.CreatedBy, now), Public: spec.Public, Settings: spec.Settings,
 	}
 	w.ClientID = w.ID
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	if spec.OrganizationID == "" {
 		bad.Add("organizationId", "required", "a website needs an organization")
 	}
@@ -62,7 +62,7 @@ type Patch struct {
 // with returns the website as the patch makes it.
 func (w *Website) with(p Patch, now time.Time) (*Website, error) {
 	is := managed.Next(w, now)
-	var bad fault.Refusal
+	var bad apierr.Rejection
 	managed.Apply(p.Name, func(v string) { is.setName(&bad, v) })
 	managed.Apply(p.Domain, func(v string) { is.setDomain(&bad, v) })
 	managed.Apply(p.Timezone, func(v string) { is.setTimezone(&bad, v) })
@@ -73,13 +73,13 @@ func (w *Website) with(p Patch, now time.Time) (*Website, error) {
 	return is, bad.Err()
 }
 
-func (w *Website) setName(bad *fault.Refusal, name string) {
+func (w *Website) setName(bad *apierr.Rejection, name string) {
 	var err error
-	w.Name, err = label.Clean("name", name, MaxNameLen)
+	w.Name, err = displayname.Clean("name", name, MaxNameLen)
 	bad.Merge(err)
 }
 
-func (w *Website) setDomain(bad *fault.Refusal, domain string) {
+func (w *Website) setDomain(bad *apierr.Rejection, domain string) {
 	normal, err := NormalizeDomain(domain)
 	if err != nil {
 		bad.Add("domain", "domain", "domain must be a host name such as example.com, of at most %d characters", MaxDomainLen)
@@ -87,7 +87,7 @@ func (w *Website) setDomain(bad *fault.Refusal, domain string) {
 	w.Domain = normal
 }
 
-func (w *Website) setTimezone(bad *fault.Refusal, name string) {
+func (w *Website) setTimezone(bad *apierr.Rejection, name string) {
 	if name == "" {
 		name = "UTC"
 	}
@@ -107,7 +107,7 @@ func (w *Website) setTimezone(bad *fault.Refusal, name string) {
 // grace after now, and no longer when that is 0.
 func (w *Website) rotated(grace time.Duration, now time.Time) (*Website, error) {
 	if grace < 0 || grace > MaxGrace {
-		var bad fault.Refusal
+		var bad apierr.Rejection
 		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be 0 to %d", MaxGrace/time.Second)
 		return nil, bad.Err()
 	}

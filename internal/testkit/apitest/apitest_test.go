@@ -60,7 +60,7 @@ func echo(t *testing.T) *httptest.Server {
 }
 
 //nolint:tparallel // the steps of a conversation follow one another
-func TestPlaySendsTheStepsAndComparesTheAnswers(t *testing.T) {
+func TestPlaySendsTheStepsAndComparesTheResponses(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(conversation, `"id":"<string>"`, `"id":"<number>"`, 1)
 	cases, err := Load(fstest.MapFS{"echo.txtar": {Data: []byte(text)}}, "*.txtar")
@@ -142,7 +142,7 @@ func TestMatchJSONSaysWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesFilesThatSayLessThanTheySeemTo(t *testing.T) {
+func TestLoadRejectsFilesThatSayLessThanTheySeemTo(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no comment":           "-- request --\nGET /\n-- response --\n200\n",

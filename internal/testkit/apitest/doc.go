@@ -4,7 +4,7 @@
 //
 // A file is a comment, which says what holds, and pairs of sections:
 //
-//	A key without track:events is refused.
+//	A key without track:events is rejected.
 //
 //	-- request --
 //	POST ${INGEST}/track

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// matcher compares a JSON answer with what is written.
+// matcher compares a JSON response with what is written.
 type matcher struct {
 	exact     bool
 	requestID string

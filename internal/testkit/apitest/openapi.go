@@ -74,8 +74,8 @@ func (d *OpenAPI) Operations() []string {
 	return all
 }
 
-// Check says what of an answer the document does not describe; nil when it fits.
-// An answer from a path or with a method that is in no document must be an
+// Check says what of a response the document does not describe; nil when it fits.
+// A response from a path or with a method that is in no document must be an
 // error.
 func (d *OpenAPI) Check(method, path string, status int, header http.Header, body []byte) error {
 	if method == http.MethodOptions && status == http.StatusNoContent {

@@ -13,7 +13,7 @@ const small = `{"openapi":"3.1.0","info":{"title":"t","version":"1"},
 "components":{"schemas":{"Thing":{"type":"object","required":["id"],"properties":{"id":{"type":"string"}},"additionalProperties":false}},
 "responses":{"Error":{"description":"no","content":{"application/json":{"schema":{"type":"object","required":["code"]}}}}}}}`
 
-func TestAnswersAreHeldAgainstTheDocument(t *testing.T) {
+func TestResponsesAreHeldAgainstTheDocument(t *testing.T) {
 	t.Parallel()
 	doc, err := ParseOpenAPI([]byte(small))
 	if err != nil {
@@ -46,7 +46,7 @@ func TestAnswersAreHeldAgainstTheDocument(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoOpenAPIIsRefused(t *testing.T) {
+func TestWhatIsNoOpenAPIIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		``, `[]`, `{"openapi":"3.1.0"}`, strings.Replace(small, "3.1.0", "3.0.0", 1), strings.Replace(small, `"description":"ok",`, "", 1),

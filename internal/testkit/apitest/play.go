@@ -22,7 +22,7 @@ type Player struct {
 	Client *http.Client
 	// Vars are given to every case; what a case captures stays its own.
 	Vars Vars
-	// Document is what every answer is held against besides; nil for none.
+	// Document is what every response is held against besides; nil for none.
 	Document *OpenAPI
 	// Documents are those of single hosts, by host and port, in place of Document.
 	Documents map[string]*OpenAPI

@@ -117,9 +117,9 @@ func (s *Server) command(tb testing.TB, verb string) {
 	if _, err := fmt.Fprintf(s.stdin, "%s %s\n", verb, s.kind); err != nil {
 		tb.Fatalf("telling tools/services to %s %s: %v", verb, s.kind, err)
 	}
-	answer, err := s.out.ReadString('\n')
-	if err != nil || strings.TrimSpace(answer) != "ok" {
-		tb.Fatalf("tools/services was told to %s %s and said %q, %v\n%s", verb, s.kind, answer, err, s.log)
+	response, err := s.out.ReadString('\n')
+	if err != nil || strings.TrimSpace(response) != "ok" {
+		tb.Fatalf("tools/services was told to %s %s and said %q, %v\n%s", verb, s.kind, response, err, s.log)
 	}
 }
 

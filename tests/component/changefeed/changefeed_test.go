@@ -28,7 +28,7 @@ func quota(version int64, state string) control.Change {
 	return control.Change{Kind: control.Quota, ID: "org_1", Version: version, State: state, At: time.Now()}
 }
 
-func TestNewsArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
+func TestChangesArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p := s.follow(t)
@@ -43,7 +43,7 @@ func TestNewsArriveInTheirOrderAndKeepTheSchema(t *testing.T) {
 	s.awaitRelayed(t)
 	values := s.values(t)
 	if len(values) < 4 {
-		t.Errorf("the topic holds %d records, want three changes and a beat at least", len(values))
+		t.Errorf("the topic holds %d records, want three changes and a heartbeat at least", len(values))
 	}
 	for _, v := range values {
 		if err := recordtest.CheckValue(control.Topic, []byte(v)); err != nil {
@@ -74,7 +74,7 @@ func TestWhatIsNotCommittedIsNotPublished(t *testing.T) {
 		if err := tx.Announce(ctx, key("never", 1)); err != nil {
 			return err
 		}
-		p.awaitFollowing(t) // a beat says that the outbox is empty
+		p.awaitFollowing(t) // a heartbeat says that the outbox is empty
 		return stop
 	}); !errors.Is(err, stop) {
 		t.Fatal(err)
@@ -83,36 +83,36 @@ func TestWhatIsNotCommittedIsNotPublished(t *testing.T) {
 	p.expectTold(t, "a@1")
 }
 
-func TestNewsWaitWhileKafkaTakesNothing(t *testing.T) {
+func TestChangesWaitWhileKafkaTakesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p := s.follow(t)
 	s.relay(t, p.Follower, s.db)
 	p.awaitFollowing(t)
-	var refusing atomic.Bool
-	var refused atomic.Int64
-	refusing.Store(true)
+	var rejecting atomic.Bool
+	var rejected atomic.Int64
+	rejecting.Store(true)
 	s.cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		s.cluster.KeepControl()
-		if !refusing.Load() {
+		if !rejecting.Load() {
 			return nil, nil, false
 		}
-		refused.Add(1)
+		rejected.Add(1)
 		return nil, errors.New("the broker hangs up"), true
 	})
 	for i := range 5 {
 		s.announce(t, key(strconv.Itoa(i), 1))
 	}
 	testkit.Eventually(t, patient, func() error {
-		if refused.Load() < 3 || p.Following() {
-			return fmt.Errorf("refused %d times, following %t", refused.Load(), p.Following())
+		if rejected.Load() < 3 || p.Following() {
+			return fmt.Errorf("refused %d times, following %t", rejected.Load(), p.Following())
 		}
 		return nil
 	})
 	if got := p.told(); len(got) != 0 {
 		t.Errorf("told of %v although nothing was taken", got)
 	}
-	refusing.Store(false)
+	rejecting.Store(false)
 	p.expectTold(t, "0@1", "1@1", "2@1", "3@1", "4@1")
 	p.awaitFollowing(t)
 }
@@ -132,7 +132,7 @@ func (f *forgetful) Relayed(ctx context.Context, seqs []int64) error {
 	return f.Outbox.Relayed(ctx, seqs)
 }
 
-func TestNewsThatCameTwiceBringNothingBack(t *testing.T) {
+func TestChangesThatCameTwiceBringNothingBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	states := control.NewStates(control.Quota, func(context.Context) (control.Snapshot, error) { return control.Snapshot{Epoch: 1}, nil })
@@ -207,7 +207,7 @@ func (s *stage) awaitClaim(t *testing.T, relayed int) {
 	})
 }
 
-func TestBeatFromBeforeTheStartIsNotTrusted(t *testing.T) {
+func TestHeartbeatFromBeforeTheStartIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p := s.follow(t)

@@ -99,7 +99,7 @@ func newStore(t *testing.T) *store.Store {
 	return db
 }
 
-// announce commits news.
+// announce commits change events.
 func (s *stage) announce(t *testing.T, changes ...control.Change) {
 	t.Helper()
 	if err := s.db.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {

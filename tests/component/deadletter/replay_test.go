@@ -110,8 +110,8 @@ func (o *office) produce(t *testing.T, topic, value string, headers []record.Hea
 	}
 }
 
-// desk returns a desk of its own, whose clock is ahead.
-func (o *office) desk(p deadletter.Publisher, ahead time.Duration) *deadletter.Desk {
+// service returns a service of its own, whose clock is ahead.
+func (o *office) service(p deadletter.Publisher, ahead time.Duration) *deadletter.Service {
 	if p == nil {
 		p = o.producer
 	}
@@ -129,7 +129,7 @@ type counts map[deadletter.Outcome]int
 func (o *office) replay(t *testing.T, f deadletter.Filter, opts deadletter.Options) counts {
 	t.Helper()
 	got := counts{}
-	if err := o.desk(nil, 0).Replay(t.Context(), f, opts, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
+	if err := o.service(nil, 0).Replay(t.Context(), f, opts, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -152,7 +152,7 @@ func (o *office) sent(t *testing.T) map[string]int {
 func (o *office) states(t *testing.T) map[deadletter.State]int {
 	t.Helper()
 	states := map[deadletter.State]int{}
-	err := o.desk(nil, 0).List(t.Context(), everything, func(_ *deadletter.Letter, s deadletter.State, _ error) error {
+	err := o.service(nil, 0).List(t.Context(), everything, func(_ *deadletter.Letter, s deadletter.State, _ error) error {
 		states[s]++
 		return nil
 	})
@@ -210,7 +210,7 @@ func TestAParkedLetterIsLeftAlone(t *testing.T) {
 	o.write(t, deadletter.ReasonValue, 1, "a")
 	for _, want := range []counts{{deadletter.OutcomeParked: 1}, {deadletter.OutcomeAlready: 1}} {
 		got := counts{}
-		if err := o.desk(nil, 0).Park(t.Context(), everything, false, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
+		if err := o.service(nil, 0).Park(t.Context(), everything, false, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "park", got, want)
@@ -259,10 +259,10 @@ func TestALetterThatIsNotUnderstoodStopsEverything(t *testing.T) {
 	o.produce(t, record.TopicEvents+deadletter.Suffix, "odd", []record.Header{header(deadletter.HeaderReason, "novel")})
 	for name, do := range map[string]func(func(*deadletter.Letter, deadletter.Outcome)) error{
 		"replay": func(report func(*deadletter.Letter, deadletter.Outcome)) error {
-			return o.desk(nil, 0).Replay(t.Context(), everything, deadletter.Options{Force: true}, report)
+			return o.service(nil, 0).Replay(t.Context(), everything, deadletter.Options{Force: true}, report)
 		},
 		"park": func(report func(*deadletter.Letter, deadletter.Outcome)) error {
-			return o.desk(nil, 0).Park(t.Context(), everything, false, report)
+			return o.service(nil, 0).Park(t.Context(), everything, false, report)
 		},
 	} {
 		err := do(func(*deadletter.Letter, deadletter.Outcome) { t.Error("something was done") })
@@ -279,7 +279,7 @@ func TestLettersAreSelected(t *testing.T) {
 	o.write(t, deadletter.ReasonTime, 1, "b", header(record.HeaderWebsite, "web_2"))
 	o.write(t, "refused", 1, "c", header(record.HeaderOrganization, "org_2"))
 	var third record.Position
-	err := o.desk(nil, 0).List(t.Context(), everything, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
+	err := o.service(nil, 0).List(t.Context(), everything, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
 		if string(l.Value) == "c" {
 			third = l.Position
 		}
@@ -305,7 +305,7 @@ func TestLettersAreSelected(t *testing.T) {
 			f.Until = letterTime(t, o, third)
 		}
 		got := ""
-		err := o.desk(nil, 0).List(t.Context(), f, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
+		err := o.service(nil, 0).List(t.Context(), f, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
 			got += string(l.Value)
 			return nil
 		})
@@ -315,7 +315,7 @@ func TestLettersAreSelected(t *testing.T) {
 	}
 	for _, f := range []deadletter.Filter{{Reason: "novel"}, {Class: "novel"}} {
 		f.Topics = everything.Topics
-		if err := o.desk(nil, 0).List(t.Context(), f, nil); err == nil {
+		if err := o.service(nil, 0).List(t.Context(), f, nil); err == nil {
 			t.Errorf("%+v is accepted", f)
 		}
 	}
@@ -333,7 +333,7 @@ func trim(s string) string {
 
 func letterTime(t *testing.T, o *office, at record.Position) (when time.Time) {
 	t.Helper()
-	err := o.desk(nil, 0).Show(t.Context(), at, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
+	err := o.service(nil, 0).Show(t.Context(), at, func(l *deadletter.Letter, _ deadletter.State, _ error) error {
 		when = l.At
 		return nil
 	})
@@ -348,7 +348,7 @@ func TestALetterThatIsNotThereIsAnError(t *testing.T) {
 	o := newOffice(t)
 	o.write(t, deadletter.ReasonValue, 1, "a")
 	for _, at := range []record.Position{{Topic: "events.v1.dlq", Partition: 99}, {Topic: "events.v1.dlq", Offset: 99}} {
-		err := o.desk(nil, 0).Show(t.Context(), at, func(*deadletter.Letter, deadletter.State, error) error {
+		err := o.service(nil, 0).Show(t.Context(), at, func(*deadletter.Letter, deadletter.State, error) error {
 			t.Error("it shows something")
 			return nil
 		})
@@ -361,7 +361,7 @@ func TestALetterThatIsNotThereIsAnError(t *testing.T) {
 var errKilled = errors.New("killed by the test")
 
 // mortal is a publisher that ends at a publication: before it is sent, or after
-// it with the answer lost.
+// it with the response lost.
 type mortal struct {
 	deadletter.Publisher
 
@@ -396,13 +396,13 @@ func TestAReplayThatDiesAnywhereLosesAndDoublesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				ignore := func(*deadletter.Letter, deadletter.Outcome) {}
-				err := o.desk(&mortal{o.producer, step, after}, 0).Replay(t.Context(), everything, deadletter.Options{}, ignore)
+				err := o.service(&mortal{o.producer, step, after}, 0).Replay(t.Context(), everything, deadletter.Options{}, ignore)
 				if !errors.Is(err, errKilled) {
 					t.Fatalf("the replay ended with %v", err)
 				}
 				// At once, what the dead replay marked is left alone; later it is not.
 				for _, ahead := range []time.Duration{0, time.Hour, time.Hour} {
-					if err := o.desk(nil, ahead).Replay(t.Context(), everything, deadletter.Options{}, ignore); err != nil {
+					if err := o.service(nil, ahead).Replay(t.Context(), everything, deadletter.Options{}, ignore); err != nil {
 						t.Fatal(err)
 					}
 					for value, n := range o.sent(t) {
@@ -450,7 +450,7 @@ func TestReplaysAtTheSameTimeShareTheLetters(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if err := o.desk(nil, 0).Replay(t.Context(), everything, deadletter.Options{}, func(*deadletter.Letter, deadletter.Outcome) {}); err != nil {
+			if err := o.service(nil, 0).Replay(t.Context(), everything, deadletter.Options{}, func(*deadletter.Letter, deadletter.Outcome) {}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -465,17 +465,17 @@ func TestWhatAReplayLongAgoMayHaveSentIsNotSentUnasked(t *testing.T) {
 	o.write(t, "refused", 1, "a")
 	got := counts{}
 	report := func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }
-	if err := o.desk(&mortal{o.producer, 2, true}, 0).Replay(t.Context(), everything, deadletter.Options{}, report); !errors.Is(err, errKilled) {
+	if err := o.service(&mortal{o.producer, 2, true}, 0).Replay(t.Context(), everything, deadletter.Options{}, report); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	const week = 7 * 24 * time.Hour // its record may have left the topic by then
 	for range 2 {
-		if err := o.desk(nil, week).Replay(t.Context(), everything, deadletter.Options{}, report); err != nil {
+		if err := o.service(nil, week).Replay(t.Context(), everything, deadletter.Options{}, report); err != nil {
 			t.Fatal(err)
 		}
 	}
 	same(t, "outcomes", got, counts{deadletter.OutcomeUnsure: 2})
-	if err := o.desk(nil, week).Replay(t.Context(), everything, deadletter.Options{Again: true}, report); err != nil {
+	if err := o.service(nil, week).Replay(t.Context(), everything, deadletter.Options{Again: true}, report); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "outcomes", got, counts{deadletter.OutcomeUnsure: 2, deadletter.OutcomeSent: 1})

@@ -58,7 +58,7 @@ func TestALetterThatKeepsComingBackIsParkedInTheEnd(t *testing.T) {
 	for hops := 1; hops <= deadletter.MaxHops; hops++ {
 		same(t, "replay", o.replay(t, everything, deadletter.Options{})[deadletter.OutcomeSent], 1)
 		testkit.Eventually(t, time.Minute, func() error {
-			err := o.desk(nil, 0).List(t.Context(), everything, func(l *deadletter.Letter, _ deadletter.State, problem error) error {
+			err := o.service(nil, 0).List(t.Context(), everything, func(l *deadletter.Letter, _ deadletter.State, problem error) error {
 				if l.Hops == hops {
 					last = l
 				}
@@ -79,7 +79,7 @@ func TestALetterThatKeepsComingBackIsParkedInTheEnd(t *testing.T) {
 	same(t, "states", o.states(t), map[deadletter.State]int{deadletter.StateReplayed: deadletter.MaxHops, deadletter.StateParked: 1})
 }
 
-func TestARefusedEventIsStoredOnceWhenWhatRefusedItIsGone(t *testing.T) {
+func TestARejectedEventIsStoredOnceWhenWhatRejectedItIsGone(t *testing.T) {
 	t.Parallel()
 	_, cfg := kafkatest.Cluster(t)
 	o := officeAt(t, cfg)
@@ -106,10 +106,10 @@ func TestARefusedEventIsStoredOnceWhenWhatRefusedItIsGone(t *testing.T) {
 		}
 		return nil
 	})
-	refused := everything
-	refused.Reason = deadletter.ReasonRefused
+	rejected := everything
+	rejected.Reason = deadletter.ReasonRejected
 	alter("ALTER TABLE events DROP CONSTRAINT picky")
-	same(t, "replay", o.replay(t, refused, deadletter.Options{}), counts{deadletter.OutcomeSent: 2})
+	same(t, "replay", o.replay(t, rejected, deadletter.Options{}), counts{deadletter.OutcomeSent: 2})
 	testkit.Eventually(t, time.Minute, func() error {
 		got, err := s.StoredIDsOf(t.Context(), "web_1")
 		slices.Sort(got)
@@ -118,5 +118,5 @@ func TestARefusedEventIsStoredOnceWhenWhatRefusedItIsGone(t *testing.T) {
 		}
 		return err
 	})
-	same(t, "a second replay", o.replay(t, refused, deadletter.Options{}), counts{deadletter.OutcomeAlready: 2})
+	same(t, "a second replay", o.replay(t, rejected, deadletter.Options{}), counts{deadletter.OutcomeAlready: 2})
 }

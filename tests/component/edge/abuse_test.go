@@ -60,14 +60,14 @@ func keys(n int) string {
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
 }
 
-// heard is an answer without its body.
+// heard is a response without its body.
 type heard struct {
 	status int
 	header http.Header
 }
 
 // exchange sends bytes on a fresh connection, without waiting in between, and
-// returns the answers until the host closes or says nothing more. The sending side
+// returns the responses until the host closes or says nothing more. The sending side
 // stays open, as an attacker's would.
 func (e *host) exchange(t *testing.T, sent string, want int) []heard {
 	t.Helper()
@@ -80,23 +80,23 @@ func (e *host) exchange(t *testing.T, sent string, want int) []heard {
 		t.Fatal(err)
 	}
 	go io.WriteString(conn, sent) // the host may have enough of it before it ends
-	var answers []heard
-	for in := bufio.NewReader(conn); len(answers) < want; {
+	var responses []heard
+	for in := bufio.NewReader(conn); len(responses) < want; {
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("reading answer %d: %v", len(answers)+1, err)
+				t.Errorf("reading answer %d: %v", len(responses)+1, err)
 			}
-			return answers
+			return responses
 		}
 		_, err = io.Copy(io.Discard, resp.Body)
 		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			t.Errorf("reading the body of answer %d: %v", len(answers)+1, err)
-			return answers
+			t.Errorf("reading the body of answer %d: %v", len(responses)+1, err)
+			return responses
 		}
-		answers = append(answers, heard{resp.StatusCode, resp.Header})
+		responses = append(responses, heard{resp.StatusCode, resp.Header})
 	}
-	return answers
+	return responses
 }
 
 // post makes a request out of further header lines and a body.
@@ -109,7 +109,7 @@ func (e *host) sized(lines, body string) string {
 	return e.post(fmt.Sprintf("%sContent-Length: %d\r\n", lines, len(body)), body)
 }
 
-func TestHostileBodiesAreRefusedAndNothingOfThemIsStored(t *testing.T) {
+func TestHostileBodiesAreRejectedAndNothingOfThemIsStored(t *testing.T) {
 	t.Parallel()
 	e := newHost(t).run(t)
 	const million = 1 << 20
@@ -157,22 +157,22 @@ func TestHostileBodiesAreRefusedAndNothingOfThemIsStored(t *testing.T) {
 			if tc.encoding != "" {
 				lines = "Content-Encoding: " + tc.encoding + "\r\n"
 			}
-			answers := e.exchange(t, e.sized(lines, tc.body), 1)
-			if len(answers) != 1 || answers[0].status != tc.want {
-				t.Errorf("answers %v, want %d", statuses(answers), tc.want)
+			responses := e.exchange(t, e.sized(lines, tc.body), 1)
+			if len(responses) != 1 || responses[0].status != tc.want {
+				t.Errorf("answers %v, want %d", statuses(responses), tc.want)
 			}
 		})
 	}
 }
 
-func statuses(answers []heard) (all []int) {
-	for _, a := range answers {
+func statuses(responses []heard) (all []int) {
+	for _, a := range responses {
 		all = append(all, a.status)
 	}
 	return all
 }
 
-func TestHostileFramingIsRefusedAndIsNeverTheNextRequest(t *testing.T) {
+func TestHostileFramingIsRejectedAndIsNeverTheNextRequest(t *testing.T) {
 	t.Parallel()
 	e := newHost(t).run(t)
 	const event = `{"name":"a"}`
@@ -211,9 +211,9 @@ func TestHostileFramingIsRefusedAndIsNeverTheNextRequest(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			answers := e.exchange(t, tc.sent, len(tc.want)+extra(tc.want))
-			// One answer more would be to what was smuggled.
-			if got := fmt.Sprint(statuses(answers)); got != fmt.Sprint(tc.want) {
+			responses := e.exchange(t, tc.sent, len(tc.want)+extra(tc.want))
+			// One response more would be to what was smuggled.
+			if got := fmt.Sprint(statuses(responses)); got != fmt.Sprint(tc.want) {
 				t.Errorf("answers %s, want %v", got, tc.want)
 			}
 		})
@@ -240,12 +240,12 @@ func TestNothingACallerSendsBreaksOutOfAHeader(t *testing.T) {
 	for name, id := range map[string]string{
 		"space": "a b", "quote": `a"b`, "tab": "a\tb", "escape": "a%0d%0aX-Evil: 1", "comma": "a,b", "too long": strings.Repeat("a", 129), "not ASCII": "é",
 	} {
-		answers := e.exchange(t, e.sized("X-Request-ID: "+id+"\r\n", `{"name":"a","eventId":"x\r\nX-Evil: 1","path":"/\r\n\r\n"}`), 1)
-		if len(answers) != 1 || answers[0].status != 200 {
-			t.Fatalf("%s: answers %v", name, statuses(answers))
+		responses := e.exchange(t, e.sized("X-Request-ID: "+id+"\r\n", `{"name":"a","eventId":"x\r\nX-Evil: 1","path":"/\r\n\r\n"}`), 1)
+		if len(responses) != 1 || responses[0].status != 200 {
+			t.Fatalf("%s: answers %v", name, statuses(responses))
 		}
-		if got := answers[0].header.Get("X-Request-ID"); got == id || len(got) != 36 || answers[0].header.Get("X-Evil") != "" {
-			t.Errorf("%s: the answer has the request id %q and the header %v", name, got, answers[0].header)
+		if got := responses[0].header.Get("X-Request-ID"); got == id || len(got) != 36 || responses[0].header.Get("X-Evil") != "" {
+			t.Errorf("%s: the answer has the request id %q and the header %v", name, got, responses[0].header)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestAClientThatGoesAwayEarlyLeavesNothingBehind(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// extra is how many answers more are looked for after a refusal, which must end the
+// extra is how many responses more are looked for after a rejection, which must end the
 // connection.
 func extra(want []int) int {
 	if want[len(want)-1] >= 400 {

@@ -1,5 +1,5 @@
 // Package edge_test proves the ingestion host on a broker: what it answers and
-// stores while brokers refuse, lag, go away and come back, and during a stop.
+// stores while brokers reject, lag, go away and come back, and during a stop.
 package edge_test
 
 import (
@@ -114,14 +114,14 @@ func (e *host) run(t *testing.T) *host {
 
 func (e *host) lifecycle(ctx context.Context, onReady func()) error {
 	tel := telemetry.Discard()
-	parts, err := edge.Parts(ctx, e.settings, tel, &e.readiness)
+	components, err := edge.Components(ctx, e.settings, tel, &e.readiness)
 	if err != nil {
 		return err
 	}
-	return lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: &e.readiness, OnReady: onReady, Grace: 20 * time.Second}, parts...)
+	return lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: &e.readiness, OnReady: onReady, Grace: 20 * time.Second}, components...)
 }
 
-// track sends a body and returns the status and the answer.
+// track sends a body and returns the status and the response.
 func (e *host) track(ctx context.Context, client *http.Client, id, body string) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID, strings.NewReader(body))
 	if err != nil {

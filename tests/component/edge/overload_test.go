@@ -18,16 +18,16 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
-// answerOf is what a caller gets.
-type answerOf struct {
+// responseOf is what a caller gets.
+type responseOf struct {
 	status, retryAfter int
 	code               string
 	retryable          bool
 	took               time.Duration
 }
 
-// ask sends a body and reads all of the answer.
-func (e *host) ask(ctx context.Context, client *http.Client, body string) (a answerOf, err error) {
+// ask sends a body and reads all of the response.
+func (e *host) ask(ctx context.Context, client *http.Client, body string) (a responseOf, err error) {
 	begin := time.Now()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID, strings.NewReader(body))
 	if err != nil {
@@ -50,7 +50,7 @@ func (e *host) ask(ctx context.Context, client *http.Client, body string) (a ans
 	if err := json.Unmarshal(text, &said); err != nil {
 		return a, fmt.Errorf("reading %s: %w", text, err)
 	}
-	a = answerOf{status: resp.StatusCode, code: said.Code, retryable: said.Retryable, took: time.Since(begin)}
+	a = responseOf{status: resp.StatusCode, code: said.Code, retryable: said.Retryable, took: time.Since(begin)}
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		a.retryAfter, err = strconv.Atoi(after)
 	}
@@ -58,11 +58,11 @@ func (e *host) ask(ctx context.Context, client *http.Client, body string) (a ans
 }
 
 // hold has the broker answer no producer until it is let go.
-func (e *host) hold(t *testing.T) (letGo func()) {
+func (e *host) hold(t *testing.T) (release func()) {
 	t.Helper()
 	free := make(chan struct{})
-	letGo = sync.OnceFunc(func() { close(free) })
-	t.Cleanup(letGo)
+	release = sync.OnceFunc(func() { close(free) })
+	t.Cleanup(release)
 	e.cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		e.cluster.KeepControl()
 		select {
@@ -72,7 +72,7 @@ func (e *host) hold(t *testing.T) (letGo func()) {
 		}
 		return nil, nil, false
 	})
-	return letGo
+	return release
 }
 
 // events is a batch of so many events.
@@ -80,43 +80,43 @@ func events(n int) string { return "[" + strings.Repeat(`{"name":"a"},`, n-1) + 
 
 var errNotYet = errors.New("not yet")
 
-func TestMemoryThatIsTakenIsRefusedBeforeItIsTakenAgain(t *testing.T) {
+func TestMemoryThatIsTakenIsRejectedBeforeItIsTakenAgain(t *testing.T) {
 	t.Parallel()
 	e := newHost(t)
 	e.settings.Ingest.MaxMemory = 16 << 20
 	e.settings.Ingest.QueueTime = 0
 	e.run(t)
-	letGo := e.hold(t)
+	release := e.hold(t)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 
 	const batches = 16 // of about 2 MB each, of which a website gets at most half
 	var held sync.WaitGroup
-	answers := make(chan answerOf, batches)
+	responses := make(chan responseOf, batches)
 	for range batches {
 		held.Go(func() {
 			a, err := e.ask(t.Context(), client, events(1200))
 			if err != nil {
 				t.Error(err)
 			}
-			answers <- a
+			responses <- a
 		})
 	}
-	var refused []answerOf
+	var rejected []responseOf
 	testkit.Eventually(t, time.Minute, func() error {
 		for {
 			select {
-			case a := <-answers:
-				refused = append(refused, a)
+			case a := <-responses:
+				rejected = append(rejected, a)
 			default:
-				if len(refused) < batches/2 {
+				if len(rejected) < batches/2 {
 					return errNotYet
 				}
 				return nil
 			}
 		}
 	})
-	for _, a := range refused {
+	for _, a := range rejected {
 		if a.status != 503 || a.code != "SERVICE_UNAVAILABLE" || !a.retryable || a.retryAfter < 2 || a.retryAfter > 10 || a.took > 10*time.Second {
 			t.Errorf("refused with %+v", a)
 		}
@@ -134,12 +134,12 @@ func TestMemoryThatIsTakenIsRefusedBeforeItIsTakenAgain(t *testing.T) {
 	if resp.StatusCode != http.StatusNotFound {
 		t.Errorf("another caller was answered %d", resp.StatusCode)
 	}
-	letGo()
+	release()
 	held.Wait()
-	close(answers)
+	close(responses)
 	taken := 0
-	late := 0 // refused between the look at the others and the end of the stall
-	for a := range answers {
+	late := 0 // rejected between the look at the others and the end of the stall
+	for a := range responses {
 		switch a.status {
 		case 200:
 			taken++
@@ -149,15 +149,15 @@ func TestMemoryThatIsTakenIsRefusedBeforeItIsTakenAgain(t *testing.T) {
 			t.Errorf("answered %+v", a)
 		}
 	}
-	if taken+late+len(refused) != batches || taken == 0 {
-		t.Errorf("%d were taken and %d refused of %d", taken, late+len(refused), batches)
+	if taken+late+len(rejected) != batches || taken == 0 {
+		t.Errorf("%d were taken and %d refused of %d", taken, late+len(rejected), batches)
 	}
 	if a, err := e.ask(t.Context(), client, events(1200)); err != nil || a.status != 200 {
 		t.Errorf("afterwards: %+v, %v", a, err)
 	}
 }
 
-func TestWhileKafkaStandsStillNewRequestsAreRefusedAtOnceAndSoonTakenAgain(t *testing.T) {
+func TestWhileKafkaStandsStillNewRequestsAreRejectedAtOnceAndSoonTakenAgain(t *testing.T) {
 	t.Parallel()
 	e := newHost(t)
 	e.settings.Ingest.Deadline, e.settings.Ingest.QueueTime = 2*time.Minute, 200*time.Millisecond
@@ -167,7 +167,7 @@ func TestWhileKafkaStandsStillNewRequestsAreRefusedAtOnceAndSoonTakenAgain(t *te
 	if a, err := e.ask(t.Context(), client, `{"name":"a"}`); err != nil || a.status != 200 {
 		t.Fatalf("before: %+v, %v", a, err)
 	}
-	letGo := e.hold(t)
+	release := e.hold(t)
 	var waiting sync.WaitGroup
 	for range 100 {
 		waiting.Go(func() {
@@ -176,7 +176,7 @@ func TestWhileKafkaStandsStillNewRequestsAreRefusedAtOnceAndSoonTakenAgain(t *te
 			}
 		})
 	}
-	var refused answerOf
+	var rejected responseOf
 	testkit.Eventually(t, time.Minute, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -184,14 +184,14 @@ func TestWhileKafkaStandsStillNewRequestsAreRefusedAtOnceAndSoonTakenAgain(t *te
 		if err != nil || a.status == 200 {
 			return errNotYet // it waits for Kafka, and is stored or not
 		}
-		refused = a
+		rejected = a
 		return nil
 	})
-	if refused.status != 503 || refused.code != "SERVICE_UNAVAILABLE" || !refused.retryable ||
-		refused.retryAfter < 2 || refused.retryAfter > 10 {
-		t.Errorf("refused with %+v", refused)
+	if rejected.status != 503 || rejected.code != "SERVICE_UNAVAILABLE" || !rejected.retryable ||
+		rejected.retryAfter < 2 || rejected.retryAfter > 10 {
+		t.Errorf("refused with %+v", rejected)
 	}
-	letGo()
+	release()
 	waiting.Wait()
 	testkit.Eventually(t, testkit.Promised(5*time.Second), func() error {
 		if a, err := e.ask(t.Context(), client, `{"name":"a"}`); err != nil || a.status != 200 {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // batchLines is how many lines an import has in the air at most.
 const batchLines = 1000
 
-// events writes a file of lines, every hundredth of which is refused and every
+// events writes a file of lines, every hundredth of which is rejected and every
 // second of which has an id of its own.
 func events(tb testing.TB, path string, lines int) {
 	tb.Helper()
@@ -260,16 +260,16 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			refused := map[int64]int{}
+			rejected := map[int64]int{}
 			for line := range strings.Lines(string(text)) {
 				var r struct{ Line int64 }
 				if err := json.Unmarshal([]byte(line), &r); err != nil {
 					t.Fatal(err)
 				}
-				refused[r.Line]++
+				rejected[r.Line]++
 			}
-			if len(refused) != lines/100 || strings.Count(string(text), "\n") != lines/100 {
-				t.Errorf("%d lines are told as refused in %d rows, want %d", len(refused), strings.Count(string(text), "\n"), lines/100)
+			if len(rejected) != lines/100 || strings.Count(string(text), "\n") != lines/100 {
+				t.Errorf("%d lines are told as refused in %d rows, want %d", len(rejected), strings.Count(string(text), "\n"), lines/100)
 			}
 		})
 	}
@@ -284,7 +284,7 @@ func BenchmarkImport(b *testing.B) {
 	for b.Loop() {
 		s := newStage(b)
 		cmd, said := s.command(b, file)
-		_ = cmd.Run() // some lines are refused
+		_ = cmd.Run() // some lines are rejected
 		if s.records(b) != lines-lines/100 {
 			b.Fatalf("%d records are there: %s", s.records(b), said)
 		}

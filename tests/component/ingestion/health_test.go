@@ -18,7 +18,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
@@ -37,7 +37,7 @@ type directory struct{ sites []*website.Website }
 
 func (directory) Key(_ context.Context, secret []byte, _ auth.From) (auth.Principal, error) {
 	if string(secret) != "key" {
-		return auth.Principal{}, fault.New(fault.AuthRequired)
+		return auth.Principal{}, apierr.New(apierr.AuthRequired)
 	}
 	scopes, err := auth.ParseScopes([]string{"track:events"})
 	return auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: scopes}, err
@@ -92,7 +92,7 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 		Access: sites, Salts: salt.New(sites, log, now), Publisher: producer, Metrics: registry, Enrich: enricher, Tally: counts, Now: now,
 	})
 	send := func(key, site, agent, body string, from string) {
-		_, _ = edge.Accept(t.Context(), ingest.Request{ // refused or not
+		_, _ = edge.Accept(t.Context(), ingest.Request{ // rejected or not
 			Route: ingest.Track, Body: []byte(body), Key: []byte(key), WebsiteID: []byte(site), UserAgent: []byte(agent),
 			Addr: netip.MustParseAddr(from), ID: []byte("req"),
 		})
@@ -117,8 +117,8 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for topic, group := range map[string]string{record.TopicEvents: s.Sink.Group, record.TopicIngestion: s.Sink.Group + "-told"} {
-		stop := s.StartLane(t, topic, group)
-		s.CaughtUpLane(t, topic, group)
+		stop := s.StartPipeline(t, topic, group)
+		s.CaughtUpPipeline(t, topic, group)
 		stop()
 	}
 

@@ -37,7 +37,7 @@ func TestClicksAreInTheTopicAndTellNobodysAddress(t *testing.T) {
 	e := s.edge(t, nil)
 	v := newVisitor(t, "198.51.100.77")
 	const visits = 20
-	got := statuses(t, visits, func(int) (answer, error) {
+	got := statuses(t, visits, func(int) (response, error) {
 		return v.ask(t.Context(), http.MethodGet, e+"/spring?qr=1", "", "Referer", "https://news.example/private")
 	})
 	if got[http.StatusFound] != visits {

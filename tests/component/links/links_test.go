@@ -66,13 +66,13 @@ func TestNoMoreVisitorsAreSentOnThanMayBe(t *testing.T) {
 	edges := []string{s.edge(t, nil), s.edge(t, nil)}
 	s.create(t, link.Fields{Slug: new("first-come"), MaxClicks: new(int64(most))})
 	v := newVisitor(t, "198.51.100.2")
-	head := func(i int) (answer, error) {
+	head := func(i int) (response, error) {
 		return v.ask(t.Context(), http.MethodHead, edges[i%2]+"/first-come", "")
 	}
 	if got := statuses(t, 2, head); got[http.StatusFound] != 2 {
 		t.Errorf("of HEAD: %v", got)
 	}
-	got := statuses(t, visits, func(i int) (answer, error) {
+	got := statuses(t, visits, func(i int) (response, error) {
 		return v.ask(t.Context(), http.MethodGet, edges[i%2]+"/first-come", "")
 	})
 	if diff := cmp.Diff(map[int]int{http.StatusFound: most, http.StatusGone: visits - most}, got); diff != "" {
@@ -89,7 +89,7 @@ func TestAPasswordOpensALinkOnEveryEdge(t *testing.T) {
 	edges := []string{s.edge(t, nil), s.edge(t, nil)}
 	v := newVisitor(t, "198.51.100.3")
 	s.create(t, link.Fields{Slug: new("vault"), Password: new("open sesame")})
-	try := func(edge, password string) answer {
+	try := func(edge, password string) response {
 		a, err := v.ask(t.Context(), http.MethodPost, edge+"/vault?x=1", "password="+password, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
 		if err != nil {
 			t.Fatal(err)

@@ -81,10 +81,10 @@ func newStage(t *testing.T, storeURL string) *stage {
 // relay tells of changes until the test ends.
 func (s *stage) relay(t *testing.T) *stage {
 	t.Helper()
-	run(t, patient, func(_ context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
+	run(t, patient, func(_ context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
 		f, changes := propagation.Follow("relay", s.settings, tel, r, nil)
-		parts, err := propagation.Relay("relay", s.settings, tel, s.db, f)
-		return append(parts, changes), err
+		components, err := propagation.Relay("relay", s.settings, tel, s.db, f)
+		return append(components, changes), err
 	})
 	return s
 }
@@ -97,8 +97,8 @@ func (s *stage) edge(t *testing.T, change func(*config.Settings)) string {
 	if change != nil {
 		change(&own)
 	}
-	run(t, own.Shutdown.Grace, func(ctx context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Part, error) {
-		return edge.Parts(ctx, own, tel, r)
+	run(t, own.Shutdown.Grace, func(ctx context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+		return edge.Components(ctx, own, tel, r)
 	})
 	return "http://" + own.Link.Listen
 }
@@ -107,18 +107,18 @@ func (s *stage) edge(t *testing.T, change func(*config.Settings)) string {
 const hasty = 100 * time.Millisecond
 
 // run runs parts until the test ends, and returns when all of them are ready.
-func run(t *testing.T, grace time.Duration, build func(context.Context, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Part, error)) {
+func run(t *testing.T, grace time.Duration, build func(context.Context, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	tel, readiness := telemetry.Discard(), &lifecycle.Readiness{}
-	parts, err := build(ctx, tel, readiness)
+	components, err := build(ctx, tel, readiness)
 	if err != nil {
 		cancel()
 		t.Fatal(err)
 	}
 	started, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: readiness, OnReady: func() { close(started) }, Grace: grace}, parts...)
+		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: readiness, OnReady: func() { close(started) }, Grace: grace}, components...)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -152,8 +152,8 @@ func (s *stage) create(t *testing.T, f link.Fields) *link.Link {
 	return l
 }
 
-// answer is what a visitor sees.
-type answer struct {
+// response is what a visitor sees.
+type response struct {
 	status   int
 	location string
 	header   http.Header
@@ -173,10 +173,10 @@ func newVisitor(t *testing.T, addr string) *visitor {
 	return &visitor{addr, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-func (v *visitor) ask(ctx context.Context, method, url, body string, header ...string) (answer, error) {
+func (v *visitor) ask(ctx context.Context, method, url, body string, header ...string) (response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	req.Header.Set("X-Forwarded-For", v.addr)
 	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36")
@@ -188,15 +188,15 @@ func (v *visitor) ask(ctx context.Context, method, url, body string, header ...s
 	}
 	resp, err := v.client.Do(req)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header.Get("Location"), resp.Header, string(text)}, err
+	return response{resp.StatusCode, resp.Header.Get("Location"), resp.Header, string(text)}, err
 }
 
 // get asks as a browser does.
-func (v *visitor) get(t *testing.T, url string) answer {
+func (v *visitor) get(t *testing.T, url string) response {
 	t.Helper()
 	a, err := v.ask(t.Context(), http.MethodGet, url, "", "Accept", "text/html,*/*;q=0.8")
 	if err != nil {
@@ -205,8 +205,8 @@ func (v *visitor) get(t *testing.T, url string) answer {
 	return a
 }
 
-// statuses counts the answers to many visitors at once.
-func statuses(t *testing.T, n int, ask func(i int) (answer, error)) map[int]int {
+// statuses counts the responses to many visitors at once.
+func statuses(t *testing.T, n int, ask func(i int) (response, error)) map[int]int {
 	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex

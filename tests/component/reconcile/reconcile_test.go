@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { clickhousetest.Main(m) }
 type watch struct {
 	*ledger.Reconciler
 
-	books    *clickhouse.Books
+	store    *clickhouse.LedgerStore
 	registry *prometheus.Registry
 	log      strings.Builder
 }
@@ -41,14 +41,14 @@ const settle = time.Millisecond
 
 func newWatch(t *testing.T, s *stage.Stage) *watch {
 	t.Helper()
-	w := &watch{books: clickhouse.NewBooks(s.ClickHouse), registry: prometheus.NewRegistry()}
-	t.Cleanup(func() { w.books.Close() })
+	w := &watch{store: clickhouse.NewLedgerStore(s.ClickHouse), registry: prometheus.NewRegistry()}
+	t.Cleanup(func() { w.store.Close() })
 	inserter := clickhouse.NewInserter(s.ClickHouse, "")
 	t.Cleanup(func() { inserter.Close() })
 	var err error
 	w.Reconciler, err = ledger.New(ledger.Config{Interval: time.Minute, Settle: settle, Pairs: 1000}, ledger.Deps{
-		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Books: w.books, Remembered: inserter.TokenMemory,
-		Settled: func() []ledger.Position { return positions(t, s, w.books) },
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Store: w.store, Remembered: inserter.InsertTokenMemory,
+		Settled: func() []ledger.Settled { return positions(t, s, w.store) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func newWatch(t *testing.T, s *stage.Stage) *watch {
 }
 
 // positions are what a sink that has stored everything would tell.
-func positions(t *testing.T, s *stage.Stage, books *clickhouse.Books) []ledger.Position {
+func positions(t *testing.T, s *stage.Stage, store *clickhouse.LedgerStore) []ledger.Settled {
 	t.Helper()
 	id, _, err := s.Offsets.Describe(t.Context(), record.TopicEvents)
 	if err != nil {
@@ -67,13 +67,13 @@ func positions(t *testing.T, s *stage.Stage, books *clickhouse.Books) []ledger.P
 	if err != nil {
 		t.Fatal(err)
 	}
-	epoch, err := books.Epoch(t.Context(), record.TopicEvents)
+	epoch, err := store.Epoch(t.Context(), record.TopicEvents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []ledger.Position
+	var all []ledger.Settled
 	for p, c := range committed {
-		all = append(all, ledger.Position{Topic: record.TopicEvents, TopicID: id, Partition: p, Epoch: epoch, Next: c.Offset})
+		all = append(all, ledger.Settled{Topic: record.TopicEvents, TopicID: id, Partition: p, Epoch: epoch, Next: c.Offset})
 	}
 	return all
 }
@@ -132,7 +132,7 @@ func several(from, to int) []stage.Event {
 	return all
 }
 
-func TestASinksBooksAreInOrder(t *testing.T) {
+func TestASinksStoreAreInOrder(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t)
 	s.Produce(t, several(0, 60)...)
@@ -231,11 +231,11 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 	s.Produce(t, several(0, 60)...)
 	s.Store(t)
 	newWatch(t, s).rounds(t)
-	books := clickhouse.NewBooks(s.ClickHouse)
-	t.Cleanup(func() { books.Close() })
-	lane := repair.Lane{Topic: record.TopicEvents, Group: s.Sink.Group}
-	moves, err := repair.Replay(t.Context(), repair.ReplayDeps{Groups: s.Offsets, Log: s.Offsets, Books: books},
-		repair.ReplayOptions{Lane: lane, Partitions: []int32{1}, Offset: 5})
+	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	t.Cleanup(func() { store.Close() })
+	pipeline := repair.Pipeline{Topic: record.TopicEvents, Group: s.Sink.Group}
+	moves, err := repair.Replay(t.Context(), repair.ReplayDeps{Groups: s.Offsets, Log: s.Offsets, Store: store},
+		repair.ReplayOptions{Pipeline: pipeline, Partitions: []int32{1}, Offset: 5})
 	if err != nil || len(moves) != 1 || moves[0].Again != 25 {
 		t.Fatalf("moved: %+v, %v", moves, err)
 	}
@@ -259,7 +259,7 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 
 func options(s *stage.Stage) verify.Options {
 	return verify.Options{
-		Lanes: []repair.Lane{{Topic: record.TopicEvents, Group: s.Sink.Group}}, Known: []string{record.TopicEvents},
+		Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: s.Sink.Group}}, Known: []string{record.TopicEvents},
 		Since: time.Now().Add(-24 * time.Hour), Until: time.Now().Add(time.Hour), Settle: settle, Examples: 10,
 	}
 }
@@ -277,13 +277,13 @@ func TestSlicesOfAnySizeCountTheSame(t *testing.T) {
 	} {
 		s.Run(t, sql)
 	}
-	books := clickhouse.NewBooks(s.ClickHouse)
-	t.Cleanup(func() { books.Close() })
+	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	t.Cleanup(func() { store.Close() })
 	want := verify.Day{Date: "total", InTopic: 23, Distinct: 14, InBase: 11, Missing: 1, Unexpected: 1, DeadLettered: 2, Rollups: 1}
 	for _, size := range []int64{1, 3, 1000} {
 		o := options(s)
 		o.SliceRecords = size
-		r, err := verify.Run(t.Context(), s.Offsets, books, o)
+		r, err := verify.Run(t.Context(), s.Offsets, store, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,8 +316,8 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 	stop := s.Start(t)
 	defer stop()
 	s.CaughtUp(t)
-	books := clickhouse.NewBooks(s.ClickHouse)
-	t.Cleanup(func() { books.Close() })
+	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	t.Cleanup(func() { store.Close() })
 	batches := 16
 	if testkit.Strict() {
 		batches = 40
@@ -336,7 +336,7 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 			running = false
 		default:
 		}
-		base := &patient{Base: books, settled: func() {
+		base := &patient{Base: store, settled: func() {
 			<-done
 			s.CaughtUp(t)
 		}}
@@ -350,7 +350,7 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 	}
 	s.CaughtUp(t)
 	s.Run(t, "DELETE FROM events_1d WHERE owner_id = 'web_1' AND event_date = (SELECT max(event_date) FROM events)")
-	r, err := verify.Run(t.Context(), s.Offsets, books, options(s))
+	r, err := verify.Run(t.Context(), s.Offsets, store, options(s))
 	if err != nil {
 		t.Fatal(err)
 	}

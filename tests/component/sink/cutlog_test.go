@@ -34,7 +34,7 @@ func TestAPlanIsNotCarriedOutWithTheRecordsOfAnotherLog(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		stop, wait := s.startWith(t, nil, registry)
 		if lost {
-			eventually(t, func() bool { return haltedFor(t, registry) == string(sink.StuckTruncated) })
+			eventually(t, func() bool { return haltedFor(t, registry) == string(sink.HaltTruncated) })
 		} else {
 			s.drained(t)
 		}
@@ -85,7 +85,7 @@ func (s *stage) plan(t *testing.T, span [2]int64, leader int32) {
 	}
 }
 
-// haltedFor is why a partition stands still; empty while none does.
+// haltedFor is why a partition is halted; empty while none is.
 func haltedFor(t *testing.T, from prometheus.Gatherer) (reason string) {
 	t.Helper()
 	families, err := from.Gather()

@@ -43,7 +43,7 @@ func newTeller(t *testing.T, cfg config.Kafka) *teller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exposure.New(exposure.Config{}, exposure.Deps{Publisher: sender, Salts: oneSalt{}, Log: log, Metrics: metrics})
+	c := exposure.New(exposure.Config{}, exposure.Deps{Sender: sender, Salts: oneSalt{}, Log: log, Metrics: metrics})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
@@ -112,7 +112,7 @@ func TestExposuresThroughTwoCollectorsAndAStoppedSinkCountOnce(t *testing.T) {
 	}
 	again.end(t)
 	stop = startDaemon(t, settings)
-	s.CaughtUpLane(t, record.TopicExposures, kafka.ExposureGroup(s.Sink.Group))
+	s.CaughtUpPipeline(t, record.TopicExposures, kafka.ExposureGroup(s.Sink.Group))
 	stop()
 	for what, want := range map[string]uint64{
 		"count() FROM flag_exposures": 3 * users, "count() FROM flag_exposures FINAL": 3 * users,

@@ -1,5 +1,5 @@
 // Package sink_test proves the sink on a broker and a real ClickHouse: what kills,
-// lost answers, moving partitions and malformed records leave behind.
+// lost responses, moving partitions and malformed records leave behind.
 package sink_test
 
 import (
@@ -200,7 +200,7 @@ func (s *stage) count(t *testing.T, what string) uint64 {
 }
 
 // lethal is an inserter during which, now and then, the sink is killed, before
-// the insert, or after it with the answer lost.
+// the insert, or after it with the response lost.
 type lethal struct {
 	sink.Inserter
 
@@ -280,7 +280,7 @@ func (s *stage) exact(t *testing.T, events uint64) {
 	}
 }
 
-func TestALostAnswerDoublesNothingEvenWithoutFinal(t *testing.T) {
+func TestALostResponseDoublesNothingEvenWithoutFinal(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	stop, wait := s.start(t, &forgetful{Inserter: s.inserter(t)})
@@ -295,7 +295,7 @@ func TestALostAnswerDoublesNothingEvenWithoutFinal(t *testing.T) {
 	s.exact(t, 11)
 }
 
-// forgetful loses the answer of every other insert.
+// forgetful loses the response of every other insert.
 type forgetful struct {
 	sink.Inserter
 

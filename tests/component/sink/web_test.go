@@ -17,15 +17,15 @@ import (
 	scene "github.com/millrace/millrace/tests/harness/stage"
 )
 
-// besides are the topics that have no lane with events, in the order of their lanes.
+// besides are the topics that have no pipeline with events, in the order of their pipelines.
 var besides = slices.Concat(kafka.WebTopics, kafka.ClickTopics, kafka.ExposureTopics)
 
-// webScene is a stage on which the lanes of these topics are what is tried.
+// webScene is a stage on which the pipelines of these topics are what is tried.
 type webScene struct {
 	*scene.Stage
 
 	settings config.Settings
-	books    *clickhouse.Books
+	store    *clickhouse.LedgerStore
 }
 
 func newWebScene(t *testing.T) *webScene {
@@ -33,19 +33,19 @@ func newWebScene(t *testing.T) *webScene {
 	s := &webScene{Stage: scene.New(t), settings: config.Default()}
 	s.settings.Kafka, s.settings.ClickHouse, s.settings.Sink = s.Kafka, s.ClickHouse, s.Sink
 	s.settings.Sink.Lanes = []string{"web", "clicks", "exposures"}
-	s.books = clickhouse.NewBooks(s.ClickHouse)
-	t.Cleanup(func() { _ = s.books.Close() })
+	s.store = clickhouse.NewLedgerStore(s.ClickHouse)
+	t.Cleanup(func() { _ = s.store.Close() })
 	return s
 }
 
-func (s *webScene) lane(topic string) repair.Lane {
+func (s *webScene) pipeline(topic string) repair.Pipeline {
 	if slices.Contains(kafka.ClickTopics, topic) {
-		return repair.Lane{Topic: topic, Group: kafka.ClickGroup(s.Sink.Group)}
+		return repair.Pipeline{Topic: topic, Group: kafka.ClickGroup(s.Sink.Group)}
 	}
 	if slices.Contains(kafka.ExposureTopics, topic) {
-		return repair.Lane{Topic: topic, Group: kafka.ExposureGroup(s.Sink.Group)}
+		return repair.Pipeline{Topic: topic, Group: kafka.ExposureGroup(s.Sink.Group)}
 	}
-	return repair.Lane{Topic: topic, Group: kafka.WebGroup(s.Sink.Group)}
+	return repair.Pipeline{Topic: topic, Group: kafka.WebGroup(s.Sink.Group)}
 }
 
 // stored runs the daemon until it has stored everything.
@@ -54,7 +54,7 @@ func (s *webScene) stored(t *testing.T) {
 	stop := startDaemon(t, s.settings)
 	defer stop()
 	for _, topic := range besides {
-		s.CaughtUpLane(t, topic, s.lane(topic).Group)
+		s.CaughtUpPipeline(t, topic, s.pipeline(topic).Group)
 	}
 }
 
@@ -63,9 +63,9 @@ func (s *webScene) same(t *testing.T) *verify.Report {
 	t.Helper()
 	o := verify.Options{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Minute), Examples: 5}
 	for _, topic := range besides {
-		o.Lanes, o.Known = append(o.Lanes, s.lane(topic)), append(o.Known, topic)
+		o.Pipelines, o.Known = append(o.Pipelines, s.pipeline(topic)), append(o.Known, topic)
 	}
-	report, err := verify.Run(t.Context(), s.Offsets, s.books, o)
+	report, err := verify.Run(t.Context(), s.Offsets, s.store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,8 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 
 	// Everything is stored again, under new tokens.
 	for _, topic := range besides {
-		if _, err := repair.Replay(t.Context(), repair.ReplayDeps{Groups: s.Offsets, Log: s.Offsets, Books: s.books},
-			repair.ReplayOptions{Lane: s.lane(topic)}); err != nil {
+		if _, err := repair.Replay(t.Context(), repair.ReplayDeps{Groups: s.Offsets, Log: s.Offsets, Store: s.store},
+			repair.ReplayOptions{Pipeline: s.pipeline(topic)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,12 +130,12 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 	if r := s.same(t); r.Total.Rollups == 0 || r.Total.Missing+r.Total.Unexpected > 0 {
 		t.Errorf("rollups that were doubled are not found: %+v %+v", r.Total, r.Examples)
 	}
-	var lanes []repair.Lane
+	var pipelines []repair.Pipeline
 	for _, topic := range besides {
-		lanes = append(lanes, s.lane(topic))
+		pipelines = append(pipelines, s.pipeline(topic))
 	}
 	if _, err := repair.Rebuild(t.Context(), repair.RebuildDeps{
-		Lanes: lanes, Groups: s.Offsets, Log: s.Offsets, Books: s.books, Rollups: s.books, Done: func([]ledger.Listed) {},
+		Pipelines: pipelines, Groups: s.Offsets, Log: s.Offsets, Store: s.store, Rollups: s.store, Done: func([]ledger.Listed) {},
 	}, false); err != nil {
 		t.Fatal(err)
 	}

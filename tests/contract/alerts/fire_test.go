@@ -91,7 +91,7 @@ func evaluate(t *testing.T, a *rule, scraped series) (states []rules.AlertState)
 	return states
 }
 
-// checkText refuses annotations whose template has failed or names nothing.
+// checkText rejects annotations whose template has failed or names nothing.
 func checkText(t *testing.T, active *rules.Alert) {
 	t.Helper()
 	active.Annotations.Range(func(l labels.Label) {

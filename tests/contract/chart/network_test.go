@@ -40,7 +40,7 @@ func ports(p *networkingv1.NetworkPolicy) (anywhere, ours []int32) {
 }
 
 // What the settings name is reached: a billing service that is not would have every event
-// refused.
+// rejected.
 func TestThePoliciesLetThroughWhatTheSettingsName(t *testing.T) {
 	t.Parallel()
 	c, err := rendering.Load()

@@ -26,7 +26,7 @@ func with(t *testing.T, name, over string) map[string]any {
 	return chartutil.CoalesceTables(more, values)
 }
 
-func TestATypoIsRefusedByItsName(t *testing.T) {
+func TestATypoIsRejectedByItsName(t *testing.T) {
 	t.Parallel()
 	c, err := rendering.Load()
 	if err != nil {

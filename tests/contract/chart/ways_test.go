@@ -33,7 +33,7 @@ func TestWaysInGiveUpAfterTheHosts(t *testing.T) {
 		{controlled("nginx", `, "config": {"ingest": {"deadline": "20s"}, "query": {"export": {"deadline": "1h"}}}`), read, "55", "3605"},
 		{controlled("haproxy", ""), haproxy, "40s", "1805s"},
 		{controlled("alb", ""), alb, idle + "40", idle + "1805"},
-		{controlled("alb", `, "config": {"query": {"export": {"deadline": "24h"}}}`), alb, idle + "40", idle + "4000"}, // more is refused
+		{controlled("alb", `, "config": {"query": {"export": {"deadline": "24h"}}}`), alb, idle + "40", idle + "4000"}, // more is rejected
 	} {
 		r, err := rendering.Render(c, with(t, "minimal", tt.over))
 		if err != nil {

@@ -169,7 +169,7 @@ func valueOf(o *analytics.Option) any {
 	return "it's"
 }
 
-// statement is the part of an answer that is run.
+// statement is the part of a response that is run.
 type statement struct {
 	SQL    string            `json:"sql"`
 	Params map[string]string `json:"params"`
@@ -192,15 +192,15 @@ func compile(t *testing.T, app host, body map[string]any) (*statement, error) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
+	response, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%d %s", resp.StatusCode, answer)
+		return nil, fmt.Errorf("%d %s", resp.StatusCode, response)
 	}
 	var s statement
-	return &s, json.Unmarshal(answer, &s)
+	return &s, json.Unmarshal(response, &s)
 }
 
 // port is the HTTP port of a server.
@@ -232,16 +232,16 @@ func (p *port) run(ctx context.Context, s *statement) ([]string, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, errors.New(string(text))
 	}
-	var answer struct {
+	var response struct {
 		Meta []struct {
 			Name string `json:"name"`
 		} `json:"meta"`
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
+	if err := json.Unmarshal(text, &response); err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, m := range answer.Meta {
+	for _, m := range response.Meta {
 		names = append(names, m.Name)
 	}
 	return names, nil

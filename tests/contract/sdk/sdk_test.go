@@ -161,7 +161,7 @@ func (p *player) call(call, value string) ([]byte, error) {
 
 func (p *player) network(t *testing.T, rule string) {
 	t.Helper()
-	for _, r := range []faultproxy.Rule{{Kind: faultproxy.Pass}, {Kind: faultproxy.Refuse}, {Kind: faultproxy.DropAnswer, Match: "POST /track", Times: 1, Ends: '}'}} {
+	for _, r := range []faultproxy.Rule{{Kind: faultproxy.Pass}, {Kind: faultproxy.Refuse}, {Kind: faultproxy.DropResponse, Match: "POST /track", Times: 1, Ends: '}'}} {
 		if r.Kind.String() == rule {
 			p.proxy.Set(r)
 			return

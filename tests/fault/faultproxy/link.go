@@ -144,9 +144,9 @@ func (l *link) wait() bool {
 	}
 }
 
-// answers forwards what the server sends. Of an answer that is to be lost it holds
+// responses forwards what the server sends. Of a response that is to be lost it holds
 // back what may be the last byte, until more comes or the server stays silent.
-func (l *link) answers() {
+func (l *link) responses() {
 	buf := make([]byte, chunkBytes)
 	var held []byte
 	for {
@@ -182,20 +182,20 @@ func (l *link) answers() {
 func (l *link) dropping() *Rule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.target.Kind != DropAnswer {
+	if l.target.Kind != DropResponse {
 		return nil
 	}
 	r := l.target
 	return &r
 }
 
-// lose resets the connection instead of sending the end of an answer. It reports
+// lose resets the connection instead of sending the end of a response. It reports
 // false when the rule is over.
 func (l *link) lose() bool {
 	l.mu.Lock()
 	l.target = Rule{}
 	l.mu.Unlock()
-	if !l.proxy.strike(DropAnswer) {
+	if !l.proxy.strike(DropResponse) {
 		return false
 	}
 	l.reset()
@@ -204,8 +204,8 @@ func (l *link) lose() bool {
 
 // deliver sends data to the client, up to where the rule cuts.
 func (l *link) deliver(data []byte) bool {
-	_, allowed := l.allowed(int64(len(data)), CutAnswer)
-	if allowed < int64(len(data)) && l.proxy.strike(CutAnswer) {
+	_, allowed := l.allowed(int64(len(data)), CutResponse)
+	if allowed < int64(len(data)) && l.proxy.strike(CutResponse) {
 		l.client.Write(data[:allowed])
 		l.reset()
 		return false

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// silence after the last byte of an answer means that it is complete; servers
+	// silence after the last byte of a response means that it is complete; servers
 	// that report progress do so more often.
 	silence = 250 * time.Millisecond
 	// chunkBytes is how much is forwarded at a time.
@@ -87,7 +87,7 @@ func (p *Proxy) SetFunc(r Rule, strike func()) {
 func (p *Proxy) Clear() { p.Set(Rule{}) }
 
 // Strikes returns how often the present rule struck: requests for those kinds
-// that pick requests, connections for Refuse, 0 for the others.
+// that pick requests, connections for Reject, 0 for the others.
 func (p *Proxy) Strikes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	}
 	var both sync.WaitGroup
 	both.Go(l.requests)
-	both.Go(l.answers)
+	both.Go(l.responses)
 	both.Wait()
 	l.end()
 	p.mu.Lock()

@@ -66,7 +66,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// ask sends a line and returns its answer.
+// ask sends a line and returns its response.
 func ask(c net.Conn, line string) (string, error) {
 	if _, err := fmt.Fprintln(c, line); err != nil {
 		return "", err
@@ -86,12 +86,12 @@ func TestWhatPassesIsUnchanged(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsLostAfterTheServerHasActed(t *testing.T) {
+func TestAResponseIsLostAfterTheServerHasActed(t *testing.T) {
 	t.Parallel()
 	s, addr := serve(t)
 	p := faultproxy.Start(t, addr)
 	c := dial(t, p.Addr())
-	p.Set(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: "insert", Ends: '!', Times: 1})
+	p.Set(faultproxy.Rule{Kind: faultproxy.DropResponse, Match: "insert", Ends: '!', Times: 1})
 	if got, err := ask(c, "select"); err != nil || got != "did select!" {
 		t.Fatalf("another request got %q, %v", got, err)
 	}
@@ -113,7 +113,7 @@ func TestARequestIsPickedAcrossTheEdgesOfWhatIsRead(t *testing.T) {
 	t.Parallel()
 	_, addr := serve(t)
 	p := faultproxy.Start(t, addr)
-	p.Set(faultproxy.Rule{Kind: faultproxy.DropAnswer, Match: "needle", Ends: '!'})
+	p.Set(faultproxy.Rule{Kind: faultproxy.DropResponse, Match: "needle", Ends: '!'})
 	c := dial(t, p.Addr())
 	io.WriteString(c, "nee")
 	if _, err := ask(dial(t, p.Addr()), "let the first part through"); err != nil {
@@ -146,11 +146,11 @@ func TestARequestIsCutAfterSoManyBytes(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsCutInTheMiddle(t *testing.T) {
+func TestAResponseIsCutInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s, addr := serve(t)
 	p := faultproxy.Start(t, addr)
-	p.Set(faultproxy.Rule{Kind: faultproxy.CutAnswer, Bytes: 5})
+	p.Set(faultproxy.Rule{Kind: faultproxy.CutResponse, Bytes: 5})
 	c := dial(t, p.Addr())
 	got, err := ask(c, "abc")
 	if err == nil || len(got) > 5 {
@@ -218,7 +218,7 @@ func TestADelayIsAdded(t *testing.T) {
 	}
 }
 
-func TestRefusalEndsOpenConnectionsAndNewOnes(t *testing.T) {
+func TestRejectionEndsOpenConnectionsAndNewOnes(t *testing.T) {
 	t.Parallel()
 	_, addr := serve(t)
 	p := faultproxy.Start(t, addr)

@@ -14,16 +14,16 @@ const (
 	// BlackHole lets nothing through. Connections stay open and new ones are
 	// taken; what is on its way arrives when the rule ends.
 	BlackHole
-	// Refuse resets all connections, and new ones as soon as they are made.
+	// Reject resets all connections, and new ones as soon as they are made.
 	Refuse
-	// DropAnswer lets a request through and its answer up to the last byte, then
+	// DropResponse lets a request through and its response up to the last byte, then
 	// resets the client's connection: the server has done what it was asked to,
 	// and the client does not know.
-	DropAnswer
+	DropResponse
 	// CutRequest resets both connections once Rule.Bytes of a request passed.
 	CutRequest
-	// CutAnswer resets both connections once Rule.Bytes of an answer passed.
-	CutAnswer
+	// CutResponse resets both connections once Rule.Bytes of a response passed.
+	CutResponse
 	// HalfClose ends the stream to the server once Rule.Bytes of a request
 	// passed; the server can still answer.
 	HalfClose
@@ -37,7 +37,7 @@ func (k Kind) String() string {
 }
 
 // aims reports whether a kind strikes requests rather than connections.
-func (k Kind) aims() bool { return k >= DropAnswer }
+func (k Kind) aims() bool { return k >= DropResponse }
 
 // Rule says what a Proxy does from now on.
 type Rule struct {
@@ -52,7 +52,7 @@ type Rule struct {
 	Delay time.Duration
 	// Times is how often the rule strikes before it turns into Pass; 0 is always.
 	Times int
-	// Ends is the last byte of a complete answer, for DropAnswer. A server may
+	// Ends is the last byte of a complete response, for DropResponse. A server may
 	// send it in the middle too; only silence after it counts.
 	Ends byte
 }

@@ -145,14 +145,14 @@ func (s *Stage) record(e Event) *kgo.Record {
 	}
 }
 
-// Start runs a sink of the live lane; stop ends it as a deployment would.
+// Start runs a sink of the live pipeline; stop ends it as a deployment would.
 func (s *Stage) Start(t *testing.T) (stop func()) {
 	t.Helper()
-	return s.StartLane(t, record.TopicEvents, s.Sink.Group)
+	return s.StartPipeline(t, record.TopicEvents, s.Sink.Group)
 }
 
-// StartLane is Start for another lane.
-func (s *Stage) StartLane(t *testing.T, topic, group string) (stop func()) {
+// StartPipeline is Start for another pipeline.
+func (s *Stage) StartPipeline(t *testing.T, topic, group string) (stop func()) {
 	t.Helper()
 	return s.start(t, []string{topic}, group)
 }
@@ -166,10 +166,10 @@ func (s *Stage) start(t *testing.T, topics []string, group string) (stop func())
 	if err != nil {
 		t.Fatal(err)
 	}
-	inserter, books := clickhouse.NewInserter(s.ClickHouse, ""), clickhouse.NewLedger(s.ClickHouse)
+	inserter, store := clickhouse.NewInserter(s.ClickHouse, ""), clickhouse.NewLedger(s.ClickHouse)
 	snk, err := sink.New(cfg, sink.Deps{
-		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: books,
-		Tombstones: tombstone.NewWatch(books, cfg.TombstoneAge, registry),
+		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: store,
+		Tombstones: tombstone.NewWatch(store, cfg.TombstoneAge, registry),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func (s *Stage) start(t *testing.T, topics []string, group string) (stop func())
 			t.Errorf("the sink ended with %v", err)
 		}
 		inserter.Close()
-		books.Close()
+		store.Close()
 	}
 }
 
@@ -196,36 +196,36 @@ func (s *Stage) Store(t *testing.T) {
 	s.CaughtUp(t)
 }
 
-// StoreWeb is Store for the web lane.
+// StoreWeb is Store for the web pipeline.
 func (s *Stage) StoreWeb(t *testing.T) {
 	t.Helper()
 	group := kafka.WebGroup(s.Sink.Group)
 	stop := s.start(t, kafka.WebTopics, group)
 	defer stop()
 	for _, topic := range kafka.WebTopics {
-		s.CaughtUpLane(t, topic, group)
+		s.CaughtUpPipeline(t, topic, group)
 	}
 }
 
-// StoreClicks is Store for the lane of clicks.
+// StoreClicks is Store for the pipeline of clicks.
 func (s *Stage) StoreClicks(t *testing.T) {
 	t.Helper()
 	group := kafka.ClickGroup(s.Sink.Group)
 	stop := s.start(t, kafka.ClickTopics, group)
 	defer stop()
 	for _, topic := range kafka.ClickTopics {
-		s.CaughtUpLane(t, topic, group)
+		s.CaughtUpPipeline(t, topic, group)
 	}
 }
 
-// CaughtUp waits until the live lane has stored everything.
+// CaughtUp waits until the live pipeline has stored everything.
 func (s *Stage) CaughtUp(t *testing.T) {
 	t.Helper()
-	s.CaughtUpLane(t, record.TopicEvents, s.Sink.Group)
+	s.CaughtUpPipeline(t, record.TopicEvents, s.Sink.Group)
 }
 
-// CaughtUpLane is CaughtUp for another lane.
-func (s *Stage) CaughtUpLane(t *testing.T, topic, group string) {
+// CaughtUpPipeline is CaughtUp for another pipeline.
+func (s *Stage) CaughtUpPipeline(t *testing.T, topic, group string) {
 	t.Helper()
 	testkit.Eventually(t, time.Minute, func() error {
 		_, bounds, err := s.Offsets.Describe(t.Context(), topic)
@@ -245,8 +245,8 @@ func (s *Stage) CaughtUpLane(t *testing.T, topic, group string) {
 // Run runs a statement by hand, whatever it answers.
 func (s *Stage) Run(t *testing.T, sql string) {
 	t.Helper()
-	var answer proto.Results
-	s.query(t, ch.Query{Body: sql, Result: answer.Auto()})
+	var response proto.Results
+	s.query(t, ch.Query{Body: sql, Result: response.Auto()})
 }
 
 func (s *Stage) query(t *testing.T, q ch.Query) {

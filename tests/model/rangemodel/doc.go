@@ -8,9 +8,9 @@
 // The world is three workers, two partitions with up to three records each, the
 // group, and a server with a base table, a rollup fed by a view, and a ledger.
 //
-//   - A worker polls, freezes a range at any point, commits the plan, sends a block
+//   - A worker polls, seals a range at any point, commits the plan, sends a block
 //     per month, writes the ledger, commits the offset. When it is given a partition, or
-//     the group refuses its commit, it reads offset and metadata, and goes on with an
+//     the group rejects its commit, it reads offset and metadata, and goes on with an
 //     open plan first, which it commits again.
 //   - The group knows members and a generation. It accepts a commit by these two and
 //     by nothing else, whoever owns the partition, as brokers do. A member learns
@@ -20,9 +20,9 @@
 //     the rollup. Each has its own memory of tokens. An insert whose client is gone
 //     runs on, or stands still where it is, for as long as it likes.
 //   - Faults are a crash at any step, a member given up while it works, a partition
-//     taken away, a generation raised with everybody kept, a lost answer to an insert,
+//     taken away, a generation raised with everybody kept, a lost response to an insert,
 //     a lost reply to either commit, and a window that forgets early, by raising its
-//     floor. Their number in one run is bounded; the order of everything is not.
+//     low watermark. Their number in one run is bounded; the order of everything is not.
 //
 // There is no step for a pause: a worker that does nothing while others go on is one
 // whose steps come late, and every such order is explored. A worker that was given
@@ -39,11 +39,11 @@
 // Time: a horizon is a rule about what may still happen. A token may be forgotten
 // once its range is committed and no insert with it can be under way any more; that
 // the real horizon, a count of inserts, is longer than an insert can take and than a
-// plan may stay open is watched by metrics. The window's floor moves at any moment by
-// hand instead of by the clock, so "within the window" means at or after the floor.
+// plan may stay open is watched by metrics. The window's low watermark moves at any moment by
+// hand instead of by the clock, so "within the window" means at or after the low watermark.
 //
 // Dead letters: a record that is not stored differs from a resend only in where it
-// goes, before the insert. Refused rows are part of a plan as the floor is: fixed in
+// goes, before the insert. Rejected rows are part of a plan as the low watermark is: fixed in
 // the metadata before anything is inserted under it.
 //
 // Compaction and control records: offsets without a record behave as resends do.
@@ -52,7 +52,7 @@
 // order, and a worker has one commit under way. A commit that a broker carries out
 // after its connection broke and a later one was accepted is not in the model.
 //
-// Offsets that are set back from outside, topics made anew and retention are halts or
+// Offsets that are set back from outside, recreated topics and retention are halts or
 // have an epoch of their own; no step here brings them about.
 //
 // # Reductions

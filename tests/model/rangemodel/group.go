@@ -1,7 +1,7 @@
 package rangemodel
 
 // raise is a new generation: whoever did not cause it learns of it later, and its
-// commits are refused until then.
+// commits are rejected until then.
 //
 //go:norace
 func (s *state) raise(by int) {

@@ -12,7 +12,7 @@ type Variant struct {
 	LedgerAfterCommit  bool // the ledger entry is written after the offset is committed
 	DropWhenRaised     bool // a range is dropped when the generation was raised, though the partition is kept
 	NoWindowRebuild    bool // a partition is taken up with an empty window
-	NoFloor            bool // the window is rebuilt without the floor in the metadata
+	NoLowWatermark     bool // the window is rebuilt without the low watermark in the metadata
 }
 
 // next returns what comes after a phase of a range.
@@ -50,12 +50,12 @@ const (
 	assign kind = iota
 	restore
 	poll
-	freeze
+	seal
 	plan
 	send
 	applyBase
 	applyView
-	answer
+	response
 	record
 	commit
 	lateBase
@@ -63,18 +63,18 @@ const (
 	learn
 	rejoin
 	notice
-	refuse
+	reject
 	dropRaised
 	expire
 	restart
 	forget
 
-	raiseFloor
+	raiseLowWatermark
 	crash
 	kick
 	revoke
 	rebalance
-	loseAnswer
+	loseResponse
 	losePlanned
 	loseCommitted
 )

@@ -32,11 +32,11 @@ func tokenOf(w *work) uint8 { return w.span()*months + w.month }
 
 //go:norace
 func rowsInHand(p int, w *work) uint8 {
-	return rowsOf(p, w.first, w.next, w.start, w.floor, w.month)
+	return rowsOf(p, w.first, w.next, w.start, w.lowWatermark, w.month)
 }
 
 // inserts lets the server go on with the insert that a worker waits for, or the
-// worker see its answer.
+// worker see its response.
 //
 //go:norace
 func (x *explorer) inserts(w, p int) {
@@ -55,7 +55,7 @@ func (x *explorer) inserts(w, p int) {
 	} else {
 		s.skipEmpty(w, p, &x.variant)
 	}
-	x.end(answer, w, p, month)
+	x.end(response, w, p, month)
 }
 
 // lateInserts lets the server go on with those that nobody waits for.
@@ -113,7 +113,7 @@ func (x *explorer) store(p int, o uint8, rows *uint8) {
 		*rows = 2
 		x.breaks(Doubled)
 	}
-	if e, ok := original(p, o); ok && e >= x.to.part[p].floor {
+	if e, ok := original(p, o); ok && e >= x.to.part[p].lowWatermark {
 		x.breaks(Resent)
 	}
 }

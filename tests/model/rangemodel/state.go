@@ -30,9 +30,9 @@ const (
 	absent     phase = iota // the worker does not know of the partition
 	restoring               // assigned: read committed offset and metadata
 	reading                 // the range is open
-	planning                // frozen: commit the plan
+	planning                // sealed: commit the plan
 	sending                 // send the next month's block
-	inserting               // wait for the answer to it
+	inserting               // wait for the response to it
 	recording               // write the ledger entry
 	committing              // commit the offset after the range
 )
@@ -45,10 +45,10 @@ type work struct {
 	first, next uint8
 	// start is where its records begin. It is first, unless records in between
 	// were dropped and not delivered again.
-	start uint8
-	floor uint8 // the window holds the records from floor up to first
-	month uint8
-	stage uint8 // of an insert at the server: see applied
+	start        uint8
+	lowWatermark uint8 // the window holds the records from low watermark up to first
+	month        uint8
+	stage        uint8 // of an insert at the server: see applied
 	// other: the client has joined anew under another member id since the
 	// partition was taken up, and the worker has not been told.
 	other bool
@@ -71,7 +71,7 @@ type membership uint8
 const (
 	down   membership = iota // no process; the group may not have noticed
 	fresh                    // member, and knows the generation
-	stale                    // member, and does not know the latest generation: its commits are refused
+	stale                    // member, and does not know the latest generation: its commits are rejected
 	kicked                   // not a member any more, and does not know
 )
 
@@ -85,9 +85,9 @@ type insert struct{ token, rows, stage uint8 }
 
 // partition is everything about a partition outside the workers.
 type partition struct {
-	committed uint8 // the committed offset
-	planned   uint8 // metadata: the offset after the open plan; 0 for none
-	floor     uint8 // metadata: the window's floor
+	committed    uint8 // the committed offset
+	planned      uint8 // metadata: the offset after the open plan; 0 for none
+	lowWatermark uint8 // metadata: the window's low watermark
 
 	base, view [offsets]uint8 // rows by offset: none, one, or more
 	baseTokens uint16         // what each table remembers
@@ -149,10 +149,10 @@ func fillTables() (overlap [spans]uint16, reaching [offsets + 1]uint16, tokensOf
 // the window.
 //
 //go:norace
-func rowsOf(p int, first, next, start, floor, month uint8) (rows uint8) {
+func rowsOf(p int, first, next, start, lowWatermark, month uint8) (rows uint8) {
 	log := &logs[p]
 	for o := start; o < next; o++ {
-		if log[o].month == month && !resent(log, o, first, start, floor) {
+		if log[o].month == month && !resent(log, o, first, start, lowWatermark) {
 			rows |= 1 << o
 		}
 	}
@@ -160,16 +160,16 @@ func rowsOf(p int, first, next, start, floor, month uint8) (rows uint8) {
 }
 
 //go:norace
-func resent(log *[offsets]event, o, first, start, floor uint8) bool {
+func resent(log *[offsets]event, o, first, start, lowWatermark uint8) bool {
 	for e := range o {
-		if log[e].key == log[o].key && (e >= start || e >= floor && e < first) {
+		if log[e].key == log[o].key && (e >= start || e >= lowWatermark && e < first) {
 			return true
 		}
 	}
 	return false
 }
 
-// holds says whether a worker still has to do something for a frozen range.
+// holds says whether a worker still has to do something for a sealed range.
 //
 //go:norace
 func (w *work) holds() bool { return w.phase >= planning }

@@ -41,7 +41,7 @@ func (x *explorer) work(w, p int) {
 }
 
 // giveUp drops what is in hand: because the client tells of a new session, or
-// because the group refuses a commit. In the second case the partition is taken up
+// because the group rejects a commit. In the second case the partition is taken up
 // again at once, for the client still believes that it has it.
 //
 //go:norace
@@ -62,13 +62,13 @@ func (x *explorer) giveUp(w, p int) {
 		if commits || at.other { // reduced: the commit that it is on its way to
 			s := x.begin()
 			s.drop(w, p, restoring)
-			x.end(refuse, w, p, 0)
+			x.end(reject, w, p, 0)
 		}
 	case stale:
 		if commits && !at.other {
 			s := x.begin()
 			s.drop(w, p, restoring)
-			x.end(refuse, w, p, 0)
+			x.end(reject, w, p, 0)
 		}
 	case down, fresh:
 	}
@@ -85,12 +85,12 @@ func (x *explorer) restore(w, p int) {
 	s := x.begin()
 	work, at := &s.worker[w].work[p], &s.part[p]
 	work.phase = reading
-	work.first, work.next, work.start, work.floor = at.committed, at.committed, at.committed, at.floor
+	work.first, work.next, work.start, work.lowWatermark = at.committed, at.committed, at.committed, at.lowWatermark
 	if x.variant.NoWindowRebuild {
-		work.floor = at.committed
+		work.lowWatermark = at.committed
 	}
-	if x.variant.NoFloor {
-		work.floor = 0
+	if x.variant.NoLowWatermark {
+		work.lowWatermark = 0
 	}
 	if at.planned != 0 { // it is committed again, which tells whether it may be gone on with
 		work.next, work.phase = at.planned, planning
@@ -98,7 +98,7 @@ func (x *explorer) restore(w, p int) {
 	x.end(restore, w, p, 0)
 }
 
-// read polls one record, freezes the range, or lets the window forget.
+// read polls one record, seals the range, or lets the window forget.
 //
 //go:norace
 func (x *explorer) read(w, p int) {
@@ -116,7 +116,7 @@ func (x *explorer) read(w, p int) {
 			work.phase = sending
 			s.skipEmpty(w, p, &x.variant)
 		}
-		x.end(freeze, w, p, 0)
+		x.end(seal, w, p, 0)
 	}
 }
 
@@ -213,7 +213,7 @@ func (x *explorer) storePlan(s *state, w, p int) {
 	}
 	at.committed, at.planned = work.first, work.next
 	if !x.variant.NoWindowRebuild { // where it is not rebuilt, the metadata still say that it should be
-		at.floor = work.floor
+		at.lowWatermark = work.lowWatermark
 	}
 }
 
@@ -233,7 +233,7 @@ func (x *explorer) storeOffset(s *state, w, p int) {
 	}
 	at.committed, at.planned = work.next, 0
 	if !x.variant.NoWindowRebuild {
-		at.floor = work.floor
+		at.lowWatermark = work.lowWatermark
 	}
 }
 
@@ -295,12 +295,12 @@ func (x *explorer) workFaults(w, p int) {
 		s.faults--
 		s.leave(p, w)
 		s.worker[w].work[p].phase, s.worker[w].work[p].stage = sending, 0
-		x.end(loseAnswer, w, p, 0)
+		x.end(loseResponse, w, p, 0)
 	}
-	if at.work[p].phase == reading && at.work[p].next == at.work[p].first && at.work[p].floor < at.work[p].first {
+	if at.work[p].phase == reading && at.work[p].next == at.work[p].first && at.work[p].lowWatermark < at.work[p].first {
 		s := x.begin()
 		s.faults--
-		s.worker[w].work[p].floor++
-		x.end(raiseFloor, w, p, s.worker[w].work[p].floor)
+		s.worker[w].work[p].lowWatermark++
+		x.end(raiseLowWatermark, w, p, s.worker[w].work[p].lowWatermark)
 	}
 }

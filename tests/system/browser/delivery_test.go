@@ -15,14 +15,14 @@ import (
 
 func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 	t.Parallel()
-	for name, refusal := range map[string]int{"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425} {
+	for name, rejection := range map[string]int{"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			host := newRecorder(t)
-			refused := 0
-			host.answers(func(request) (int, string) {
-				if refused++; refused <= 2 {
-					return refusal, ""
+			rejected := 0
+			host.responses(func(request) (int, string) {
+				if rejected++; rejected <= 2 {
+					return rejection, ""
 				}
 				return http.StatusOK, ""
 			})
@@ -47,10 +47,10 @@ func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedForGoodIsNotSentAgain(t *testing.T) {
+func TestWhatIsRejectedForGoodIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	host.answers(func(r request) (int, string) {
+	host.responses(func(r request) (int, string) {
 		if r.path == "/track" {
 			return http.StatusForbidden, ""
 		}
@@ -75,7 +75,7 @@ func TestWhatIsRefusedForGoodIsNotSentAgain(t *testing.T) {
 func TestOneBadEventDoesNotTakeOthersWithIt(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	host.answers(func(r request) (int, string) {
+	host.responses(func(r request) (int, string) {
 		for _, e := range r.items {
 			if e["name"] == "bad" {
 				return http.StatusBadRequest, ""
@@ -104,10 +104,10 @@ func TestOneBadEventDoesNotTakeOthersWithIt(t *testing.T) {
 func TestARetryAfterIsObeyed(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	var refused time.Time
-	host.answers(func(request) (int, string) {
-		if refused.IsZero() {
-			refused = time.Now()
+	var rejected time.Time
+	host.responses(func(request) (int, string) {
+		if rejected.IsZero() {
+			rejected = time.Now()
 			return http.StatusTooManyRequests, "2"
 		}
 		return http.StatusOK, ""
@@ -123,7 +123,7 @@ func TestARetryAfterIsObeyed(t *testing.T) {
 	})
 	v.run(`millrace.track("meanwhile"); dispatchEvent(new Event("online"))`)
 	eventually(t, 3, host.all)
-	if waited := time.Since(refused); waited < 2*time.Second {
+	if waited := time.Since(rejected); waited < 2*time.Second {
 		t.Errorf("sent again after %s", waited)
 	}
 }
@@ -132,7 +132,7 @@ func TestARetryAfterIsObeyed(t *testing.T) {
 func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	host.answers(func(request) (int, string) { return 0, "" })
+	host.responses(func(request) (int, string) { return 0, "" })
 	shop := newSite(t, host.tag(`data-initial-retry-delay="60000"`))
 	v := newVisitor(t)
 	ids := map[string]bool{}
@@ -152,7 +152,7 @@ func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
 			ids[fmt.Sprint(e["eventId"])] = true
 		}
 	}
-	host.answers(nil)
+	host.responses(nil)
 	before := len(host.all())
 	v.open(shop.url + "/back")
 	testkit.Eventually(t, within, func() error {
@@ -217,7 +217,7 @@ func TestFourRequestsAtATimeWaitForTheHost(t *testing.T) {
 	v.wait()
 	v.run(`millrace.flush()`)
 	eventually(t, 1, host.all)
-	host.answers(func(request) (int, string) { return silence, "" })
+	host.responses(func(request) (int, string) { return silence, "" })
 	identify := func(from, to int) {
 		v.run(fmt.Sprintf(`for (let i = %d; i < %d; i++) millrace.identify("user " + i)`, from, to))
 	}
@@ -232,7 +232,7 @@ func TestFourRequestsAtATimeWaitForTheHost(t *testing.T) {
 	if n := len(host.events("/identify")); n != 4 {
 		t.Errorf("%d are under way with the page's exit, want 4", n)
 	}
-	host.answers(nil)
+	host.responses(nil)
 	host.speak()
 	v.run(`millrace.flush()`) // all was sent and answered
 	if n := len(host.events("/identify")); n != 12 {

@@ -49,10 +49,10 @@ type recorder struct {
 	mu       sync.Mutex
 	requests []request
 	spoiled  bool
-	// answer is the status for a request; 0 ends its connection without one, silence
+	// response is the status for a request; 0 ends its connection without one, silence
 	// gives none.
-	answer func(request) (status int, retryAfter string)
-	spoke  chan struct{}
+	response func(request) (status int, retryAfter string)
+	spoke    chan struct{}
 }
 
 // silence is for a request that is answered 200 when the host speaks again, or never.
@@ -77,11 +77,11 @@ func (r *recorder) speak() {
 	}
 }
 
-// answers has all requests answered by a function from now on; nil is 200.
-func (r *recorder) answers(fn func(request) (status int, retryAfter string)) {
+// responses has all requests answered by a function from now on; nil is 200.
+func (r *recorder) responses(fn func(request) (status int, retryAfter string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.answer = fn
+	r.response = fn
 }
 
 // ServeHTTP serves the tracker's files and takes its events.
@@ -106,8 +106,8 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, retryAfter := http.StatusOK, ""
 	r.mu.Lock()
 	r.requests = append(r.requests, got)
-	if r.answer != nil {
-		status, retryAfter = r.answer(got)
+	if r.response != nil {
+		status, retryAfter = r.response(got)
 	}
 	r.mu.Unlock()
 	switch {

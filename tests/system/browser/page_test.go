@@ -185,7 +185,7 @@ func TestAnExitTellsTimeDepthAndInteractions(t *testing.T) {
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(""))
 	// A strict policy hides the origin of what is sent while a page is left by
-	// other means than the tracker's, and the host would refuse it.
+	// other means than the tracker's, and the host would reject it.
 	shop.header.Set("Referrer-Policy", "no-referrer")
 	v := newVisitor(t)
 	v.open(shop.url + "/long?tall")

@@ -132,7 +132,7 @@ func TestAPageThatIsNotSampledSendsWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestTheSecondFileIsRefusedWhenItIsNotTheOneItShouldBe(t *testing.T) {
+func TestTheSecondFileIsRejectedWhenItIsNotTheOneItShouldBe(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-track-web-vitals`))

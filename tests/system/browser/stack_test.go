@@ -39,18 +39,18 @@ func query(ctx context.Context, s *harness.System, types ...string) (map[string]
 	if err != nil || a.Status != http.StatusOK {
 		return nil, fmt.Errorf("%d %s: %w", a.Status, a.Body, err)
 	}
-	var answer struct {
+	var response struct {
 		Data []struct {
 			Parameter string          `json:"parameter"`
 			Data      json.RawMessage `json:"data"`
 			Error     string          `json:"error"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(a.Body, &answer); err != nil {
+	if err := json.Unmarshal(a.Body, &response); err != nil {
 		return nil, err
 	}
 	rows := map[string]string{}
-	for _, d := range answer.Data {
+	for _, d := range response.Data {
 		rows[d.Parameter] = string(d.Data) + d.Error
 	}
 	return rows, nil
@@ -71,14 +71,14 @@ func TestAPageWithThePrintedTagShowsUpInQueries(t *testing.T) {
 		r.Out.Header.Set("X-Forwarded-For", visitorAddr)
 	}})
 	shop := newSite(t, (&website.Website{ClientID: s.ClientID}).Snippet(edge))
-	news := serve(t, "news.example.net", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	changes := serve(t, "news.example.net", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Referrer-Policy", "unsafe-url")
 		fmt.Fprintf(w, `<!doctype html><title>News</title><a id="read" href="%s/article?tall&utm_source=news">Read</a>`, shop.url)
 	}))
 
 	v := newVisitor(t)
-	v.open(news + "/today")
+	v.open(changes + "/today")
 	v.follow("#read")
 	v.wait()
 	v.run(`history.pushState({}, "", "/checkout"); document.title = "Checkout"`)

@@ -18,16 +18,16 @@ func TestClickHouseIsReachedOverTLS(t *testing.T) {
 	if err := clickhouse.CheckExactness(t.Context(), cfg); err != nil {
 		t.Error(err)
 	}
-	for _, r := range refusals(t, "clickhouse", folder, true) {
+	for _, r := range rejections(t, "clickhouse", folder, true) {
 		t.Run(r.name, func(t *testing.T) {
 			other := cfg
 			other.TLS = r.tls
-			checkRefused(t, r.says, r.another, "", func(ctx context.Context) error { return clickhouse.CheckSchema(ctx, other) })
+			checkRejected(t, r.says, r.another, "", func(ctx context.Context) error { return clickhouse.CheckSchema(ctx, other) })
 		})
 	}
 	t.Run("no password in its file", func(t *testing.T) {
 		other := cfg
 		other.PasswordFile = written(t, "")
-		checkRefused(t, "clickhouse.password_file: "+other.PasswordFile+" is empty", "", "", func(ctx context.Context) error { return clickhouse.Ping(ctx, other) })
+		checkRejected(t, "clickhouse.password_file: "+other.PasswordFile+" is empty", "", "", func(ctx context.Context) error { return clickhouse.Ping(ctx, other) })
 	})
 }

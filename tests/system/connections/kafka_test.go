@@ -40,18 +40,18 @@ func TestKafkaIsReachedInEveryWay(t *testing.T) {
 	check := func(cfg config.Kafka) func(context.Context) error {
 		return func(ctx context.Context) error { return kafka.CheckTopics(ctx, cfg) }
 	}
-	for _, r := range refusals(t, "kafka", k.Certs, true) {
+	for _, r := range rejections(t, "kafka", k.Certs, true) {
 		t.Run(r.name, func(t *testing.T) {
-			checkRefused(t, r.says, r.another, "", check(with(k.Mutual, r.tls, config.KafkaSASL{})))
+			checkRejected(t, r.says, r.another, "", check(with(k.Mutual, r.tls, config.KafkaSASL{})))
 		})
 	}
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run("wrong password, "+mechanism, func(t *testing.T) {
 			sasl := config.KafkaSASL{Mechanism: mechanism, User: "alice", Password: wrongPassword}
-			checkRefused(t, `kafka.sasl.password: the broker does not let user "alice" in with it`, "", wrongPassword, check(with(k.Signed, trusting(k.Certs), sasl)))
+			checkRejected(t, `kafka.sasl.password: the broker does not let user "alice" in with it`, "", wrongPassword, check(with(k.Signed, trusting(k.Certs), sasl)))
 		})
 	}
 	t.Run("TLS where there is none", func(t *testing.T) {
-		checkRefused(t, "is TLS misconfigured", k.Plain.Brokers[0], "", check(with(k.Plain, trusting(k.Certs), config.KafkaSASL{})))
+		checkRejected(t, "is TLS misconfigured", k.Plain.Brokers[0], "", check(with(k.Plain, trusting(k.Certs), config.KafkaSASL{})))
 	})
 }

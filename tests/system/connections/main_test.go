@@ -30,24 +30,24 @@ func proving(f certs.Folder) config.TLS {
 	return t
 }
 
-// refusal is a set-up that does not fit and what is said of it.
-type refusal struct {
+// rejection is a set-up that does not fit and what is said of it.
+type rejection struct {
 	name    string
 	tls     config.TLS
 	says    string // begins the part that tells
 	another string // stands in it too
 }
 
-// refusals of a server whose certificates are in a folder. All of them hold for
+// rejections of a server whose certificates are in a folder. All of them hold for
 // every kind of server.
-func refusals(t *testing.T, key string, f certs.Folder, asksForCertificate bool) []refusal {
+func rejections(t *testing.T, key string, f certs.Folder, asksForCertificate bool) []rejection {
 	t.Helper()
 	stranger := certs.Temp(t).Folder()
 	wrongAuthority, wrongName, missing := proving(f), proving(f), proving(f)
 	wrongAuthority.CAFile = stranger.CA()
 	wrongName.ServerName = "elsewhere.example"
 	missing.CAFile = filepath.Join(t.TempDir(), "none.pem")
-	all := []refusal{
+	all := []rejection{
 		{"another authority", wrongAuthority, key + ".tls.ca_file: no authority in ", stranger.CA()},
 		{"another name", wrongName, key + ".tls.server_name: the server's certificate is for another name", "elsewhere.example"},
 		{"no file", missing, key + ".tls.ca_file: " + missing.CAFile + " cannot be read", "no such file"},
@@ -56,15 +56,15 @@ func refusals(t *testing.T, key string, f certs.Folder, asksForCertificate bool)
 		unknown := proving(f)
 		unknown.CertFile, unknown.KeyFile = stranger.Cert("client"), stranger.Key("client")
 		all = append(all,
-			refusal{"no client certificate", trusting(f), key + ".tls.cert_file: is empty, and the server asks for a client certificate", ""},
-			refusal{"an unknown client certificate", unknown, key + ".tls.cert_file: the server does not accept the certificate in ", unknown.CertFile},
+			rejection{"no client certificate", trusting(f), key + ".tls.cert_file: is empty, and the server asks for a client certificate", ""},
+			rejection{"an unknown client certificate", unknown, key + ".tls.cert_file: the server does not accept the certificate in ", unknown.CertFile},
 		)
 	}
 	return all
 }
 
-// checkRefused expects an error that says a thing soon, and no secret.
-func checkRefused(t *testing.T, want, another, secret string, try func(context.Context) error) {
+// checkRejected expects an error that says a thing soon, and no secret.
+func checkRejected(t *testing.T, want, another, secret string, try func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

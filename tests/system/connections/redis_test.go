@@ -44,21 +44,21 @@ func TestRedisIsReachedOverTLS(t *testing.T) {
 			}
 		})
 	}
-	for _, r := range refusals(t, "redis", folder, true) {
+	for _, r := range rejections(t, "redis", folder, true) {
 		t.Run(r.name, func(t *testing.T) {
 			other := cfg
 			other.TLS = r.tls
-			checkRefused(t, r.says, r.another, password, ping(other))
+			checkRejected(t, r.says, r.another, password, ping(other))
 		})
 	}
 	t.Run("wrong password", func(t *testing.T) {
 		other := cfg
 		other.Password = wrongPassword
-		checkRefused(t, "redis.password: the server does not let the user of redis.url in", "", wrongPassword, ping(other))
+		checkRejected(t, "redis.password: the server does not let the user of redis.url in", "", wrongPassword, ping(other))
 	})
 	t.Run("without verification", func(t *testing.T) {
 		other := cfg
 		other.URL += "?skip_verify=true"
-		checkRefused(t, "redis.url: skip_verify is not offered", "", password, ping(other))
+		checkRejected(t, "redis.url: skip_verify is not offered", "", password, ping(other))
 	})
 }

@@ -67,7 +67,7 @@ func TestPostgreSQLIsReachedOverTLS(t *testing.T) {
 			t.Error(err)
 		}
 		byCertificate.TLS = trusting(folder)
-		checkRefused(t, "store.url: the server does not let its user in from here", "store.tls.cert_file", "", connect(byCertificate))
+		checkRejected(t, "store.url: the server does not let its user in from here", "store.tls.cert_file", "", connect(byCertificate))
 
 		// From here on only the new password is good, and old connections are gone.
 		for _, sql := range []string{
@@ -84,13 +84,13 @@ func TestPostgreSQLIsReachedOverTLS(t *testing.T) {
 		if err := db.Ping(t.Context()); err != nil {
 			t.Errorf("after the password was replaced: %v", err)
 		}
-		checkRefused(t, "store.password: the server does not let the user of store.url in", "", password, connect(cfg))
+		checkRejected(t, "store.password: the server does not let the user of store.url in", "", password, connect(cfg))
 	})
-	for _, r := range refusals(t, "store", folder, false) {
+	for _, r := range rejections(t, "store", folder, false) {
 		t.Run(r.name, func(t *testing.T) {
 			other := cfg
 			other.TLS = r.tls
-			checkRefused(t, r.says, r.another, password, connect(other))
+			checkRejected(t, r.says, r.another, password, connect(other))
 		})
 	}
 }

@@ -26,7 +26,7 @@ func (h *host) is(ctx context.Context, key, query string, want int) error {
 }
 
 // ask sends what the host answers with 200 to whoever may.
-func (h *host) ask(ctx context.Context, key, website string) (harness.Answer, error) {
+func (h *host) ask(ctx context.Context, key, website string) (harness.Response, error) {
 	return harness.Post(ctx, h.url+"?website_id="+website, key, []byte(h.body))
 }
 

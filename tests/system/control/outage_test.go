@@ -64,7 +64,7 @@ func TestChangesSurviveWhateverIsAway(t *testing.T) {
 }
 
 // withoutKafka revokes a key in the moment in which Kafka is gone and nobody has
-// noticed, and another one later; once Kafka is back, the news come after all.
+// noticed, and another one later; once Kafka is back, the change events come after all.
 func withoutKafka(t *testing.T, s *stage) {
 	first, firstSecret := s.key(t, s.organizationID)
 	second, secondSecret := s.key(t, s.organizationID)
@@ -142,7 +142,7 @@ func withoutStore(t *testing.T, s *stage) {
 	s.expectOf(t, s.edges(), "a client id", "", "?website_id="+website.ClientID, http.StatusOK, time.Now(), patient)
 	_, limited := s.limitedKey(t, s.organizationID, 30)
 	for i := range 15 {
-		s.answers(t, s.hosts[i%3], limited, http.StatusOK)
+		s.responses(t, s.hosts[i%3], limited, http.StatusOK)
 	}
 	organizationID, overQuota, at := s.quotaOf(t, 3)
 	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at, http.StatusPaymentRequired, time.Now(), soon)
@@ -166,10 +166,10 @@ func withoutStore(t *testing.T, s *stage) {
 		}
 	})
 	for i := range 15 {
-		s.answers(t, s.hosts[i%3], limited, http.StatusOK)
+		s.responses(t, s.hosts[i%3], limited, http.StatusOK)
 	}
 	for _, h := range s.hosts {
-		s.answers(t, h, limited, http.StatusTooManyRequests)
+		s.responses(t, h, limited, http.StatusTooManyRequests)
 	}
 	s.storeServer.Start(t)
 	s.expect(t, "an unknown key, with the store back", unknown, http.StatusBadRequest, time.Now(), patient)

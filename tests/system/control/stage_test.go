@@ -1,7 +1,7 @@
 // Package control_test proves on three processes, two ingestion hosts and a query
 // host, and on two query hosts more where flags are served, that a change made in the metadata
 // store is known to all of them in less than a second, and in less than six when something
-// between them is broken; that they limit as one and refuse what is over a quota; and that
+// between them is broken; that they limit as one and reject what is over a quota; and that
 // nobody who is known is turned away while Redis, or the metadata store, is away for a while:
 // 10 s, or what the flag -outage says.
 package control_test

@@ -131,7 +131,7 @@ func firstAccount(t *testing.T, kube *cluster) map[string]string {
 	return account
 }
 
-// send posts a body and returns the answer's.
+// send posts a body and returns the response's.
 func send(t *testing.T, url, key, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
@@ -144,9 +144,9 @@ func send(t *testing.T, url, key, body string) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
+	response, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("POST %s: %s %v\n%s", url, resp.Status, err, answer)
+		t.Fatalf("POST %s: %s %v\n%s", url, resp.Status, err, response)
 	}
-	return string(answer)
+	return string(response)
 }

@@ -46,7 +46,7 @@ func newCluster(t *testing.T, server *services.Server) *cluster {
 	}
 }
 
-// call sends body, nil for none, and returns the answer.
+// call sends body, nil for none, and returns the response.
 func (c *cluster) call(t *testing.T, method, path string, body any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -64,12 +64,12 @@ func (c *cluster) call(t *testing.T, method, path string, body any) map[string]a
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
+	response, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode >= http.StatusBadRequest {
-		t.Fatalf("%s %s: %s %v\n%s", method, path, resp.Status, err, answer)
+		t.Fatalf("%s %s: %s %v\n%s", method, path, resp.Status, err, response)
 	}
 	out := map[string]any{}
-	if err := json.Unmarshal(answer, &out); err != nil {
+	if err := json.Unmarshal(response, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -91,11 +91,11 @@ func (c *cluster) apply(t *testing.T, objects []object) {
 // account writes what a pod of a service account finds in its folder.
 func (c *cluster) account(t *testing.T, name string) (folder string) {
 	t.Helper()
-	answer := c.call(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+name+"/token",
+	response := c.call(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+name+"/token",
 		map[string]any{"spec": map[string]any{"expirationSeconds": 3600}})
 	folder = t.TempDir()
 	for file, content := range map[string]string{
-		"token": answer["status"].(map[string]any)["token"].(string), "ca.crt": c.authority, "namespace": namespace,
+		"token": response["status"].(map[string]any)["token"].(string), "ca.crt": c.authority, "namespace": namespace,
 	} {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-// visible is how soon after its acknowledgement an event is in the answers.
+// visible is how soon after its acknowledgement an event is in the responses.
 var visible = testkit.Promised(3 * time.Second)
 
 func TestAnEventIsQueriedBackWithinThreeSecondsAndCountsOnce(t *testing.T) {

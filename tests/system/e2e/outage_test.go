@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -22,8 +22,8 @@ const (
 // slack is what a busy machine may add to the deadline; less than clients here wait.
 var slack = testkit.Promised(3 * time.Second)
 
-// expect checks an answer's status and code.
-func expect(t *testing.T, a harness.Answer, err error, status int, code fault.Code) {
+// expect checks a response's status and code.
+func expect(t *testing.T, a harness.Response, err error, status int, code apierr.Code) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +48,10 @@ func TestKnownKeysAreServedWhileTheMetadataStoreIsAway(t *testing.T) {
 	t.Parallel()
 	s := harness.New(t, harness.Split, harness.Options{OwnServers: true, Settings: map[string]string{"LOOKUP_FRESH": "10ms"}})
 	body := []byte(`{"name":"x","anonymousId":"visitor"}`)
-	track := func(key string) (harness.Answer, error) {
+	track := func(key string) (harness.Response, error) {
 		return harness.Post(t.Context(), s.IngestURL+"/track?website_id="+s.WebsiteID, key, body)
 	}
-	// What is read while news of a change arrive, as those of the fixture do at first, is
+	// What is read while change events arrive, as those of the fixture do at first, is
 	// answered with and not kept; so a key is known once nothing has to be read for it.
 	testkit.Eventually(t, recovery, func() error {
 		before := lookups(t, s, "miss")
@@ -64,7 +64,7 @@ func TestKnownKeysAreServedWhileTheMetadataStoreIsAway(t *testing.T) {
 	})
 
 	s.StoreServer.Stop(t)
-	// Relied on for as long as news are expected, and then served although they are old.
+	// Relied on for as long as change events are expected, and then served although they are old.
 	testkit.Eventually(t, recovery, func() error {
 		a, err := track(s.Key)
 		expect(t, a, err, http.StatusOK, "")
@@ -74,12 +74,12 @@ func TestKnownKeysAreServedWhileTheMetadataStoreIsAway(t *testing.T) {
 		return nil
 	})
 	a, err := track(s.WebsiteKey)
-	expect(t, a, err, http.StatusServiceUnavailable, fault.ServiceUnavailable)
+	expect(t, a, err, http.StatusServiceUnavailable, apierr.ServiceUnavailable)
 	if got := a.Header.Get("Retry-After"); got != "5" {
 		t.Errorf("Retry-After is %q, want 5", got)
 	}
 	a, err = track(s.MalformedKey)
-	expect(t, a, err, http.StatusUnauthorized, fault.AuthRequired)
+	expect(t, a, err, http.StatusUnauthorized, apierr.AuthRequired)
 
 	s.StoreServer.Start(t)
 	testkit.Eventually(t, recovery, func() error {
@@ -91,7 +91,7 @@ func TestKnownKeysAreServedWhileTheMetadataStoreIsAway(t *testing.T) {
 	})
 }
 
-func TestWithoutBrokerEventsAreRefusedInTimeAndMemoryStaysBounded(t *testing.T) {
+func TestWithoutBrokerEventsAreRejectedInTimeAndMemoryStaysBounded(t *testing.T) {
 	leaveOutWhenShort(t)
 	harness.Beside(t)
 	s := harness.New(t, harness.Split, harness.Options{OwnServers: true, Settings: map[string]string{
@@ -102,8 +102,8 @@ func TestWithoutBrokerEventsAreRefusedInTimeAndMemoryStaysBounded(t *testing.T) 
 	s.KafkaServer.Stop(t)
 	// What one outage costs is what two cost: buffers fill, and then nothing
 	// more is held.
-	first := refuseAll(t, s)
-	second := refuseAll(t, s)
+	first := rejectAll(t, s)
+	second := rejectAll(t, s)
 	t.Logf("the edge occupies %d MB after a first flood, %d MB after a second", first>>20, second>>20)
 	most := first + first/2
 	if !testkit.Strict() { // when the collector was here last is a matter of chance
@@ -124,13 +124,13 @@ func TestWithoutBrokerEventsAreRefusedInTimeAndMemoryStaysBounded(t *testing.T) 
 	testkit.Eventually(t, recovery, func() error { return s.Stores(t.Context(), "before", "after") })
 }
 
-// floodBytes is what refuseAll sends.
+// floodBytes is what rejectAll sends.
 const floodBytes = 190 << 20
 
-// refuseAll sends far more than the edge may hold, 190 MB in requests of 1.5 MB,
-// expects each to be refused in time, and returns the memory that the edge then
+// rejectAll sends far more than the edge may hold, 190 MB in requests of 1.5 MB,
+// expects each to be rejected in time, and returns the memory that the edge then
 // occupies.
-func refuseAll(t *testing.T, s *harness.System) int64 {
+func rejectAll(t *testing.T, s *harness.System) int64 {
 	t.Helper()
 	large := []byte(`[` + strings.Repeat(`{"name":"x","properties":{"k":"`+strings.Repeat("v", 30_000)+`"}},`, 49) + `{"name":"x"}]`)
 	var all sync.WaitGroup
@@ -141,9 +141,9 @@ func refuseAll(t *testing.T, s *harness.System) int64 {
 				a, err := s.Track(t.Context(), large)
 				// Kafka has not answered in time, or there is no room to wait for it.
 				body := string(a.Body)
-				refused := strings.Contains(body, string(fault.DeliveryUnavailable)) || strings.Contains(body, string(fault.ServiceUnavailable))
-				if err != nil || a.Status != http.StatusServiceUnavailable || !refused || a.Header.Get("Retry-After") == "" {
-					t.Errorf("answer %d %s, %v; want 503 %s or %s with Retry-After", a.Status, a.Body, err, fault.DeliveryUnavailable, fault.ServiceUnavailable)
+				rejected := strings.Contains(body, string(apierr.DeliveryUnavailable)) || strings.Contains(body, string(apierr.ServiceUnavailable))
+				if err != nil || a.Status != http.StatusServiceUnavailable || !rejected || a.Header.Get("Retry-After") == "" {
+					t.Errorf("answer %d %s, %v; want 503 %s or %s with Retry-After", a.Status, a.Body, err, apierr.DeliveryUnavailable, apierr.ServiceUnavailable)
 				}
 				if took := time.Since(start); took > deadline+slack {
 					t.Errorf("answered after %s, want at most %s", took, deadline+slack)

@@ -74,7 +74,7 @@ func (s *sender) run(ctx context.Context, connections int) error {
 	return errors.Join(errs...)
 }
 
-// insist sends a batch until it is acknowledged. A refusal that no repetition
+// insist sends a batch until it is acknowledged. A rejection that no repetition
 // would change is an error.
 func (s *sender) insist(ctx context.Context, ids []string, fresh int) error {
 	body := s.body(ids)

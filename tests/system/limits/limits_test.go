@@ -94,8 +94,8 @@ func (d *deployment) key(t *testing.T, limit int) string {
 	return secret
 }
 
-// refusal is what an answer of 429 says.
-type refusal struct {
+// rejection is what a response of 429 says.
+type rejection struct {
 	Error      string `json:"error"`
 	Code       string `json:"code"`
 	Limit      int    `json:"limit"`
@@ -103,8 +103,8 @@ type refusal struct {
 	Reset      int64  `json:"reset"`
 }
 
-// send sends one request to a process and returns the refusal, nil for none.
-func (d *deployment) send(t *testing.T, process int, key string) *refusal {
+// send sends one request to a process and returns the rejection, nil for none.
+func (d *deployment) send(t *testing.T, process int, key string) *rejection {
 	t.Helper()
 	body := `{"name":"signup"}`
 	if process == edges {
@@ -117,7 +117,7 @@ func (d *deployment) send(t *testing.T, process int, key string) *refusal {
 	if a.Status == http.StatusOK {
 		return nil
 	}
-	var r refusal
+	var r rejection
 	if err := json.Unmarshal(a.Body, &r); err != nil || a.Status != http.StatusTooManyRequests {
 		t.Fatalf("process %d: %d %s", process, a.Status, a.Body)
 	}
@@ -129,7 +129,7 @@ func (d *deployment) send(t *testing.T, process int, key string) *refusal {
 }
 
 // admitted sends n requests in turn to the edges, or to the query process, and
-// returns how many were admitted before the first refusal.
+// returns how many were admitted before the first rejection.
 func (d *deployment) admitted(t *testing.T, query bool, key string, n int) int {
 	t.Helper()
 	for i := range n {
@@ -188,7 +188,7 @@ func (d *deployment) underWay(t *testing.T) {
 	for range 20 {
 		go func() { answered <- d.query(t.Context(), key) }()
 	}
-	// They are all under way when an event is refused for it.
+	// They are all under way when an event is rejected for it.
 	testkit.Eventually(t, 20*time.Second, func() error {
 		if r := d.send(t, 0, key); r == nil || r.Error != "Too many concurrent API key requests" {
 			return fmt.Errorf("an event beside 20 queries: %+v", r)
@@ -215,7 +215,7 @@ func (d *deployment) underWay(t *testing.T) {
 
 // query asks until it is admitted, since an event that looks whether all queries
 // are under way takes a place itself, and returns the status. Nobody has asked this
-// before, so that no answer is kept.
+// before, so that no response is kept.
 func (d *deployment) query(ctx context.Context, key string) int {
 	for {
 		a, err := harness.Post(ctx, d.urls[edges], key, []byte(`{"parameters":["custom_events"],"preset":"yesterday"}`))

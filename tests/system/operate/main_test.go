@@ -127,7 +127,7 @@ func parsed(t *testing.T, storeURL string) *url.URL {
 	return u
 }
 
-// query runs a statement and returns the first column of its answer, as text.
+// query runs a statement and returns the first column of its response, as text.
 func query(t *testing.T, cfg config.ClickHouse, sql string) (rows []string) {
 	t.Helper()
 	c := harness.DialClickHouse(t, cfg)

@@ -94,7 +94,7 @@ func says(t *testing.T, p *harness.Process, wants ...string) {
 }
 
 const (
-	refused   = "connection refused"
+	rejected  = "connection refused"
 	noStore   = "waiting for the metadata store: "
 	noTables  = "waiting for ClickHouse: "
 	noBrokers = "waiting for Kafka: "
@@ -111,12 +111,12 @@ func TestTheDaemonsMayBeStartedFirst(t *testing.T) {
 		daemons[name] = harness.NewProcess(t, name, nil, s.settings)
 		daemons[name].Launch(t)
 	}
-	says(t, daemons["ingest-edge"], "starting\n", noStore, noBrokers, refused)
-	says(t, daemons["sink"], "starting\n", noTables, noBrokers, refused)
-	says(t, daemons["query"], "starting\n", noStore, noTables, refused)
+	says(t, daemons["ingest-edge"], "starting\n", noStore, noBrokers, rejected)
+	says(t, daemons["sink"], "starting\n", noTables, noBrokers, rejected)
+	says(t, daemons["query"], "starting\n", noStore, noTables, rejected)
 
 	s.kafka.open(t)
-	says(t, daemons["sink"], noTables, refused, noBrokers+"missing topics: ", `"millrace topics create"`)
+	says(t, daemons["sink"], noTables, rejected, noBrokers+"missing topics: ", `"millrace topics create"`)
 	s.store.open(t)
 	says(t, daemons["ingest-edge"], noStore+"the metadata store's schema is too old; run `millrace migrate`")
 	s.clickhouse.open(t)
@@ -173,7 +173,7 @@ func TestStandaloneMayBeStartedBeforeItsServers(t *testing.T) {
 	s.settings["DATA_DIR"] = data
 	p := harness.NewProcess(t, "millrace", []string{"standalone"}, s.settings)
 	p.Launch(t)
-	says(t, p, "starting\n", noStore, noTables, noBrokers, refused)
+	says(t, p, "starting\n", noStore, noTables, noBrokers, rejected)
 	for _, d := range []*door{s.clickhouse, s.store, s.kafka} {
 		d.open(t)
 	}
@@ -204,7 +204,7 @@ func TestTheCommandsThatPrepareMayBeStartedFirst(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"migrate", "topics create --wait 300ms"} {
-		if out, code := millrace(t, s.settings, strings.Fields(line)...); code == 0 || !strings.Contains(out, refused) {
+		if out, code := millrace(t, s.settings, strings.Fields(line)...); code == 0 || !strings.Contains(out, rejected) {
 			t.Errorf("millrace %s ends with %d, want that nobody answers:\n%s", line, code, out)
 		}
 	}

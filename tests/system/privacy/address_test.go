@@ -125,7 +125,7 @@ func pixels(visitor string) []string {
 }
 
 // send makes a request as a visitor's browser does through a proxy, and returns the
-// status of its answer.
+// status of its response.
 func send(t *testing.T, method, url, key, address, body string, signals ...string) int {
 	t.Helper()
 	return sendBy(t, harness.Client, method, url, key, address, body, signals...)
@@ -155,20 +155,20 @@ func sendBy(t *testing.T, client *http.Client, method, url, key, address, body s
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
+	response, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	discreet(t, method+" "+url, string(answer))
+	discreet(t, method+" "+url, string(response))
 	return resp.StatusCode
 }
 
-// discreet checks that an answer tells nothing of the visitor.
-func discreet(t *testing.T, what, answer string) {
+// discreet checks that a response tells nothing of the visitor.
+func discreet(t *testing.T, what, response string) {
 	t.Helper()
 	for _, secret := range secrets {
-		if strings.Contains(answer, secret) {
-			t.Errorf("%s answers %s", what, answer)
+		if strings.Contains(response, secret) {
+			t.Errorf("%s answers %s", what, response)
 		}
 	}
 }
@@ -276,16 +276,16 @@ func malformed(t *testing.T, s *harness.System) {
 		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
-		// Whoever is refused may find the connection closed in the middle.
+		// Whoever is rejected may find the connection closed in the middle.
 		_, _ = io.WriteString(conn, text)
 		if half, ok := conn.(*net.TCPConn); ok {
 			_ = half.CloseWrite()
 		}
-		answer, err := io.ReadAll(conn)
+		response, err := io.ReadAll(conn)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("no end to the answer to %.80q", text)
 		}
-		discreet(t, fmt.Sprintf("%.80q", text), string(answer))
+		discreet(t, fmt.Sprintf("%.80q", text), string(response))
 		conn.Close()
 	}
 }
@@ -375,11 +375,11 @@ func joined(t *testing.T, s *harness.System) {
 		if err != nil {
 			return err
 		}
-		var answer struct{ Data []struct{ Data []person } }
-		if err := json.Unmarshal(a.Body, &answer); err != nil || len(answer.Data) != 1 {
+		var response struct{ Data []struct{ Data []person } }
+		if err := json.Unmarshal(a.Body, &response); err != nil || len(response.Data) != 1 {
 			return fmt.Errorf("profile_list answers %d %s, %w", a.Status, a.Body, err)
 		}
-		people := answer.Data[0].Data
+		people := response.Data[0].Data
 		i := slices.IndexFunc(people, func(p person) bool { return p.ProfileID == "carla" })
 		if i < 0 || people[i].Events != 1 || len(people[i].VisitorID) != 64 {
 			return fmt.Errorf("the event from before is not hers: %+v", people)
@@ -571,14 +571,14 @@ func erased(t *testing.T, s *harness.System) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var answer struct {
+		var response struct {
 			Success bool
 			Data    struct{ ID, State string }
 		}
-		if err := json.Unmarshal(a.Body, &answer); err != nil || !answer.Success {
+		if err := json.Unmarshal(a.Body, &response); err != nil || !response.Success {
 			t.Fatalf("%s: %d %s, %v", operation, a.Status, a.Body, err)
 		}
-		return answer.Data.ID, answer.Data.State
+		return response.Data.ID, response.Data.State
 	}
 	left := func() []string { return found(t, s.ClickHouse, "anna", "browser-a") }
 	if len(left()) == 0 {

@@ -208,7 +208,7 @@ func (o *office) holds(want ...string) {
 // replay has every event stored again, under a new epoch.
 func (o *office) replay() {
 	o.t.Helper()
-	o.again(repair.Lane{Topic: record.TopicEvents, Group: o.Sink.Group})
+	o.again(repair.Pipeline{Topic: record.TopicEvents, Group: o.Sink.Group})
 	o.Store(o.t)
 }
 
@@ -216,17 +216,17 @@ func (o *office) replay() {
 func (o *office) replayTold() {
 	o.t.Helper()
 	for topic := range told {
-		o.again(repair.Lane{Topic: topic, Group: kafka.WebGroup(o.Sink.Group)})
+		o.again(repair.Pipeline{Topic: topic, Group: kafka.WebGroup(o.Sink.Group)})
 	}
 	o.StoreWeb(o.t)
 }
 
-func (o *office) again(lane repair.Lane) {
+func (o *office) again(pipeline repair.Pipeline) {
 	o.t.Helper()
-	books := clickhouse.NewBooks(o.ClickHouse)
-	defer books.Close()
-	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Books: books},
-		repair.ReplayOptions{Lane: lane}); err != nil {
+	store := clickhouse.NewLedgerStore(o.ClickHouse)
+	defer store.Close()
+	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Store: store},
+		repair.ReplayOptions{Pipeline: pipeline}); err != nil {
 		o.t.Fatal(err)
 	}
 }
@@ -237,7 +237,7 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	o.Produce(t,
 		stage.Event{ID: "a1", Profile: "anna"}, stage.Event{ID: "b1", Profile: "ben"}, stage.Event{ID: "a2", Profile: "anna", Partition: 1},
 		stage.Event{ID: "c1"}, stage.Event{ID: "d1", Profile: "anna", Owner: "web_2"},
-		// Refused for its time, and so a dead letter that names her.
+		// Rejected for its time, and so a dead letter that names her.
 		stage.Event{ID: "a3", Profile: "anna", At: time.UnixMilli(5)},
 	)
 	for topic := range told {
@@ -305,11 +305,11 @@ func (o *office) letters() {
 		o.t.Fatal(err)
 	}
 	defer producer.Close(context.WithoutCancel(o.t.Context()))
-	desk := deadletter.New(deadletter.Deps{
+	service := deadletter.New(deadletter.Deps{
 		Reader: kafka.NewLog(o.Kafka, log), Publisher: producer, Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 	sent := 0
-	if err := desk.Replay(o.t.Context(), deadletter.Filter{Topics: []string{record.TopicEvents}}, deadletter.Options{Force: true}, func(*deadletter.Letter, deadletter.Outcome) { sent++ }); err != nil {
+	if err := service.Replay(o.t.Context(), deadletter.Filter{Topics: []string{record.TopicEvents}}, deadletter.Options{Force: true}, func(*deadletter.Letter, deadletter.Outcome) { sent++ }); err != nil {
 		o.t.Fatal(err)
 	}
 	if sent == 0 {
@@ -333,10 +333,10 @@ func (o *office) whole() {
 // verified compares the topic with the tables.
 func (o *office) verified() *verify.Report {
 	o.t.Helper()
-	books := clickhouse.NewBooks(o.ClickHouse)
-	defer books.Close()
-	report, err := verify.Run(o.t.Context(), o.Offsets, books, verify.Options{
-		Lanes: []repair.Lane{{Topic: record.TopicEvents, Group: o.Sink.Group}}, Known: []string{record.TopicEvents},
+	store := clickhouse.NewLedgerStore(o.ClickHouse)
+	defer store.Close()
+	report, err := verify.Run(o.t.Context(), o.Offsets, store, verify.Options{
+		Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: o.Sink.Group}}, Known: []string{record.TopicEvents},
 		Since: time.Now().Add(-24 * time.Hour), Until: time.Now().Add(time.Hour), Settle: time.Second, Examples: 10,
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func flagged(t *testing.T, s *harness.System) {
 		}
 		streamed(t, s, key)
 	}
-	// This one's answer may repeat what it was asked.
+	// This one's response may repeat what it was asked.
 	body := `{"key":"probed","websiteId":"` + s.WebsiteID + `","context":` + flagContext + `,"explain":true}`
 	a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/flags/evaluate", s.Key, []byte(body))
 	if err != nil || a.Status != http.StatusOK {

@@ -1,5 +1,5 @@
 // Package quota_test proves on real processes, two ingestion hosts, two query
-// hosts and a sink, that an organization whose month is used up is refused
+// hosts and a sink, that an organization whose month is used up is rejected
 // everywhere within seconds, and that nothing else is.
 package quota_test
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 const patient = time.Minute // for what has no limit of its own
 
 var (
-	crossing = testkit.Promised(5 * time.Second)  // from the event that uses a month up to the refusals
+	crossing = testkit.Promised(5 * time.Second)  // from the event that uses a month up to the rejections
 	takeOver = testkit.Promised(15 * time.Second) // the same, when whoever counted is gone
 )
 
@@ -118,15 +118,15 @@ func (s *stage) send(t *testing.T, key string, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		for _, edge := range s.edges {
-			if err := answers(t.Context(), edge, key, fmt.Sprintf(`{"name":"signup","eventId":"e%d"}`, i), http.StatusOK); err != nil {
+			if err := responses(t.Context(), edge, key, fmt.Sprintf(`{"name":"signup","eventId":"e%d"}`, i), http.StatusOK); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// answers returns an error unless an edge answers so.
-func answers(ctx context.Context, edge, key, body string, want int) error {
+// responses returns an error unless an edge answers so.
+func responses(ctx context.Context, edge, key, body string, want int) error {
 	a, err := harness.Post(ctx, edge, key, []byte(body))
 	if err == nil && a.Status != want {
 		err = fmt.Errorf("%s answers %d %s, want %d", edge, a.Status, a.Body, want)
@@ -141,7 +141,7 @@ func (s *stage) awaits(t *testing.T, key string, want int, within time.Duration)
 	start := time.Now()
 	for _, edge := range s.edges {
 		testkit.Eventually(t, within-time.Since(start), func() error {
-			return answers(t.Context(), edge, key, `{"name":"signup","eventId":"e0"}`, want)
+			return responses(t.Context(), edge, key, `{"name":"signup","eventId":"e0"}`, want)
 		})
 	}
 	t.Logf("%d everywhere after %s", want, time.Since(start).Round(time.Millisecond))

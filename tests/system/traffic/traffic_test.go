@@ -47,7 +47,7 @@ func (n *noting) Judge(r *load.Request, body []byte) load.Verdict {
 }
 
 // What was accepted is stored, each event once whatever was sent again, and can be
-// asked for; nothing of the traffic is refused.
+// asked for; nothing of the traffic is rejected.
 func TestTrafficIsAcceptedAndStored(t *testing.T) {
 	t.Parallel()
 	s := harness.New(t, harness.InProcess, harness.Options{})

@@ -6,7 +6,7 @@
 //
 // It is one node without replication, made for development, demonstrations and
 // data that one can send again (docs/adr/0005-kfake-as-embedded-broker.md). It
-// refuses addresses that another machine could reach, creates no topic because a
+// rejects addresses that another machine could reach, creates no topic because a
 // client asks about it, and expects to be alone on its folder.
 package broker
 

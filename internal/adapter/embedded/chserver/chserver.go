@@ -162,7 +162,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// start runs one child, from the lock to its first answer.
+// start runs one child, from the lock to its first response.
 func (s *Server) start(ctx context.Context) (*child, error) {
 	lock, err := lockFolder(ctx, s.cfg.Dir, lockWait, s.cfg.Notify)
 	if err != nil {

@@ -27,7 +27,7 @@ var many = func() int {
 	return 60
 }()
 
-// A reset, a broken Hello and a refusal each ended the library's whole process.
+// A reset, a broken Hello and a rejection each ended the library's whole process.
 func TestNoClientEndsTheServer(t *testing.T) {
 	t.Parallel()
 	for name, shelter := range map[string]func(chserver.Config) chserver.Config{
@@ -50,7 +50,7 @@ func TestNoClientEndsTheServer(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s, %d: %v", b.name, n, err)
 					}
-					_ = conn.(*net.TCPConn).SetReadBuffer(64 << 10) // so that most of an answer is still to be written
+					_ = conn.(*net.TCPConn).SetReadBuffer(64 << 10) // so that most of a response is still to be written
 					b.do(t, conn, n)
 					if n%4 != 0 {
 						_ = conn.(*net.TCPConn).SetLinger(0) // Close resets
@@ -59,7 +59,7 @@ func TestNoClientEndsTheServer(t *testing.T) {
 				}
 			}
 			for range many / 10 {
-				refusals(t, s.Addr())
+				rejections(t, s.Addr())
 			}
 			if got := count(t, s.Addr()); got != 3 {
 				t.Errorf("the table has %d rows, want 3", got)
@@ -167,7 +167,7 @@ func killQuery(t *testing.T, addr, id string) {
 	})
 }
 
-// ask reads what is asked for. came is closed within the answer, after more of it for some n, and
+// ask reads what is asked for. came is closed within the response, after more of it for some n, and
 // ended has the error.
 func ask(
 	t *testing.T, ctx context.Context, client *ch.Client, q ch.Query, n int, //nolint:revive // as the others
@@ -194,8 +194,8 @@ func ask(
 	return came, ended
 }
 
-// refusals are told to a client as the server program would.
-func refusals(t *testing.T, addr string) {
+// rejections are told to a client as the server program would.
+func rejections(t *testing.T, addr string) {
 	t.Helper()
 	for _, tt := range []struct {
 		opt   ch.Options

@@ -11,7 +11,7 @@
 // not at a terminal, which it is given for that. Where there is none, its listeners
 // stand behind a relay.
 //
-// It refuses addresses that another machine could reach, because the server
+// It rejects addresses that another machine could reach, because the server
 // knows no passwords, and two servers on one folder.
 //
 // The child is this very program started again with a hidden first argument, so

@@ -98,16 +98,16 @@ func (g *greeter) admit(client net.Conn) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	refusal, err := g.ask(h)
+	rejection, err := g.ask(h)
 	if err != nil {
 		return nil, err
 	}
-	if refusal != nil {
+	if rejection != nil {
 		var b proto.Buffer
 		proto.ServerCodeException.Encode(&b)
-		refusal.EncodeAware(&b, 0)
+		rejection.EncodeAware(&b, 0)
 		_, _ = client.Write(b.Buf) // it may be gone by now
-		return nil, fmt.Errorf("refused: %s", refusal.Message)
+		return nil, fmt.Errorf("refused: %s", rejection.Message)
 	}
 	return said.Bytes(), client.SetReadDeadline(time.Time{})
 }

@@ -14,7 +14,7 @@ const (
 	pingTimeout = 2 * time.Second
 )
 
-// ping asks the server for an answer on both addresses.
+// ping asks the server for a response on both addresses.
 func ping(ctx context.Context, addr, http string) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 
 // relay stands before one listener of the library, where there is no terminal, and
 // tells it of a client that reset its connection as of one that closed it: the library
-// would end (see shelter). Every client that is killed, or closes with an answer
+// would end (see shelter). Every client that is killed, or closes with a response
 // unread, resets.
 type relay struct {
 	listener net.Listener
@@ -63,7 +63,7 @@ func (r *relay) run() {
 }
 
 // pass carries one connection until both ends are done. A client that comes while
-// the library does not listen is closed, as if it were refused.
+// the library does not listen is closed, as if it were rejected.
 func (r *relay) pass(client net.Conn) {
 	defer client.Close()
 	var said []byte

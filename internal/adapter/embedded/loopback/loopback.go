@@ -1,7 +1,7 @@
 // Package loopback checks the addresses that the embedded servers listen on.
 //
 // The embedded servers know no passwords, so an address that another machine
-// could reach is refused, whatever the setting says. An address that another
+// could reach is rejected, whatever the setting says. An address that another
 // program holds is reported in one sentence that names the address and the
 // setting that changes it.
 package loopback

@@ -31,10 +31,10 @@ type Mail struct {
 type Server struct {
 	Addr string // host:port
 
-	mu      sync.Mutex
-	mails   []Mail
-	refusal string
-	tried   int
+	mu        sync.Mutex
+	mails     []Mail
+	rejection string
+	tried     int
 }
 
 // New starts a server that ends with the test.
@@ -65,12 +65,12 @@ func New(tb testing.TB) *Server {
 	return s
 }
 
-// Refuse has every recipient answered with a line such as "550 5.1.1 no such
+// Reject has every recipient answered with a line such as "550 5.1.1 no such
 // user"; an empty one takes mails again.
-func (s *Server) Refuse(line string) {
+func (s *Server) Reject(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refusal = line
+	s.rejection = line
 }
 
 // Mails returns what was taken so far.
@@ -142,8 +142,8 @@ func (s *Server) recipient() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tried++
-	if s.refusal != "" {
-		return s.refusal
+	if s.rejection != "" {
+		return s.rejection
 	}
 	return "250 ok"
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/adapter/store"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/session"
@@ -68,21 +68,21 @@ var accountDeletionTests = map[string]func(*testing.T, *Fixture){
 		fails := func(needed ...*org.Organization) {
 			t.Helper()
 			err := s.DeleteAccount(t.Context(), somebody, u, Start)
-			if !fault.Is(err, fault.Conflict) {
+			if !apierr.Is(err, apierr.Conflict) {
 				t.Fatalf("DeleteAccount() = %v", err)
 			}
 			for _, o := range []*org.Organization{empty, withMember, withWebsite, withOwner} {
-				named := strings.Contains(fault.Of(err).Message, o.ID)
+				named := strings.Contains(apierr.Of(err).Message, o.ID)
 				want := false
 				for _, n := range needed {
 					want = want || n == o
 				}
 				if named != want {
-					t.Errorf("%s is named: %t in %q", o.ID, named, fault.Of(err).Message)
+					t.Errorf("%s is named: %t in %q", o.ID, named, apierr.Of(err).Message)
 				}
 			}
-			if places, err := s.ListPlaces(t.Context(), u.ID); err != nil || len(places) != 4 {
-				t.Errorf("%d places are left, %v", len(places), err)
+			if memberships, err := s.ListMemberships(t.Context(), u.ID); err != nil || len(memberships) != 4 {
+				t.Errorf("%d places are left, %v", len(memberships), err)
 			}
 		}
 		fails(withMember, withWebsite)
@@ -106,7 +106,7 @@ var accountDeletionTests = map[string]func(*testing.T, *Fixture){
 		errNeeded := errors.New("needed")
 		ends := f.race(len(users), func(i int, s *store.Store) error {
 			err := s.DeleteAccount(t.Context(), audit.BySystem(), users[i], Start)
-			if fault.Is(err, fault.Conflict) {
+			if apierr.Is(err, apierr.Conflict) {
 				return errNeeded
 			}
 			return err

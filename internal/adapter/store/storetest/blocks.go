@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/control"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/audit"
@@ -184,7 +184,7 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 			"https://notevil.example": "", "https://example": "",
 		} {
 			_, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{ExpiredURL: &url})
-			if f, _ := errors.AsType[*fault.Error](err); rule == "" && err != nil || rule != "" && (f == nil || f.Details[0].Rule != rule || f.Details[0].Field != "expiredUrl") {
+			if f, _ := errors.AsType[*apierr.Error](err); rule == "" && err != nil || rule != "" && (f == nil || f.Details[0].Rule != rule || f.Details[0].Field != "expiredUrl") {
 				t.Errorf("%s: %v, want %q", url, err, rule)
 			}
 		}
@@ -214,7 +214,7 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 		if got, err := b.Unblock(t.Context(), operator, b.Address(&all[0])); err != nil || !got.Changed || got.Links != 0 {
 			t.Errorf("of one that is gone: Unblock() = %+v, %v", got, err)
 		}
-		if _, err := b.Block(t.Context(), operator, "old.acme.example/x", ""); !fault.Is(err, fault.Validation) {
+		if _, err := b.Block(t.Context(), operator, "old.acme.example/x", ""); !apierr.Is(err, apierr.Validation) {
 			t.Errorf("on a domain that does not serve: %v", err)
 		}
 	},
@@ -238,14 +238,14 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("List(): %v, (-want +got):\n%s", err, diff)
 		}
 		pending, err := f.Store().Pending(t.Context(), 100)
-		news := 0
+		announced := 0
 		for i := range pending {
 			if c := pending[i].Change; c.Kind == control.Link && c.ID == "" && c.OrganizationID == "" && len(c.Refs) == 0 {
-				news++
+				announced++
 			}
 		}
-		if news != len(want) || err != nil {
-			t.Errorf("%d news, %v, want %d", news, err, len(want))
+		if announced != len(want) || err != nil {
+			t.Errorf("%d change events, %v, want %d", announced, err, len(want))
 		}
 	},
 	"where links lead is noted of those of which it is not, or not any more": func(t *testing.T, f *Fixture) {

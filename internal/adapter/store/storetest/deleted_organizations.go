@@ -49,10 +49,10 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		there := func(when string, want bool) {
 			t.Helper()
 			all, errAll := s.ListOrganizations(t.Context())
-			places, errPlaces := s.ListPlaces(t.Context(), "usr_a")
+			memberships, errMemberships := s.ListMemberships(t.Context(), "usr_a")
 			_, _, members, errSession := s.SessionByHash(t.Context(), token.HashOf("ses_a"))
 			people, errPeople := s.ListPeople(t.Context(), o.ID, "", 0)
-			if err := errors.Join(errAll, errPlaces, errSession, errPeople); err != nil {
+			if err := errors.Join(errAll, errMemberships, errSession, errPeople); err != nil {
 				t.Fatal(err)
 			}
 			_, errOwn := s.OrganizationByID(t.Context(), o.ID)
@@ -67,14 +67,14 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 				"client id": !errors.Is(errClient, website.ErrNotFound), "key": !errors.Is(errKey, apikey.ErrNotFound),
 				"link": !errors.Is(errLink, link.ErrNotFound), "slug": !errors.Is(errSlug, link.ErrNotFound),
 				"external id":        !errors.Is(errExternal, link.ErrNotFound),
-				"place of a session": len(members) == 2, "place": len(places) == 2, "member": len(people) == 1,
+				"place of a session": len(members) == 2, "place": len(memberships) == 2, "member": len(people) == 1,
 				"in the list": slices.ContainsFunc(all, func(x *org.Organization) bool { return x.ID == o.ID }),
 			} {
 				if found != want {
 					t.Errorf("%s: the %s is found: %t", when, what, found)
 				}
 			}
-			if len(places) == 0 || len(members) == 0 {
+			if len(memberships) == 0 || len(members) == 0 {
 				t.Errorf("%s: the other organization is not found", when)
 			}
 		}
@@ -99,10 +99,10 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.RestoreOrganization(t.Context(), somebody, o.ID, "usr_a", Start); !errors.Is(err, org.ErrNotDeleted) {
 			t.Errorf("RestoreOrganization() again = %v", err)
 		}
-		news := f.news()
+		announced := f.announced()
 		for i, gone := range []bool{true, false} {
-			if n := news[len(news)-2+i]; n.ID != o.ID || n.Gone != gone || n.Version != int64(i+2) {
-				t.Errorf("news %+v, want gone: %t", n, gone)
+			if n := announced[len(announced)-2+i]; n.ID != o.ID || n.Gone != gone || n.Version != int64(i+2) {
+				t.Errorf("change event %+v, want gone: %t", n, gone)
 			}
 		}
 	},
@@ -143,13 +143,13 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		}
 		f.delete(o.ID, Start)
 		for user, want := range map[string]int{"usr_a": 1, "usr_b": 0} {
-			places, err := s.DeletedPlaces(t.Context(), user, kept(Start).Add(-time.Millisecond))
-			if err != nil || len(places) != want || want == 1 && (places[0].OrganizationID != o.ID || !places[0].DeletedAt.Equal(kept(Start))) {
-				t.Errorf("DeletedPlaces(%s) = %+v, %v", user, places, err)
+			memberships, err := s.DeletedMemberships(t.Context(), user, kept(Start).Add(-time.Millisecond))
+			if err != nil || len(memberships) != want || want == 1 && (memberships[0].OrganizationID != o.ID || !memberships[0].DeletedAt.Equal(kept(Start))) {
+				t.Errorf("DeletedMemberships(%s) = %+v, %v", user, memberships, err)
 			}
 		}
-		if places, err := s.DeletedPlaces(t.Context(), "usr_a", kept(Start)); err != nil || len(places) != 0 {
-			t.Errorf("DeletedPlaces() past the time = %+v, %v", places, err)
+		if memberships, err := s.DeletedMemberships(t.Context(), "usr_a", kept(Start)); err != nil || len(memberships) != 0 {
+			t.Errorf("DeletedMemberships() past the time = %+v, %v", memberships, err)
 		}
 	},
 	"a deletion that is refused leaves everything": func(t *testing.T, f *Fixture) {

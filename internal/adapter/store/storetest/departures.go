@@ -85,7 +85,7 @@ var departureTests = map[string]func(*testing.T, *Fixture){
 		f.member(o.ID, "usr_b", org.RoleAdmin)
 		gone := []*apikey.Key{f.keyBy(o.ID, "usr_b"), f.keyBy(o.ID, "usr_b")}
 		stay := []*apikey.Key{f.keyBy(o.ID, "usr_a"), f.keyBy(f.Organization().ID, "usr_b")}
-		before := len(f.news())
+		before := len(f.announced())
 		later := Start.Add(time.Hour)
 		made, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: o.ID, UserID: "usr_b", RevokeKeys: true}, later, anyRole)
 		if err != nil || !made.Revoked || made.Total != 2 || !slices.Equal(idsOf(made.Keys), idsOf(gone)) {
@@ -100,12 +100,12 @@ var departureTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff(is, made.Keys[i], samePrefix); diff != "" {
 				t.Errorf("returned what is not kept (-want +got):\n%s", diff)
 			}
-			news := apikey.Noun.Event(was, is)
-			news.At = time.Time{}
-			want = append(want, news)
+			announced := apikey.Noun.Event(was, is)
+			announced.At = time.Time{}
+			want = append(want, announced)
 		}
-		if diff := cmp.Diff(want, f.news()[before:]); diff != "" {
-			t.Errorf("news (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, f.announced()[before:]); diff != "" {
+			t.Errorf("change events (-want +got):\n%s", diff)
 		}
 		for _, k := range stay {
 			if is, err := s.KeyByID(t.Context(), k.ID); err != nil || !is.Active(later) {

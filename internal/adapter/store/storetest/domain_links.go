@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
-// refusedBy returns the field and rule that a Validation fault names first.
-func refusedBy(err error) string {
-	f := fault.Of(err)
-	if f == nil || f.Code != fault.Validation || len(f.Details) == 0 {
+// rejectedBy returns the field and rule that a Validation error names first.
+func rejectedBy(err error) string {
+	f := apierr.Of(err)
+	if f == nil || f.Code != apierr.Validation || len(f.Details) == 0 {
 		return ""
 	}
 	return f.Details[0].Field + " " + f.Details[0].Rule
@@ -84,7 +84,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 			"pending.example.com": "domain not_verified", "theirs.example.com": "domain unknown_domain", "none.example.com": "domain unknown_domain",
 		} {
 			_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), Domain: &domain, Slug: new("a/b")})
-			if got := refusedBy(err); got != want {
+			if got := rejectedBy(err); got != want {
 				t.Errorf("%s: %v, want %s", domain, err, want)
 			}
 		}
@@ -93,12 +93,12 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 			second(s.List(t.Context(), link.Filter{OrganizationID: o.ID, Domain: "theirs.example.com"})),
 			s.SlugFree(t.Context(), o.ID, "theirs.example.com", "x"),
 		} {
-			if got := refusedBy(err); got != "domain unknown_domain" {
+			if got := rejectedBy(err); got != "domain unknown_domain" {
 				t.Errorf("another organization's: %v", err)
 			}
 		}
 		_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("ftp://x"), Domain: new("none.example.com"), Slug: new("a b")})
-		if f := fault.Of(err); f == nil || len(f.Details) != 2 {
+		if f := apierr.Of(err); f == nil || len(f.Details) != 2 {
 			t.Errorf("all that is wrong is told at once, but of the slug, which no host judges: %v", err)
 		}
 		f.fails(own)
@@ -117,7 +117,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		if l.Slug != "gr\u00fcn/a" {
 			t.Errorf("the slug is kept as %q", l.Slug)
 		}
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Domain: new("")}); refusedBy(err) != "slug invalid_slug" {
+		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Domain: new("")}); rejectedBy(err) != "slug invalid_slug" {
 			t.Errorf("with a slug that the shared host does not take: %v", err)
 		}
 		after := f.cursor()
@@ -135,7 +135,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || back.Key() != own.ID+"/green" {
 			t.Errorf("moved back: %+v, %v", back, err)
 		}
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Slug: new("robots.txt")}); refusedBy(err) != "slug reserved" {
+		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Slug: new("robots.txt")}); rejectedBy(err) != "slug reserved" {
 			t.Errorf("a slug that is reserved: %v", err)
 		}
 	},
@@ -153,7 +153,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 			if fields.URL == nil {
 				fields.URL = new(fine)
 			}
-			if _, err := s.Create(t.Context(), somebody, o.ID, fields); refusedBy(err) != field+" own_host" {
+			if _, err := s.Create(t.Context(), somebody, o.ID, fields); rejectedBy(err) != field+" own_host" {
 				t.Errorf("%s: %v", field, err)
 			}
 		}
@@ -161,7 +161,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		for field, fields := range map[string]link.DomainFields{
 			"rootUrl": {RootURL: new(bad)}, "notFoundUrl": {NotFoundURL: new("https://go.example.com/404")}, "expiredUrl": {ExpiredURL: new("https://links.example/x")},
 		} {
-			if _, err := s.UpdateDomain(t.Context(), somebody, toDomain(own), fields); refusedBy(err) != field+" own_host" {
+			if _, err := s.UpdateDomain(t.Context(), somebody, toDomain(own), fields); rejectedBy(err) != field+" own_host" {
 				t.Errorf("%s: %v", field, err)
 			}
 		}
@@ -171,7 +171,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		d := f.claimDomain(o.ID, "go.example.com", false, true)
 		l, other := f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("a")}), f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("b")})
 		_, err := s.DeleteDomain(t.Context(), somebody, toDomain(d))
-		if !errors.Is(err, link.ErrDomainInUse) || fault.Of(err).Message != "The domain still has links: 2. Delete them, or move them to another host" {
+		if !errors.Is(err, link.ErrDomainInUse) || apierr.Of(err).Message != "The domain still has links: 2. Delete them, or move them to another host" {
 			t.Errorf("with links: %v", err)
 		}
 		for _, l := range []*link.Link{l, other} {

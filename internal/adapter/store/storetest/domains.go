@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/adapter/store"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/control"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/audit"
@@ -125,7 +125,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			f.claimDomain(o.ID, fmt.Sprintf("go%d.example.com", i), false, false)
 		}
 		_, err := s.CreateDomain(t.Context(), somebody, o.ID, "more.example.com", false, link.DomainFields{})
-		if !errors.Is(err, link.ErrTooMany) || fault.Of(err).Message != "An organization may have 100 domains" {
+		if !errors.Is(err, link.ErrTooMany) || apierr.Of(err).Message != "An organization may have 100 domains" {
 			t.Errorf("one more: %v", err)
 		}
 		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "go.example.com", false, link.DomainFields{}); !errors.Is(err, link.ErrHostnameClaimed) {
@@ -202,22 +202,22 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			{"linkDomain.deleted", func() error { _, err := s.DeleteDomain(t.Context(), somebody, toDomain(d)); return err }},
 		} {
 			f.Clock.Set(f.Clock.Now().Add(time.Second))
-			after, told := f.cursor(), len(f.news())
+			after, told := f.cursor(), len(f.announced())
 			if err := step.do(); err != nil {
 				t.Fatalf("%s: %v", step.action, err)
 			}
-			changes, news := f.since(after), f.news()[told:]
+			changes, announced := f.since(after), f.announced()[told:]
 			if step.action == "" {
-				if len(changes)+len(news) != 0 {
-					t.Errorf("what changes nothing: %+v, %+v", changes, news)
+				if len(changes)+len(announced) != 0 {
+					t.Errorf("what changes nothing: %+v, %+v", changes, announced)
 				}
 				continue
 			}
 			if diff := cmp.Diff([]link.Change{{}}, changes); diff != "" {
 				t.Errorf("%s: changes (-want +got):\n%s", step.action, diff)
 			}
-			if len(news) != 1 || news[0].Kind != control.Link || news[0].ID != d.ID || len(news[0].Refs) != 0 {
-				t.Errorf("%s: news %+v", step.action, news)
+			if len(announced) != 1 || announced[0].Kind != control.Link || announced[0].ID != d.ID || len(announced[0].Refs) != 0 {
+				t.Errorf("%s: change events %+v", step.action, announced)
 			}
 			f.entryOf(o.ID, step.action)
 		}
@@ -271,7 +271,7 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 				t.Fatal(i, err)
 			}
 		}
-		if _, err := s.VerifyDomain(t.Context(), somebody, toDomain(d)); !fault.Is(err, fault.RateLimited) {
+		if _, err := s.VerifyDomain(t.Context(), somebody, toDomain(d)); !apierr.Is(err, apierr.RateLimited) {
 			t.Errorf("once more: %v", err)
 		}
 		f.Clock.Set(f.Clock.Now().Add(6 * time.Second))

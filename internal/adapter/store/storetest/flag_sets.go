@@ -201,7 +201,7 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		m := f.memory(t)
 		f.expectServed(m, o.ID, "")
 		a := f.flag(s, o.ID, "", "a")
-		m.Apply(f.newsOfFlags(o.ID))
+		m.Apply(f.lastOfFlags(o.ID))
 		f.expectServed(m, o.ID, "a off")
 		f.switched(s, a, flag.Enabled)
 		m.Forget()
@@ -275,11 +275,11 @@ func (f *Fixture) expectServed(m *flagset.Memory, id, want string) {
 	f.tb.Fatalf("%s serves %q, want %q", id, got, want)
 }
 
-// newsOfFlags is the last that was announced of an organization's flags, as a relay publishes it.
-func (f *Fixture) newsOfFlags(id string) control.Change {
+// lastOfFlags is the last that was announced of an organization's flags, as a relay publishes it.
+func (f *Fixture) lastOfFlags(id string) control.Change {
 	f.tb.Helper()
-	news := f.news()
-	last := news[len(news)-1]
+	announced := f.announced()
+	last := announced[len(announced)-1]
 	if last.Kind != control.Flags || last.ID != id {
 		f.tb.Fatalf("the last change is %+v", last)
 	}

@@ -218,9 +218,9 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			}
 			close(begin)
 			wg.Wait()
-			refused := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-			if len(refused) != 1 || !errors.Is(refused[0], flag.ErrCycle) {
-				t.Errorf("refused: %v, want one %v", refused, flag.ErrCycle)
+			rejected := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+			if len(rejected) != 1 || !errors.Is(rejected[0], flag.ErrCycle) {
+				t.Errorf("refused: %v, want one %v", rejected, flag.ErrCycle)
 			}
 		}
 	},
@@ -258,9 +258,9 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff(wanted, marks); diff != "" || err != nil {
 				t.Errorf("after %s: %v, marks (-want +got):\n%s", after, err, diff)
 			}
-			news := f.news()
-			if last := news[len(news)-1]; last.Kind != control.Flags || last.ID != o.ID || last.OrganizationID != o.ID || last.Version != want || last.State != "" {
-				t.Errorf("after %s: news %+v", after, last)
+			announced := f.announced()
+			if last := announced[len(announced)-1]; last.Kind != control.Flags || last.ID != o.ID || last.OrganizationID != o.ID || last.Version != want || last.State != "" {
+				t.Errorf("after %s: change events %+v", after, last)
 			}
 			if entry := f.entryOf(o.ID, action); entry.ResourceID == "" {
 				t.Errorf("after %s: no entry of %s", after, action)
@@ -294,8 +294,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		raised("it is deleted", "segment.deleted", 1)
-		if got := fmt.Sprintf("%+v", f.news()); strings.Contains(got, "secret@") {
-			t.Errorf("the news tell of people: %s", got)
+		if got := fmt.Sprintf("%+v", f.announced()); strings.Contains(got, "secret@") {
+			t.Errorf("the change events tell of people: %s", got)
 		}
 	},
 	"the last versions of a flag are kept": func(t *testing.T, f *Fixture) {

@@ -18,7 +18,7 @@ import (
 
 var errJudged = errors.New("judged")
 
-// judged makes a change as a caller with a grant, has it refused, and returns what the
+// judged makes a change as a caller with a grant, has it rejected, and returns what the
 // store found.
 func (f *Fixture) judged(g audit.Grant) (found audit.Standing) {
 	f.tb.Helper()

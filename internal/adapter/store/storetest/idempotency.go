@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 )
 
@@ -28,9 +28,9 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		f.Clock.Set(Start.Add(idempotency.Keep))
-		again, answer, err := k.Begin(t.Context(), creation())
-		if err != nil || again != nil || string(answer) != `{"secret":"s3cret"}` {
-			t.Errorf("Begin() = %v, %q, %v", again, answer, err)
+		again, response, err := k.Begin(t.Context(), creation())
+		if err != nil || again != nil || string(response) != `{"secret":"s3cret"}` {
+			t.Errorf("Begin() = %v, %q, %v", again, response, err)
 		}
 		f.Clock.Set(Start.Add(idempotency.Keep + time.Millisecond))
 		begin(t, k, creation()) // forgotten
@@ -64,7 +64,7 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		} {
 			c := creation()
 			change(c)
-			if _, _, err := k.Begin(t.Context(), c); !fault.Is(err, fault.KeyReused) {
+			if _, _, err := k.Begin(t.Context(), c); !apierr.Is(err, apierr.KeyReused) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -80,7 +80,7 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		}
 		c := creation()
 		c.Credential = "another session"
-		if _, _, err := k.Begin(t.Context(), c); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "another credential") {
+		if _, _, err := k.Begin(t.Context(), c); !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), "another credential") {
 			t.Errorf("another credential: %v", err)
 		}
 	},
@@ -90,11 +90,11 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		begin(t, k, creation())
-		if _, _, err := k.Begin(t.Context(), creation()); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "still runs") {
+		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), "still runs") {
 			t.Errorf("while it runs: %v", err)
 		}
 		f.Clock.Set(Start.Add(time.Minute))
-		if _, _, err := k.Begin(t.Context(), creation()); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "cut off") {
+		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), "cut off") {
 			t.Errorf("when it was lost: %v", err)
 		}
 	},
@@ -106,8 +106,8 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		if err := errors.Join(old.Finish(t.Context(), []byte("old")), old.Abandon(t.Context()), fresh.Finish(t.Context(), []byte("fresh"))); err != nil {
 			t.Fatal(err)
 		}
-		if _, answer, err := k.Begin(t.Context(), creation()); string(answer) != "fresh" || err != nil {
-			t.Errorf("Begin() = %q, %v", answer, err)
+		if _, response, err := k.Begin(t.Context(), creation()); string(response) != "fresh" || err != nil {
+			t.Errorf("Begin() = %q, %v", response, err)
 		}
 	},
 	"of calls at the same time one is made": func(t *testing.T, f *Fixture) {
@@ -121,7 +121,7 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 				switch {
 				case claim != nil:
 					made.Add(1)
-				case !fault.Is(err, fault.Conflict):
+				case !apierr.Is(err, apierr.Conflict):
 					t.Errorf("Begin() = %v", err)
 				}
 			})
@@ -139,18 +139,18 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		} {
 			c := creation()
 			c.Key = key
-			if _, _, err := k.Begin(t.Context(), c); (err == nil) != good || !good && !fault.Is(err, fault.Validation) {
+			if _, _, err := k.Begin(t.Context(), c); (err == nil) != good || !good && !apierr.Is(err, apierr.Validation) {
 				t.Errorf("key %q: %v", key, err)
 			}
 		}
 	},
 }
 
-func begin(t *testing.T, k *idempotency.Keeper, c *idempotency.Call) *idempotency.Claim {
+func begin(t *testing.T, k *idempotency.Calls, c *idempotency.Call) *idempotency.Claim {
 	t.Helper()
-	claim, answer, err := k.Begin(t.Context(), c)
+	claim, response, err := k.Begin(t.Context(), c)
 	if err != nil || claim == nil {
-		t.Fatalf("Begin() = %v, %q, %v, want a claim", claim, answer, err)
+		t.Fatalf("Begin() = %v, %q, %v, want a claim", claim, response, err)
 	}
 	return claim
 }

@@ -138,9 +138,9 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		ends := f.race(4, func(_ int, s *store.Store) error {
-			place, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_a", i.ExpiresAt.Add(-time.Millisecond))
-			if err == nil && (place.Organization != o.Name || place.Role != org.RoleEditor) {
-				t.Errorf("the place is %+v", place)
+			membership, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_a", i.ExpiresAt.Add(-time.Millisecond))
+			if err == nil && (membership.Organization != o.Name || membership.Role != org.RoleEditor) {
+				t.Errorf("the place is %+v", membership)
 			}
 			return err
 		}, org.ErrInvitationNotFound)
@@ -246,8 +246,8 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		if diff := cmp.Diff([]string{"usr_a", "usr_c"}, ids); diff != "" || err != nil {
 			t.Errorf("the users are: %v (-want +got):\n%s", err, diff)
 		}
-		if places, err := s.ListPlaces(t.Context(), "usr_c"); err != nil || len(places) != 1 || places[0].Role != org.RoleAdmin {
-			t.Errorf("the places of the invited are %+v, %v", places, err)
+		if memberships, err := s.ListMemberships(t.Context(), "usr_c"); err != nil || len(memberships) != 1 || memberships[0].Role != org.RoleAdmin {
+			t.Errorf("the places of the invited are %+v, %v", memberships, err)
 		}
 	},
 }

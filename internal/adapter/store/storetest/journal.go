@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// change makes an organization, an entry about it and news of it, as one.
+// change makes an organization, an entry about it and its change event, as one.
 func change(ctx context.Context, tx *store.Store, id string) error {
 	o := &org.Organization{ID: id, Name: "n", CreatedAt: Start, UpdatedAt: Start}
 	if err := tx.CreateOrganization(ctx, somebody, o); err != nil {
@@ -54,7 +54,7 @@ func (f *Fixture) database() *sql.DB {
 }
 
 var journalTests = map[string]func(*testing.T, *Fixture){
-	"a change, its entry and its news are kept or lost together": func(t *testing.T, f *Fixture) {
+	"a change, its entry and its change events are kept or lost together": func(t *testing.T, f *Fixture) {
 		s := f.Store()
 		for i, end := range []error{errStop, nil} {
 			err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
@@ -62,7 +62,7 @@ var journalTests = map[string]func(*testing.T, *Fixture){
 					return err
 				}
 				if pending, err := s.Pending(t.Context(), 10); err != nil || len(pending) != 0 {
-					t.Errorf("before the commit %d news are pending, %v", len(pending), err)
+					t.Errorf("before the commit %d change events are pending, %v", len(pending), err)
 				}
 				return end
 			})
@@ -106,7 +106,7 @@ var journalTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 	},
-	"an entry and news without a transaction are refused": func(t *testing.T, f *Fixture) {
+	"an entry and a change event without a transaction are refused": func(t *testing.T, f *Fixture) {
 		s := f.Store()
 		if err := s.Record(t.Context(), audit.New(somebody, "org_1", "x", "made", Start)); err == nil {
 			t.Error("Record() outside a transaction succeeded")
@@ -131,7 +131,7 @@ var journalTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("%d entries are as they were, want 1", n)
 		}
 	},
-	"the outbox gives news in their order until they are published": func(t *testing.T, f *Fixture) {
+	"the outbox gives change events in their order until they are published": func(t *testing.T, f *Fixture) {
 		s := f.Store()
 		want := []control.Change{
 			{Kind: control.Key, ID: awkward, OrganizationID: "org_1", Version: 1 << 60, Refs: []string{"a", awkward}, At: kept(Start)},
@@ -207,7 +207,7 @@ var journalTests = map[string]func(*testing.T, *Fixture){
 			}
 			wg.Wait()
 			now, err := s.Lease(t.Context(), "work")
-			if len(got) != 1 || err != nil || now != (lease.State{Holder: got[0], Beat: seen.Beat + 1}) {
+			if len(got) != 1 || err != nil || now != (lease.State{Holder: got[0], Count: seen.Count + 1}) {
 				t.Fatalf("it went to %v; Lease() = %+v, %v", got, now, err)
 			}
 			if round == 1 {

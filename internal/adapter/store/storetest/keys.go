@@ -38,8 +38,8 @@ func named(id, organizationID string, hash byte) *apikey.Key {
 	return &apikey.Key{Record: managed.Record{ID: id, OrganizationID: organizationID, Version: 1, Name: "n", CreatedAt: Start, UpdatedAt: Start}, Hash: [32]byte{hash, 1}}
 }
 
-// news returns what was announced, without the time and what the relay adds.
-func (f *Fixture) news() []control.Change {
+// announced returns what was announced, without the time and what the relay adds.
+func (f *Fixture) announced() []control.Change {
 	f.tb.Helper()
 	pending, err := f.Store().Pending(f.tb.Context(), 100)
 	if err != nil {
@@ -184,7 +184,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("ListKeys() of no organization = %d keys, %v", len(all), err)
 		}
 	},
-	"a key's change, its audit entry and its news are one": func(t *testing.T, f *Fixture) {
+	"a key's change, its audit entry and its change events are one": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		keys := f.keys()
 		k, _, err := keys.Create(t.Context(), somebody, apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"read:data"}})
@@ -231,8 +231,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 				Kind: control.Key, ID: k.ID, OrganizationID: o.ID, Version: int64(i + 2), Refs: step.refs(is), Gone: step.gone,
 			})
 		}
-		if diff := cmp.Diff(want, f.news()); diff != "" {
-			t.Errorf("news (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, f.announced()); diff != "" {
+			t.Errorf("change events (-want +got):\n%s", diff)
 		}
 		for _, secret := range []string{first, first[:16]} {
 			if n := f.count("audit_entries WHERE CAST(changes AS TEXT) LIKE '%" + secret + "%'"); n != 0 {
@@ -258,8 +258,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		if n := f.count("audit_entries WHERE action = 'apikey.updated'"); n != 1 {
 			t.Errorf("%d entries, want 1", n)
 		}
-		if n := len(f.news()); n != 2 {
-			t.Errorf("%d news, want 2", n)
+		if n := len(f.announced()); n != 2 {
+			t.Errorf("%d change events, want 2", n)
 		}
 	},
 	"of many who end a key at the same time one wins": func(t *testing.T, f *Fixture) {
@@ -349,7 +349,7 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 	"a use is noted when it is later, and is no change": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		first, second := f.Key(o.ID, ""), f.Key(o.ID, "")
-		before := f.news()
+		before := f.announced()
 		for _, uses := range [][]apikey.Use{
 			nil,
 			{{KeyID: first.ID, At: Start.Add(time.Hour)}, {KeyID: second.ID, At: Start}, {KeyID: "key_none", At: Start}},
@@ -374,8 +374,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("after a change the key was used at %s, %v, want %s", got.LastUsedAt, err, want)
 			}
 		}
-		if n := len(f.news()); n != len(before)+2 {
-			t.Errorf("%d news, want those of the two changes besides the %d before", n, len(before))
+		if n := len(f.announced()); n != len(before)+2 {
+			t.Errorf("%d change events, want those of the two changes besides the %d before", n, len(before))
 		}
 	},
 	"ten thousand keys of an organization are listed page by page": func(t *testing.T, f *Fixture) {

@@ -22,7 +22,7 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 		s, from, to := f.Store(), f.Organization(), f.Organization()
 		w := f.Website(from.ID)
 		limited, global := f.Key(from.ID, w.ID), f.Key(from.ID, "")
-		before := len(f.news())
+		before := len(f.announced())
 		f.Clock.Set(Start.Add(time.Hour))
 		moved, err := f.sites().Move(t.Context(), somebody, site(w), to.ID, nil)
 		if err != nil || moved.RevokedKeys != 1 {
@@ -50,7 +50,7 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 		}
 		f.entryOf(from.ID, "apikey.revoked")
 		var told []string
-		for _, n := range f.news()[before:] {
+		for _, n := range f.announced()[before:] {
 			told = append(told, string(n.Kind)+" "+n.ID)
 		}
 		wantTold := []string{
@@ -58,7 +58,7 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 			string(control.Organization) + " " + from.ID, string(control.Organization) + " " + to.ID,
 		}
 		if diff := cmp.Diff(wantTold, told); diff != "" {
-			t.Errorf("news (-want +got):\n%s", diff)
+			t.Errorf("change events (-want +got):\n%s", diff)
 		}
 	},
 	"which websites left and came is known, also after they are back": func(t *testing.T, f *Fixture) {

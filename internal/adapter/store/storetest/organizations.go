@@ -118,9 +118,9 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("ListPeople(%q, %d): %v (-want +got):\n%s", page.after, page.limit, err, diff)
 			}
 		}
-		places, err := s.ListPlaces(t.Context(), "usr_2")
-		if diff := cmp.Diff([]org.Place{{Member: want[1].Member, Organization: "Acme"}}, places); diff != "" || err != nil {
-			t.Errorf("ListPlaces(): %v (-want +got):\n%s", err, diff)
+		memberships, err := s.ListMemberships(t.Context(), "usr_2")
+		if diff := cmp.Diff([]org.Membership{{Member: want[1].Member, Organization: "Acme"}}, memberships); diff != "" || err != nil {
+			t.Errorf("ListMemberships(): %v (-want +got):\n%s", err, diff)
 		}
 	},
 }

@@ -19,7 +19,7 @@ import (
 // anyRole is a check that agrees to everything.
 func anyRole(org.Role) error { return nil }
 
-// member adds a user with a place.
+// member adds a user with a membership.
 func (f *Fixture) member(organizationID, userID string, role org.Role) {
 	f.tb.Helper()
 	f.User(userID, userID+"@example.com")
@@ -149,7 +149,7 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("of no organization: %v, want %v", err, org.ErrNotFound)
 		}
 		if n := f.count("outbox WHERE kind = 'organization' AND version IN (2, 3)"); n != 2 {
-			t.Errorf("%d news, want 2", n)
+			t.Errorf("%d change events, want 2", n)
 		}
 		if got, err := s.OrganizationByID(t.Context(), o.ID); err != nil || got.Name != "x" {
 			t.Errorf("it is %+v, %v", got, err)
@@ -255,15 +255,15 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 	},
 	"a user belongs to so many organizations and no more": func(t *testing.T, f *Fixture) {
 		s, u := f.Store(), f.User("usr_a", "a@example.com")
-		for i := range org.MaxPlaces + 1 {
+		for i := range org.MaxMemberships + 1 {
 			o := f.Organization()
 			err := s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleViewer, CreatedAt: Start})
-			if full := i == org.MaxPlaces; full != errors.Is(err, org.ErrTooManyPlaces) || !full && err != nil {
+			if full := i == org.MaxMemberships; full != errors.Is(err, org.ErrTooManyMemberships) || !full && err != nil {
 				t.Fatalf("place %d: %v", i+1, err)
 			}
 		}
-		if places, err := s.ListPlaces(t.Context(), u.ID); err != nil || len(places) != org.MaxPlaces {
-			t.Errorf("ListPlaces(): %d, %v", len(places), err)
+		if memberships, err := s.ListMemberships(t.Context(), u.ID); err != nil || len(memberships) != org.MaxMemberships {
+			t.Errorf("ListMemberships(): %d, %v", len(memberships), err)
 		}
 	},
 	"every change of people leaves its entry": func(t *testing.T, f *Fixture) {
@@ -316,7 +316,7 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 	},
 }
 
-// remove takes a place away and leaves the keys that the user made.
+// remove takes a membership away and leaves the keys that the user made.
 func remove(t *testing.T, s *store.Store, organizationID, userID string, check func(org.Role) error) error {
 	t.Helper()
 	_, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: organizationID, UserID: userID}, Start, check)

@@ -35,7 +35,7 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("QuotaOf() after %d = %+v, %v", events, got, err)
 			}
 		}
-		if diff := cmp.Diff([]control.Change{}, f.news()); diff != "" {
+		if diff := cmp.Diff([]control.Change{}, f.announced()); diff != "" {
 			t.Errorf("setting a quota decides nothing (-want +got):\n%s", diff)
 		}
 		if n := f.count("audit_entries WHERE action = 'organization.updated'"); n != 4 {
@@ -51,7 +51,7 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 			t.Error("SetQuota(-2) succeeded")
 		}
 	},
-	"a decision is kept with its news, and with nothing else": func(t *testing.T, f *Fixture) {
+	"a decision is kept with its change event, and with nothing else": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		if _, err := s.SetQuota(t.Context(), somebody, o.ID, 10, Start); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 			month       quota.Month
 			used, limit int64
 			want        quota.Quota
-			news        int
+			changes     int
 		}{
 			{"2026-03", 7, 10, quota.Quota{Month: "2026-03", Used: 7}, 0},
 			{"2026-03", 8, 10, quota.Quota{Month: "2026-03", Used: 8, Noticed: 80}, 0},
@@ -76,16 +76,16 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff([]quota.Quota{tc.want}, all); diff != "" || err != nil {
 				t.Errorf("Quotas() after %d: %v (-want +got):\n%s", tc.used, err, diff)
 			}
-			if n := len(f.news()); n != tc.news {
-				t.Errorf("%d news after %d, want %d", n, tc.used, tc.news)
+			if n := len(f.announced()); n != tc.changes {
+				t.Errorf("%d change events after %d, want %d", n, tc.used, tc.changes)
 			}
 		}
 		want := []control.Change{
 			{Kind: control.Quota, ID: o.ID, OrganizationID: o.ID, Version: 1, State: `{"month":"2026-03","exceeded":true}`},
 			{Kind: control.Quota, ID: o.ID, OrganizationID: o.ID, Version: 2, State: `{"month":"2026-04","exceeded":false}`},
 		}
-		if diff := cmp.Diff(want, f.news()); diff != "" {
-			t.Errorf("news (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, f.announced()); diff != "" {
+			t.Errorf("change events (-want +got):\n%s", diff)
 		}
 		want[1].At = kept(Start)
 		states, err := s.QuotaStates(t.Context())
@@ -120,8 +120,8 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || q.Version != 1 || q.Used != 9 || !q.Exceeded {
 			t.Errorf("QuotaOf() = %+v, %v", q, err)
 		}
-		if n := len(f.news()); n != 1 {
-			t.Errorf("%d news, want 1", n)
+		if n := len(f.announced()); n != 1 {
+			t.Errorf("%d change events, want 1", n)
 		}
 	},
 	"an organization that is no more has no quota": func(t *testing.T, f *Fixture) {
@@ -157,7 +157,7 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("Owners() of %q: %v (-want +got):\n%s", name, err, diff)
 		}
 	},
-	"a decision that cannot be kept is no news": func(t *testing.T, f *Fixture) {
+	"a decision that cannot be kept announces nothing": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		ctx, cancel := context.WithCancel(t.Context())
 		err := s.CountQuota(ctx, o.ID, Start, func(q *quota.Quota) quota.Outcome {
@@ -167,8 +167,8 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 		if err == nil {
 			t.Error("a count whose time is over succeeded")
 		}
-		if n := len(f.news()); n != 0 {
-			t.Errorf("%d news of a decision that was not kept", n)
+		if n := len(f.announced()); n != 0 {
+			t.Errorf("%d change events of a decision that was not kept", n)
 		}
 		q, err := s.QuotaOf(t.Context(), o.ID)
 		if err != nil || q.Exceeded {

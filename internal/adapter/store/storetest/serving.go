@@ -214,13 +214,13 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 				heard = append(heard, control.Change{Kind: c.Kind, ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version, Refs: c.Refs, Gone: c.Gone})
 			}
 		}
-		news := func(version int64, gone bool, refs ...string) control.Change {
+		announced := func(version int64, gone bool, refs ...string) control.Change {
 			return control.Change{Kind: control.Link, ID: l.ID, OrganizationID: o.ID, Version: version, Refs: refs, Gone: gone}
 		}
-		want := []control.Change{news(1, false, "sale"), news(2, false, "sale", "winter"), news(3, true, "winter"), news(4, false, "winter"), news(5, true, "winter")}
+		want := []control.Change{announced(1, false, "sale"), announced(2, false, "sale", "winter"), announced(3, true, "winter"), announced(4, false, "winter"), announced(5, true, "winter")}
 		want[4].OrganizationID = ""
 		if diff := gocmp.Diff(want, heard); diff != "" {
-			t.Errorf("news (-want +got):\n%s", diff)
+			t.Errorf("change events (-want +got):\n%s", diff)
 		}
 	},
 	"changes come in pages, and none is told of what was not committed": func(t *testing.T, f *Fixture) {

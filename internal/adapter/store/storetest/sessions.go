@@ -60,15 +60,15 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.join(o.ID, u.ID, org.RoleOwner)
 		want := *f.session(u, "ses_1", Start)
 		want.CreatedAt, want.SeenAt, want.ExpiresAt = kept(want.CreatedAt), kept(want.SeenAt), kept(want.ExpiresAt)
-		got, user, places, err := s.SessionByHash(t.Context(), token.HashOf("ses_1"))
+		got, user, memberships, err := s.SessionByHash(t.Context(), token.HashOf("ses_1"))
 		if diff := cmp.Diff(&want, got); diff != "" || err != nil {
 			t.Fatalf("SessionByHash(): %v (-want +got):\n%s", err, diff)
 		}
 		if user.ID != u.ID || user.PasswordHash != u.PasswordHash {
 			t.Errorf("the user is %+v", user)
 		}
-		if len(places) != 2 || places[0].OrganizationID != other.ID || places[1].Role != org.RoleOwner {
-			t.Errorf("the places are %+v, want the oldest first", places)
+		if len(memberships) != 2 || memberships[0].OrganizationID != other.ID || memberships[1].Role != org.RoleOwner {
+			t.Errorf("the places are %+v, want the oldest first", memberships)
 		}
 		if _, _, _, err := s.SessionByHash(t.Context(), token.HashOf("x")); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("SessionByHash() of none = %v", err)
@@ -220,12 +220,12 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		now := Start.Truncate(time.Millisecond)
 		try := func(at time.Time, want time.Duration, charges ...attempt.Charge) {
 			t.Helper()
-			var wait *attempt.Refusal
+			var wait *attempt.Rejection
 			if want > 0 {
-				wait = &attempt.Refusal{Charge: charges[len(charges)-1], Wait: want}
+				wait = &attempt.Rejection{Charge: charges[len(charges)-1], Wait: want}
 			}
-			refusal, err := s.Charge(t.Context(), at, charges...)
-			if diff := cmp.Diff(wait, refusal); diff != "" || err != nil {
+			rejection, err := s.Charge(t.Context(), at, charges...)
+			if diff := cmp.Diff(wait, rejection); diff != "" || err != nil {
 				t.Errorf("Charge(): %v (-want +got):\n%s", err, diff)
 			}
 		}
@@ -256,16 +256,16 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		try(now, time.Minute, a)
 	},
 	"attempts of many processes are counted together": func(t *testing.T, f *Fixture) {
-		errRefused := errors.New("refused")
+		errRejected := errors.New("refused")
 		ends := f.race(8, func(i int, s *store.Store) error {
 			// Everybody tries one account, each from another address.
-			refusal, err := s.Charge(t.Context(), Start, charge(fmt.Sprintf("address %d", i)), charge("account"))
-			if err == nil && refusal != nil {
-				return errRefused
+			rejection, err := s.Charge(t.Context(), Start, charge(fmt.Sprintf("address %d", i)), charge("account"))
+			if err == nil && rejection != nil {
+				return errRejected
 			}
 			return err
-		}, errRefused)
-		if ends[nil] != 3 || ends[errRefused] != 5 {
+		}, errRejected)
+		if ends[nil] != 3 || ends[errRejected] != 5 {
 			t.Errorf("ended as %v, want 3 that were let in", ends)
 		}
 		if n := f.count("attempts"); n != 4 {
@@ -320,7 +320,7 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		for email, action := range map[string]string{u.Email: "signInFailed", "nobody@example.com": "signInFailed"} {
-			if err := s.RecordRefusedPassword(t.Context(), somebody, email, action, Start); err != nil {
+			if err := s.RecordRejectedPassword(t.Context(), somebody, email, action, Start); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -362,7 +362,7 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 				return err
 			}},
 			{[]string{"user.passwordRefused"}, func(ctx context.Context) error {
-				return s.RecordRefusedPassword(ctx, somebody, u.Email, "passwordRefused", Start)
+				return s.RecordRejectedPassword(ctx, somebody, u.Email, "passwordRefused", Start)
 			}},
 			{[]string{"user.passwordResetRequested"}, func(context.Context) error { f.reset(u.ID, "r1"); return nil }},
 			{[]string{"user.emailVerified", "user.passwordReset"}, func(ctx context.Context) error {

@@ -225,7 +225,7 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("restored: %v (-want +got):\n%s", err, diff)
 		}
 	},
-	"a website's change, its audit entry and its news are one": func(t *testing.T, f *Fixture) {
+	"a website's change, its audit entry and its change events are one": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		sites := f.sites()
 		w, err := sites.Create(t.Context(), somebody, website.Spec{OrganizationID: o.ID, Name: "Shop", Domain: "shop.example"})
@@ -268,8 +268,8 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			}
 			want = append(want, control.Change{Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: int64(i + 2), Refs: refs, Gone: step.gone})
 		}
-		if diff := cmp.Diff(want, f.news()); diff != "" {
-			t.Errorf("news (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, f.announced()); diff != "" {
+			t.Errorf("change events (-want +got):\n%s", diff)
 		}
 	},
 	"of two changes of a website made on one version the second fails": func(t *testing.T, f *Fixture) {
@@ -285,8 +285,8 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		if got, err := s.WebsiteByID(t.Context(), was.ID); err != nil || !got.Public || got.Version != 2 {
 			t.Errorf("the website is %+v, %v", got, err)
 		}
-		if n := len(f.news()); n != 2 {
-			t.Errorf("%d news, want 2", n)
+		if n := len(f.announced()); n != 2 {
+			t.Errorf("%d change events, want 2", n)
 		}
 	},
 	"a list shows the organization's websites, page by page": func(t *testing.T, f *Fixture) {

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/analytics/export"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Config bounds exports. A zero field means the default.
@@ -62,17 +62,17 @@ func NewExporter(cfg Config, source export.Source, reg prometheus.Registerer) *E
 // Deadline is how long an export may take.
 func (e *Exporter) Deadline() time.Duration { return e.cfg.Deadline }
 
-// Begin takes a place for an export of an organization; End gives it back. It
-// returns a RateLimited fault when no place is free.
+// Begin takes a slot for an export of an organization; End gives it back. It
+// returns a RateLimited error when no slot is free.
 func (e *Exporter) Begin(organizationID string, q *export.Query) (*Export, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.running[organizationID] >= e.cfg.MaxPerOrganization:
-		e.metrics.refused.WithLabelValues(reasonOrganization).Inc()
+		e.metrics.rejected.WithLabelValues(reasonOrganization).Inc()
 		return nil, full("Too many exports of this organization are running", e.cfg.MaxPerOrganization)
 	case e.all >= e.cfg.Max:
-		e.metrics.refused.WithLabelValues(reasonProcess).Inc()
+		e.metrics.rejected.WithLabelValues(reasonProcess).Inc()
 		return nil, full("Too many exports are running", e.cfg.Max)
 	}
 	e.running[organizationID]++
@@ -81,9 +81,9 @@ func (e *Exporter) Begin(organizationID string, q *export.Query) (*Export, error
 }
 
 func full(message string, limit int) error {
-	return &fault.Error{
-		Code: fault.RateLimited, Message: message, RetryAfter: fullWait,
-		Rate: &fault.Rate{Limit: limit, Reset: time.Now().Add(fullWait)},
+	return &apierr.Error{
+		Code: apierr.RateLimited, Message: message, RetryAfter: fullWait,
+		Rate: &apierr.Rate{Limit: limit, Reset: time.Now().Add(fullWait)},
 	}
 }
 
@@ -102,14 +102,14 @@ func (e *Exporter) count() int {
 	return e.all
 }
 
-// Export is one export that has a place. Its methods are for one goroutine after
+// Export is one export that has a slot. Its methods are for one goroutine after
 // the other.
 type Export struct {
 	exporter       *Exporter
 	organizationID string
 	query          *export.Query
 	rows           int
-	last           *export.Position
+	last           *export.RowKey
 }
 
 // Write writes the export to w, and nothing before the first rows are there. The
@@ -130,7 +130,7 @@ func (x *Export) Write(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		x.rows += b.Rows
-		x.last = b.Position(b.Rows - 1)
+		x.last = b.RowKey(b.Rows - 1)
 		x.exporter.metrics.rows.WithLabelValues(q.Kind.Name, q.Format.Name).Add(float64(b.Rows))
 		return nil
 	})
@@ -138,9 +138,9 @@ func (x *Export) Write(ctx context.Context, w io.Writer) error {
 	case failed != nil:
 		return failed
 	case errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(fault.DeadlineExceeded, err)
+		return apierr.Wrap(apierr.DeadlineExceeded, err)
 	case errors.Is(err, export.ErrUnavailable):
-		return fault.Wrap(fault.ServiceUnavailable, err)
+		return apierr.Wrap(apierr.ServiceUnavailable, err)
 	case err != nil:
 		return fmt.Errorf("exporting %s: %w", q.Kind.Name, err)
 	}
@@ -159,5 +159,5 @@ func (x *Export) NextCursor() string {
 	return x.query.CursorAfter(x.last)
 }
 
-// End gives the place back.
+// End gives the slot back.
 func (x *Export) End() { x.exporter.end(x.organizationID) }

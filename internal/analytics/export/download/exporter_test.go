@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/analytics/export"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 func TestAnExportGoesOnAfterEveryRow(t *testing.T) {
@@ -66,9 +66,9 @@ func TestExportsAtOnceAreBounded(t *testing.T) {
 		t.Helper()
 		x, err := e.Begin(org, q)
 		got := ""
-		if f, ok := errors.AsType[*fault.Error](err); ok {
+		if f, ok := errors.AsType[*apierr.Error](err); ok {
 			got = f.Message
-			if f.Code != fault.RateLimited || f.RetryAfter != fullWait || f.Rate == nil || f.Rate.Remaining != 0 {
+			if f.Code != apierr.RateLimited || f.RetryAfter != fullWait || f.Rate == nil || f.Rate.Remaining != 0 {
 				t.Errorf("refused with %+v", f)
 			}
 		}
@@ -85,7 +85,7 @@ func TestExportsAtOnceAreBounded(t *testing.T) {
 	begin("org_3", "")
 	second.End()
 	begin("org_1", "")
-	if got := testutil.ToFloat64(e.metrics.refused.WithLabelValues("organization")); got != 1 {
+	if got := testutil.ToFloat64(e.metrics.rejected.WithLabelValues("organization")); got != 1 {
 		t.Errorf("%v refusals of an organization are counted", got)
 	}
 	if e.count() != 3 || len(e.running) != 3 {
@@ -98,9 +98,9 @@ func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
 	for _, f := range export.FormatNames() {
 		for _, tc := range []struct {
 			err  error
-			want fault.Code
+			want apierr.Code
 		}{
-			{errors.New("broken"), ""}, {export.ErrUnavailable, fault.ServiceUnavailable}, {context.DeadlineExceeded, fault.DeadlineExceeded},
+			{errors.New("broken"), ""}, {export.ErrUnavailable, apierr.ServiceUnavailable}, {context.DeadlineExceeded, apierr.DeadlineExceeded},
 		} {
 			q := mustQuery(t, ask(f))
 			x, err := NewExporter(Config{}, &rows{err: tc.err}, prometheus.NewRegistry()).Begin("org_1", q)
@@ -108,7 +108,7 @@ func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			none := failing(0)
-			if err := x.Write(t.Context(), &none); !errors.Is(err, tc.err) || tc.want != "" && !fault.Is(err, tc.want) {
+			if err := x.Write(t.Context(), &none); !errors.Is(err, tc.err) || tc.want != "" && !apierr.Is(err, tc.want) {
 				t.Errorf("%s: %v", f, err)
 			}
 		}

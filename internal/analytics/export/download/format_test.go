@@ -250,7 +250,7 @@ func TestAParquetFileIsMadeOfGroupsOfABoundedSize(t *testing.T) {
 	r := &rows{}
 	big := strings.Repeat("x", 1<<20)
 	for i := range 40 {
-		r.all = append(r.all, testRow{at: export.Position{Key: uint64(i + 1)}, texts: map[string]string{"title": big + strconv.Itoa(i)}})
+		r.all = append(r.all, testRow{at: export.RowKey{Key: uint64(i + 1)}, texts: map[string]string{"title": big + strconv.Itoa(i)}})
 	}
 	text, _ := written(t, r, ask("parquet", func(r *export.Request) { r.Columns = []string{"title"} }))
 	file, err := parquet.OpenFile(strings.NewReader(text), int64(len(text)))

@@ -7,8 +7,8 @@ import (
 
 // metrics lists everything this package exports.
 type metrics struct {
-	rows    *prometheus.CounterVec
-	refused *prometheus.CounterVec
+	rows     *prometheus.CounterVec
+	rejected *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer, e *Exporter) *metrics {
@@ -22,13 +22,13 @@ func newMetrics(reg prometheus.Registerer, e *Exporter) *metrics {
 			Name: "millrace_export_rows_total",
 			Help: "Rows written by exports, by what is exported and the format.",
 		}, []string{"kind", "format"}),
-		refused: f.NewCounterVec(prometheus.CounterOpts{
+		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_exports_refused_total",
 			Help: "Exports answered 429 because too many were running: of the organization, or of the process.",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonOrganization, reasonProcess} {
-		m.refused.WithLabelValues(reason)
+		m.rejected.WithLabelValues(reason)
 	}
 	return m
 }

@@ -22,7 +22,7 @@ type rows struct {
 }
 
 type testRow struct {
-	at      export.Position
+	at      export.RowKey
 	texts   map[string]string
 	numbers map[string]float64
 }
@@ -49,7 +49,7 @@ func (r *rows) Read(ctx context.Context, q *export.Query, each func(*export.Bloc
 	return errors.Join(ctx.Err(), r.err)
 }
 
-func before(a, b *export.Position) bool {
+func before(a, b *export.RowKey) bool {
 	switch {
 	case a.Day != b.Day:
 		return a.Day < b.Day
@@ -84,7 +84,7 @@ func someRows(n int) *rows {
 	r := &rows{}
 	for i := range n {
 		row := testRow{
-			at: export.Position{Day: uint16(20_000 + i/4), Name: fmt.Sprintf("name %d", i/2%2), Key: uint64(i) << 58},
+			at: export.RowKey{Day: uint16(20_000 + i/4), Name: fmt.Sprintf("name %d", i/2%2), Key: uint64(i) << 58},
 			texts: map[string]string{
 				"event_id": fmt.Sprintf("id_%d", i), "title": nasty[i%len(nasty)], "path": "/" + strings.Repeat("p", i%5),
 				"properties": []string{"", `{"a":[1,"x\n"],"ü":null}`, "{broken", "{\n}"}[i%4],

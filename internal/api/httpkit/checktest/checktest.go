@@ -1,5 +1,5 @@
 // Package checktest plays each pair of failures against the order of httpkit.Checks: a
-// request that fails two checks is answered with the refusal of the first of them, and
+// request that fails two checks is answered with the rejection of the first of them, and
 // nothing behind it is asked.
 package checktest
 
@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
-// Answer is what came of an attempt.
-type Answer struct {
+// Response is what came of an attempt.
+type Response struct {
 	Status int
 	Body   string
 	// Asked are the checks that were seen at work, by whoever they ask.
@@ -27,32 +27,32 @@ type Answer struct {
 type Failure[T any] struct {
 	// Spoil changes a good request.
 	Spoil func(*T)
-	// Code is what it is refused with.
-	Code fault.Code
-	// Says is a part of the answer's body that tells the refusal from others with the
+	// Code is what it is rejected with.
+	Code apierr.Code
+	// Says is a part of the response's body that tells the rejection from others with the
 	// code; may be empty.
 	Says string
 }
 
-// is reports whether an answer is the refusal of the failure.
-func (f Failure[T]) is(a Answer) bool {
+// is reports whether a response is the rejection of the failure.
+func (f Failure[T]) is(a Response) bool {
 	return a.Status == httpkit.RowOf(f.Code).Status &&
 		strings.Contains(a.Body, fmt.Sprintf(`"code":%q`, f.Code)) && strings.Contains(a.Body, f.Says)
 }
 
 // Play tries a good request, each failure alone, and each pair of them. Every check of the
-// surface has a failure, but those that refuse nothing and those that the route does
+// surface has a failure, but those that reject nothing and those that the route does
 // without. try sends what good returns, as it was spoilt.
 func Play[T any](
 	t *testing.T, s httpkit.Surface, failures map[string]Failure[T],
-	good func() *T, try func(*testing.T, *T) Answer, without ...string,
+	good func() *T, try func(*testing.T, *T) Response, without ...string,
 ) {
 	t.Helper()
 	checks := slices.DeleteFunc(httpkit.ChecksOf(s), func(c httpkit.Check) bool {
 		return len(c.Codes) == 0 || slices.Contains(without, c.Name)
 	})
-	if answer := try(t, good()); answer.Status >= http.StatusMultipleChoices {
-		t.Fatalf("a good request is answered %d %s", answer.Status, answer.Body)
+	if response := try(t, good()); response.Status >= http.StatusMultipleChoices {
+		t.Fatalf("a good request is answered %d %s", response.Status, response.Body)
 	}
 	if len(failures) != len(checks) {
 		t.Errorf("there are %d failures for %d checks", len(failures), len(checks))
@@ -68,13 +68,13 @@ func Play[T any](
 			// The later one first, so that neither way to spoil a request undoes the other's.
 			failures[second.Name].Spoil(request)
 			failure.Spoil(request)
-			answer := try(t, request)
-			if !failure.is(answer) {
+			response := try(t, request)
+			if !failure.is(response) {
 				t.Errorf("%s and %s: %d %s, want %s that says %q",
-					first.Name, second.Name, answer.Status, answer.Body, failure.Code, failure.Says)
+					first.Name, second.Name, response.Status, response.Body, failure.Code, failure.Says)
 			}
 			for _, later := range checks[i+1:] {
-				if slices.Contains(answer.Asked, later.Name) {
+				if slices.Contains(response.Asked, later.Name) {
 					t.Errorf("%s and %s: %s was asked nevertheless", first.Name, second.Name, later.Name)
 				}
 			}

@@ -1,6 +1,6 @@
 // Package hosting puts together what hosts have in common: who may call them, for whom a
 // proxy in front of them speaks, and what is published of their callers beside the requests.
-// It connects to nothing; the parts do.
+// It connects to nothing; the components do.
 package hosting
 
 import (
@@ -17,11 +17,11 @@ import (
 )
 
 // Access returns who may call, by the keys and websites of a store behind caches, and the
-// part that takes note of the use of keys. A host that serves answers also knows which
+// component that takes note of the use of keys. A host that serves responses also knows which
 // websites were moved, and those whose feature flags are asked for. Close it before the store.
 func Access(
 	s config.Settings, t *telemetry.Telemetry, db *store.Store, answers bool,
-) (*auth.Authenticator, lifecycle.Part) {
+) (*auth.Authenticator, lifecycle.Component) {
 	uses := apikey.NewUsage(db, t.Log)
 	cfg := auth.Config{
 		KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale,
@@ -30,7 +30,7 @@ func Access(
 	if answers {
 		cfg.FlagStale, deps.Moves = s.Flags.Stale, db
 	}
-	return auth.New(cfg, deps), lifecycle.Part{Name: "use of keys", Run: uses.Run}
+	return auth.New(cfg, deps), lifecycle.Component{Name: "use of keys", Run: uses.Run}
 }
 
 // Proxies are those that may tell for whom they speak.
@@ -45,12 +45,12 @@ type Queue interface {
 }
 
 // Publish returns a queue that publishes what, such as "clicks", of a component by a client of
-// its own: however many wait for brokers, nothing else waits for them. Its parts are to be
+// its own: however many wait for brokers, nothing else waits for them. Its components are to be
 // listed before the listener that fills it, so that a stop first drains the listener, then the
 // queue.
 func Publish[Q Queue](
 	s config.Settings, t *telemetry.Telemetry, component, what string, open func(*kafka.Sender) Q,
-) (queue Q, parts []lifecycle.Part, err error) {
+) (queue Q, components []lifecycle.Component, err error) {
 	sender, err := kafka.NewSender(s.Kafka, kafka.SenderDeps{
 		Client: component + "-" + what, Log: t.Log, Metrics: t.Registry,
 	})
@@ -58,7 +58,7 @@ func Publish[Q Queue](
 		return queue, nil, err
 	}
 	queue = open(sender)
-	return queue, []lifecycle.Part{
+	return queue, []lifecycle.Component{
 		{Name: "kafka sender of " + what, Stop: sender.Close},
 		{Name: what, Run: queue.Run, Stop: queue.Stop},
 	}, nil

@@ -10,28 +10,28 @@ import (
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
-// Build builds the parts of a daemon whose callers a limiter limits.
+// Build builds the components of a daemon whose callers a limiter limits.
 type Build func(
 	s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, l *ratelimit.Limiter,
-) ([]lifecycle.Part, error)
+) ([]lifecycle.Component, error)
 
-// Alone returns the parts of a daemon in a process of its own, with those of its limiter.
+// Alone returns the components of a daemon in a process of its own, with those of its limiter.
 func (b Build) Alone(
 	_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
-) ([]lifecycle.Part, error) {
-	limiter, part, err := Open(s, t, r, false)
+) ([]lifecycle.Component, error) {
+	limiter, component, err := Open(s, t, r, false)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := b(s, t, r, limiter)
-	return append([]lifecycle.Part{part}, parts...), err
+	components, err := b(s, t, r, limiter)
+	return append([]lifecycle.Component{component}, components...), err
 }
 
-// With builds the parts of a daemon in a process that limits its callers itself.
-func (b Build) With(l *ratelimit.Limiter) daemon.Parts {
+// With builds the components of a daemon in a process that limits its callers itself.
+func (b Build) With(l *ratelimit.Limiter) daemon.Components {
 	return func(
 		_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
-	) ([]lifecycle.Part, error) {
+	) ([]lifecycle.Component, error) {
 		return b(s, t, r, l)
 	}
 }

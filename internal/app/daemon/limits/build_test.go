@@ -19,9 +19,9 @@ func TestADaemonOfItsOwnHasALimiterOfItsOwn(t *testing.T) {
 	var with []*ratelimit.Limiter
 	build := limits.Build(func(
 		_ config.Settings, _ *telemetry.Telemetry, _ *lifecycle.Readiness, l *ratelimit.Limiter,
-	) ([]lifecycle.Part, error) {
+	) ([]lifecycle.Component, error) {
 		with = append(with, l)
-		return []lifecycle.Part{{Name: "host"}}, nil
+		return []lifecycle.Component{{Name: "host"}}, nil
 	})
 	alone, err := build.Alone(t.Context(), config.Default(), tel, r)
 	if err != nil || len(alone) != 2 || alone[0].Name != "limits" || alone[1].Name != "host" {
@@ -41,7 +41,7 @@ func TestADaemonThatCannotBeBuiltSaysWhy(t *testing.T) {
 	t.Parallel()
 	build := limits.Build(func(
 		config.Settings, *telemetry.Telemetry, *lifecycle.Readiness, *ratelimit.Limiter,
-	) ([]lifecycle.Part, error) {
+	) ([]lifecycle.Component, error) {
 		return nil, errBroken
 	})
 	if _, err := build.Alone(t.Context(), config.Default(), telemetry.Discard(), &lifecycle.Readiness{}); !errors.Is(err, errBroken) {

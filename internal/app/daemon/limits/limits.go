@@ -32,16 +32,16 @@ const overtime = 10 * time.Second
 // firstSalt bounds how long a start waits for the salt of addresses.
 const firstSalt = time.Second
 
-// Open returns the limiter of a process and the part that runs it. Alone says that
+// Open returns the limiter of a process and the component that runs it. Alone says that
 // the process holds every host, so that it needs nobody to count with. It opens no
 // connection.
-func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool) (*ratelimit.Limiter, lifecycle.Part, error) {
+func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool) (*ratelimit.Limiter, lifecycle.Component, error) {
 	deps := ratelimit.Deps{Log: t.Log, Metrics: t.Registry, LeaseFor: max(s.Query.Deadline, s.Ingest.Deadline) + overtime}
 	var with *others
 	if s.Redis.IsSet() {
 		var err error
 		if with, err = newOthers(s, t.Log); err != nil {
-			return nil, lifecycle.Part{}, err
+			return nil, lifecycle.Component{}, err
 		}
 		deps.Shared, deps.Salt = with.redis, with.salts.Today
 	}
@@ -53,7 +53,7 @@ func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alo
 		}
 		return l.Detail()
 	})
-	return l, lifecycle.Part{
+	return l, lifecycle.Component{
 		Name: "limits",
 		Start: func(ctx context.Context) error {
 			if with != nil {
@@ -112,7 +112,7 @@ func newOthers(s config.Settings, log *slog.Logger) (*others, error) {
 // reach asks both, so that the first requests are counted together. One that is away
 // is no reason not to start; one that will never let us in is.
 func (o *others) reach(ctx context.Context) error {
-	if err := o.redis.Ping(ctx); credential.Refused(err) {
+	if err := o.redis.Ping(ctx); credential.Rejected(err) {
 		return fmt.Errorf("connecting to Redis: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstSalt)

@@ -19,28 +19,28 @@ import (
 // the topic after an outage.
 const relayDeadline = time.Minute
 
-// Follow returns a follower of control.v1 and the part that runs it. List the
-// part after what the caches and states read from. The daemon called component
+// Follow returns a follower of control.v1 and the component that runs it. List the
+// component after what the caches and states read from. The daemon called component
 // is not ready before the follower has caught up.
-func Follow(component string, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Part) {
-	f, part := Listen(component, s, t, caches, states...)
+func Follow(component string, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Component) {
+	f, listening := Listen(component, s, t, caches, states...)
 	r.AddCheck(component+": changes", f.Ready)
-	return f, part
+	return f, listening
 }
 
 // Listen is Follow for a daemon that is ready whether it hears of changes or not: its
 // caches look for them by themselves then.
-func Listen(component string, s config.Settings, t *telemetry.Telemetry, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Part) {
+func Listen(component string, s config.Settings, t *telemetry.Telemetry, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Component) {
 	f := control.NewFollower(control.FollowerDeps{
 		Source: kafka.NewControlSource(s.Kafka, component, t.Log),
 		Caches: caches, States: states, Log: t.Log, Metrics: t.Registry,
 	})
-	return f, lifecycle.Part{Name: "changes", Run: f.Run}
+	return f, lifecycle.Component{Name: "changes", Run: f.Run}
 }
 
-// Relay returns the parts that publish what is announced in a store, whenever no
+// Relay returns the components that publish what is announced in a store, whenever no
 // other process does. List them after the store and the follower.
-func Relay(component string, s config.Settings, t *telemetry.Telemetry, db *store.Store, f *control.Follower) ([]lifecycle.Part, error) {
+func Relay(component string, s config.Settings, t *telemetry.Telemetry, db *store.Store, f *control.Follower) ([]lifecycle.Component, error) {
 	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
 		Client: component + "-relay", Deadline: relayDeadline, Log: t.Log, Metrics: t.Registry,
 	})
@@ -50,7 +50,7 @@ func Relay(component string, s config.Settings, t *telemetry.Telemetry, db *stor
 	relay := control.NewRelay(control.RelayDeps{
 		Outbox: db, Publisher: producer, Leases: db, Follower: f, Log: t.Log, Metrics: t.Registry,
 	})
-	return []lifecycle.Part{
+	return []lifecycle.Component{
 		// What is still on its way stays in the outbox too: there is nothing to wait for.
 		{Name: "kafka producer", Stop: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)

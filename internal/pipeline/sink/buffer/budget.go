@@ -24,8 +24,8 @@ func (b *Budget) Take(n int64) {
 	b.mu.Unlock()
 }
 
-// Give says that bytes are not in hand any more.
-func (b *Budget) Give(n int64) {
+// Release says that bytes are not in hand any more.
+func (b *Budget) Release(n int64) {
 	b.mu.Lock()
 	b.used -= n
 	b.mu.Unlock()

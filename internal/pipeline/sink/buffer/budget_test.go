@@ -33,14 +33,14 @@ func TestRoomWaitsUntilSomethingIsGivenBack(t *testing.T) {
 			}
 			free <- n
 		}()
-		b.Give(9)
+		b.Release(9)
 		synctest.Wait()
 		select {
 		case n := <-free:
 			t.Fatalf("%d bytes are free", n)
 		default:
 		}
-		b.Give(1)
+		b.Release(1)
 		if n := <-free; n != 10 {
 			t.Errorf("%d bytes are free, want 10", n)
 		}

@@ -19,13 +19,13 @@ type Fetched interface {
 
 // Level is how far a partition is at a moment.
 type Level struct {
-	Frozen int   // ranges so far
+	Sealed int   // ranges so far
 	Next   int64 // the offset after what is open
 	Bytes  int64 // of what is open
 	Exact  bool  // the next range is a span that has to be whole
 	Whole  bool  // the next range has all its records
 	AtEnd  bool  // the log was read to its end
-	Stuck  bool  // it stands still
+	Halted bool  // it is halted
 	Ending bool  // it is being given back
 }
 
@@ -49,7 +49,7 @@ type Focus[P Fetched] struct {
 // turn is a partition's time of being fetched.
 type turn[P Fetched] struct {
 	partition P
-	frozen    int   // its ranges before the turn
+	sealed    int   // its ranges before the turn
 	next      int64 // offset after what it had of its range when the time was set
 	ends      time.Time
 }
@@ -130,7 +130,7 @@ func (f *Focus[P]) begin(all []P, most int, now time.Time) {
 		f.count++
 		f.last[p] = f.count
 		level := p.Level()
-		f.turns = append(f.turns, turn[P]{p, level.Frozen, level.Next, now.Add(turnTime)})
+		f.turns = append(f.turns, turn[P]{p, level.Sealed, level.Next, now.Add(turnTime)})
 		p.Bench(false)
 	}
 }
@@ -144,7 +144,7 @@ func (f *Focus[P]) waiting(all []P) []P {
 		if slices.ContainsFunc(f.turns, func(t turn[P]) bool { return t.partition == p }) {
 			continue
 		}
-		if levels[p] = p.Level(); !levels[p].Stuck && !levels[p].Whole {
+		if levels[p] = p.Level(); !levels[p].Halted && !levels[p].Whole {
 			waiting = append(waiting, p)
 		}
 		p.Bench(true)
@@ -167,7 +167,7 @@ func (f *Focus[P]) waiting(all []P) []P {
 func (t *turn[P]) over(now time.Time) (over, content bool) {
 	level := t.partition.Level()
 	switch {
-	case level.Frozen != t.frozen, level.Whole, level.Stuck, level.Ending:
+	case level.Sealed != t.sealed, level.Whole, level.Halted, level.Ending:
 		return true, false
 	case level.AtEnd:
 		return false, true

@@ -54,7 +54,7 @@ func TestTheFullestAreFetchedFirstAndThenTheOthers(t *testing.T) {
 			t.Errorf("turn %d is of %v, want %v", i, got, want)
 		}
 		for _, n := range want {
-			all[n].Frozen++ // its range was whole
+			all[n].Sealed++ // its range was whole
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestTheFocusIsOffOnceEverythingIsRead(t *testing.T) {
 	for _, r := range all {
 		r.AtEnd = true
 	}
-	memory.Give(51) // less than half is used
+	memory.Release(51) // less than half is used
 	for range all {
 		f.Rotate(begin, all, memory)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
-// Open collects the records of a partition that are not frozen yet.
+// Open collects the records of a partition that are not sealed yet.
 type Open struct {
 	records []Held
 	batches batches  // of the records
@@ -66,11 +66,11 @@ func (o *Open) trace(r *Record) {
 	}
 }
 
-// Freeze cuts off the next range: the first n records, up to the offset last.
+// Seal cuts off the next range: the first n records, up to the offset last.
 // Offsets before and between them that have no record belong to it, so that
 // ranges follow each other without a gap. Of what is left, which is seldom more than one
 // delivery, the records are copied.
-func (o *Open) Freeze(n int, last int64, m *Memory) *Range {
+func (o *Open) Seal(n int, last int64, m *Memory) *Range {
 	r := &Range{Span: ledger.Span{First: o.first, Last: last}, EpochBefore: o.epochs.before}
 	if n > 0 && o.records[n-1].Offset == last {
 		r.EpochOfLast = o.epochs.upTo(last)
@@ -103,8 +103,8 @@ func (o *Open) Freeze(n int, last int64, m *Memory) *Range {
 	return r
 }
 
-// Drop lets go of what is in hand; the range begins and goes on where it did.
-func (o *Open) Drop(m *Memory) {
+// Release lets go of what is in hand; the range begins and goes on where it did.
+func (o *Open) Release(m *Memory) {
 	m.held.Put(o.records)
 	*o = Open{first: o.first, next: o.next, epochs: o.epochs.forgotten()}
 }

@@ -27,7 +27,7 @@ func TestAnOpenRangeTakesEachOffsetOnce(t *testing.T) {
 	add(5, 6, 9)
 	add(6, 9)
 	add(9, 10)
-	r := o.Freeze(3, 9, m)
+	r := o.Seal(3, 9, m)
 	// What comes before the first record has none, and belongs to it.
 	if r.Span != (ledger.Span{First: 0, Last: 9}) || o.First() != 10 || len(r.Records) != 3 || o.Len() != 1 || o.At(0).Offset != 10 {
 		t.Errorf("range %v of %d records, %d left", r.Span, len(r.Records), o.Len())
@@ -64,7 +64,7 @@ func TestTheEpochOfARecordThatIsGoneIsNotKnown(t *testing.T) {
 			o.Append(buffertest.Pack(tc.records), tc.records, time.Time{}, m)
 			var got []cut
 			for _, c := range tc.cuts {
-				r := o.Freeze(o.UpTo(c.last), c.last, m)
+				r := o.Seal(o.UpTo(c.last), c.last, m)
 				got = append(got, cut{r.Last, r.EpochBefore, r.EpochOfLast})
 			}
 			if diff := cmp.Diff(tc.cuts, got, cmp.AllowUnexported(cut{})); diff != "" {
@@ -102,7 +102,7 @@ func TestRecordsAreReadAgainFromTheirBatches(t *testing.T) {
 		var from buffer.Reader
 		for next := 0; o.Len() > 0; {
 			n := rapid.IntRange(1, o.Len()).Draw(t, "range")
-			r := o.Freeze(n, o.At(n-1).Offset, m)
+			r := o.Seal(n, o.At(n-1).Offset, m)
 			kept := map[buffer.Packed]bool{}
 			for i := range r.Records {
 				if err := from.Open(r, &r.Records[i]); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 )
 
-// A hashset is filled up to 3/4 and made anew at 1/2 or a little above: 20 bytes
+// A hashset is filled up to 3/4 and recreated at 1/2 or a little above: 20 bytes
 // a slot, so 27 to 40 bytes a key.
 const (
 	fullNum, fullDen   = 3, 4
@@ -18,12 +18,12 @@ const (
 // hashset maps event hashes to the bucket of time in which the event was
 // received. It is an open-addressing table: the keys are the output of a
 // cryptographic hash, so their own bits say where they stand. Buckets below the
-// floor count as absent; their slots are reclaimed when the table is made anew.
+// low watermark count as absent; their slots are reclaimed when the table is recreated.
 // The zero value is an empty set.
 type hashset struct {
-	slots []slot
-	used  int // slots that are not empty, whatever their bucket
-	floor int32
+	slots        []slot
+	used         int // slots that are not empty, whatever their bucket
+	lowWatermark int32
 }
 
 // slot is a key with its bucket beside it: to look one up is one place in memory that is
@@ -39,7 +39,7 @@ func (s *hashset) find(h record.Hash) (bucket int32, ok bool) {
 		return 0, false
 	}
 	at := s.slot(h)
-	if at.hash != h || at.bucket < s.floor {
+	if at.hash != h || at.bucket < s.lowWatermark {
 		return 0, false
 	}
 	return at.bucket, true
@@ -57,7 +57,7 @@ func (s *hashset) raise(h record.Hash, bucket int32) (old int32, had bool) {
 		s.used++
 		return 0, false
 	}
-	if at.bucket >= s.floor {
+	if at.bucket >= s.lowWatermark {
 		old, had = at.bucket, true
 	}
 	if !had || old < bucket {
@@ -80,15 +80,15 @@ func (s *hashset) slot(h record.Hash) *slot {
 	}
 }
 
-// grow makes room for so many keys more, as much as a table made anew has.
+// grow makes room for so many keys more, as much as a recreated table has.
 func (s *hashset) grow(keys int) {
 	if slots := (s.used + keys + 1) * freshDen / freshNum; slots > len(s.slots) {
 		s.remake(slots)
 	}
 }
 
-// rebuild makes the table anew, with room to grow and without what is below the
-// floor.
+// rebuild recreates the table, with room to grow and without what is below the
+// low watermark.
 func (s *hashset) rebuild() {
 	live := 0
 	for i := range s.slots {
@@ -112,8 +112,10 @@ func (s *hashset) remake(slots int) {
 	}
 }
 
-// lives reports whether a slot has a key that is not below the floor.
-func (s *hashset) lives(at *slot) bool { return at.hash != (record.Hash{}) && at.bucket >= s.floor }
+// lives reports whether a slot has a key that is not below the low watermark.
+func (s *hashset) lives(at *slot) bool {
+	return at.hash != (record.Hash{}) && at.bucket >= s.lowWatermark
+}
 
 // slotBytes is the memory of one slot.
 const slotBytes = 16 + 4

@@ -12,8 +12,8 @@ func hashOf(n int) record.Hash {
 	return record.HashOf([]byte("web_1"), []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
 }
 
-// The set is compared with a map, through growth and floors.
-func TestAHashsetIsAMapWithAFloor(t *testing.T) {
+// The set is compared with a map, through growth and low watermarks.
+func TestAHashsetIsAMapWithALowWatermark(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var s hashset
@@ -22,7 +22,7 @@ func TestAHashsetIsAMapWithAFloor(t *testing.T) {
 			"raise": func(t *rapid.T) {
 				for range rapid.IntRange(1, 40).Draw(t, "keys") {
 					h := hashOf(rapid.IntRange(0, 300).Draw(t, "key"))
-					b := rapid.Int32Range(s.floor, s.floor+5).Draw(t, "bucket")
+					b := rapid.Int32Range(s.lowWatermark, s.lowWatermark+5).Draw(t, "bucket")
 					old, had := s.raise(h, b)
 					before, ok := want[h]
 					if ok != had || old != before {
@@ -32,9 +32,9 @@ func TestAHashsetIsAMapWithAFloor(t *testing.T) {
 				}
 			},
 			"raise the floor": func(*rapid.T) {
-				s.floor++
+				s.lowWatermark++
 				for h, b := range want {
-					if b < s.floor {
+					if b < s.lowWatermark {
 						delete(want, h)
 					}
 				}

@@ -37,7 +37,7 @@ func (m *Memory) Full() bool { return m.room() < 0 }
 func (m *Memory) Bytes() int64 { return m.bytes.Load() }
 
 // Needed returns the memory that the windows are given: what they take, and at least what
-// their keys take at most, since full tables are made anew larger, piece by piece.
+// their keys take at most, since full tables are recreated larger, piece by piece.
 func (m *Memory) Needed() int64 { return max(m.bytes.Load(), keyBytes*m.keys.Load()) }
 
 // room is how many bytes more there may be; below 0, how many there are too many.

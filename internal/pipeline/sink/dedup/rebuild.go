@@ -12,23 +12,23 @@ type Rebuild struct {
 	*Window
 
 	latest int32 // the newest bucket that it may follow to
-	since  int   // sightings since its memory was looked at
+	since  int   // observations since its memory was looked at
 }
 
-// lookEvery is how many sightings pass between two looks at the memory.
+// lookEvery is how many observations pass between two looks at the memory.
 const lookEvery = 1 << 14
 
-// Rebuild makes the window whole from its floor on by what it is shown, until it is Done.
+// Rebuild makes the window whole from its low watermark on by what it is shown, until it is Done.
 func (w *Window) Rebuild() *Rebuild {
-	return &Rebuild{Window: w, latest: w.floor + w.horizon + slackBuckets}
+	return &Rebuild{Window: w, latest: w.lowWatermark + w.horizon + slackBuckets}
 }
 
-// Sight is Window.Sight.
-func (r *Rebuild) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
+// Observe is Window.Observe.
+func (r *Rebuild) Observe(h record.Hash, receivedAt int64) (before int32, known bool) {
 	if r.since++; r.since >= lookEvery {
 		r.follow()
 	}
-	return r.Window.Sight(h, receivedAt)
+	return r.Window.Observe(h, receivedAt)
 }
 
 // Done says that there is nothing more to be shown.

@@ -22,9 +22,9 @@ const (
 // Window remembers, for one partition, which events were seen and when they were
 // received. All times are record time, from the headers, never the clock.
 //
-// Every sighting counts, also one that was a duplicate itself or could not be
+// Every observation counts, also one that was a duplicate itself or could not be
 // stored. Whether a record is a duplicate therefore depends only on the records
-// of the horizon before it: the window is a function of the log and of its floor,
+// of the horizon before it: the window is a function of the log and of its low watermark,
 // the oldest bucket it still knows. Whoever reads the log again from there decides
 // the same.
 //
@@ -35,22 +35,22 @@ const (
 //
 // A horizon of 0 remembers nothing: no event is a duplicate.
 type Window struct {
-	horizon  int32 // buckets
-	maxKeys  int
-	memory   *Memory
-	shards   [windowShards]hashset // so that making one anew takes a moment only
-	counts   map[int32]*int        // keys per bucket
-	latest   int32                 // the bucket of the latest key, and
-	count    *int                  // its count
-	keys     int
-	told     int64 // bytes that the share knows of, and
-	toldKeys int   // keys
-	seen     seen  // since the window was moved on
-	newest   int32 // the bucket that the window has followed to
-	floor    int32 // buckets below are forgotten
-	clamped  int64
-	early    int64
-	closed   bool
+	horizon      int32 // buckets
+	maxKeys      int
+	memory       *Memory
+	shards       [windowShards]hashset // so that recreating one takes a moment only
+	counts       map[int32]*int        // keys per bucket
+	latest       int32                 // the bucket of the latest key, and
+	count        *int                  // its count
+	keys         int
+	told         int64 // bytes that the share knows of, and
+	toldKeys     int   // keys
+	seen         seen  // since the window was moved on
+	newest       int32 // the bucket that the window has followed to
+	lowWatermark int32 // buckets below are forgotten
+	clamped      int64
+	early        int64
+	closed       bool
 }
 
 // NewWindow returns an empty window with memory of its own.
@@ -64,20 +64,20 @@ func bucketOf(millis int64) int32 { return int32(millis / bucketMillis) }
 
 // Duplicate notes an event, and reports whether it was seen within the horizon before it.
 func (w *Window) Duplicate(h record.Hash, receivedAt int64) bool {
-	before, known := w.Sight(h, receivedAt)
+	before, known := w.Observe(h, receivedAt)
 	return known && bucketOf(receivedAt)-before <= w.horizon
 }
 
-// Sight notes that an event was seen in a record received at the time, and returns
-// the bucket of its latest sighting before, if the window knows of one. It forgets
+// Observe notes that an event was seen in a record received at the time, and returns
+// the bucket of its latest observation before, if the window knows of one. It forgets
 // nothing: MoveOn does.
-func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known bool) {
+func (w *Window) Observe(h record.Hash, receivedAt int64) (before int32, known bool) {
 	b := bucketOf(receivedAt)
 	shard := &w.shards[h[15]%windowShards]
 	if h == (record.Hash{}) || w.horizon == 0 {
 		return 0, false
 	}
-	if b < w.floor {
+	if b < w.lowWatermark {
 		return shard.find(h)
 	}
 	w.seen.add(b)
@@ -101,10 +101,10 @@ func (w *Window) Sight(h record.Hash, receivedAt int64) (before int32, known boo
 	return before, known
 }
 
-// Expect makes room for so many sightings at once, as far as the window may hold
+// Expect makes room for so many observations at once, as far as the window may hold
 // them.
-func (w *Window) Expect(sightings int64) {
-	n := int(min(sightings, int64(w.maxKeys-w.keys), max(0, w.memory.room()/keyBytes)))
+func (w *Window) Expect(observations int64) {
+	n := int(min(observations, int64(w.maxKeys-w.keys), max(0, w.memory.room()/keyBytes)))
 	for i := range w.shards {
 		w.shards[i].grow(n / windowShards)
 	}
@@ -123,7 +123,7 @@ func (w *Window) MoveOn(now time.Time) {
 	w.seen.reset()
 	if to = min(to, latest); to > w.newest {
 		w.newest = to
-		w.SetFloor(w.newest - w.horizon - slackBuckets)
+		w.SetLowWatermark(w.newest - w.horizon - slackBuckets)
 	}
 	w.KeepWithin()
 }
@@ -148,7 +148,7 @@ func (w *Window) keepWithin(most int64) {
 }
 
 // sparse is how many times the memory of its keys a window takes at most before its
-// tables are made anew.
+// tables are recreated.
 const sparse = 4
 
 // shrink gives back the memory of keys that were forgotten.
@@ -168,12 +168,12 @@ func (w *Window) tell() {
 	w.told, w.toldKeys = now, w.keys
 }
 
-// Floor returns the oldest bucket that the window knows all sightings of.
-func (w *Window) Floor() int32 { return w.floor }
+// LowWatermark returns the oldest bucket that the window knows all observations of.
+func (w *Window) LowWatermark() int32 { return w.lowWatermark }
 
-// FloorFor returns the floor of a window whose next records were received at the times,
+// LowWatermarkFor returns the low watermark of a window whose next records were received at the times,
 // as far as they are not ahead of now.
-func (w *Window) FloorFor(receivedAt []int64, now time.Time) int32 {
+func (w *Window) LowWatermarkFor(receivedAt []int64, now time.Time) int32 {
 	next := seen{counts: map[int32]*int{}}
 	for _, at := range receivedAt {
 		next.add(bucketOf(at))
@@ -185,8 +185,8 @@ func (w *Window) FloorFor(receivedAt []int64, now time.Time) int32 {
 	return max(0, min(next.low(), latest)-w.horizon-slackBuckets)
 }
 
-// FloorMillis returns when a bucket begins, in Unix milliseconds.
-func FloorMillis(bucket int32) int64 { return int64(bucket) * bucketMillis }
+// LowWatermarkMillis returns when a bucket begins, in Unix milliseconds.
+func LowWatermarkMillis(bucket int32) int64 { return int64(bucket) * bucketMillis }
 
 // Close gives the window's memory back to those that share it.
 func (w *Window) Close() {
@@ -233,15 +233,15 @@ func (w *Window) Bytes() int {
 func (w *Window) Coverage() time.Duration {
 	newest := w.newest
 	if newest == 0 { // nothing was followed: there is nothing that it lacks
-		newest = w.floor + w.horizon
+		newest = w.lowWatermark + w.horizon
 	}
-	buckets := min(w.horizon, newest-w.floor)
+	buckets := min(w.horizon, newest-w.lowWatermark)
 	return time.Duration(buckets) * bucketMillis * time.Millisecond
 }
 
 // forgetOldest makes room; it reports whether there was anything to forget.
 func (w *Window) forgetOldest() bool {
-	if w.floor >= w.newest {
+	if w.lowWatermark >= w.newest {
 		return false // the newest bucket alone is too many
 	}
 	oldest := w.newest
@@ -253,25 +253,25 @@ func (w *Window) forgetOldest() bool {
 	if oldest >= w.newest {
 		return false
 	}
-	w.SetFloor(oldest + 1)
+	w.SetLowWatermark(oldest + 1)
 	w.early++
 	return true
 }
 
-// SetFloor forgets the buckets below floor.
-func (w *Window) SetFloor(floor int32) {
-	if floor <= w.floor {
+// SetLowWatermark forgets the buckets below the low watermark.
+func (w *Window) SetLowWatermark(lowWatermark int32) {
+	if lowWatermark <= w.lowWatermark {
 		return
 	}
-	w.floor = floor
+	w.lowWatermark = lowWatermark
 	for b, n := range w.counts {
-		if b < floor {
+		if b < lowWatermark {
 			w.keys -= *n
 			delete(w.counts, b)
 		}
 	}
 	w.count = nil
 	for i := range w.shards {
-		w.shards[i].floor = floor
+		w.shards[i].lowWatermark = lowWatermark
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 )
 
-// add notes a sighting and moves the window on.
+// add notes an observation and moves the window on.
 func (w *Window) add(h record.Hash, receivedAt int64, now time.Time) {
-	w.Sight(h, receivedAt)
+	w.Observe(h, receivedAt)
 	w.MoveOn(now)
 }
 
@@ -157,12 +157,12 @@ func TestAnEdgeThatIsAheadDoesNotMoveTheWindowWhileCatchingUp(t *testing.T) {
 				if n%100 < tc.ahead {
 					at += (2 * time.Hour).Milliseconds()
 				}
-				w.Sight(hashOf(n), at)
+				w.Observe(hashOf(n), at)
 				if n%100 == 99 {
 					w.MoveOn(now)
 				}
 			}
-			w.Sight(hashOf(1000), bucketStart) // known only to a window that has not moved on
+			w.Observe(hashOf(1000), bucketStart) // known only to a window that has not moved on
 			if got := w.has(hashOf(1000), after(5*time.Minute)); got != tc.know {
 				t.Errorf("a resend is found: %v, want %v", got, tc.know)
 			}
@@ -179,7 +179,7 @@ func TestALongRangeMovesTheWindowOn(t *testing.T) {
 	w := NewWindow(time.Hour, 100_000)
 	for range 2 {
 		for n := range 100 {
-			w.Sight(hashOf(n), after(time.Duration(n)*6*time.Minute)) // ten hours
+			w.Observe(hashOf(n), after(time.Duration(n)*6*time.Minute)) // ten hours
 		}
 		w.MoveOn(farAhead)
 	}
@@ -203,42 +203,42 @@ func TestTheFirstReceiptsAreNoFurtherThanNow(t *testing.T) {
 		"ahead":               {[]int64{after(2 * time.Hour)}, bucketOf(bucketStart)},
 		"one ahead of others": {[]int64{after(2 * time.Hour), after(-time.Hour), after(2 * time.Hour)}, bucketOf(after(-time.Hour))},
 	} {
-		if got := w.FloorFor(tc.first, now); got != tc.want-slack {
+		if got := w.LowWatermarkFor(tc.first, now); got != tc.want-slack {
 			t.Errorf("%s: %d, want %d", name, got, tc.want-slack)
 		}
 	}
 }
 
-// With its floor, a window is a function of the log: one that is read again knows
+// With its low watermark, a window is a function of the log: one that is read again knows
 // what the first one knew, also where keys had to go early.
 func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.IntRange(5, 200).Draw(t, "max keys")
 		first, at, now := NewWindow(time.Hour, keys), bucketStart, time.UnixMilli(bucketStart)
-		type sighting struct {
+		type observation struct {
 			h  record.Hash
 			at int64
 		}
-		var log []sighting
+		var log []observation
 		for range rapid.IntRange(1, 300).Draw(t, "records") {
 			at += rapid.Int64Range(0, 4*60_000).Draw(t, "pause")
 			now = now.Add(time.Duration(rapid.Int64Range(0, 4*60_000).Draw(t, "clock")) * time.Millisecond)
-			s := sighting{hashOf(rapid.IntRange(0, 80).Draw(t, "id")), at - rapid.Int64Range(-7_200_000, 3_600_000).Draw(t, "skew")}
+			s := observation{hashOf(rapid.IntRange(0, 80).Draw(t, "id")), at - rapid.Int64Range(-7_200_000, 3_600_000).Draw(t, "skew")}
 			log = append(log, s)
 			first.add(s.h, s.at, now)
 		}
 		again := NewWindow(time.Hour, keys)
-		again.SetFloor(first.Floor())
-		from := slices.IndexFunc(log, func(s sighting) bool { return s.at >= FloorMillis(first.Floor()) })
+		again.SetLowWatermark(first.LowWatermark())
+		from := slices.IndexFunc(log, func(s observation) bool { return s.at >= LowWatermarkMillis(first.LowWatermark()) })
 		if from < 0 {
 			from = len(log)
 		}
-		witness := again.Rebuild()
+		observer := again.Rebuild()
 		for _, s := range log[from:] {
-			witness.Sight(s.h, s.at)
+			observer.Observe(s.h, s.at)
 		}
-		witness.Done()
+		observer.Done()
 		seen := func(w *Window, n int) (int32, bool) {
 			h := hashOf(n)
 			return w.shards[h[15]%windowShards].find(h)
@@ -273,7 +273,7 @@ func TestWindowsShareTheirMemory(t *testing.T) {
 	a, b := all[0], all[1]
 	fill := func(w *Window, first int) {
 		for n := range 27_000 {
-			w.Sight(hashOf(first+n), after(time.Duration(n)*133*time.Millisecond)) // an hour
+			w.Observe(hashOf(first+n), after(time.Duration(n)*133*time.Millisecond)) // an hour
 			if n%1000 == 999 {
 				w.MoveOn(farAhead)
 				a.KeepWithin() // as a partition does that gets nothing
@@ -316,7 +316,7 @@ func TestAFullWindowLeavesSmallOnesAlone(t *testing.T) {
 		small.add(hashOf(1_000_000+n), after(time.Duration(n)*30*time.Second), farAhead)
 	}
 	for n := range 20_000 { // all in one bucket, the newest, which stays
-		hog.Sight(hashOf(n), after(time.Hour))
+		hog.Observe(hashOf(n), after(time.Hour))
 	}
 	hog.MoveOn(farAhead)
 	small.add(hashOf(2_000_000), after(time.Hour), farAhead)
@@ -333,7 +333,7 @@ func TestMemoryOfWhatIsForgottenIsGivenBack(t *testing.T) {
 	share, all := sharing(1_000_000, 1)
 	w := all[0]
 	for n := range 100_000 {
-		w.Sight(hashOf(n), bucketStart)
+		w.Observe(hashOf(n), bucketStart)
 	}
 	w.MoveOn(farAhead)
 	for i := range 25 { // hours of little traffic
@@ -349,12 +349,12 @@ func TestAWindowThatIsRestoredKeepsToItsMemory(t *testing.T) {
 	t.Parallel()
 	share, all := sharing(20_000, 1)
 	w := all[0]
-	w.SetFloor(w.FloorFor([]int64{after(time.Hour)}, farAhead))
+	w.SetLowWatermark(w.LowWatermarkFor([]int64{after(time.Hour)}, farAhead))
 	r := w.Rebuild()
 	for n := range 120_000 {
-		r.Sight(hashOf(n), after(time.Duration(n)*30*time.Millisecond)) // an hour
+		r.Observe(hashOf(n), after(time.Duration(n)*30*time.Millisecond)) // an hour
 		if most := share.limit + 3*lookEvery*keyBytes; int64(w.Bytes()) > most {
-			t.Fatalf("after %d sightings, %d bytes, want %d at most", n, w.Bytes(), most)
+			t.Fatalf("after %d observations, %d bytes, want %d at most", n, w.Bytes(), most)
 		}
 	}
 	r.Done()
@@ -375,13 +375,13 @@ func TestTheZeroHashIsNeverADuplicate(t *testing.T) {
 	}
 }
 
-func TestASightingOfAKnownEventAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
+func TestAObservationOfAKnownEventAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
 	w := NewWindow(time.Hour, 100_000)
 	for n := range 10_000 {
 		w.add(hashOf(n), bucketStart, farAhead)
 	}
 	h := hashOf(5)
-	if n := testing.AllocsPerRun(100, func() { w.Sight(h, bucketStart) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { w.Observe(h, bucketStart) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -423,7 +423,7 @@ func TestAWindowOfNoTimeRemembersNothing(t *testing.T) {
 	t.Parallel()
 	w := NewWindow(0, 1000)
 	for range 2 {
-		if _, known := w.Sight(record.HashOf([]byte("web_1"), []byte("a")), bucketStart); known {
+		if _, known := w.Observe(record.HashOf([]byte("web_1"), []byte("a")), bucketStart); known {
 			t.Error("an event is known")
 		}
 	}

@@ -19,8 +19,8 @@ func WithoutPlan(d sink.Deps) sink.Deps {
 type unplannedSource struct{ sink.Source }
 
 // Open implements sink.Source.
-func (s unplannedSource) Open(ctx context.Context, owner sink.Owner) error {
-	return s.Source.Open(ctx, unplannedOwner{owner})
+func (s unplannedSource) Open(ctx context.Context, listener sink.RebalanceListener) error {
+	return s.Source.Open(ctx, unplannedListener{listener})
 }
 
 // Commit implements sink.Source.
@@ -31,15 +31,15 @@ func (s unplannedSource) Commit(ctx context.Context, p sink.Partition, session s
 	return s.Source.Commit(ctx, p, session, progress)
 }
 
-type unplannedOwner struct{ sink.Owner }
+type unplannedListener struct{ sink.RebalanceListener }
 
-// Assigned implements sink.Owner.
-func (o unplannedOwner) Assigned(ctx context.Context, assigned []sink.Assignment) {
+// Assigned implements sink.RebalanceListener.
+func (o unplannedListener) Assigned(ctx context.Context, assigned []sink.Assignment) {
 	assigned = slices.Clone(assigned)
 	for i := range assigned {
 		assigned[i].Metadata = unplanned(assigned[i].Metadata)
 	}
-	o.Owner.Assigned(ctx, assigned)
+	o.RebalanceListener.Assigned(ctx, assigned)
 }
 
 // unplanned is commit metadata without its plan; what cannot be read stays.
@@ -48,7 +48,7 @@ func unplanned(metadata string) string {
 	if err != nil || !known {
 		return metadata
 	}
-	state.Plan, state.Refused = nil, nil
+	state.Plan, state.Rejected = nil, nil
 	without, err := state.Encode()
 	if err != nil {
 		return metadata
@@ -63,8 +63,8 @@ func (unplannedLedger) Ranges(context.Context, [16]byte, int32, int64, int64, in
 	return nil, nil
 }
 
-// WithoutToken returns the parts of a sink whose blocks have no insert token.
-func WithoutToken(d sink.Deps) sink.Deps {
+// WithoutInsertToken returns the parts of a sink whose blocks have no insert token.
+func WithoutInsertToken(d sink.Deps) sink.Deps {
 	d.Inserter = namelessInserter{d.Inserter}
 	return d
 }

@@ -43,8 +43,8 @@ func (w *watch) knows(assigned []sink.Assignment) {
 
 // partition returns the partition that an insert token names:
 // <epoch>:<topic uuid>:<partition>:…
-func (w *watch) partition(token string) sink.Partition {
-	parts := strings.SplitN(token, ":", 4)
+func (w *watch) partition(insertToken string) sink.Partition {
+	parts := strings.SplitN(insertToken, ":", 4)
 	if len(parts) < 4 {
 		return sink.Partition{}
 	}
@@ -64,15 +64,15 @@ type watchedSource struct {
 }
 
 // Open implements sink.Source.
-func (s watchedSource) Open(ctx context.Context, owner sink.Owner) error {
-	return s.Source.Open(ctx, watchedOwner{owner, s.watch})
+func (s watchedSource) Open(ctx context.Context, listener sink.RebalanceListener) error {
+	return s.Source.Open(ctx, watchedListener{listener, s.watch})
 }
 
 // Poll implements sink.Source.
-func (s watchedSource) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Batch)) error {
-	return s.Source.Poll(ctx, maxBytes, func(b sink.Batch) {
+func (s watchedSource) Poll(ctx context.Context, maxBytes int64, deliver func(sink.Delivery)) error {
+	return s.Source.Poll(ctx, maxBytes, func(b sink.Delivery) {
 		deliver(b)
-		s.watch.reached(PointPolled, b.Partition)
+		s.watch.reached(FailpointPolled, b.Partition)
 	})
 }
 
@@ -81,32 +81,32 @@ func (s watchedSource) Commit(ctx context.Context, p sink.Partition, session sin
 	if err := s.Source.Commit(ctx, p, session, progress); err != nil {
 		return err
 	}
-	at := PointCommitted
+	at := FailpointCommitted
 	if state, _, err := ledger.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
-		at = PointPlanned
+		at = FailpointPlanned
 	}
 	s.watch.reached(at, p)
 	return nil
 }
 
-type watchedOwner struct {
-	sink.Owner
+type watchedListener struct {
+	sink.RebalanceListener
 
 	watch *watch
 }
 
-// Assigned implements sink.Owner.
-func (o watchedOwner) Assigned(ctx context.Context, assigned []sink.Assignment) {
+// Assigned implements sink.RebalanceListener.
+func (o watchedListener) Assigned(ctx context.Context, assigned []sink.Assignment) {
 	o.watch.knows(assigned)
-	o.Owner.Assigned(ctx, assigned)
+	o.RebalanceListener.Assigned(ctx, assigned)
 }
 
-// Revoked implements sink.Owner.
-func (o watchedOwner) Revoked(ctx context.Context, revoked []sink.Partition) {
+// Revoked implements sink.RebalanceListener.
+func (o watchedListener) Revoked(ctx context.Context, revoked []sink.Partition) {
 	for _, p := range revoked {
-		o.watch.reached(PointRevoking, p)
+		o.watch.reached(FailpointRevoking, p)
 	}
-	o.Owner.Revoked(ctx, revoked)
+	o.RebalanceListener.Revoked(ctx, revoked)
 }
 
 type watchedInserter struct {
@@ -116,9 +116,9 @@ type watchedInserter struct {
 }
 
 // Insert implements sink.Inserter.
-func (i watchedInserter) Insert(ctx context.Context, b sink.Block, token string) error {
-	i.watch.reached(PointInserting, i.watch.partition(token))
-	return i.Inserter.Insert(ctx, b, token)
+func (i watchedInserter) Insert(ctx context.Context, b sink.Block, insertToken string) error {
+	i.watch.reached(FailpointInserting, i.watch.partition(insertToken))
+	return i.Inserter.Insert(ctx, b, insertToken)
 }
 
 type watchedLedger struct {
@@ -127,19 +127,19 @@ type watchedLedger struct {
 	watch *watch
 }
 
-func (l watchedLedger) Write(ctx context.Context, e *ledger.Entry, token string) error {
+func (l watchedLedger) Write(ctx context.Context, e *ledger.Entry, insertToken string) error {
 	if e.Kind != ledger.EntryRange {
-		return l.Ledger.Write(ctx, e, token)
+		return l.Ledger.Write(ctx, e, insertToken)
 	}
 	p := sink.Partition{Topic: e.Topic, Index: e.Partition}
 	begun := time.Now()
-	l.watch.reached(PointInserted, p)
+	l.watch.reached(FailpointInserted, p)
 	ctx, cancel := later(ctx, time.Since(begun))
 	defer cancel()
-	if err := l.Ledger.Write(ctx, e, token); err != nil {
+	if err := l.Ledger.Write(ctx, e, insertToken); err != nil {
 		return err
 	}
-	l.watch.reached(PointRecorded, p)
+	l.watch.reached(FailpointRecorded, p)
 	return nil
 }
 

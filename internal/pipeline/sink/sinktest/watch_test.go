@@ -24,18 +24,18 @@ type world struct {
 	sink.Inserter
 	sink.Ledger
 
-	owner sink.Owner
-	calls []string
-	fails error
+	listener sink.RebalanceListener
+	calls    []string
+	fails    error
 }
 
-func (w *world) Open(_ context.Context, owner sink.Owner) error {
-	w.owner = owner
+func (w *world) Open(_ context.Context, listener sink.RebalanceListener) error {
+	w.listener = listener
 	return nil
 }
 
-func (w *world) Poll(_ context.Context, _ int64, deliver func(sink.Batch)) error {
-	deliver(sink.Batch{Partition: part})
+func (w *world) Poll(_ context.Context, _ int64, deliver func(sink.Delivery)) error {
+	deliver(sink.Delivery{Partition: part})
 	return nil
 }
 
@@ -44,8 +44,8 @@ func (w *world) Commit(context.Context, sink.Partition, sink.Session, sink.Progr
 	return w.fails
 }
 
-func (w *world) Insert(_ context.Context, _ sink.Block, token string) error {
-	w.calls = append(w.calls, "insert "+token)
+func (w *world) Insert(_ context.Context, _ sink.Block, insertToken string) error {
+	w.calls = append(w.calls, "insert "+insertToken)
 	return w.fails
 }
 
@@ -58,7 +58,7 @@ func (w *world) deps() sink.Deps { return sink.Deps{Source: w, Inserter: w, Ledg
 
 // owner notes what it is told.
 type owner struct {
-	sink.Owner
+	sink.RebalanceListener
 
 	metadata []string
 }
@@ -84,22 +84,22 @@ func metadata(t *testing.T, plan *[2]int64) string {
 }
 
 // through has parts go through all steps of a range.
-func through(t *testing.T, d sink.Deps, o sink.Owner, w *world) error {
+func through(t *testing.T, d sink.Deps, o sink.RebalanceListener, w *world) error {
 	t.Helper()
 	ctx := t.Context()
 	if err := d.Source.Open(ctx, o); err != nil {
 		return err
 	}
 	planned := metadata(t, &[2]int64{0, 9})
-	w.owner.Assigned(ctx, []sink.Assignment{{Partition: part, TopicID: topic, Metadata: planned}})
-	token := "1:" + ledger.UUID(topic) + ":3:0-9:202611"
-	w.owner.Revoked(ctx, []sink.Partition{part})
+	w.listener.Assigned(ctx, []sink.Assignment{{Partition: part, TopicID: topic, Metadata: planned}})
+	insertToken := "1:" + ledger.UUID(topic) + ":3:0-9:202611"
+	w.listener.Revoked(ctx, []sink.Partition{part})
 	return errors.Join(
-		d.Source.Poll(ctx, 1, func(sink.Batch) {}),
+		d.Source.Poll(ctx, 1, func(sink.Delivery) {}),
 		d.Source.Commit(ctx, part, sink.Session{}, sink.Progress{Metadata: planned}),
-		d.Inserter.Insert(ctx, nil, token),
-		d.Ledger.Write(ctx, &ledger.Entry{Topic: part.Topic, Partition: part.Index, Kind: ledger.EntryRange}, token),
-		d.Ledger.Write(ctx, &ledger.Entry{Topic: part.Topic, Partition: part.Index, Kind: ledger.EntryGap}, token),
+		d.Inserter.Insert(ctx, nil, insertToken),
+		d.Ledger.Write(ctx, &ledger.Entry{Topic: part.Topic, Partition: part.Index, Kind: ledger.EntryRange}, insertToken),
+		d.Ledger.Write(ctx, &ledger.Entry{Topic: part.Topic, Partition: part.Index, Kind: ledger.EntryGap}, insertToken),
 		d.Source.Commit(ctx, part, sink.Session{}, sink.Progress{Metadata: metadata(t, nil)}),
 	)
 }
@@ -107,8 +107,8 @@ func through(t *testing.T, d sink.Deps, o sink.Owner, w *world) error {
 func TestEveryPointIsReachedOnceInARange(t *testing.T) {
 	t.Parallel()
 	w := &world{}
-	var got []Point
-	d := Watch(w.deps(), func(at Point, p sink.Partition) {
+	var got []Failpoint
+	d := Watch(w.deps(), func(at Failpoint, p sink.Partition) {
 		if p != part {
 			t.Errorf("%s is told of %v", at, p)
 		}
@@ -117,7 +117,7 @@ func TestEveryPointIsReachedOnceInARange(t *testing.T) {
 	if err := through(t, d, &owner{}, w); err != nil {
 		t.Fatal(err)
 	}
-	want := append([]Point{PointRevoking}, Points[:len(Points)-1]...)
+	want := append([]Failpoint{FailpointRevoking}, Failpoints[:len(Failpoints)-1]...)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
@@ -126,11 +126,11 @@ func TestEveryPointIsReachedOnceInARange(t *testing.T) {
 func TestAFailedStepReachesNothing(t *testing.T) {
 	t.Parallel()
 	w := &world{fails: errors.New("away")}
-	var got []Point
-	if err := through(t, Watch(w.deps(), func(at Point, _ sink.Partition) { got = append(got, at) }), &owner{}, w); err == nil {
+	var got []Failpoint
+	if err := through(t, Watch(w.deps(), func(at Failpoint, _ sink.Partition) { got = append(got, at) }), &owner{}, w); err == nil {
 		t.Fatal("nothing failed")
 	}
-	if diff := cmp.Diff([]Point{PointRevoking, PointPolled, PointInserting, PointInserted}, got); diff != "" {
+	if diff := cmp.Diff([]Failpoint{FailpointRevoking, FailpointPolled, FailpointInserting, FailpointInserted}, got); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }
@@ -139,8 +139,8 @@ func TestWhoIsHeldBeforeTheLedgerHasItsWholeAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
-		d := Watch(w.deps(), func(at Point, _ sink.Partition) {
-			if at == PointInserted {
+		d := Watch(w.deps(), func(at Failpoint, _ sink.Partition) {
+			if at == FailpointInserted {
 				time.Sleep(time.Minute) //nolint:forbidigo // fake time
 			}
 		})
@@ -160,18 +160,18 @@ func TestWhoIsHeldBeforeTheLedgerHasItsWholeAttempt(t *testing.T) {
 
 func TestWithoutALockTheRestIsAsItWas(t *testing.T) {
 	t.Parallel()
-	token := "insert 1:" + ledger.UUID(topic) + ":3:0-9:202611"
+	insertToken := "insert 1:" + ledger.UUID(topic) + ":3:0-9:202611"
 	for name, tc := range map[string]struct {
 		without  func(sink.Deps) sink.Deps
 		metadata string
 		calls    []string
 	}{
-		"nothing": {func(d sink.Deps) sink.Deps { return d }, metadata(t, &[2]int64{0, 9}), []string{"commit", token, "write", "write", "commit"}},
-		"plan":    {WithoutPlan, metadata(t, nil), []string{token, "write", "write", "commit"}},
-		"token":   {WithoutToken, metadata(t, &[2]int64{0, 9}), []string{"commit", "insert ", "write", "write", "commit"}},
+		"nothing": {func(d sink.Deps) sink.Deps { return d }, metadata(t, &[2]int64{0, 9}), []string{"commit", insertToken, "write", "write", "commit"}},
+		"plan":    {WithoutPlan, metadata(t, nil), []string{insertToken, "write", "write", "commit"}},
+		"token":   {WithoutInsertToken, metadata(t, &[2]int64{0, 9}), []string{"commit", "insert ", "write", "write", "commit"}},
 	} {
 		w, o, points := &world{}, &owner{}, 0
-		if err := through(t, Watch(tc.without(w.deps()), func(Point, sink.Partition) { points++ }), o, w); err != nil {
+		if err := through(t, Watch(tc.without(w.deps()), func(Failpoint, sink.Partition) { points++ }), o, w); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tc.calls, w.calls); diff != "" {
@@ -180,8 +180,8 @@ func TestWithoutALockTheRestIsAsItWas(t *testing.T) {
 		if diff := cmp.Diff([]string{tc.metadata}, o.metadata); diff != "" {
 			t.Errorf("without %s, metadata (-want +got):\n%s", name, diff)
 		}
-		if points != len(Points) {
-			t.Errorf("without %s: %d points, want %d", name, points, len(Points))
+		if points != len(Failpoints) {
+			t.Errorf("without %s: %d points, want %d", name, points, len(Failpoints))
 		}
 	}
 }

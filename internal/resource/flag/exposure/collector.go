@@ -36,10 +36,10 @@ type Config struct {
 
 // Deps are the parts a Collector needs; all are required.
 type Deps struct {
-	Publisher buffer.Publisher
-	Salts     Salts
-	Log       *slog.Logger
-	Metrics   prometheus.Registerer
+	Sender  buffer.Sender
+	Salts   Salts
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
 // Collector publishes exposures. It is safe for concurrent use.
@@ -60,7 +60,7 @@ func New(cfg Config, deps Deps) *Collector {
 	c.buffer = buffer.New(
 		buffer.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
 		buffer.Deps[taken, record.ExposureRecord]{
-			Publisher: deps.Publisher, Write: c.draft.write, Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
+			Sender: deps.Sender, Write: c.draft.write, Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
 			Told: func(f buffer.Fate) { c.metrics[buffered[f]].Inc() }, Log: deps.Log, What: "exposures",
 		},
 	)

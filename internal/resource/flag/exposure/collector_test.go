@@ -234,7 +234,7 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestAnExposureThatKafkaRefusesIsCountedAndMakesRoom(t *testing.T) {
+func TestAnExposureThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, true, 1<<20)

@@ -18,7 +18,7 @@ const (
 	noVisitor
 	noSalt
 	noRoom
-	refused
+	rejected
 	stopped
 
 	numFates
@@ -27,11 +27,11 @@ const (
 // fates are their names in metrics.
 var fates = [numFates]string{
 	published: "published", repeated: "repeated", sampledOut: "sampled_out", noVisitor: "no_visitor", noSalt: "no_salt",
-	noRoom: "buffer_full", refused: "refused", stopped: "stopped",
+	noRoom: "buffer_full", rejected: "refused", stopped: "stopped",
 }
 
 // buffered are the fates of what was put into the buffer.
-var buffered = [buffer.Fates]fate{buffer.Published: published, buffer.Full: noRoom, buffer.Refused: refused, buffer.Stopped: stopped}
+var buffered = [buffer.Fates]fate{buffer.Published: published, buffer.Full: noRoom, buffer.Rejected: rejected, buffer.Stopped: stopped}
 
 // metrics lists what this package exports.
 type metrics [numFates]prometheus.Counter

@@ -33,7 +33,7 @@ type told struct{ ID, Profile, Anonymous, Flag, Variant, Environment, Reason str
 type brokers struct {
 	mu      sync.Mutex
 	away    bool
-	refuses error
+	rejects error
 	waiting []func(error)
 	held    []told
 	raw     [][]byte
@@ -62,17 +62,17 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 		b.waiting = append(b.waiting, done)
 		return
 	}
-	done(b.refuses)
+	done(b.rejects)
 }
 
-// answer lets brokers answer from now on, with what they refuse exposures with; nil takes
+// answer lets brokers answer from now on, with what they reject exposures with; nil takes
 // them.
-func (b *brokers) answer(refuses error) {
+func (b *brokers) answer(rejects error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.away, b.refuses = false, refuses
+	b.away, b.rejects = false, rejects
 	for _, done := range b.waiting {
-		done(refuses)
+		done(rejects)
 	}
 	b.waiting = nil
 }
@@ -99,9 +99,9 @@ func (s salted) Known(t time.Time) []byte {
 
 var salt = salted(bytes.Repeat([]byte{0xA5}, 32))
 
-func newCollector(p buffer.Publisher, bytes int) *Collector {
+func newCollector(p buffer.Sender, bytes int) *Collector {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{
-		Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Sender: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 }
 

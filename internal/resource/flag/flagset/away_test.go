@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 func TestWhileTheStoreIsAwayWhatIsHeldAnswersOn(t *testing.T) {
@@ -34,7 +34,7 @@ func TestWhileTheStoreIsAwayWhatIsHeldAnswersOn(t *testing.T) {
 		pass(time.Until(began.Add(stale + 5*time.Second)))
 		expect(t, m, "too old", "org_1", away)
 		_, err := m.Get(t.Context(), "org_1")
-		is, ok := errors.AsType[*fault.Error](err)
+		is, ok := errors.AsType[*apierr.Error](err)
 		if !ok || is.RetryAfter != 5*time.Second || !errors.Is(err, errDown) {
 			t.Errorf("Get() = %v, want to be told to come back after 5 s", err)
 		}
@@ -53,7 +53,7 @@ func TestOnlyWhatWasNotReadAgainGrowsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("org_1", "org_2")
 		m, reg := run(t, f, 0)
-		beats(t, m)
+		heartbeats(t, m)
 		expect(t, m, "at first", "org_1", "v1.1")
 		expect(t, m, "at first", "org_2", "v1.1")
 		pass(10 * time.Minute)

@@ -29,7 +29,7 @@ func TestNoSetIsOlderThanAChangeThatWasHeardOf(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, release := newFake("org_1"), make(chan struct{})
 				m, reg := run(t, f, 0)
-				beats(t, m)
+				heartbeats(t, m)
 				if tc.held {
 					expect(t, m, "at first", "org_1", "v1.1")
 				}
@@ -77,7 +77,7 @@ func TestAReplicaThatLagsNowAndThenIsNeverBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("org_1")
 		m, _ := run(t, f, 0)
-		beats(t, m)
+		heartbeats(t, m)
 		expect(t, m, "at first", "org_1", "v1.1")
 		for v := int64(2); v < 6; v++ {
 			m.Apply(told("org_1", v))
@@ -101,7 +101,7 @@ func TestAMarkThatWasSeenIsHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, release := newFake("org_1"), make(chan struct{})
 		m, _ := run(t, f, 0)
-		beats(t, m)
+		heartbeats(t, m)
 		expect(t, m, "at first", "org_1", "v1.1")
 		f.with(func() { f.read = func(string) { <-release } })
 		f.set("org_1", 2)

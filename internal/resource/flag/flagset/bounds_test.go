@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/millrace/millrace/internal/platform/lookup"
+	"github.com/millrace/millrace/internal/platform/readcache"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
@@ -131,7 +131,7 @@ func TestReadsOfUnknownSetsAreBounded(t *testing.T) {
 		expect(t, m, "before", "org_held", "v1.1")
 		f.with(func() { f.most, f.read = 0, func(string) { <-release } })
 		var wg sync.WaitGroup
-		for i := range atOnce + lookup.MaxWaiting {
+		for i := range atOnce + readcache.MaxWaiting {
 			f.set(fmt.Sprint("org_", i), 1)
 			wg.Go(func() { expect(t, m, "waits", fmt.Sprint("org_", i), "v1.1") })
 		}

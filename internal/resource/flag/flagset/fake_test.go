@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/platform/control"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
@@ -187,7 +187,7 @@ func served(t *testing.T, m *flagset.Memory, id string) string {
 }
 
 func of(s *flagset.Set, err error) string {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
+	if f, ok := errors.AsType[*apierr.Error](err); ok {
 		return string(f.Code)
 	}
 	if err != nil {
@@ -228,8 +228,8 @@ func until(t *testing.T, is func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// beats has a memory trust in being told, anew every 1.5 s, until the test ends.
-func beats(t *testing.T, m *flagset.Memory) {
+// heartbeats has a memory trust in being told, anew every 1.5 s, until the test ends.
+func heartbeats(t *testing.T, m *flagset.Memory) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

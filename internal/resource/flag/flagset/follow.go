@@ -26,7 +26,7 @@ func (m *Memory) hear(id string, mark Mark) {
 	if e := m.index.find(id); e != nil && !e.is.Load().set.Mark.Before(mark) {
 		return
 	}
-	m.floors.raise(id, mark)
+	m.lowWatermarks.raise(id, mark)
 	m.doubt(id)
 }
 

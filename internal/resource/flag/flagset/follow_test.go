@@ -30,7 +30,7 @@ func TestASetIsReadOnceAndServedFromMemory(t *testing.T) {
 	})
 }
 
-// TestAChangeThatIsToldIsServedAsAWholeOnceItWasRead holds the answer of the store back.
+// TestAChangeThatIsToldIsServedAsAWholeOnceItWasRead holds the response of the store back.
 func TestAChangeThatIsToldIsServedAsAWholeOnceItWasRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestTheStoreIsAskedForMarksSeldomAndForAllSetsTogether(t *testing.T) {
 		if n := over(); n < 12 || n > 16 {
 			t.Errorf("%d looks within a minute without heartbeats, want one each 4 s", n)
 		}
-		beats(t, m)
+		heartbeats(t, m)
 		if n := over(); n > 3 {
 			t.Errorf("%d looks within a minute with heartbeats, want one each 30 s", n)
 		}
@@ -139,7 +139,7 @@ func TestMissedChangesAreLookedForAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("org_1", "org_2")
 		m, reg := run(t, f, 0)
-		beats(t, m)
+		heartbeats(t, m)
 		expect(t, m, "at first", "org_1", "v1.1")
 		expect(t, m, "at first", "org_2", "v1.1")
 		pass(10 * time.Second)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/contract/fault"
-	"github.com/millrace/millrace/internal/platform/lookup"
+	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/readcache"
 	"github.com/millrace/millrace/internal/resource/flag"
 )
 
@@ -58,21 +58,21 @@ type Memory struct {
 	deps    Deps
 	metrics *metrics
 	index   *index
-	reads   *lookup.Reads[*Set]
-	again   *lookup.Again[struct{}] // organizations whose sets are to be read again; no more than are held or watched
+	reads   *readcache.Reads[*Set]
+	again   *readcache.Again[struct{}] // organizations whose sets are to be read again; no more than are held or watched
 
 	born  time.Time
 	right atomic.Int64  // age of the memory, up to which all is right that is held and not doubted
 	wake  chan struct{} // says that changes may have been missed
 
-	mu      sync.Mutex
-	order   *list.List // of entries; those at the front give way first
-	bytes   int64      // that are held
-	floors  floors
-	ended   int64                          // organizations that ended
-	watches map[string]map[*Watch]struct{} // by organization
-	asked   map[string]bool                // organizations of which somebody heard that their sets are newer
-	askedC  chan struct{}                  // says that there are some
+	mu            sync.Mutex
+	order         *list.List // of entries; those at the front give way first
+	bytes         int64      // that are held
+	lowWatermarks lowWatermarks
+	ended         int64                          // organizations that ended
+	watches       map[string]map[*Watch]struct{} // by organization
+	asked         map[string]bool                // organizations of which somebody heard that their sets are newer
+	askedC        chan struct{}                  // says that there are some
 
 	doubts, settled int64     // times that changes may have been missed; as many of them are settled
 	trusted         time.Time // changes are told until then
@@ -119,9 +119,9 @@ func NewMemory(cfg Config, deps Deps) *Memory {
 		deps.Now = time.Now
 	}
 	m := &Memory{
-		cfg: cfg, deps: deps, index: newIndex(), again: lookup.NewAgain[struct{}](0), born: deps.Now(), wake: make(chan struct{}, 1),
-		reads: lookup.NewReads[*Set](lookup.Config{Name: "flag_sets"}, isGone, deps.Metrics),
-		order: list.New(), floors: newFloors(), watches: make(map[string]map[*Watch]struct{}),
+		cfg: cfg, deps: deps, index: newIndex(), again: readcache.NewAgain[struct{}](0), born: deps.Now(), wake: make(chan struct{}, 1),
+		reads: readcache.NewReads[*Set](readcache.Config{Name: "flag_sets"}, isGone, deps.Metrics),
+		order: list.New(), lowWatermarks: newLowWatermarks(), watches: make(map[string]map[*Watch]struct{}),
 		asked: make(map[string]bool), askedC: make(chan struct{}, 1),
 	}
 	m.metrics = newMetrics(deps.Metrics, m)
@@ -132,7 +132,7 @@ func isGone(err error) bool { return errors.Is(err, ErrGone) }
 
 // Get returns the flags of an organization: what is held, or else what the store says. An
 // organization without flags, and one that is gone, has an empty set. It returns a
-// ServiceUnavailable fault where the store cannot be asked, and nothing is held that was right
+// ServiceUnavailable error where the store cannot be asked, and nothing is held that was right
 // within Config.Stale.
 func (m *Memory) Get(ctx context.Context, organizationID string) (*Set, error) {
 	if e := m.index.find(organizationID); e != nil {
@@ -146,8 +146,8 @@ func (m *Memory) Get(ctx context.Context, organizationID string) (*Set, error) {
 	m.metrics.misses.Inc()
 	set, err := m.read(ctx, organizationID)
 	if err != nil {
-		return nil, &fault.Error{
-			Code: fault.ServiceUnavailable, RetryAfter: retryAfter,
+		return nil, &apierr.Error{
+			Code: apierr.ServiceUnavailable, RetryAfter: retryAfter,
 			Err: fmt.Errorf("reading the flags of organization %s: %w", organizationID, err),
 		}
 	}

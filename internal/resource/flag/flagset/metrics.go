@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics lists everything this package exports; reads are counted by package lookup besides.
+// metrics lists everything this package exports; reads are counted by package readcache besides.
 type metrics struct {
-	hits, misses, stale                 prometheus.Counter
-	read, gone, broken, failed, refused prometheus.Counter
-	behind, changes, evicted, failures  prometheus.Counter
+	hits, misses, stale                  prometheus.Counter
+	read, gone, broken, failed, rejected prometheus.Counter
+	behind, changes, evicted, failures   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, m *Memory) *metrics {
@@ -32,7 +32,7 @@ func newMetrics(reg prometheus.Registerer, m *Memory) *metrics {
 		stale: requests.WithLabelValues("stale"),
 		read:  loads.WithLabelValues("loaded"), gone: loads.WithLabelValues("gone"),
 		broken: loads.WithLabelValues("broken"),
-		failed: loads.WithLabelValues("failed"), refused: loads.WithLabelValues("refused"),
+		failed: loads.WithLabelValues("failed"), rejected: loads.WithLabelValues("refused"),
 		behind: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_flag_sets_behind_total",
 			Help: "Organizations' flags that were read and were older than a change that was heard of; they are read again.",
@@ -93,7 +93,7 @@ func (m *Memory) oldest() (most time.Duration) {
 	return most
 }
 
-// found counts an answer from what is held, which was right an age ago.
+// found counts a response from what is held, which was right an age ago.
 func (m *metrics) found(age time.Duration) {
 	if age > currentFor {
 		m.stale.Inc()

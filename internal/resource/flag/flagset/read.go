@@ -40,7 +40,7 @@ func (m *Memory) read(ctx context.Context, id string) (*Set, error) {
 	set, err := m.reads.Join(ctx, id, func(ctx context.Context) (*Set, error) {
 		leave, err := m.reads.Enter(ctx)
 		if err != nil {
-			m.metrics.refused.Inc()
+			m.metrics.rejected.Inc()
 			return nil, err
 		}
 		defer leave()
@@ -122,22 +122,22 @@ func (m *Memory) keep(set *Set, began beginning) bool {
 // of, and the store has not said so for long. The caller has mu.
 func (m *Memory) isBehind(set *Set, began time.Duration) bool {
 	id := set.OrganizationID
-	least := m.floors.of[id]
+	least := m.lowWatermarks.of[id]
 	if e := m.index.find(id); e != nil && least.mark.Before(e.is.Load().set.Mark) {
 		least.mark = e.is.Load().set.Mark
 	}
 	if !set.Mark.Before(least.mark) {
-		m.floors.met(id)
+		m.lowWatermarks.met(id)
 		return false
 	}
 	if least.behind && began-least.since >= lagsFor {
-		m.floors.put(id, floor{mark: set.Mark})
+		m.lowWatermarks.put(id, lowWatermark{mark: set.Mark})
 		return false
 	}
 	if !least.behind {
 		least.behind, least.since = true, began
 	}
-	m.floors.put(id, least)
+	m.lowWatermarks.put(id, least)
 	return true
 }
 

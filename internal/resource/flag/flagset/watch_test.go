@@ -109,7 +109,7 @@ func TestWhoHeardOfANewerSetWaitsForIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake("org_1")
 				m, _ := run(t, f, 0)
-				beats(t, m)
+				heartbeats(t, m)
 				expect(t, m, "at first", "org_1", "v1.1")
 				pass(5 * time.Second)
 				began := time.Now()
@@ -134,7 +134,7 @@ func TestMarksThatAreMadeUpCostTheStoreLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		m, _ := run(t, f, 0)
-		beats(t, m)
+		heartbeats(t, m)
 		for i := range 50 {
 			f.set(fmt.Sprint("org_", i), 1)
 			expect(t, m, "at first", fmt.Sprint("org_", i), "v1.1")

@@ -41,8 +41,8 @@ func anyClick() *Click {
 	}
 }
 
-func newQueue(p buffer.Publisher, bytes int) *Queue {
-	return New(Config{MaxBufferedBytes: bytes}, Deps{Publisher: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+func newQueue(p buffer.Sender, bytes int) *Queue {
+	return New(Config{MaxBufferedBytes: bytes}, Deps{Sender: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 
 // BenchmarkTake is what a redirect pays, and what Run does beside it, up to the publisher.

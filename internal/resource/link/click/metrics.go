@@ -9,7 +9,7 @@ import (
 )
 
 // reasons are the losses' names in metrics.
-var reasons = map[buffer.Fate]string{buffer.Full: "buffer_full", buffer.Refused: "refused", buffer.Stopped: "stopped"}
+var reasons = map[buffer.Fate]string{buffer.Full: "buffer_full", buffer.Rejected: "refused", buffer.Stopped: "stopped"}
 
 // metrics lists what this package exports.
 type metrics struct {

@@ -33,10 +33,10 @@ type Config struct {
 
 // Deps are the parts a Queue needs; all are required.
 type Deps struct {
-	Publisher buffer.Publisher
-	Salts     Salts
-	Log       *slog.Logger
-	Metrics   prometheus.Registerer
+	Sender  buffer.Sender
+	Salts   Salts
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
 // Queue publishes clicks. It is safe for concurrent use.
@@ -53,7 +53,7 @@ func New(cfg Config, deps Deps) *Queue {
 	q.buffer = buffer.New(
 		buffer.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
 		buffer.Deps[taken, record.ClickRecord]{
-			Publisher: deps.Publisher, Write: q.write, Record: func(r *record.ClickRecord) *record.Record { return &r.Record },
+			Sender: deps.Sender, Write: q.write, Record: func(r *record.ClickRecord) *record.Record { return &r.Record },
 			Told: func(f buffer.Fate) { q.metrics.fates[f].Inc() }, Log: deps.Log, What: "clicks",
 		},
 	)

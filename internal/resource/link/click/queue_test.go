@@ -21,7 +21,7 @@ import (
 type brokers struct {
 	mu      sync.Mutex
 	away    bool
-	refuses error
+	rejects error
 	waiting []func(error)
 	held    []string // ids of the clicks, in the order in which they came
 }
@@ -40,16 +40,16 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 		b.waiting = append(b.waiting, done)
 		return
 	}
-	done(b.refuses)
+	done(b.rejects)
 }
 
-// answer lets brokers answer from now on, with what they refuse clicks with; nil takes them.
-func (b *brokers) answer(refuses error) {
+// response lets brokers answer from now on, with what they reject clicks with; nil takes them.
+func (b *brokers) response(rejects error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.away, b.refuses = false, refuses
+	b.away, b.rejects = false, rejects
 	for _, done := range b.waiting {
-		done(refuses)
+		done(rejects)
 	}
 	b.waiting = nil
 }
@@ -137,7 +137,7 @@ func TestClicksWaitWhileBrokersAreAwayUpToTheLimitAndAreDroppedOneBeyond(t *test
 			t.Errorf("%d bytes are buffered, want %d", n, room*one)
 		}
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
-		s.brokers.answer(nil)
+		s.brokers.response(nil)
 		synctest.Wait()
 		s.counts(t, room, 1, 0)
 		s.Take(anyClick())      // there is room again
@@ -184,7 +184,7 @@ func TestAStopPublishesWhatWasTaken(t *testing.T) {
 			t.Fatalf("the stop ended with clicks in hand: %v", err)
 		default:
 		}
-		s.brokers.answer(nil)
+		s.brokers.response(nil)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -208,7 +208,7 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("Stop() = %v after %s", err, took)
 		}
-		s.brokers.answer(errors.New("the client is closed"))
+		s.brokers.response(errors.New("the client is closed"))
 		s.Take(anyClick())
 		if n := testutil.ToFloat64(s.metrics.fates[buffer.Stopped]); n != 2 || s.buffer.Len() != 0 || s.buffer.Bytes() != 0 {
 			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.buffer.Len())
@@ -216,14 +216,14 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestAClickThatKafkaRefusesIsCountedAndMakesRoom(t *testing.T) {
+func TestAClickThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, true, 1<<20)
 		s.Take(anyClick())
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
-		s.brokers.answer(errors.New("too large"))
-		if n := testutil.ToFloat64(s.metrics.fates[buffer.Refused]); n != 1 || s.buffer.Bytes() != 0 {
+		s.brokers.response(errors.New("too large"))
+		if n := testutil.ToFloat64(s.metrics.fates[buffer.Rejected]); n != 1 || s.buffer.Bytes() != 0 {
 			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.buffer.Bytes())
 		}
 		s.counts(t, 0, 0, 0)

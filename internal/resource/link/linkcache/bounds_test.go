@@ -103,7 +103,7 @@ func TestMemoryIsGivenBackByLinksThatChange(t *testing.T) {
 		for i := range links {
 			changed := plain(i, v)
 			f.with(func() { f.links[changed.SlugKey] = changed })
-			c.Apply(news(changed))
+			c.Apply(changeOf(changed))
 			if err := c.Find(t.Context(), []byte(changed.SlugKey), time.Now(), &l); err != nil || l.Version != v {
 				t.Fatalf("Find() = version %d, %v, want %d", l.Version, err, v)
 			}
@@ -114,7 +114,7 @@ func TestMemoryIsGivenBackByLinksThatChange(t *testing.T) {
 	}
 }
 
-// TestWhatWasToldStaysAsItWas keeps answers beyond the time for which the links are held.
+// TestWhatWasToldStaysAsItWas keeps responses beyond the time for which the links are held.
 func TestWhatWasToldStaysAsItWas(t *testing.T) {
 	t.Parallel()
 	const links = 3000

@@ -6,10 +6,10 @@
 // of, and within 6 s otherwise, by one look at a counter in the store; that what was read
 // before a change never outlives it; that what changed is read again at once, whether or not
 // somebody asks for it; and that while the store is away what is held answers for a day.
-// Then, and for what is not held, the answer is that nobody knows, never that there is no
+// Then, and for what is not held, the response is that nobody knows, never that there is no
 // such link. What does not exist is not remembered: each time it is asked for the store is,
 // and how often somebody may do that is for the host to say. The directory that was read
-// last answers until the next one is read, for a day at most, and nobody waits for it.
+// last responses until the next one is read, for a day at most, and nobody waits for it.
 //
 // It does not say whether a link may be followed now, and counts no clicks.
 package linkcache
@@ -26,7 +26,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/millrace/millrace/internal/platform/lookup"
+	"github.com/millrace/millrace/internal/platform/readcache"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -94,7 +94,7 @@ type Cache struct {
 
 	cursor    link.Cursor // of Run
 	directory directory
-	changed   *lookup.Again[link.Change] // links to be read again, by slug key
+	changed   *readcache.Again[link.Change] // links to be read again, by slug key
 
 	mu      sync.Mutex
 	flights map[string]*flight // reads under way, by slug key
@@ -124,7 +124,7 @@ func New(cfg Config, deps Deps) *Cache {
 		entriesMax: int64(cfg.Entries), bytesMax: max(minBytes, bytesPerEntry*int64(cfg.Entries)),
 		deps: deps, seed: maphash.MakeSeed(), names: newNames(), born: deps.Now(),
 		slots: make(chan struct{}, maxLoads), wake: make(chan struct{}, 1), flights: map[string]*flight{}, problem: errNotFilled,
-		directory: directory{wake: make(chan struct{}, 1)}, changed: lookup.NewAgain[link.Change](maxChanged),
+		directory: directory{wake: make(chan struct{}, 1)}, changed: readcache.NewAgain[link.Change](maxChanged),
 	}
 	for i := range c.shards {
 		c.shards[i].init(c)
@@ -146,7 +146,7 @@ func (c *Cache) Ready(context.Context) error {
 }
 
 // Find tells of the link of a key, as link.KeyOn says it. It returns link.ErrNotFound, or a
-// ServiceUnavailable fault when the store cannot be asked and the link is not held. What it
+// ServiceUnavailable error when the store cannot be asked and the link is not held. What it
 // tells shares memory with the cache: it is not to be changed, and may be kept. now is the
 // caller's reading of the clock, which it often needs itself.
 func (c *Cache) Find(ctx context.Context, key []byte, now time.Time, to *link.Served) error {

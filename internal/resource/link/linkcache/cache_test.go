@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -129,7 +129,7 @@ func TestAStoreThatHangsHoldsNobody(t *testing.T) {
 		began := time.Now()
 		var l link.Served
 		err := c.Find(t.Context(), []byte("none"), time.Now(), &l)
-		if f := fault.Of(err); f.Code != fault.ServiceUnavailable || f.RetryAfter != 5*time.Second {
+		if f := apierr.Of(err); f.Code != apierr.ServiceUnavailable || f.RetryAfter != 5*time.Second {
 			t.Errorf("Find() = %+v", f)
 		}
 		if took := time.Since(began); took > 3*time.Second {

@@ -16,9 +16,9 @@ const waiting = "millrace_link_cache_changes_waiting"
 func TestAChangedLinkIsReadAgainAtOnceAndLeadsOnWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(c interface{ Apply(control.Change) }, changed ...*link.Served){
-		"by news": func(c interface{ Apply(control.Change) }, changed ...*link.Served) {
+		"by change events": func(c interface{ Apply(control.Change) }, changed ...*link.Served) {
 			for _, l := range changed {
-				c.Apply(news(l))
+				c.Apply(changeOf(l))
 			}
 		},
 		"by a look": func(interface{ Apply(control.Change) }, ...*link.Served) { <-time.After(3 * time.Second) },
@@ -51,7 +51,7 @@ func TestAChangedLinkThatCannotBeReadIsNotTold(t *testing.T) {
 		c, _ := run(t, f, 10)
 		f.setDown(true)
 		f.set(plain(1, 2))
-		c.Apply(news(plain(1, 2)))
+		c.Apply(changeOf(plain(1, 2)))
 		for range 60 {
 			<-time.After(time.Second)
 			expect(t, c, "changed while the store is away", "slug-1", away)
@@ -76,7 +76,7 @@ func TestReadingChangedLinksIsBounded(t *testing.T) {
 		change := func(n int) {
 			l := plain(n, 1)
 			f.with(func() { f.links[l.SlugKey] = l })
-			c.Apply(news(l))
+			c.Apply(changeOf(l))
 		}
 		for i := range atATime + under {
 			change(i)
@@ -95,7 +95,7 @@ func TestReadingChangedLinksIsBounded(t *testing.T) {
 			}
 		}
 		left(0)
-		c.Apply(news(plain(atATime+under, 1))) // waits already
+		c.Apply(changeOf(plain(atATime+under, 1))) // waits already
 		left(0)
 		change(atATime + under + room)
 		left(1)
@@ -114,7 +114,7 @@ func TestReadingChangedLinksIsBounded(t *testing.T) {
 	})
 }
 
-func TestNewsThatComeAgainAreNotReadAgain(t *testing.T) {
+func TestChangesThatComeAgainAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(plain(1, 1))
@@ -122,7 +122,7 @@ func TestNewsThatComeAgainAreNotReadAgain(t *testing.T) {
 		f.set(plain(1, 3))
 		for range 3 {
 			for v := range int64(3) {
-				c.Apply(news(plain(1, v+1)))
+				c.Apply(changeOf(plain(1, v+1)))
 				synctest.Wait()
 			}
 		}

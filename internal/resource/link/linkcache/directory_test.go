@@ -52,15 +52,15 @@ func TestACacheIsReadyWithItsDirectoryOnly(t *testing.T) {
 func TestTheDirectoryIsReadAgainWithEachChangeOfIt(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(f *fake, apply func(control.Change)){
-		"by news of a domain": func(_ *fake, apply func(control.Change)) {
+		"by change events of a domain": func(_ *fake, apply func(control.Change)) {
 			apply(control.Change{Kind: control.Link, ID: "dom_1", OrganizationID: "org_1"})
 			synctest.Wait()
 		},
-		"by news of an organization": func(_ *fake, apply func(control.Change)) {
+		"by change events of an organization": func(_ *fake, apply func(control.Change)) {
 			apply(control.Change{Kind: control.Organization, ID: "org_1", Refs: []string{"org_1"}})
 			synctest.Wait()
 		},
-		"by news of its end": func(_ *fake, apply func(control.Change)) {
+		"by change events of its end": func(_ *fake, apply func(control.Change)) {
 			apply(control.Change{Kind: control.Organization, ID: "org_1", Refs: []string{"org_1"}, Gone: true})
 			synctest.Wait()
 		},

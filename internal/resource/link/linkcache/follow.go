@@ -14,7 +14,7 @@ type page struct {
 	organizations map[string]bool
 }
 
-// Apply implements control.Cache: what a change makes wrong is read again. News of kind Link
+// Apply implements control.Cache: what a change makes wrong is read again. Change events of kind Link
 // that name no link by a slug are of the directory; so may be those of an organization, whose
 // domains come and go with it.
 func (c *Cache) Apply(change control.Change) {
@@ -61,7 +61,7 @@ func (c *Cache) advance(at time.Time) {
 }
 
 // drop has what a change is about be read again before it is told of. What is held of the
-// change's version or a later one stays, so that news that come twice cost little.
+// change's version or a later one stays, so that change events that come twice cost little.
 func (c *Cache) drop(change link.Change) {
 	c.metrics.changes.Inc()
 	if change.LinkID != "" {

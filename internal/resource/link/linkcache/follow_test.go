@@ -13,34 +13,34 @@ import (
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
-// news is what control.v1 tells of a link.
-func news(l *link.Served) control.Change {
+// changeOf is what control.v1 tells of a link.
+func changeOf(l *link.Served) control.Change {
 	return control.Change{Kind: control.Link, ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Refs: []string{l.SlugKey}}
 }
 
-func TestNewsOfALinkHaveItReadAgain(t *testing.T) {
+func TestChangesOfALinkHaveItReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(plain(1, 1), plain(2, 1))
 		c, _ := run(t, f, 10)
 		f.set(plain(1, 2))
 		expect(t, c, "not told yet", "slug-1", "v1")
-		c.Apply(news(plain(1, 2)))
+		c.Apply(changeOf(plain(1, 2)))
 		expect(t, c, "told", "slug-1", "v2")
-		c.Apply(news(plain(1, 2)))
-		c.Apply(news(plain(1, 1)))
+		c.Apply(changeOf(plain(1, 2)))
+		c.Apply(changeOf(plain(1, 1)))
 		expect(t, c, "told again", "slug-1", "v2")
 		if n := f.count(&f.reads); n != 1 {
 			t.Errorf("%d reads, want 1", n)
 		}
 		f.delete(plain(2, 1))
-		c.Apply(news(plain(2, 2)))
+		c.Apply(changeOf(plain(2, 2)))
 		expect(t, c, "deleted", "slug-2", absent)
 		// Another link takes the slug; its versions begin anew.
 		other := plain(3, 1)
 		other.SlugKey = "slug-1"
 		f.set(other)
-		c.Apply(news(other))
+		c.Apply(changeOf(other))
 		expect(t, c, "another link", "slug-1", "v1")
 	})
 }
@@ -48,7 +48,7 @@ func TestNewsOfALinkHaveItReadAgain(t *testing.T) {
 func TestTheEndOfAnOrganizationDropsItsLinksOnly(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(f *fake, apply func(control.Change)){
-		"by news": func(_ *fake, apply func(control.Change)) {
+		"by change events": func(_ *fake, apply func(control.Change)) {
 			apply(control.Change{Kind: control.Organization, ID: "org_1", Refs: []string{"org_1"}}) // of its settings
 			apply(control.Change{Kind: control.Organization, ID: "org_1", Refs: []string{"org_1"}, Gone: true})
 		},
@@ -83,9 +83,9 @@ func TestTheEndOfAnOrganizationDropsItsLinksOnly(t *testing.T) {
 	}
 }
 
-// TestWithoutNewsAChangeIsSeenWithinSixSeconds changes a link at all moments of the turn in
+// TestWithoutChangesAChangeIsSeenWithinSixSeconds changes a link at all moments of the turn in
 // which changes are looked for.
-func TestWithoutNewsAChangeIsSeenWithinSixSeconds(t *testing.T) {
+func TestWithoutChangesAChangeIsSeenWithinSixSeconds(t *testing.T) {
 	t.Parallel()
 	for name, trusted := range map[string]time.Duration{"never told": 0, "told until now": 4500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -151,12 +151,12 @@ func TestMissedChangesAreLookedForAtOnce(t *testing.T) {
 	})
 }
 
-// TestAReadThatBeganBeforeAChangeIsNotKept holds an answer of the store back until the
+// TestAReadThatBeganBeforeAChangeIsNotKept holds a response of the store back until the
 // change was told.
 func TestAReadThatBeganBeforeAChangeIsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(c interface{ Apply(control.Change) }){
-		"of the link": func(c interface{ Apply(control.Change) }) { c.Apply(news(plain(1, 2))) },
+		"of the link": func(c interface{ Apply(control.Change) }) { c.Apply(changeOf(plain(1, 2))) },
 		"of its organization": func(c interface{ Apply(control.Change) }) {
 			c.Apply(control.Change{Kind: control.Organization, ID: "org_1", Gone: true})
 		},
@@ -199,7 +199,7 @@ func TestAPageThatWasReadBeforeAChangeDoesNotUndoIt(t *testing.T) {
 		synctest.Wait()
 		f.with(func() { f.read = nil; delete(f.links, "slug-3") })
 		f.set(plain(1, 2))
-		c.Apply(news(plain(1, 2)))
+		c.Apply(changeOf(plain(1, 2)))
 		c.Apply(control.Change{Kind: control.Organization, ID: "org_2", Gone: true})
 		close(release)
 		synctest.Wait()
@@ -280,7 +280,7 @@ func TestNoReaderSeesAnOlderVersionThanWasTold(t *testing.T) {
 		for v := int64(2); v < changes; v++ {
 			l := plain(int(v)%links, v)
 			f.set(l)
-			c.Apply(news(l))
+			c.Apply(changeOf(l))
 			told[int(v)%links].Store(v)
 			if v%500 == 0 {
 				f.with(func() { f.life++ })

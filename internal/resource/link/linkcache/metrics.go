@@ -12,11 +12,11 @@ import (
 
 // metrics lists everything this package exports.
 type metrics struct {
-	hits, misses, stale              prometheus.Counter
-	present, absent, failed, refused prometheus.Counter
-	changes, left, evicted, failures prometheus.Counter
-	fills                            prometheus.Observer
-	open                             prometheus.Gauge
+	hits, misses, stale               prometheus.Counter
+	present, absent, failed, rejected prometheus.Counter
+	changes, left, evicted, failures  prometheus.Counter
+	fills                             prometheus.Observer
+	open                              prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
@@ -55,7 +55,7 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 	return &metrics{
 		hits: requests.WithLabelValues("hit"), misses: requests.WithLabelValues("miss"), stale: requests.WithLabelValues("stale"),
 		present: loads.WithLabelValues("found"), absent: loads.WithLabelValues("absent"),
-		failed: loads.WithLabelValues("failed"), refused: loads.WithLabelValues("refused"),
+		failed: loads.WithLabelValues("failed"), rejected: loads.WithLabelValues("refused"),
 		changes: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_link_cache_changes_total", Help: "Changes of short links that were followed, as told by control.v1 and as found in the metadata store.",
 		}),
@@ -78,7 +78,7 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 	}
 }
 
-// found counts an answer from what is held, which was right an age ago.
+// found counts a response from what is held, which was right an age ago.
 func (m *metrics) found(age time.Duration) {
 	if age > currentFor {
 		m.stale.Inc()

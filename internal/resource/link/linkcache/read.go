@@ -9,7 +9,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -33,7 +33,7 @@ type flight struct {
 	done    chan struct{}
 	link    *link.Served
 	err     error
-	dropped bool // the link changed meanwhile: the answer is for those who wait, and is not kept
+	dropped bool // the link changed meanwhile: the response is for those who wait, and is not kept
 }
 
 func newBreaker(m *metrics) *gobreaker.CircuitBreaker[*link.Served] {
@@ -61,7 +61,7 @@ func (c *Cache) read(ctx context.Context, key string, standsIn bool, to *link.Se
 		c.metrics.stale.Inc()
 		return nil
 	}
-	return &fault.Error{Code: fault.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("looking up a short link: %w", err)}
+	return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("looking up a short link: %w", err)}
 }
 
 // ask joins or starts the one read of a slug key that may be under way.
@@ -90,7 +90,7 @@ func (c *Cache) join(ctx context.Context, key string) (*flight, error) {
 		return f, nil
 	}
 	if len(c.flights) >= maxFlights {
-		c.metrics.refused.Inc()
+		c.metrics.rejected.Inc()
 		return nil, errFlood
 	}
 	f := &flight{done: make(chan struct{})}
@@ -127,7 +127,7 @@ func (c *Cache) load(ctx context.Context, key string) (*link.Served, error) {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		c.metrics.refused.Inc()
+		c.metrics.rejected.Inc()
 		return nil, errFlood
 	}
 	l, err := c.breaker.Execute(func() (*link.Served, error) { return c.deps.Store.ServingLink(ctx, key) })

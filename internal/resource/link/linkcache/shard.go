@@ -179,7 +179,7 @@ func (s *shard) bury(p place) {
 	s.cache.bytes.Add(-int64(end - p.offset() + indexBytes))
 }
 
-// tidy writes the links anew when half of what was written is of no use.
+// tidy rewrites the links when half of what was written is of no use.
 func (s *shard) tidy() {
 	if s.written < 2*chunkBytes || s.dead < s.written/2 {
 		return

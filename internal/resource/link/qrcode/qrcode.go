@@ -13,7 +13,7 @@ import (
 	"github.com/boombuler/barcode"
 	"github.com/boombuler/barcode/qr"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // Sizes of a QR code, in pixels of its side.
@@ -44,12 +44,12 @@ func (c *Code) side() int { return c.modules.Bounds().Dx() + 2*quiet }
 
 func (c *Code) dark(x, y int) bool { return c.modules.At(x, y) == color.Black }
 
-// PNG draws the code with size pixels on a side. It returns a Validation fault for a size
+// PNG draws the code with size pixels on a side. It returns a Validation error for a size
 // in which there is no pixel for each module.
 func (c *Code) PNG(size int) ([]byte, error) {
 	scale := size / c.side()
 	if scale == 0 {
-		return nil, fault.Invalid("size", "range", fmt.Sprintf("size must be at least %d for this link as PNG", c.side()))
+		return nil, apierr.Invalid("size", "range", fmt.Sprintf("size must be at least %d for this link as PNG", c.side()))
 	}
 	n := c.modules.Bounds().Dx()
 	margin := (size - n*scale) / 2

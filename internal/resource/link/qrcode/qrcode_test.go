@@ -110,7 +110,7 @@ func isWhite(c color.Color) bool {
 	return r&g&b == 0xffff
 }
 
-func TestAQRCodeThatHasNoRoomIsRefused(t *testing.T) {
+func TestAQRCodeThatHasNoRoomIsRejected(t *testing.T) {
 	t.Parallel()
 	q, err := New(strings.Repeat("x", 500))
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
 )
 
-// find looks for the link. Who has asked for too many that there are not is refused before
+// find looks for the link. Who has asked for too many that there are not is rejected before
 // that, whatever they ask for: else the difference would tell them which there are.
 func (h *Host) find(ctx context.Context, v *Visit) (bool, error) {
-	if err := h.unknown.refused(h.unknown.network(v.Addr), v.at); err != nil {
+	if err := h.unknown.rejected(h.unknown.network(v.Addr), v.at); err != nil {
 		return false, err
 	}
 	err := h.deps.Links.Find(ctx, v.key, v.at, &v.link)
@@ -57,7 +57,7 @@ func over(v *Visit) (bool, error) {
 	if address == "" && v.domain != nil {
 		address = v.domain.ExpiredURL
 	}
-	return v.lead(Elsewhere, address, fault.Gone)
+	return v.lead(Elsewhere, address, apierr.Gone)
 }
 
 // preview shows what the link's owner has written to a program that asks for the sake of
@@ -66,7 +66,7 @@ func (h *Host) preview(_ context.Context, v *Visit) (bool, error) {
 	if v.bot != click.BotPreview || v.link.Preview == (link.Preview{}) {
 		return false, nil
 	}
-	v.Answer = Answer{Kind: Previewed, Status: http.StatusOK, Preview: v.link.Preview}
+	v.Response = Response{Kind: Previewed, Status: http.StatusOK, Preview: v.link.Preview}
 	h.note(v)
 	return true, nil
 }
@@ -87,19 +87,19 @@ func (h *Host) redirect(_ context.Context, v *Visit) (bool, error) {
 		forward = nil
 	}
 	v.room = appendLocation(v.room[:0], v.target.URL, &v.link.UTM, forward)
-	v.Answer = Answer{Kind: Redirected, Status: v.link.RedirectStatus, Location: v.room}
+	v.Response = Response{Kind: Redirected, Status: v.link.RedirectStatus, Location: v.room}
 	h.note(v)
 	return true, nil
 }
 
-// note tells of a click, unless only the header of an answer was wanted.
+// note tells of a click, unless only the header of a response was wanted.
 func (h *Host) note(v *Visit) {
 	if h.deps.Clicks == nil || v.Head {
 		return
 	}
 	v.click = click.Click{
 		Link: &v.link, At: v.at, Addr: v.Addr, UserAgent: v.UserAgent, Visitor: v.visitor, Referrer: v.Referrer, Languages: v.Languages,
-		Query: v.Query, RuleID: v.target.RuleID, VariantID: v.target.VariantID, Bot: v.bot, Status: v.Answer.Status, RequestID: v.ID,
+		Query: v.Query, RuleID: v.target.RuleID, VariantID: v.target.VariantID, Bot: v.bot, Status: v.Response.Status, RequestID: v.ID,
 	}
 	h.deps.Clicks.Take(&v.click)
 }

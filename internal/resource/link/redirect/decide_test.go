@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
 )
@@ -21,11 +21,11 @@ func TestQuestionsAreAskedInOneOrder(t *testing.T) {
 		link link.Link
 		ask  func(*Request)
 		kind Kind
-		code fault.Code
+		code apierr.Code
 	}{
-		{name: "disabled before expired", link: link.Link{ExpiresAt: past, PasswordHash: "#secret"}, code: fault.NotFound},
-		{name: "not begun before the password", link: link.Link{Enabled: true, StartsAt: ahead, PasswordHash: "#secret"}, code: fault.NotFound},
-		{name: "expired before the password", link: link.Link{Enabled: true, ExpiresAt: noon, PasswordHash: "#secret"}, code: fault.Gone},
+		{name: "disabled before expired", link: link.Link{ExpiresAt: past, PasswordHash: "#secret"}, code: apierr.NotFound},
+		{name: "not begun before the password", link: link.Link{Enabled: true, StartsAt: ahead, PasswordHash: "#secret"}, code: apierr.NotFound},
+		{name: "expired before the password", link: link.Link{Enabled: true, ExpiresAt: noon, PasswordHash: "#secret"}, code: apierr.Gone},
 		{name: "expired with an address", link: link.Link{Enabled: true, ExpiresAt: noon, ExpiredURL: "https://over.example", PasswordHash: "#secret"}, kind: Elsewhere},
 		{name: "a password before the preview", link: link.Link{Enabled: true, PasswordHash: "#secret", Preview: shown}, ask: as(preview), kind: AskPassword},
 		{name: "a preview before the target", link: link.Link{Enabled: true, Preview: shown}, ask: as(preview), kind: Previewed},
@@ -33,7 +33,7 @@ func TestQuestionsAreAskedInOneOrder(t *testing.T) {
 		{name: "no preview for crawlers", link: link.Link{Enabled: true, Preview: shown}, ask: as(crawler), kind: Redirected},
 		{name: "no preview where there is none", link: link.Link{Enabled: true}, ask: as(preview), kind: Redirected},
 		{name: "open", link: link.Link{Enabled: true, StartsAt: noon, ExpiresAt: ahead}, kind: Redirected},
-		{name: "a password for a link without one", link: link.Link{Enabled: true}, ask: func(r *Request) { r.Posted = true }, code: fault.MethodNotAllowed},
+		{name: "a password for a link without one", link: link.Link{Enabled: true}, ask: func(r *Request) { r.Posted = true }, code: apierr.MethodNotAllowed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestARedirectHasTheLinksStatusAndAddress(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 307, 308} {
 		s := newStage(t, &link.Link{Slug: "a-b", Enabled: true, URL: "https://target.example/ü?x=%zz#f", RedirectStatus: status})
-		want := Answer{Status: status, Location: []byte("https://target.example/ü?x=%zz#f")}
+		want := Response{Status: status, Location: []byte("https://target.example/ü?x=%zz#f")}
 		got, err := s.ask(t, "a-b", nil)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("error %v, answer (-want +got):\n%s", err, diff)
@@ -66,7 +66,7 @@ func TestWhatIsOverLeadsToItsOwnAddressAndIsNoClick(t *testing.T) {
 	s := newStage(t, &link.Link{Slug: "old", Enabled: true, URL: "https://a.example", ExpiredURL: "https://b.example/x", ExpiresAt: noon, UTM: link.UTM{Source: "s"}})
 	for posted, status := range map[bool]int{false: 302, true: 303} {
 		a, err := s.ask(t, "old", func(r *Request) { r.Posted, r.Query = posted, []byte("a=1") })
-		want := Answer{Kind: Elsewhere, Status: status, Location: []byte("https://b.example/x")}
+		want := Response{Kind: Elsewhere, Status: status, Location: []byte("https://b.example/x")}
 		if diff := cmp.Diff(want, a); diff != "" || err != nil {
 			t.Errorf("error %v, answer (-want +got):\n%s", err, diff)
 		}

@@ -29,7 +29,7 @@ import (
 // Links finds links by key, as link.KeyOn says it.
 type Links interface {
 	// Find fills to, and does not keep the key; now is the caller's reading of the clock. It
-	// returns link.ErrNotFound for one that no link has, and a ServiceUnavailable fault when
+	// returns link.ErrNotFound for one that no link has, and a ServiceUnavailable error when
 	// that cannot be found out now.
 	Find(ctx context.Context, key []byte, now time.Time, to *link.Served) error
 }

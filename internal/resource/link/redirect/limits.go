@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // How much is allowed within any stretch of Window.
@@ -32,7 +32,7 @@ type tries struct {
 	most  int
 	start time.Time
 	seed  maphash.Seed
-	// barred is until when there may be somebody who is refused, so that nobody has to
+	// barred is until when there may be somebody who is rejected, so that nobody has to
 	// wait for the lock while there is none.
 	barred atomic.Int64
 
@@ -45,7 +45,7 @@ type tries struct {
 type tried struct {
 	at     []time.Duration
 	what   []uint64
-	barred time.Duration // refused until then
+	barred time.Duration // rejected until then
 }
 
 func newTries(most int, now time.Time) *tries {
@@ -73,9 +73,9 @@ func (t *tries) text(s string) uint64 { return maphash.String(t.seed, s) | 1 }
 // bytes does for a text in bytes.
 func (t *tries) bytes(s []byte) uint64 { return maphash.Bytes(t.seed, s) | 1 }
 
-// refused returns a RateLimited fault for one whose last try was refused, until the next
+// rejected returns a RateLimited error for one whose last try was rejected, until the next
 // one is not.
-func (t *tries) refused(who uint64, now time.Time) error {
+func (t *tries) rejected(who uint64, now time.Time) error {
 	at := now.Sub(t.start)
 	if int64(at) >= t.barred.Load() {
 		return nil
@@ -83,12 +83,12 @@ func (t *tries) refused(who uint64, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.of(who, at, false); of != nil && of.barred > at {
-		return t.fault(of.barred - at)
+		return t.tooMany(of.barred - at)
 	}
 	return nil
 }
 
-// take counts a try, or returns a RateLimited fault when there were as many as there may
+// take counts a try, or returns a RateLimited error when there were as many as there may
 // be. The same again is not one more, unless what is 0.
 func (t *tries) take(who, what uint64, now time.Time) error {
 	at := now.Sub(t.start)
@@ -102,7 +102,7 @@ func (t *tries) take(who, what uint64, now time.Time) error {
 	case len(of.at) >= t.most:
 		of.barred = of.at[0] + Window
 		t.barred.Store(max(t.barred.Load(), int64(of.barred)))
-		return t.fault(of.barred - at)
+		return t.tooMany(of.barred - at)
 	}
 	of.at, of.what = append(of.at, at), append(of.what, what)
 	return nil
@@ -149,6 +149,6 @@ func (t *tried) forget(at time.Duration) {
 	t.at, t.what = slices.Delete(t.at, 0, n), slices.Delete(t.what, 0, n)
 }
 
-func (t *tries) fault(wait time.Duration) error {
-	return &fault.Error{Code: fault.RateLimited, RetryAfter: wait}
+func (t *tries) tooMany(wait time.Duration) error {
+	return &apierr.Error{Code: apierr.RateLimited, RetryAfter: wait}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -15,30 +15,30 @@ func TestAnAddressMayAskForSixtyUnknownSlugsAMinute(t *testing.T) {
 	s := newStage(t, &link.Link{Slug: "known", Enabled: true, URL: "https://a.example"}, &link.Link{Slug: "off", URL: "https://a.example"})
 	for i := range MaxUnknown - 1 {
 		for range 2 { // the same again is not one more
-			if _, err := s.ask(t, "nope"+strconv.Itoa(i), nil); code(err) != fault.NotFound {
+			if _, err := s.ask(t, "nope"+strconv.Itoa(i), nil); code(err) != apierr.NotFound {
 				t.Fatalf("slug %d: %v", i, err)
 			}
 		}
 		s.pass(time.Second / 2)
 	}
-	if _, err := s.ask(t, "off", nil); code(err) != fault.NotFound {
+	if _, err := s.ask(t, "off", nil); code(err) != apierr.NotFound {
 		t.Errorf("a disabled one: %v", err)
 	}
 	if _, err := s.ask(t, "known", nil); err != nil {
 		t.Errorf("a link, before the limit is exceeded: %v", err)
 	}
 	_, err := s.ask(t, "one-more", nil)
-	if f := fault.Of(err); code(err) != fault.RateLimited || f.RetryAfter <= 0 || f.RetryAfter > Window {
+	if f := apierr.Of(err); code(err) != apierr.RateLimited || f.RetryAfter <= 0 || f.RetryAfter > Window {
 		t.Fatalf("one more: %v", err)
 	}
 	looked := s.looked
-	if _, err := s.ask(t, "known", nil); code(err) != fault.RateLimited || s.looked != looked {
+	if _, err := s.ask(t, "known", nil); code(err) != apierr.RateLimited || s.looked != looked {
 		t.Errorf("a link, once the limit is exceeded: %v after %d look-ups", err, s.looked-looked)
 	}
 	if _, err := s.ask(t, "known", func(r *Request) { r.Addr = netip.MustParseAddr("192.0.2.8") }); err != nil {
 		t.Errorf("of another address: %v", err)
 	}
-	s.pass(fault.Of(err).RetryAfter)
+	s.pass(apierr.Of(err).RetryAfter)
 	if _, err := s.ask(t, "known", nil); err != nil {
 		t.Errorf("after what was told to wait: %v", err)
 	}

@@ -4,26 +4,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // metrics lists everything this package exports.
 type metrics struct {
-	answers  [kinds]prometheus.Counter
-	refusals map[fault.Code]prometheus.Counter
-	failures prometheus.Counter
+	responses  [kinds]prometheus.Counter
+	rejections map[apierr.Code]prometheus.Counter
+	failures   prometheus.Counter
 }
 
-// answerNames are the outcomes of requests that were answered, by kind.
-var answerNames = [kinds]string{
+// responseNames are the outcomes of requests that were answered, by kind.
+var responseNames = [kinds]string{
 	Redirected: "redirected", Elsewhere: "expired_url", Rooted: "root_url", Missing: "not_found_url",
 	AskPassword: "password_form", Accepted: "password_right", Previewed: "preview",
 }
 
-// refusalNames are those of requests that were refused, by code; others have failed.
-var refusalNames = map[fault.Code]string{
-	fault.NotFound: "unknown", fault.Gone: "gone", fault.Forbidden: "password_wrong", fault.RateLimited: "limited",
-	fault.MethodNotAllowed: "method", fault.ServiceUnavailable: "unavailable",
+// rejectionNames are those of requests that were rejected, by code; others have failed.
+var rejectionNames = map[apierr.Code]string{
+	apierr.NotFound: "unknown", apierr.Gone: "gone", apierr.Forbidden: "password_wrong", apierr.RateLimited: "limited",
+	apierr.MethodNotAllowed: "method", apierr.ServiceUnavailable: "unavailable",
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -31,22 +31,22 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "millrace_link_requests_total",
 		Help: "Requests for short links by outcome: redirected, expired_url (the link is over and leads elsewhere), root_url and not_found_url (a domain leads there without a slug, and for what is unknown), password_form, password_right, password_wrong, preview, unknown (no link, none that is open, a path that can be no slug, or a host that is not served), gone, limited (too many passwords or unknown slugs of one address), method (a password for a link without one), unavailable (the store had to be asked, and did not answer), failed.",
 	}, []string{"outcome"})
-	m := &metrics{refusals: map[fault.Code]prometheus.Counter{}, failures: outcomes.WithLabelValues("failed")}
-	for kind, name := range answerNames {
-		m.answers[kind] = outcomes.WithLabelValues(name)
+	m := &metrics{rejections: map[apierr.Code]prometheus.Counter{}, failures: outcomes.WithLabelValues("failed")}
+	for kind, name := range responseNames {
+		m.responses[kind] = outcomes.WithLabelValues(name)
 	}
-	for code, name := range refusalNames {
-		m.refusals[code] = outcomes.WithLabelValues(name)
+	for code, name := range rejectionNames {
+		m.rejections[code] = outcomes.WithLabelValues(name)
 	}
 	return m
 }
 
 func (m *metrics) count(kind Kind, err error) {
 	if err == nil {
-		m.answers[kind].Inc()
+		m.responses[kind].Inc()
 		return
 	}
-	if c := m.refusals[fault.Of(err).Code]; c != nil {
+	if c := m.rejections[apierr.Of(err).Code]; c != nil {
 		c.Inc()
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -19,13 +19,13 @@ const PassFor = time.Hour
 func (h *Host) password(ctx context.Context, v *Visit) (bool, error) {
 	switch {
 	case v.Posted && v.link.PasswordHash == "":
-		return false, fault.New(fault.MethodNotAllowed)
+		return false, apierr.New(apierr.MethodNotAllowed)
 	case v.Posted:
 		return true, h.try(ctx, v)
 	case v.link.PasswordHash == "" || v.passed:
 		return false, nil
 	}
-	v.Answer = Answer{Kind: AskPassword}
+	v.Response = Response{Kind: AskPassword}
 	return true, nil
 }
 
@@ -38,13 +38,13 @@ func (h *Host) try(ctx context.Context, v *Visit) error {
 	}
 	right, err := h.deps.Passwords.Verify(ctx, v.link.PasswordHash, string(v.Password))
 	if err == nil && !right {
-		return &fault.Error{Code: fault.Forbidden, Message: "The password is wrong"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "The password is wrong"}
 	}
 	h.passwords.giveBack(who)
 	if err != nil {
 		return err
 	}
-	v.Answer = Answer{Kind: Accepted, Pass: newPass(&v.link, v.at.Add(PassFor))}
+	v.Response = Response{Kind: Accepted, Pass: newPass(&v.link, v.at.Add(PassFor))}
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -26,7 +26,7 @@ func TestAPasswordOpensALinkForAnHour(t *testing.T) {
 	if a, err := s.ask(t, "vault", nil); err != nil || a.Kind != AskPassword {
 		t.Fatalf("without: %+v, %v", a, err)
 	}
-	if _, err := s.ask(t, "vault", typed("Secret")); code(err) != fault.Forbidden {
+	if _, err := s.ask(t, "vault", typed("Secret")); code(err) != apierr.Forbidden {
 		t.Fatalf("a wrong one: %v", err)
 	}
 	given, err := s.ask(t, "vault", typed("secret"))
@@ -97,17 +97,17 @@ func TestFivePasswordsAMinuteOfAnAddressForALink(t *testing.T) {
 	other.Slug = "other"
 	s := newStage(t, guarded(), other)
 	for range MaxPasswords {
-		if _, err := s.ask(t, "vault", typed("wrong")); code(err) != fault.Forbidden {
+		if _, err := s.ask(t, "vault", typed("wrong")); code(err) != apierr.Forbidden {
 			t.Fatal(err)
 		}
 		if _, err := s.ask(t, "other", typed("secret")); err != nil { // right ones do not count
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.ask(t, "vault", typed("secret")); code(err) != fault.RateLimited {
+	if _, err := s.ask(t, "vault", typed("secret")); code(err) != apierr.RateLimited {
 		t.Errorf("the sixth: %v", err)
 	}
-	if _, err := s.ask(t, "other", typed("wrong")); code(err) != fault.Forbidden {
+	if _, err := s.ask(t, "other", typed("wrong")); code(err) != apierr.Forbidden {
 		t.Errorf("for another link: %v", err)
 	}
 	elsewhere := func(r *Request) { typed("secret")(r); r.Addr = netip.MustParseAddr("2001:db8::1") }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -46,10 +46,10 @@ func (h *Host) directory() *link.Index {
 
 var noDirectory link.Index
 
-// errNoDirectory refuses what cannot be decided without a directory.
+// errNoDirectory rejects what cannot be decided without a directory.
 func errNoDirectory() error {
-	return &fault.Error{
-		Code: fault.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter,
+	return &apierr.Error{
+		Code: apierr.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter,
 	}
 }
 
@@ -69,7 +69,7 @@ func (h *Host) at(x *link.Index, header []byte) (d *link.ServedDomain, known boo
 
 // Serves reports whether visitors of a host, named in ASCII, get short links: the shared one,
 // where it has a name, and the domains that were proved. It returns a ServiceUnavailable
-// fault when that is not known now.
+// error when that is not known now.
 func (h *Host) Serves(host string) (bool, error) {
 	x := h.directory()
 	if x == nil {
@@ -93,7 +93,7 @@ func (h *Host) site(_ context.Context, v *Visit) (bool, error) {
 	if err := h.unknown.take(h.unknown.network(v.Addr), h.unknown.text(noSlug), v.at); err != nil {
 		return false, err
 	}
-	return false, fault.New(fault.NotFound)
+	return false, apierr.New(apierr.NotFound)
 }
 
 // noSlug is the key of no link.
@@ -107,7 +107,7 @@ func (h *Host) slug(_ context.Context, v *Visit) (bool, error) {
 	case v.domain == nil:
 		v.slugText, ok = appendSlug(v.slugText[:0], v.Path)
 	case isRoot(v.Path):
-		return v.lead(Rooted, v.domain.RootURL, fault.NotFound)
+		return v.lead(Rooted, v.domain.RootURL, apierr.NotFound)
 	default:
 		v.slugText, ok = appendOwnSlug(v.slugText[:0], v.Path)
 	}
@@ -123,21 +123,21 @@ func isRoot(path []byte) bool { return len(path) == 0 || len(path) == 1 && path[
 // missing answers for what is not there, as far as the visitor may know.
 func (v *Visit) missing() (bool, error) {
 	if v.domain == nil {
-		return false, fault.New(fault.NotFound)
+		return false, apierr.New(apierr.NotFound)
 	}
-	return v.lead(Missing, v.domain.NotFoundURL, fault.NotFound)
+	return v.lead(Missing, v.domain.NotFoundURL, apierr.NotFound)
 }
 
-// lead sends the visitor to an address that is no target of a link, or refuses the request
+// lead sends the visitor to an address that is no target of a link, or rejects the request
 // where there is none, or none that may be followed.
-func (v *Visit) lead(kind Kind, address string, otherwise fault.Code) (bool, error) {
+func (v *Visit) lead(kind Kind, address string, otherwise apierr.Code) (bool, error) {
 	if address == "" || v.index.BlockedURL(address) {
-		return false, fault.New(otherwise)
+		return false, apierr.New(otherwise)
 	}
 	v.room = append(v.room[:0], address...)
-	v.Answer = Answer{Kind: kind, Status: http.StatusFound, Location: v.room}
+	v.Response = Response{Kind: kind, Status: http.StatusFound, Location: v.room}
 	if v.Posted {
-		v.Answer.Status = http.StatusSeeOther // with GET, and without the password
+		v.Response.Status = http.StatusSeeOther // with GET, and without the password
 	}
 	return true, nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -50,12 +50,12 @@ func neighbours(t *testing.T, blocked ...string) *stage {
 	return s
 }
 
-// outcome tells an answer, or the code of a refusal, in a word.
-func outcome(a Answer, err error) string {
+// outcome tells a response, or the code of a rejection, in a word.
+func outcome(a Response, err error) string {
 	if err != nil {
-		return string(fault.Of(err).Code)
+		return string(apierr.Of(err).Code)
 	}
-	return answerNames[a.Kind] + " " + string(a.Location)
+	return responseNames[a.Kind] + " " + string(a.Location)
 }
 
 func on(host, path string) func(*Request) {
@@ -157,7 +157,7 @@ func TestPathsThatCanBeNoSlugAreNoTries(t *testing.T) {
 	for i := range 2 * MaxUnknown {
 		for _, host := range []string{"go.example", "go.acme.example"} {
 			for _, path := range []string{"/robots.txt", "/favicon.ico", "/", "/no slug " + strconv.Itoa(i)} {
-				if _, err := s.ask(t, "", on(host, path)); code(err) == fault.RateLimited {
+				if _, err := s.ask(t, "", on(host, path)); code(err) == apierr.RateLimited {
 					t.Fatalf("%s on %s: %v", path, host, err)
 				}
 			}
@@ -195,7 +195,7 @@ func TestWhileTheDirectoryIsNotKnownNothingIsAnswered(t *testing.T) {
 		if got := outcome(s.ask(t, "", on(host, "/open"))); got != "SERVICE_UNAVAILABLE" {
 			t.Errorf("%s: %s", host, got)
 		}
-		if _, err := s.Serves(host); !fault.Is(err, fault.ServiceUnavailable) {
+		if _, err := s.Serves(host); !apierr.Is(err, apierr.ServiceUnavailable) {
 			t.Errorf("Serves(%s) = %v", host, err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestAPassIsForItsLinkAlone(t *testing.T) {
 	for _, slug := range []string{"sale", "sale/inner"} {
 		s.putOn(full, &link.Link{Slug: slug, Enabled: true, URL: "https://a.example", PasswordHash: "#secret", Secret: []byte(slug)})
 	}
-	ask := func(path string, change func(*Request)) (Answer, error) {
+	ask := func(path string, change func(*Request)) (Response, error) {
 		return s.ask(t, "", func(r *Request) { on("go.acme.example", path)(r); change(r) })
 	}
 	given, err := ask("/sale", func(r *Request) { r.Posted, r.Password = true, []byte("secret") })

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
@@ -153,7 +153,7 @@ func (a agents) Visitor(_ netip.Addr, userAgent []byte) enrich.Visitor {
 }
 
 // ask asks as a person does, but for what is changed.
-func (s *stage) ask(t *testing.T, slug string, change func(*Request)) (Answer, error) {
+func (s *stage) ask(t *testing.T, slug string, change func(*Request)) (Response, error) {
 	t.Helper()
 	v := s.Visit()
 	defer s.Release(v)
@@ -162,17 +162,17 @@ func (s *stage) ask(t *testing.T, slug string, change func(*Request)) (Answer, e
 		change(&v.Request)
 	}
 	err := s.Decide(t.Context(), v)
-	a := v.Answer
+	a := v.Response
 	a.Location = append([]byte(nil), a.Location...)
 	return a, err
 }
 
-// code is that of a refusal, and empty without one.
-func code(err error) fault.Code {
+// code is that of a rejection, and empty without one.
+func code(err error) apierr.Code {
 	if err == nil {
 		return ""
 	}
-	return fault.Of(err).Code
+	return apierr.Of(err).Code
 }
 
 var errAway = errors.New("the store is away")

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // useTime is the longest wait for the store, which counts uses.
@@ -28,7 +28,7 @@ func (h *Host) exhausted(ctx context.Context, v *Visit) (bool, error) {
 	defer cancel()
 	is, err := h.deps.Uses.LinkByID(ctx, l.ID)
 	if err != nil {
-		return false, fault.Wrap(fault.ServiceUnavailable, err)
+		return false, apierr.Wrap(apierr.ServiceUnavailable, err)
 	}
 	return is.Uses >= l.MaxClicks, nil
 }
@@ -49,7 +49,7 @@ func (h *Host) use(ctx context.Context, v *Visit) (bool, error) {
 	defer cancel()
 	ok, err := h.deps.Uses.UseLink(ctx, l.ID, l.MaxClicks)
 	if err != nil {
-		return false, fault.Wrap(fault.ServiceUnavailable, err)
+		return false, apierr.Wrap(apierr.ServiceUnavailable, err)
 	}
 	if ok {
 		return false, nil

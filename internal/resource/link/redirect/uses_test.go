@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/millrace/millrace/internal/contract/fault"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -27,7 +27,7 @@ func TestOnlyPeopleUseClicksUp(t *testing.T) {
 		}
 	}
 	for _, ask := range []func(*Request){func(r *Request) { r.Head = true }, nil, as(crawler), nil} {
-		if _, err := s.ask(t, "few", ask); code(err) != fault.Gone {
+		if _, err := s.ask(t, "few", ask); code(err) != apierr.Gone {
 			t.Errorf("once they are used up: %v", err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestNobodyIsRedirectedUncounted(t *testing.T) {
 	s := newStage(t, bounded(1))
 	s.away = errAway
 	for _, ask := range []func(*Request){nil, func(r *Request) { r.Head = true }} {
-		if _, err := s.ask(t, "few", ask); code(err) != fault.ServiceUnavailable {
+		if _, err := s.ask(t, "few", ask); code(err) != apierr.ServiceUnavailable {
 			t.Errorf("with the store away: %v", err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestThePasswordComesBeforeTheUse(t *testing.T) {
 	l := guarded()
 	l.MaxClicks = 1
 	s := newStage(t, l)
-	ask := func(change func(*Request)) Answer {
+	ask := func(change func(*Request)) Response {
 		a, err := s.ask(t, "vault", change)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestThePasswordComesBeforeTheUse(t *testing.T) {
 	if a := ask(with(pass.Pass)); a.Kind != Redirected || s.uses[l.ID] != 1 {
 		t.Errorf("with a pass: %+v after %d uses", a, s.uses[l.ID])
 	}
-	if _, err := s.ask(t, "vault", nil); code(err) != fault.Gone {
+	if _, err := s.ask(t, "vault", nil); code(err) != apierr.Gone {
 		t.Errorf("the form, once the link is exhausted: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ type Request struct {
 	ID        []byte     // of the request
 	Host      []byte     // the header, as it came
 	Path      []byte     // of the address, as it came
-	Head      bool       // only the answer's header is wanted: nothing is counted or used up
+	Head      bool       // only the response's header is wanted: nothing is counted or used up
 	Addr      netip.Addr // of the visitor
 	UserAgent []byte
 	Referrer  []byte // the header, as it came; so are the next two
@@ -28,10 +28,10 @@ type Request struct {
 	Password  []byte
 }
 
-// Kind is what a request is answered with, unless it is refused.
+// Kind is what a request is answered with, unless it is rejected.
 type Kind uint8
 
-// The kinds of answers.
+// The kinds of responses.
 const (
 	Redirected  Kind = iota // to Location, with Status
 	Elsewhere               // likewise, because the link is over
@@ -43,8 +43,8 @@ const (
 	kinds
 )
 
-// Answer is what was decided.
-type Answer struct {
+// Response is what was decided.
+type Response struct {
 	Kind     Kind
 	Status   int    // of a redirect
 	Location []byte // of a redirect; valid until Release
@@ -56,7 +56,7 @@ type Answer struct {
 type Visit struct {
 	Request
 
-	Answer Answer
+	Response Response
 
 	index    *link.Index
 	domain   *link.ServedDomain // nil on the host that all organizations share
@@ -108,7 +108,7 @@ func (h *Host) Release(v *Visit) {
 	h.visits.Put(v)
 }
 
-// step is one of the questions. It reports whether it has the answer.
+// step is one of the questions. It reports whether it has the response.
 type step func(h *Host, ctx context.Context, v *Visit) (decided bool, err error)
 
 // steps are all of them, in the order in which they are asked.
@@ -116,7 +116,7 @@ var steps = []step{
 	(*Host).site, (*Host).slug, (*Host).find, (*Host).open, (*Host).password, (*Host).preview, (*Host).choose, (*Host).use, (*Host).redirect,
 }
 
-// Decide answers a visit's request, and takes note of a click. A refusal is a fault:
+// Decide answers a visit's request, and takes note of a click. A rejection is an API error:
 // NotFound for what is no open link, Gone for one that is over, Forbidden for a wrong
 // password, RateLimited, MethodNotAllowed for a password that nobody asked for, and
 // ServiceUnavailable for what cannot be found out now.
@@ -125,7 +125,7 @@ func (h *Host) Decide(ctx context.Context, v *Visit) error {
 	v.visitor = h.deps.Visitors.Visitor(v.Addr, v.UserAgent)
 	v.bot = botOf(v.visitor.Agent, v.Prefetch)
 	err := h.decide(ctx, v)
-	h.metrics.count(v.Answer.Kind, err)
+	h.metrics.count(v.Response.Kind, err)
 	return err
 }
 

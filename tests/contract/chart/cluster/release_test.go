@@ -156,7 +156,7 @@ func TestAnUpgradeKeepsTheFirstAccount(t *testing.T) {
 	}
 }
 
-func TestAChartFromAnotherVolumeIsRefusedByTheAPIServer(t *testing.T) {
+func TestAChartFromAnotherVolumeIsRejectedByTheAPIServer(t *testing.T) {
 	leaveOutWhenShort(t)
 	values, err := rendering.Values("minimal")
 	if err != nil {

@@ -157,8 +157,8 @@ func (s *space) left(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// warnings are what the API server said beside its answers, such as that a pod
-// would be refused.
+// warnings are what the API server said beside its responses, such as that a pod
+// would be rejected.
 type warnings struct {
 	mu   sync.Mutex
 	text []string

@@ -1,0 +1,60 @@
+package flagset
+
+import "time"
+
+// maxLowWatermarks is how many organizations are known of which changes were heard. Beyond it the
+// earliest are forgotten; that matters only to a store whose replicas lag.
+const maxLowWatermarks = 1 << 14
+
+// lowWatermark is how new the set of an organization is at least.
+type lowWatermark struct {
+	mark Mark
+	// behind says that the store said something older when it was last asked, and since when.
+	behind bool
+	since  time.Duration // age of the memory
+}
+
+// lowWatermarks are those of many organizations, whether or not their sets are held. They are used
+// under the memory's mu.
+type lowWatermarks struct {
+	of    map[string]lowWatermark
+	order []string // the ring of those that are known
+	next  int      // where the next one is put
+}
+
+func newLowWatermarks() lowWatermarks { return lowWatermarks{of: make(map[string]lowWatermark)} }
+
+func (f *lowWatermarks) put(id string, is lowWatermark) {
+	if _, known := f.of[id]; !known {
+		f.enlist(id)
+	}
+	f.of[id] = is
+}
+
+// enlist notes an organization in the place of the one that was noted first.
+func (f *lowWatermarks) enlist(id string) {
+	if len(f.order) < maxLowWatermarks {
+		f.order = append(f.order, id)
+		return
+	}
+	delete(f.of, f.order[f.next])
+	f.order[f.next] = id
+	f.next = (f.next + 1) % maxLowWatermarks
+}
+
+// raise notes that a set of a mark is there.
+func (f *lowWatermarks) raise(id string, mark Mark) {
+	is := f.of[id]
+	if is.mark.Before(mark) {
+		is.mark = mark
+		f.put(id, is)
+	}
+}
+
+// met notes that the store said something new enough.
+func (f *lowWatermarks) met(id string) {
+	if is, known := f.of[id]; known && is.behind {
+		is.behind = false
+		f.of[id] = is
+	}
+}
