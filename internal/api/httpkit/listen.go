@@ -31,7 +31,7 @@ func ListenComponent(name, addr, setting string, app *fiber.App, log *slog.Logge
 				return err
 			}
 			ln = newListener(l, kitOf(app))
-			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("component", name), slog.String("addr", l.Addr().String()))
+			log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("part", name), slog.String("addr", l.Addr().String()))
 			return nil
 		},
 		Run: func(ctx context.Context) error {

@@ -143,7 +143,7 @@ func (d *daemon) start(asked context.Context, components []Component) bool {
 			}
 		}
 		go d.run(runCtx, r)
-		d.opts.Log.LogAttrs(asked, slog.LevelDebug, "component started", slog.String("component", p.Name))
+		d.opts.Log.LogAttrs(asked, slog.LevelDebug, "component started", slog.String("part", p.Name))
 	}
 	return true
 }
@@ -176,7 +176,7 @@ func (d *daemon) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Grace)
 	defer cancel()
 	for _, r := range slices.Backward(d.started) {
-		d.opts.Log.LogAttrs(ctx, slog.LevelDebug, "stopping component", slog.String("component", r.component.Name))
+		d.opts.Log.LogAttrs(ctx, slog.LevelDebug, "stopping component", slog.String("part", r.component.Name))
 		d.stopOne(ctx, r)
 	}
 }
