@@ -132,7 +132,7 @@ func several(from, to int) []stage.Event {
 	return all
 }
 
-func TestASinksStoreAreInOrder(t *testing.T) {
+func TestASinksLedgerIsInOrder(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t)
 	s.Produce(t, several(0, 60)...)

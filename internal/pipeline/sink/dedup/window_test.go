@@ -375,7 +375,7 @@ func TestTheZeroHashIsNeverADuplicate(t *testing.T) {
 	}
 }
 
-func TestAObservationOfAKnownEventAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
+func TestAnObservationOfAKnownEventAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts allocations
 	w := NewWindow(time.Hour, 100_000)
 	for n := range 10_000 {
 		w.add(hashOf(n), bucketStart, farAhead)
