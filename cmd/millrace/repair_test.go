@@ -84,7 +84,7 @@ func TestAReplayOfATimeBeginsAtItsFirstRecord(t *testing.T) {
 	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition stands there already`)
 }
 
-func TestRepairsRejectWhileASinkIsThere(t *testing.T) {
+func TestRepairsAreRejectedWhileASinkIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.Produce(t, several(4)...)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// errAnswered ends a command whose flags asked for a response that was given,
+// errAnswered ends a command whose flags asked for an answer that was given,
 // such as --config.print.
 var errAnswered = errors.New("answered")
 

@@ -173,7 +173,7 @@ func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]
 	return fresh, joins, same
 }
 
-// rejection is the error of a request whose statements find no place.
+// rejection is the error of a request whose statements find no slot.
 func rejection(err error, kind SubjectKind, limit int) error {
 	if !errors.Is(err, fair.ErrOwnerFull) {
 		return &apierr.Error{Code: apierr.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err}
@@ -185,7 +185,7 @@ func rejection(err error, kind SubjectKind, limit int) error {
 	}
 }
 
-// retryAfter is what a caller is told to wait whose statements find no place.
+// retryAfter is what a caller is told to wait whose statements find no slot.
 const retryAfter = time.Second
 
 // Wait returns the response of an output of a plan, which is there when its statement

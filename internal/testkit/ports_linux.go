@@ -11,7 +11,7 @@ import (
 //
 // Closing a listener and passing its number on would be a race with every other
 // process. A socket that is bound and does not listen keeps its port instead: the
-// kernel skips it when it looks for a free one, who connects to it is rejected, and a
+// kernel skips it when it looks for a free one, who connects to it is refused, and a
 // server that sets SO_REUSEADDR, as all of ours do, may bind it and listen. The socket
 // is closed with the process.
 func ReservePort() (int, error) {

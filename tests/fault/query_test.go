@@ -35,7 +35,7 @@ func queryRows(ctx context.Context, cfg config.ClickHouse, sql string) (rows [][
 	return rows, nil
 }
 
-// execute runs a statement that has no rows for a response.
+// execute runs a statement that has no rows for a result.
 func execute(ctx context.Context, cfg config.ClickHouse, sql string) error {
 	c, err := clickhouse.Dial(ctx, cfg)
 	if err != nil {

@@ -231,7 +231,7 @@ func (s *stage) query(sql string) (rows [][]string) {
 	return rows
 }
 
-// number returns the one number that a SELECT has for a response.
+// number returns the one number that a SELECT has for a result.
 func (s *stage) number(sql string) int {
 	s.t.Helper()
 	return atoi(s.query(sql)[0][0])

@@ -15,7 +15,7 @@ import (
 // keepRecords is the largest batch whose memory is kept for the next one.
 const keepRecords = 1024
 
-// publication is one publication on its way. It is reused only when the client has
+// publication is what one call of Publish has under way. It is reused only when the client has
 // called back for every record; one that was given up is left to the garbage
 // collector, since the client still reads from it.
 type publication struct {
@@ -119,7 +119,7 @@ func (b *publication) firstError() error {
 	return b.err
 }
 
-// release keeps the batch for the next publication.
+// release keeps the object for the next publication.
 func (b *publication) release() {
 	if cap(b.recs) > keepRecords {
 		return

@@ -29,7 +29,7 @@ func drive(t *testing.T, opts Options, work Work, send Sender) *Report {
 	return r
 }
 
-// takes responses 200 after a while.
+// takes answers 200 after a while.
 func takes(d time.Duration) Sender {
 	return func(context.Context, *Request) (int, []byte, error) {
 		time.Sleep(d) //nolint:forbidigo // fake time

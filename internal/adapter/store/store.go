@@ -5,7 +5,7 @@
 // are UTC and exact to the millisecond, a missing row is the domain's ErrNotFound
 // and a taken name the domain's error for it, every call has a deadline, and no
 // error text holds a password. It is the only package that knows SQL. It caches
-// nothing (lookup does) and decides nothing about access (auth does).
+// nothing (readcache does) and decides nothing about access (auth does).
 package store
 
 import (

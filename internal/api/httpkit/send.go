@@ -11,7 +11,7 @@ import (
 // the packet that carries its header.
 const compressBytes = 1 << 10
 
-// Send responses with a body that is there, compressed where that is worth it and the
+// Send answers with a body that is there, compressed where that is worth it and the
 // caller accepts it. The body is not to be changed afterwards.
 func Send(c *fiber.Ctx, contentType string, body []byte) error {
 	rc := c.Context()

@@ -53,7 +53,7 @@ type serviceResponse struct {
 // health serves GET /health.
 func (*handlers) health(c *fiber.Ctx) error { return respond(c, []byte(`{"status":"ok"}`)) }
 
-// status serves GET /health/status. What is wrong with a service is for the log: the
+// healthStatus serves GET /health/status. What is wrong with a service is for the log: the
 // response is anybody's to read.
 func (h *handlers) healthStatus(c *fiber.Ctx) error {
 	ok, body, err := h.status.look()

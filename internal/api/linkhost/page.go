@@ -104,7 +104,7 @@ var (
 	}
 )
 
-// send responses with the page; the status is the caller's.
+// send answers with the page; the status is the caller's.
 func (p *page) send(rc *fasthttp.RequestCtx) error {
 	var text bytes.Buffer
 	if err := pages.Execute(&text, p); err != nil {

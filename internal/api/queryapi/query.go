@@ -104,7 +104,7 @@ func (a *response) close() {
 	}
 }
 
-// send responses: as a whole what is small, and the rest while it is made.
+// send answers: as a whole what is small, and the rest while it is made.
 func (a *response) send(c *fiber.Ctx, caller *request) error {
 	a.steps = a.layout()
 	ctx := c.UserContext()

@@ -91,7 +91,7 @@ func Cut[T any](found []T, size int, position func(T) any) *List[T] {
 
 func cursor(position any) (*string, error) {
 	if position == nil {
-		return nil, nil //nolint:nilnil // null is the response on the last page
+		return nil, nil //nolint:nilnil // null is the result on the last page
 	}
 	text, err := json.Marshal(position)
 	if err != nil {

@@ -51,7 +51,7 @@ func OpStream[In any](spec Spec, streamed Streamed, handle func(context.Context,
 	}
 }
 
-// send responses with a stream, and calls done once nothing of it runs any more.
+// send answers with a stream, and calls done once nothing of it runs any more.
 func (e *endpoint) send(c *fiber.Ctx, s *Stream, done func()) error {
 	before := s.Done
 	s.Done = func() {

@@ -71,7 +71,7 @@ func admin(ctx context.Context, tx *store.Store, first First) (*org.User, error)
 	}
 	u, err := tx.UserByEmail(ctx, email)
 	if errors.Is(err, org.ErrUserNotFound) {
-		return nil, nil //nolint:nilnil // nobody is a response
+		return nil, nil //nolint:nilnil // nobody is a result
 	}
 	return u, err
 }

@@ -61,7 +61,7 @@ func components(
 	}
 	g := &ground{s: s, t: t, r: r, db: db, tables: newTables(s, t), limiter: limiter}
 	g.access, g.uses = hosting.Access(s, t, db, true)
-	all, err := g.parts()
+	all, err := g.components()
 	if err != nil {
 		return nil, errors.Join(err, g.tables.close(), g.closeStore())
 	}
@@ -74,7 +74,7 @@ func (g *ground) closeStore() error {
 }
 
 // components builds everything; whoever calls it closes what g holds when that fails.
-func (g *ground) parts() ([]lifecycle.Component, error) {
+func (g *ground) components() ([]lifecycle.Component, error) {
 	people, err := newPeople(g.s, g.t, g.db)
 	if err != nil {
 		return nil, err

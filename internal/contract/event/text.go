@@ -105,7 +105,7 @@ func appendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// loneEscape is the response of escapeLen for an unpaired surrogate.
+// loneEscape is the result of escapeLen for an unpaired surrogate.
 const loneEscape = 0
 
 // escapeLen returns the length of the valid escape at i, a surrogate pair being

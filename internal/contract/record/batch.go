@@ -194,7 +194,7 @@ func (b *Batch) topicOf(k *kind, millis int64) string {
 }
 
 // hashed returns the hash of a visitor id, which is valid until the next one's.
-// Events of one visitor often come in a row, so the last response is remembered.
+// Events of one visitor often come in a row, so the last result is remembered.
 func (b *Batch) hashed(id []byte) []byte {
 	if len(id) == 0 {
 		return nil

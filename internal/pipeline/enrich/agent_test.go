@@ -253,7 +253,7 @@ func BenchmarkAgent(b *testing.B) {
 }
 
 // Agents are remembered under 64 bits of hash, so two may meet in one place.
-func TestAgentsOfOneHashDoNotGetEachOthersResponses(t *testing.T) {
+func TestAgentsOfOneHashDoNotGetEachOthersResults(t *testing.T) {
 	t.Parallel()
 	a := NewAgents(0)
 	defer a.Close()

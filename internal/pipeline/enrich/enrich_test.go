@@ -119,7 +119,7 @@ func TestAPageKeepsNothingOfTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestTheSameQuestionHasTheSameResponse(t *testing.T) {
+func TestTheSameQuestionHasTheSameResult(t *testing.T) {
 	t.Parallel()
 	e := open(t)
 	excludes := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/a"}}}

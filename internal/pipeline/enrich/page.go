@@ -28,13 +28,13 @@ type PageInfo struct {
 	buf     []byte
 	scratch []byte
 
-	// What the response is for: the events of one request mostly share it.
+	// What the result is for: the events of one request mostly share it.
 	site          *website.Website
 	url, referrer []byte
 	read          bool
 }
 
-// isOf reports whether p holds the response for these.
+// isOf reports whether p holds the result for these.
 func (p *PageInfo) isOf(url, referrer []byte, w *website.Website) bool {
 	return p.read && p.site == w && bytes.Equal(p.url, url) && bytes.Equal(p.referrer, referrer)
 }

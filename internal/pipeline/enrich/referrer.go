@@ -18,7 +18,7 @@ const (
 	Internal Kind = "internal" // the website itself
 	Search   Kind = "search"
 	Social   Kind = "social"
-	AI       Kind = "ai" // an assistant or a response engine
+	AI       Kind = "ai" // an assistant or an answer engine
 	Email    Kind = "email"
 	Video    Kind = "video"
 	Ads      Kind = "ads" // the servers of advertising networks

@@ -49,7 +49,7 @@ var errRebuilding = errors.New("the server is still at another rebuild, or at on
 // the day is cleared. Whoever stops it in between leaves the day on the list, and
 // the next run begins with the deletion again.
 //
-// It rejects while there is anything that would still insert what the base has
+// It refuses to run while there is anything that would still insert what the base has
 // already. An insert that reached the base and not a rollup is made again by the
 // sink under its token, and adds to the rollup alone what Rebuild has counted
 // from the base: the day would be doubled, and off the list. Such an insert

@@ -48,7 +48,7 @@ type Inserter interface {
 	// class is known; it wraps ErrPanic when nothing was sent, nor can be.
 	Insert(ctx context.Context, b Block, insertToken string) error
 	// Probe tries the block on a clone of the table that keeps nothing and has no
-	// views. What it refuses was rejected before anything was written.
+	// views. What it rejects was rejected before anything was written.
 	Probe(ctx context.Context, b Block) error
 }
 

@@ -167,7 +167,7 @@ func TestTheLimitFallsToWhatCanBeFinishedAndRisesOnlyWhereItKeepsSomebodyOut(t *
 	}
 }
 
-func TestWhileNothingGoesOnOnlyALeastLimitIsLetInAndAllAgainSoonAfter(t *testing.T) {
+func TestWhileNothingGoesOnOnlyTheLeastLimitIsLetInAndAllAgainSoonAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, huge, nil)

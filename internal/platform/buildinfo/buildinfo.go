@@ -1,6 +1,6 @@
 // Package buildinfo says which build of millrace is running.
 //
-// It promises a response from any build, a plain `go build` among them; it holds
+// It promises an answer from any build, a plain `go build` among them; it holds
 // nothing that an operator could set.
 package buildinfo
 

@@ -34,7 +34,7 @@ type Options struct {
 
 // Meta tells how the settings came about.
 type Meta struct {
-	// Done is true when the arguments asked for a response, such as --help, that
+	// Done is true when the arguments asked for an answer, such as --help, that
 	// has been given: there is nothing left to run.
 	Done bool
 

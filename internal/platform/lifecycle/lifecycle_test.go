@@ -46,7 +46,7 @@ func (j *journal) wantLast(t *testing.T, lines ...string) {
 }
 
 // component returns a component that works until its context ends, and writes to j.
-func (j *journal) part(name string) Component {
+func (j *journal) component(name string) Component {
 	return Component{
 		Name:  name,
 		Start: func(context.Context) error { j.add("start " + name); return nil },
@@ -81,7 +81,7 @@ func TestRunStartsInOrderAndStopsInReverse(t *testing.T) {
 		var j journal
 		opts := options()
 		opts.OnReady = func() { j.add("ready") }
-		if _, err := ask(t, opts, j.part("a"), j.part("b"), Component{Name: "nothing at all"}, j.part("c")); err != nil {
+		if _, err := ask(t, opts, j.component("a"), j.component("b"), Component{Name: "nothing at all"}, j.component("c")); err != nil {
 			t.Errorf("Run() = %v", err)
 		}
 		j.want(t, "start a", "start b", "start c", "ready",
@@ -102,9 +102,9 @@ func TestRunReportsAPartThatReturnsByItself(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var j journal
-				early := j.part("b")
+				early := j.component("b")
 				early.Run = func(context.Context) error { return tc.result }
-				err := Run(t.Context(), options(), j.part("a"), early, j.part("c"))
+				err := Run(t.Context(), options(), j.component("a"), early, j.component("c"))
 				if !errors.Is(err, tc.want) || !strings.HasPrefix(err.Error(), "b: ") {
 					t.Errorf("Run() = %v, want b: %v", err, tc.want)
 				}
@@ -123,7 +123,7 @@ func TestAPartThatDiesInterruptsALaterStart(t *testing.T) {
 			<-ctx.Done() // it would wait for the server for ever
 			return ctx.Err()
 		}}
-		err := Run(t.Context(), options(), server, client, j.part("never"))
+		err := Run(t.Context(), options(), server, client, j.component("never"))
 		if err == nil || err.Error() != "server: broken" {
 			t.Errorf("Run() = %v, want only the cause", err)
 		}
@@ -135,11 +135,11 @@ func TestRunStopsWhatHasStartedWhenAStartFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		bad := j.part("b")
+		bad := j.component("b")
 		bad.Start = func(context.Context) error { return errBroken }
 		opts := options()
 		opts.OnReady = func() { t.Error("OnReady was called") }
-		err := Run(t.Context(), opts, j.part("a"), bad, j.part("c"))
+		err := Run(t.Context(), opts, j.component("a"), bad, j.component("c"))
 		if !errors.Is(err, errBroken) || err.Error() != "starting b: broken" {
 			t.Errorf("Run() = %v", err)
 		}
@@ -151,9 +151,9 @@ func TestAStopDuringTheStartIsNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		slow := j.part("b")
+		slow := j.component("b")
 		slow.Start = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-		if _, err := ask(t, options(), j.part("a"), slow, j.part("c")); err != nil {
+		if _, err := ask(t, options(), j.component("a"), slow, j.component("c")); err != nil {
 			t.Errorf("Run() = %v", err)
 		}
 		j.want(t, "start a", "stop b", "run of a ends", "stop a")
@@ -165,7 +165,7 @@ func TestRunStartsNothingOnceAskedToStop(t *testing.T) {
 	var j journal
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ctx, options(), j.part("a")); err != nil {
+	if err := Run(ctx, options(), j.component("a")); err != nil {
 		t.Errorf("Run() = %v", err)
 	}
 	j.want(t)
@@ -176,9 +176,9 @@ func TestAFailureDuringTheStopIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		asked := make(chan struct{})
-		first := j.part("first")
+		first := j.component("first")
 		first.Run = func(context.Context) error { <-asked; return errBroken } // dies while the last one drains
-		last := j.part("last")
+		last := j.component("last")
 		last.Run = func(ctx context.Context) error {
 			<-ctx.Done()
 			close(asked)
@@ -215,10 +215,10 @@ func TestStopContinuesPastAFailingPart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		bad := j.part("b")
+		bad := j.component("b")
 		bad.Run = func(ctx context.Context) error { <-ctx.Done(); return errors.New("draining: lost") }
 		bad.Stop = func(context.Context) error { return errBroken }
-		_, err := ask(t, options(), j.part("a"), bad, j.part("c"))
+		_, err := ask(t, options(), j.component("a"), bad, j.component("c"))
 		if got, want := err.Error(), "b: draining: lost\nstopping b: broken"; got != want {
 			t.Errorf("Run() = %q, want %q", got, want)
 		}
@@ -251,9 +251,9 @@ func TestGraceBoundsTheStop(t *testing.T) {
 				forever := make(chan struct{})
 				defer close(forever)
 				var j journal
-				p := j.part("b")
+				p := j.component("b")
 				tc.hang(&p, forever)
-				took, err := ask(t, options(), j.part("a"), p)
+				took, err := ask(t, options(), j.component("a"), p)
 				if err == nil || err.Error() != tc.want {
 					t.Errorf("Run() = %v, want %s", err, tc.want)
 				}
@@ -305,7 +305,7 @@ func TestRunNeedsNoReadiness(t *testing.T) {
 		opts := options()
 		opts.Readiness = nil
 		var j journal
-		if _, err := ask(t, opts, j.part("a")); err != nil {
+		if _, err := ask(t, opts, j.component("a")); err != nil {
 			t.Errorf("Run() = %v", err)
 		}
 	})

@@ -263,7 +263,7 @@ func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 	c.entries.Del(maphash.Comparable(c.seed, k))
 }
 
-// Forget has every result read again before it is used, and ends Trust. Answers
+// Forget has every result read again before it is used, and ends Trust. Results
 // still stand in while reads fail.
 func (c *Cache[K, V]) Forget() { c.reliance.Store(&reliance{since: time.Now()}) }
 

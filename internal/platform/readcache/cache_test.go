@@ -63,7 +63,7 @@ func (s *source) load(ctx context.Context, _ string) (string, error) {
 
 func notFound(err error) bool { return errors.Is(err, errAbsent) }
 
-// open returns a cache over a source that results "v1".
+// open returns a cache over a source that answers "v1".
 func open(t *testing.T) (*source, *readcache.Cache[string, string]) {
 	t.Helper()
 	s := &source{value: "v1"}
@@ -111,7 +111,7 @@ func TestAnswerIsReadAgainWhenItIsNoLongerFresh(t *testing.T) {
 	})
 }
 
-func TestBusyResponseIsReadAheadOnce(t *testing.T) {
+func TestBusyResultIsReadAheadOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -157,7 +157,7 @@ func TestPeekTellsWhatIsRememberedAndAsksNobody(t *testing.T) {
 	})
 }
 
-func TestAbsenceIsAResponseAndNeverServedStale(t *testing.T) {
+func TestAbsenceIsAResultAndNeverServedStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -358,9 +358,9 @@ func TestStringKeyMayBeReusedAfterTheCall(t *testing.T) {
 	})
 }
 
-// TestResponsesAreRightUnderPressure has far more keys than room, so entries are
+// TestResultsAreRightUnderPressure has far more keys than room, so entries are
 // rejected and evicted all the time.
-func TestResponsesAreRightUnderPressure(t *testing.T) {
+func TestResultsAreRightUnderPressure(t *testing.T) {
 	t.Parallel()
 	c := readcache.New(readcache.Config{MaxEntries: 16}, func(_ context.Context, k string) (string, error) { return "value of " + k, nil }, notFound, nil)
 	defer c.Close()

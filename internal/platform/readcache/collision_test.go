@@ -9,7 +9,7 @@ import (
 
 // Entries are kept under 64 bits of hash, so two keys may meet in one place. One
 // must never get the other's answer: it could be another tenant's key.
-func TestKeysOfOneHashDoNotGetEachOthersResponses(t *testing.T) {
+func TestKeysOfOneHashDoNotGetEachOthersResults(t *testing.T) {
 	t.Parallel()
 	c := New(Config{}, func(_ context.Context, k string) (string, error) { return "of " + k, nil },
 		func(error) bool { return false }, nil)

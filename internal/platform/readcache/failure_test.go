@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/readcache"
 )
 
-func TestOldResponseStandsInWhileTheStoreFails(t *testing.T) {
+func TestOldResultStandsInWhileTheStoreFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -39,7 +39,7 @@ func TestUnknownKeyAndFailingStoreIsAnError(t *testing.T) {
 	})
 }
 
-func TestRecoveredStoreIsAskedBeforeAnOldResponseIsServed(t *testing.T) {
+func TestRecoveredStoreIsAskedBeforeAnOldResultIsServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)

@@ -22,7 +22,7 @@ var (
 // nothing. They are safe for concurrent use.
 type Reads[V any] struct {
 	cfg      Config
-	isResult func(error) bool // errors that are answers, such as that there is no such thing
+	isResult func(error) bool // errors that are results, such as that there is no such thing
 
 	flights singleflight.Group
 	breaker *gobreaker.CircuitBreaker[V]

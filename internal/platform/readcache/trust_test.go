@@ -14,7 +14,7 @@ import (
 
 const trusted = 30 * time.Second // the default
 
-func TestTrustedResponseIsReadAgainLater(t *testing.T) {
+func TestTrustedResultIsReadAgainLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -31,7 +31,7 @@ func TestTrustedResponseIsReadAgainLater(t *testing.T) {
 	})
 }
 
-func TestEndOfTrustMakesAnOldResponseOld(t *testing.T) {
+func TestEndOfTrustMakesAnOldResultOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -58,7 +58,7 @@ func TestAbsenceIsNotTrusted(t *testing.T) {
 	})
 }
 
-func TestForgetHasEveryResponseReadAgain(t *testing.T) {
+func TestForgetHasEveryResultReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -82,7 +82,7 @@ func TestForgetHasEveryResponseReadAgain(t *testing.T) {
 	})
 }
 
-func TestDroppedResponseStandsInForNothing(t *testing.T) {
+func TestDroppedResultStandsInForNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)
@@ -185,7 +185,7 @@ func TestFloodOfUnknownThingsLeavesTheStoreToWhatIsKnown(t *testing.T) {
 	})
 }
 
-func TestResponsesThatEndedStandInForNothing(t *testing.T) {
+func TestResultsThatEndedStandInForNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, c := open(t)

@@ -165,7 +165,7 @@ func (a *Authenticator) Key(ctx context.Context, secret []byte, from From) (Prin
 	}
 }
 
-// credential returns a key that is good at the membership it came from.
+// credential returns a key that is good where it came from.
 func (a *Authenticator) credential(ctx context.Context, secret []byte, from From) (*credential, error) {
 	if !apikey.WellFormed(a.prefix, secret) {
 		return nil, apierr.New(apierr.AuthRequired)

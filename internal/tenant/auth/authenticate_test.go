@@ -293,7 +293,7 @@ func TestKeyEndsAtItsInstantAlsoWhenItIsCached(t *testing.T) {
 	}
 }
 
-func TestChangesAreSeenWhenTheCachedResponseIsNoLongerFresh(t *testing.T) {
+func TestChangesAreSeenWhenTheCachedResultIsNoLongerFresh(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*apikey.Key){
 		"revoked":               func(k *apikey.Key) { k.RevokedAt = time.Now() },

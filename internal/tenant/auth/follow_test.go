@@ -49,7 +49,7 @@ func TestChangeOfAKeyIsSeenAtOnceAndOthersAreNotAskedFor(t *testing.T) {
 }
 
 // A dropped key is never accepted from memory, even when the store cannot be
-// asked: the response is then that nobody knows.
+// asked: the answer is then that nobody knows.
 func TestRevokedKeyDoesNotComeBackWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (f From) MayAsk() error { return f.Limits.Check(f.request()) }
 // Failed counts a credential that is not good, and returns what its caller learns: why, or
 // a RateLimited error.
 func (f From) Failed(ctx context.Context, why error) error {
-	if _, err := f.Limits.Admit(ctx, f.request()); err != nil { // a client's lease holds no membership
+	if _, err := f.Limits.Admit(ctx, f.request()); err != nil { // a client's lease holds no slot
 		return err
 	}
 	return why

@@ -47,7 +47,7 @@ type ClassRow struct {
 	Means  string
 }
 
-// Classes is the table of who may do what: the only membership that says it, and what
+// Classes is the table of who may do what: the only place that says it, and what
 // the tests of access hold every operation against.
 var Classes = []ClassRow{
 	{Public, "", nil, false, "anybody, also without a credential"},

@@ -80,7 +80,7 @@ type Calls struct {
 	tidy  atomic.Int64 // when to remove next, in Unix nanoseconds
 }
 
-// New returns a Calls; now may be nil for time.Now.
+// New returns Calls; now may be nil for time.Now.
 func New(store Store, now func() time.Time) *Calls {
 	if now == nil {
 		now = time.Now

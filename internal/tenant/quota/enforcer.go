@@ -26,7 +26,7 @@ type span struct{ start, end time.Time }
 // maxRead bounds how many texts are remembered. Those of one month are two.
 const maxRead = 64
 
-// NewEnforcer returns a Enforcer over states of the kind control.Quota.
+// NewEnforcer returns an Enforcer over states of the kind control.Quota.
 func NewEnforcer(states *control.States) *Enforcer {
 	return &Enforcer{states: states, read: map[string]span{}}
 }

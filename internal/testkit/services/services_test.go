@@ -94,7 +94,7 @@ func TestServerEndsWhenItsStarterDoes(t *testing.T) {
 	testkit.Eventually(t, 20*time.Second, func() error {
 		conn, err := net.Dial("tcp", u.Host)
 		if err != nil {
-			return nil //nolint:nilerr // rejected is what is waited for
+			return nil //nolint:nilerr // refused is what is waited for
 		}
 		conn.Close()
 		return errors.New("the server outlived its starter")

@@ -17,7 +17,7 @@
 // apitest compares bodies, and the variables and actions are the same. Besides the
 // calls there are
 //
-//	-- network --      the rule of the proxy that is ${PROXIED}: pass, reject, or
+//	-- network --      the rule of the proxy that is ${PROXIED}: pass, refuse, or
 //	                   drop answer, which loses the next response
 //	-- stored --       ids, each of which must be stored exactly once
 //	-- not stored --   ids that must not be stored when those before are

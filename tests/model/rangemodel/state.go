@@ -46,7 +46,7 @@ type work struct {
 	// start is where its records begin. It is first, unless records in between
 	// were dropped and not delivered again.
 	start        uint8
-	lowWatermark uint8 // the window holds the records from low watermark up to first
+	lowWatermark uint8 // the window holds the records from the low watermark up to first
 	month        uint8
 	stage        uint8 // of an insert at the server: see applied
 	// other: the client has joined anew under another member id since the

@@ -2,7 +2,7 @@
 // stored once.
 //
 // A Window is of one partition, and counts in record time. It promises that what it knows is
-// a function of the log and of its low watermark, its low watermark: whoever reads the log again from
+// a function of the log and of its low watermark: whoever reads the log again from
 // there decides the same. It is bounded by its keys, and all of them together by a Memory;
 // what is forgotten early shows in its coverage. It refuses to forget because of a record
 // whose time is ahead of most others.

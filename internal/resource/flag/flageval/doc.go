@@ -1,6 +1,6 @@
 // Package flageval decides which variant of a feature flag somebody gets.
 //
-// It promises the same response for the same definition, context and time, on every machine
+// It promises the same result for the same definition, context and time, on every machine
 // and for good: what a percentage is drawn by is written down here and does not change. An
 // evaluation reads no clock, does no I/O and allocates nothing; what is asked of a text as
 // a whole, such as whether it is a regular expression, is asked once, by Compile. It keeps

@@ -7,7 +7,7 @@
 // are held; that a set is replaced as a whole, and the earlier one serves until then; that none
 // that is read is older than a change that was heard of before its reading began; and that
 // while the store is away what is held answers for Config.Stale since it was last known to be
-// right. Then, and for sets that are not held, the response is that nobody knows, never that
+// right. Then, and for sets that are not held, the answer is that nobody knows, never that
 // there is no such flag.
 //
 // It takes about Config.Bytes: sets that were not asked for lately give way, but none that

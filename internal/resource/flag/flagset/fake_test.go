@@ -228,7 +228,7 @@ func until(t *testing.T, is func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// heartbeats has a memory trust in being told, anew every 1.5 s, until the test ends.
+// heartbeats have a memory trust in being told, anew every 1.5 s, until the test ends.
 func heartbeats(t *testing.T, m *flagset.Memory) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

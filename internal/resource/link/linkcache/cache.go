@@ -6,7 +6,7 @@
 // of, and within 6 s otherwise, by one look at a counter in the store; that what was read
 // before a change never outlives it; that what changed is read again at once, whether or not
 // somebody asks for it; and that while the store is away what is held answers for a day.
-// Then, and for what is not held, the response is that nobody knows, never that there is no
+// Then, and for what is not held, the answer is that nobody knows, never that there is no
 // such link. What does not exist is not remembered: each time it is asked for the store is,
 // and how often somebody may do that is for the host to say. The directory that was read
 // last responses until the next one is read, for a day at most, and nobody waits for it.
