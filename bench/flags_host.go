@@ -57,7 +57,7 @@ func (b *benchFlags) change(was *flagset.Set, version int) (*flagset.Set, error)
 	i := version % manyFlags
 	d := benchFlag(i)
 	for v := range d.Variants {
-		d.Variants[v].Value = fmt.Appendf(nil, `"v%d"`, version%10)
+		d.Variants[v].Value = fmt.Appendf(nil, `"v%d"`, version/manyFlags%10) // another one at each turn of the flags
 	}
 	b.texts[i] = must(json.Marshal(d))
 	b.read(i, version)

@@ -35,11 +35,11 @@ func originalOf(f *fields, offset int64) (buffer.Original, error) {
 	}
 	o := buffer.Original{Offset: offset, Key: bytes.Clone(key), Value: bytes.Clone(value)}
 	for range n {
-		h := f.copyHeader()
+		key, value := f.bytes(), f.bytes()
 		if f.bad {
 			break
 		}
-		o.Headers = append(o.Headers, h)
+		o.Headers = append(o.Headers, record.Header{Key: string(key), Value: bytes.Clone(value)})
 	}
 	return o, f.check()
 }
@@ -55,16 +55,11 @@ func beginningOf(f *fields, offset int64, key, value []byte, n int64) buffer.Ori
 	room := keptHeaders
 	for range min(n, record.MaxHeaders) {
 		before := len(f.rest)
-		h := f.copyHeader()
+		key, value := f.bytes(), f.bytes()
 		if room -= before - len(f.rest); f.bad || room < 0 {
 			break
 		}
-		o.Headers = append(o.Headers, h)
+		o.Headers = append(o.Headers, record.Header{Key: string(key), Value: bytes.Clone(value)})
 	}
 	return o
-}
-
-func (f *fields) copyHeader() record.Header {
-	key, value := f.bytes(), f.bytes()
-	return record.Header{Key: string(key), Value: bytes.Clone(value)}
 }

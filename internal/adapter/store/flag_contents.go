@@ -93,7 +93,7 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string, held *fla
 	case "set":
 		c.Mark = flagset.Mark{Epoch: r.epoch, Version: r.version}
 	case "flag":
-		if same := held.Same(r.websiteID, r.key, r.id, r.version); same != nil {
+		if same := held.Same(r.websiteID, r.key, r.id, r.version, r.updatedAt.Time); same != nil {
 			c.Flags = append(c.Flags, same)
 			return nil
 		}
@@ -110,7 +110,7 @@ func (r *contentRow) addTo(c *flagset.Contents, organizationID string, held *fla
 		}
 		c.Flags = append(c.Flags, f)
 	case "segment":
-		if same := held.SameSegment(r.websiteID, r.id, r.version); same != nil {
+		if same := held.SameSegment(r.websiteID, r.id, r.version, r.updatedAt.Time); same != nil {
 			c.Segments = append(c.Segments, same)
 			return nil
 		}

@@ -35,10 +35,11 @@ type fake struct {
 	down  bool
 	noSet bool // sets cannot be read, and marks can
 	reads map[string]int
-	looks int // at marks
-	asked int // marks
-	now   int // reads that are under way
-	most  int // of those
+	looks int          // at marks
+	asked int          // marks
+	now   int          // reads that are under way
+	held  *flagset.Set // that the last read was told of
+	most  int          // of those
 	// read, where not nil, is called when a set was read, and before it is handed out.
 	read func(id string)
 }
@@ -67,8 +68,8 @@ func (f *fake) count(of func() int) int {
 
 func (f *fake) readsOf(id string) int { return f.count(func() int { return f.reads[id] }) }
 
-func (f *fake) FlagSet(_ context.Context, id string, _ *flagset.Set) (*flagset.Contents, error) {
-	f.with(func() { f.now++; f.most = max(f.most, f.now) })
+func (f *fake) FlagSet(_ context.Context, id string, held *flagset.Set) (*flagset.Contents, error) {
+	f.with(func() { f.now++; f.most = max(f.most, f.now); f.held = held })
 	defer f.with(func() { f.now-- })
 	c, err := f.contents(id)
 	f.mu.Lock()

@@ -30,6 +30,26 @@ func TestASetIsReadOnceAndServedFromMemory(t *testing.T) {
 	})
 }
 
+// What is held is told when it is read again, so that it need not be sent, and taken over from.
+func TestAReadIsToldOfWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("org_1")
+		m, _ := run(t, f, 0)
+		first, err := m.Get(t.Context(), "org_1")
+		if err != nil || f.held != nil {
+			t.Fatalf("at first, with %v told of: %v", f.held, err)
+		}
+		f.set("org_1", 2)
+		m.Apply(told("org_1", 2))
+		synctest.Wait()
+		if f.held != first {
+			t.Errorf("read again with %v told of, want %v", f.held, first)
+		}
+		expect(t, m, "read again", "org_1", "v1.2")
+	})
+}
+
 // TestAChangeThatIsToldIsServedAsAWholeOnceItWasRead holds the response of the store back.
 func TestAChangeThatIsToldIsServedAsAWholeOnceItWasRead(t *testing.T) {
 	t.Parallel()

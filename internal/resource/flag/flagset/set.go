@@ -113,25 +113,30 @@ func (s *Set) add(was *Set, f *flag.Flag) {
 	s.own[f.WebsiteID] = append(s.own[f.WebsiteID], is)
 }
 
-// Same returns a flag that the set has, if it is the same in the same version; nil for none, and
-// of a nil set. Versions come again in another epoch.
-func (s *Set) Same(websiteID, key, id string, version int64) *flag.Flag {
-	if f := s.find(websiteID, key); f != nil && f.ID == id && f.WebsiteID == websiteID && f.Version == version {
-		return f.Record
+// Same returns a flag that the set has, if it is the same in the same version, of the same time;
+// nil for none, and of a nil set. Versions come again in a store that was put back to an earlier
+// state: before that is known as another epoch, the time tells.
+func (s *Set) Same(websiteID, key, id string, version int64, updatedAt time.Time) *flag.Flag {
+	f := s.find(websiteID, key)
+	if f == nil || f.ID != id || f.WebsiteID != websiteID || f.Version != version || !f.Record.UpdatedAt.Equal(updatedAt) {
+		return nil
 	}
-	return nil
+	return f.Record
 }
 
 // SameSegment is Same of a segment.
-func (s *Set) SameSegment(websiteID, id string, version int64) *flag.Segment {
+func (s *Set) SameSegment(websiteID, id string, version int64, updatedAt time.Time) *flag.Segment {
 	if s == nil {
 		return nil
 	}
 	i, found := slices.BinarySearchFunc(s.asked, id, func(g *flag.Segment, id string) int { return strings.Compare(g.ID, id) })
-	if !found || s.asked[i].WebsiteID != websiteID || s.asked[i].Version != version {
+	if !found {
 		return nil
 	}
-	return s.asked[i]
+	if g := s.asked[i]; g.WebsiteID == websiteID && g.Version == version && g.UpdatedAt.Equal(updatedAt) {
+		return g
+	}
+	return nil
 }
 
 // Latest is when the last of the set's flags and segments was changed; the zero time of none, and

@@ -51,3 +51,19 @@ func TestAWebsiteSeesItsOwnFlagsAndThoseOfAllThatTheyDoNotHide(t *testing.T) {
 		t.Errorf("a second walk finds %d flags", n)
 	}
 }
+
+// What segments hold counts once, however much it is: as theirs, and not as the set's.
+func TestSegmentsCountOnce(t *testing.T) {
+	t.Parallel()
+	rest := func(users int) int64 {
+		g := &flag.Segment{Definition: flageval.Segment{Key: "staff", UserIDs: slices.Repeat([]string{"ann"}, users)}}
+		s, err := New("org_1", Mark{}, nil, []*flag.Segment{g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Bytes - s.segmentBytes
+	}
+	if few, many := rest(1), rest(1000); few != many {
+		t.Errorf("a set takes %d bytes besides a small segment, and %d besides a large one", few, many)
+	}
+}

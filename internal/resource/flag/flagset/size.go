@@ -80,6 +80,8 @@ var shared = map[reflect.Type]bool{
 	reflect.TypeFor[*flageval.Flag](): true,
 	reflect.TypeFor[*flag.Segment]():  true,
 
+	reflect.TypeFor[*flageval.Segment](): true, // inside of one of those
+
 	reflect.TypeOf(new(flageval.Set).Segments()).Elem(): true,
 }
 
@@ -132,7 +134,7 @@ func (z *sizer) each(v reflect.Value) {
 // eight bytes of their own, of which seven may be taken.
 func (z *sizer) addMap(v reflect.Value) {
 	const header, group = 48, 8
-	pair := int(v.Type().Key().Size() + v.Type().Elem().Size())
+	pair := pairSize(v.Type())
 	places := group
 	for places < v.Len() || places > group && places*7/8 < v.Len() {
 		places *= 2
@@ -149,6 +151,13 @@ func (z *sizer) addMap(v reflect.Value) {
 		z.add(it.Key())
 		z.add(it.Value())
 	}
+}
+
+// pairSize is what a key and its value take where they stand side by side.
+func pairSize(m reflect.Type) int {
+	key, value := m.Key(), m.Elem()
+	align := max(key.Align(), value.Align())
+	return (int(key.Size()+value.Size()) + align - 1) &^ (align - 1)
 }
 
 // yieldEvery is after how many of what it counts a sizer lets others run: answers wait for the

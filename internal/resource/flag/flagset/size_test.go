@@ -20,22 +20,23 @@ import (
 //nolint:paralleltest // what others take would count
 func TestASetSaysAboutWhatItTakes(t *testing.T) {
 	for name, tc := range map[string]struct {
-		flags, sets int
-		definition  func(i int) flageval.Definition
+		flags, segments, sets int
+		definition            func(i int) flageval.Definition
 	}{
-		"no flags":               {0, 2000, nil},
-		"one flag":               {1, 500, plain},
-		"many plain flags":       {2000, 2, plain},
-		"rules of conditions":    {200, 2, ruled},
-		"targets":                {10, 2, targeted},
-		"large payloads":         {100, 2, loaded},
-		"expressions, addresses": {200, 2, matched},
+		"no flags":               {0, 0, 2000, nil},
+		"one flag":               {1, 0, 500, plain},
+		"many plain flags":       {2000, 0, 2, plain},
+		"rules of conditions":    {200, 0, 2, ruled},
+		"targets":                {10, 0, 2, targeted},
+		"large payloads":         {100, 0, 2, loaded},
+		"expressions, addresses": {200, 0, 2, matched},
+		"segments":               {1, 50, 2, plain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var kept []*flagset.Set
 			before := inUse()
 			for n := range tc.sets {
-				kept = append(kept, made(t, n, tc.flags, tc.definition))
+				kept = append(kept, made(t, n, tc.flags, tc.segments, tc.definition))
 			}
 			took := int64(inUse() - before)
 			said := kept[0].Bytes * int64(len(kept))
@@ -55,8 +56,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// made is a set whose flags come from JSON, as a store's do.
-func made(t *testing.T, n, flags int, definition func(i int) flageval.Definition) *flagset.Set {
+// made is a set whose flags and segments come from JSON, as a store's do.
+func made(t *testing.T, n, flags, segments int, definition func(i int) flageval.Definition) *flagset.Set {
 	t.Helper()
 	all := make([]*flag.Flag, flags)
 	for i := range all {
@@ -75,11 +76,35 @@ func made(t *testing.T, n, flags int, definition func(i int) flageval.Definition
 			t.Fatal(err)
 		}
 	}
-	s, err := flagset.New(fmt.Sprint("org_", n), flagset.Mark{Epoch: 1, Version: 1}, all, nil)
+	groups := make([]*flag.Segment, segments)
+	for i := range groups {
+		groups[i] = crowd(t, i)
+	}
+	s, err := flagset.New(fmt.Sprint("org_", n), flagset.Mark{Epoch: 1, Version: 1}, all, groups)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// crowd is a segment of a thousand people, and a condition.
+func crowd(t *testing.T, i int) *flag.Segment {
+	t.Helper()
+	d := flageval.Segment{Key: fmt.Sprint("group-", i), Conditions: &flageval.Conditions{All: []flageval.Condition{
+		{Attribute: "plan", Op: flageval.OpIn, Values: []any{"some value", "another one"}},
+	}}}
+	for n := range 1000 {
+		d.UserIDs = append(d.UserIDs, fmt.Sprintf("user-%d-%08d", i, n))
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &flag.Segment{Record: managed.Record{ID: fmt.Sprintf("seg_%026d", i), OrganizationID: strings.Clone("org_1"), Version: 1}}
+	if err := json.Unmarshal(text, &g.Definition); err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 func plain(i int) flageval.Definition {
