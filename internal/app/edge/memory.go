@@ -15,7 +15,7 @@ import (
 // measured: with the default settings the process stays below 256 MB however much
 // is asked of it, of which the program itself takes 40 MB, and what the collector
 // comes too late for up to 45 MB more.
-const besides = 64 << 20
+const besides = 56 << 20
 
 // linkBytes is what a remembered link may take, with what the collector comes too late
 // for.

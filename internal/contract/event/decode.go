@@ -66,20 +66,26 @@ func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems 
 }
 
 func (d *Decoder) read(body []byte) {
+	d.Release()
 	d.scan.Reset(body)
 	d.batch, d.broken, d.tooLarge, d.problems = false, false, false, nil
-	if cap(d.events) > keptEvents {
-		d.events = nil
-	}
-	if cap(d.pages) > keptPages {
-		d.pages = nil
-	}
 	d.events, d.pagesUsed, d.rejections, d.seen, d.atMost = d.events[:0], 0, 0, 0, -1
 	i := d.root(d.scan.Blank(0))
 	if i >= 0 {
 		if i = d.scan.Blank(i); i < len(body) {
 			d.malformed(NoIndex, "", d.scan.fail(i, RuleMalformed))
 		}
+	}
+}
+
+// Release lets go of the memory that only very many events take, so that a Decoder
+// that waits in a pool keeps none of it. The events of the last body end with it.
+func (d *Decoder) Release() {
+	if cap(d.events) > keptEvents {
+		d.events = nil
+	}
+	if cap(d.pages) > keptPages {
+		d.pages = nil
 	}
 }
 
