@@ -1,4 +1,4 @@
-package buffer
+package sendqueue
 
 import (
 	"context"
@@ -45,9 +45,9 @@ func (b *brokers) sent() []string {
 	return slices.Clone(b.got)
 }
 
-// scene is a buffer of names before brokers, and what was told of them.
+// scene is a queue of names before brokers, and what was told of them.
 type scene struct {
-	*Buffer[string, record.Record]
+	*Queue[string, record.Record]
 
 	brokers brokers
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ const gather = 10 * time.Millisecond
 
 func newScene(bytes int64) *scene {
 	s := &scene{}
-	s.Buffer = New(Config{MaxBytes: bytes, Gather: gather}, Deps[string, record.Record]{
+	s.Queue = New(Config{MaxBytes: bytes, Gather: gather}, Deps[string, record.Record]{
 		Sender: &s.brokers,
 		Write:  func(from *string, to *record.Record) { to.Key = append(to.Key[:0], *from...) },
 		Record: func(r *record.Record) *record.Record { return r },
@@ -84,7 +84,7 @@ func (s *scene) add(names ...string) (added int) {
 	return added
 }
 
-// run has the buffer publish until ctx ends, and then closes what it returns.
+// run has the queue publish until ctx ends, and then closes what it returns.
 func (s *scene) run(ctx context.Context, t *testing.T) (ended chan struct{}) {
 	t.Helper()
 	ended = make(chan struct{})
@@ -161,7 +161,7 @@ func TestAddingNeverWaitsAndDropsWhatDoesNotFit(t *testing.T) {
 	})
 }
 
-func TestOneItemMayBeAsLargeAsTheBufferAndNoLarger(t *testing.T) {
+func TestOneItemMayBeAsLargeAsTheQueueAndNoLarger(t *testing.T) {
 	t.Parallel()
 	s := newScene(10)
 	if s.Reserve(11) != nil || s.Bytes() != 0 {

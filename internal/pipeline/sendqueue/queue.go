@@ -1,4 +1,4 @@
-// Package buffer holds what a process tells Kafka of while others wait for responses: clicks
+// Package sendqueue holds what a process tells Kafka of while others wait for responses: clicks
 // of short links, exposures to feature flags.
 //
 // It promises that adding never waits, neither for brokers nor for whoever publishes: what
@@ -6,7 +6,7 @@
 // told once. A stop publishes what was added before it.
 //
 // It does not promise that an item arrives: who needs that waits for the acknowledgement.
-package buffer
+package sendqueue
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type Sender interface {
 	Send(r *record.Record, done func(error))
 }
 
-// Config bounds a Buffer.
+// Config bounds a Queue.
 type Config struct {
 	// MaxBytes bounds the memory of what Kafka has not acknowledged.
 	MaxBytes int64
@@ -49,7 +49,7 @@ type Config struct {
 	Gather time.Duration
 }
 
-// Deps are the parts of a Buffer of items T that become records R; all are required.
+// Deps are the parts of a Queue of items T that become records R; all are required.
 type Deps[T, R any] struct {
 	Sender Sender
 	// Write makes a record of an item. It is called by one goroutine at a time, and the
@@ -61,8 +61,8 @@ type Deps[T, R any] struct {
 	What   string // what items are called, such as "clicks"
 }
 
-// Buffer publishes items. It is safe for concurrent use.
-type Buffer[T, R any] struct {
+// Queue publishes items. It is safe for concurrent use.
+type Queue[T, R any] struct {
 	cfg     Config
 	deps    Deps[T, R]
 	items   sync.Pool // of *Item[T]
@@ -86,52 +86,52 @@ type Item[T any] struct {
 	size int64
 }
 
-// New returns an empty Buffer. Run publishes what is added.
-func New[T, R any](cfg Config, deps Deps[T, R]) *Buffer[T, R] {
-	b := &Buffer[T, R]{cfg: cfg, deps: deps, wake: make(chan struct{}, 1), empty: make(chan struct{}, 1)}
-	b.items.New = func() any { return new(Item[T]) }
-	b.waiting.New = func() any { return newWaiting(b) }
-	return b
+// New returns an empty Queue. Run publishes what is added.
+func New[T, R any](cfg Config, deps Deps[T, R]) *Queue[T, R] {
+	q := &Queue[T, R]{cfg: cfg, deps: deps, wake: make(chan struct{}, 1), empty: make(chan struct{}, 1)}
+	q.items.New = func() any { return new(Item[T]) }
+	q.waiting.New = func() any { return newWaiting(q) }
+	return q
 }
 
 // Len is how many items are not acknowledged, and Bytes what they take.
-func (b *Buffer[T, R]) Len() int64 { return b.number.Load() }
+func (q *Queue[T, R]) Len() int64 { return q.number.Load() }
 
 // Bytes is what the items take that are not acknowledged.
-func (b *Buffer[T, R]) Bytes() int64 { return b.size.Load() }
+func (q *Queue[T, R]) Bytes() int64 { return q.size.Load() }
 
 // Reserve returns memory for an item that takes so many bytes until it is acknowledged, to be
 // filled and added; nil where there is no room, which is told.
-func (b *Buffer[T, R]) Reserve(size int64) *Item[T] {
-	if b.size.Add(size) > b.cfg.MaxBytes {
-		b.size.Add(-size)
-		b.deps.Told(Full)
+func (q *Queue[T, R]) Reserve(size int64) *Item[T] {
+	if q.size.Add(size) > q.cfg.MaxBytes {
+		q.size.Add(-size)
+		q.deps.Told(Full)
 		return nil
 	}
-	b.number.Add(1)
-	t := b.items.Get().(*Item[T]) // the pool holds nothing else
+	q.number.Add(1)
+	t := q.items.Get().(*Item[T]) // the pool holds nothing else
 	t.size = size
 	return t
 }
 
 // Add has an item be published that was reserved. It does not belong to the caller any more.
-func (b *Buffer[T, R]) Add(t *Item[T]) {
-	if !b.put(t) {
-		b.settled(t.size, errStopped)
+func (q *Queue[T, R]) Add(t *Item[T]) {
+	if !q.put(t) {
+		q.settled(t.size, errStopped)
 	}
 }
 
 // put reports whether the item is taken, which it is not after the stop.
-func (b *Buffer[T, R]) put(t *Item[T]) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+func (q *Queue[T, R]) put(t *Item[T]) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
 		return false
 	}
-	b.added = append(b.added, t)
-	if len(b.added) == 1 {
+	q.added = append(q.added, t)
+	if len(q.added) == 1 {
 		select {
-		case b.wake <- struct{}{}:
+		case q.wake <- struct{}{}:
 		default:
 		}
 	}
@@ -139,45 +139,45 @@ func (b *Buffer[T, R]) put(t *Item[T]) bool {
 }
 
 // Run hands items to the publisher until ctx ends.
-func (b *Buffer[T, R]) Run(ctx context.Context) error {
-	pause := time.NewTimer(b.cfg.Gather)
+func (q *Queue[T, R]) Run(ctx context.Context) error {
+	pause := time.NewTimer(q.cfg.Gather)
 	pause.Stop()
 	for {
 		select {
-		case <-b.wake:
+		case <-q.wake:
 		case <-ctx.Done():
 			return nil
 		}
-		pause.Reset(b.cfg.Gather)
+		pause.Reset(q.cfg.Gather)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			return nil // Stop hands over what is there
 		}
-		b.handOver()
+		q.handOver()
 	}
 }
 
 // handOver gives the publisher what was added since. One goroutine calls it at a time.
-func (b *Buffer[T, R]) handOver() {
-	b.mu.Lock()
-	some := b.added
-	b.added, b.spare = b.spare, nil
-	b.mu.Unlock()
+func (q *Queue[T, R]) handOver() {
+	q.mu.Lock()
+	some := q.added
+	q.added, q.spare = q.spare, nil
+	q.mu.Unlock()
 	for _, t := range some {
-		w := b.waiting.Get().(*waiting[T, R]) // the pool holds nothing else
+		w := q.waiting.Get().(*waiting[T, R]) // the pool holds nothing else
 		w.size = t.size
-		b.deps.Write(&t.Is, &w.record)
-		b.items.Put(t)
-		b.deps.Sender.Send(b.deps.Record(&w.record), w.done)
+		q.deps.Write(&t.Is, &w.record)
+		q.items.Put(t)
+		q.deps.Sender.Send(q.deps.Record(&w.record), w.done)
 	}
 	clear(some)
 	if cap(some) > maxSpare {
 		return
 	}
-	b.mu.Lock()
-	b.spare = some[:0]
-	b.mu.Unlock()
+	q.mu.Lock()
+	q.spare = some[:0]
+	q.mu.Unlock()
 }
 
 // maxSpare is how many items the memory of a list may be for that is kept.
@@ -187,69 +187,69 @@ var errStopped = errors.New("nothing is taken any more")
 
 // Stop takes no more items, and returns when all are published that were added, or when ctx
 // ends. It is called once, after Run.
-func (b *Buffer[T, R]) Stop(ctx context.Context) error {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.handOver()
-	for b.number.Load() > 0 {
+func (q *Queue[T, R]) Stop(ctx context.Context) error {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.handOver()
+	for q.number.Load() > 0 {
 		select {
-		case <-b.empty:
+		case <-q.empty:
 		case <-ctx.Done():
-			return fmt.Errorf("publishing %s: %d are not acknowledged: %w", b.deps.What, b.number.Load(), ctx.Err())
+			return fmt.Errorf("publishing %s: %d are not acknowledged: %w", q.deps.What, q.number.Load(), ctx.Err())
 		}
 	}
 	return nil
 }
 
 // settled tells what became of an item.
-func (b *Buffer[T, R]) settled(size int64, err error) {
+func (q *Queue[T, R]) settled(size int64, err error) {
 	if err == nil {
-		b.deps.Told(Published)
+		q.deps.Told(Published)
 	} else {
-		b.lost(err)
+		q.lost(err)
 	}
-	b.size.Add(-size)
-	if b.number.Add(-1) == 0 {
+	q.size.Add(-size)
+	if q.number.Add(-1) == 0 {
 		select {
-		case b.empty <- struct{}{}:
+		case q.empty <- struct{}{}:
 		default:
 		}
 	}
 }
 
 // lost tells of an item that will not be published.
-func (b *Buffer[T, R]) lost(err error) {
-	b.mu.Lock()
-	closed := b.closed
-	b.mu.Unlock()
+func (q *Queue[T, R]) lost(err error) {
+	q.mu.Lock()
+	closed := q.closed
+	q.mu.Unlock()
 	if closed {
-		b.deps.Told(Stopped)
+		q.deps.Told(Stopped)
 		return
 	}
-	b.deps.Told(Rejected)
-	if now := time.Now().Unix(); b.logged.Swap(now) != now { // once a second is enough
-		b.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka rejects them",
-			slog.String("of", b.deps.What), slog.Any("error", err))
+	q.deps.Told(Rejected)
+	if now := time.Now().Unix(); q.logged.Swap(now) != now { // once a second is enough
+		q.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka rejects them",
+			slog.String("of", q.deps.What), slog.Any("error", err))
 	}
 }
 
 // waiting is an item until it is acknowledged, and is used again for another one.
 type waiting[T, R any] struct {
-	b      *Buffer[T, R]
+	q      *Queue[T, R]
 	size   int64
 	record R
 	done   func(error) // w.finished, made once
 }
 
-func newWaiting[T, R any](b *Buffer[T, R]) *waiting[T, R] {
-	w := &waiting[T, R]{b: b}
+func newWaiting[T, R any](q *Queue[T, R]) *waiting[T, R] {
+	w := &waiting[T, R]{q: q}
 	w.done = w.finished
 	return w
 }
 
 func (w *waiting[T, R]) finished(err error) {
-	b, size := w.b, w.size
-	b.waiting.Put(w)
-	b.settled(size, err)
+	q, size := w.q, w.size
+	q.waiting.Put(w)
+	q.settled(size, err)
 }
