@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/bootstrap"
@@ -118,7 +118,7 @@ func (p *plant) start(ctx context.Context, s settings, dir string) (err error) {
 	}
 	p.tables = config.Default().ClickHouse
 	p.tables.Addr = []string{p.clickhouse.ClickHouse}
-	if err := clickhouse.Migrate(ctx, p.tables); err != nil {
+	if err := schema.Migrate(ctx, p.tables); err != nil {
 		return err
 	}
 	url := "sqlite:" + filepath.Join(dir, "meta.db")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace/millrace/bench/dataset"
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/load"
 )
 
@@ -227,7 +228,7 @@ func (f *queryFigures) history(ctx context.Context, a *asker, conn *clickhouse.C
 	if err := drop(); err != nil {
 		return err
 	}
-	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+	if err := schema.Migrate(ctx, cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
@@ -264,7 +265,7 @@ func (f *queryFigures) history(ctx context.Context, a *asker, conn *clickhouse.C
 // attach gives another database the parts of the range's months.
 func (f *queryFigures) attach(ctx context.Context, database string, a *asker) error {
 	var statements []string
-	for _, t := range clickhouse.Tables {
+	for _, t := range schema.Tables {
 		if !strings.HasPrefix(t.PartitionBy, "toYYYYMM(") {
 			if strings.Contains(t.Engine, "MergeTree") && t.PartitionBy == "" {
 				statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s ATTACH PARTITION tuple() FROM %s", database, t.Name, t.Name))

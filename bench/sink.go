@@ -16,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	appsink "github.com/millrace/millrace/internal/app/sink"
@@ -152,15 +154,15 @@ func (j job) clickHouse() config.ClickHouse {
 // table makes the job's database, with a table that keeps its rows or not.
 func (j job) table(ctx context.Context) error {
 	cfg := j.clickHouse()
-	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+	if err := schema.Migrate(ctx, cfg); err != nil {
 		return err
 	}
 	if !j.Null {
 		return nil
 	}
 	// Nor do the views make anything of what the table does not keep.
-	drop := []string{"DROP TABLE events SYNC", clickhouse.Tables[0].NullSQL("events")}
-	for _, v := range clickhouse.Views {
+	drop := []string{"DROP TABLE events SYNC", schema.Tables[0].NullSQL("events")}
+	for _, v := range schema.Views {
 		drop = append([]string{"DROP VIEW " + v.Name + " SYNC"}, drop...)
 	}
 	return execute(ctx, cfg, drop...)
@@ -188,7 +190,7 @@ func loopInsert(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	cfg := config.Default().Sink
-	inserter := clickhouse.NewInserter(j.clickHouse(), "")
+	inserter := insert.NewInserter(j.clickHouse(), "")
 	defer inserter.Close()
 	var blocks []sink.Block
 	var decoder record.Decoder

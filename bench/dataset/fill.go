@@ -16,6 +16,8 @@ import (
 	"github.com/ClickHouse/ch-go"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/pipeline/traffic"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -66,7 +68,7 @@ func Fill(ctx context.Context, o Options) (m *Manifest, err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	cfg := config.Default().ClickHouse
 	cfg.Addr = []string{server.Addr()}
-	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+	if err := schema.Migrate(ctx, cfg); err != nil {
 		return nil, err
 	}
 	f := &filling{Manifest: m, out: o.Progress, cfg: cfg, begun: time.Now()}
@@ -131,7 +133,7 @@ func (f *filling) insertAll(ctx context.Context) error {
 			earlier = append(earlier, c)
 		}
 	}
-	inserter := clickhouse.NewInserter(f.cfg, "")
+	inserter := insert.NewInserter(f.cfg, "")
 	defer inserter.Close()
 	if err := f.insertThese(ctx, inserter, p, world, recent); err != nil {
 		return err
@@ -143,7 +145,7 @@ func (f *filling) insertAll(ctx context.Context) error {
 }
 
 // insertThese inserts chunks.
-func (f *filling) insertThese(ctx context.Context, inserter *clickhouse.Inserter, p *plan, world *traffic.World, chunks []chunk) error {
+func (f *filling) insertThese(ctx context.Context, inserter *insert.Inserter, p *plan, world *traffic.World, chunks []chunk) error {
 	work := make(chan chunk, len(chunks))
 	for _, c := range chunks {
 		work <- c
@@ -169,7 +171,7 @@ func (f *filling) insertThese(ctx context.Context, inserter *clickhouse.Inserter
 }
 
 // insert makes and inserts one chunk, and notes it.
-func (f *filling) insert(ctx context.Context, inserter *clickhouse.Inserter, b *blocks, c chunk) error {
+func (f *filling) insert(ctx context.Context, inserter *insert.Inserter, b *blocks, c chunk) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -216,9 +218,9 @@ func (f *filling) recentMonths() []string {
 func (f *filling) merge(ctx context.Context) error {
 	tables := map[string]bool{}
 	for _, topic := range topics {
-		tables[clickhouse.TableOf(topic)] = true
+		tables[schema.TableOf(topic)] = true
 	}
-	for _, v := range clickhouse.Views {
+	for _, v := range schema.Views {
 		if tables[v.From] {
 			tables[v.To] = true
 		}
@@ -228,7 +230,7 @@ func (f *filling) merge(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	for _, t := range clickhouse.Tables {
+	for _, t := range schema.Tables {
 		if !tables[t.Name] {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -64,7 +64,7 @@ completes it.`,
 			if err != nil {
 				return err
 			}
-			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/repair"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -46,7 +46,7 @@ afterwards. docs/guides/growing-topics.md tells all of it.`,
 			if i < 0 {
 				return fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", topic, topicsOf(pipelines))
 			}
-			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {

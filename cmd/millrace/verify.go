@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/repair"
 	"github.com/millrace/millrace/internal/pipeline/verify"
@@ -101,7 +101,7 @@ func (f *verifyFlags) verify(cmd *cobra.Command, s config.Settings) (report *ver
 	if err != nil {
 		return nil, err
 	}
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	defer func() { err = errors.Join(err, store.Close()) }()
 	offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/testkit"
@@ -65,7 +65,7 @@ func TestLostResponsesAreAskedForAgainAndIgnored(t *testing.T) {
 // block that is inserted twice: the base table and the rollups each count.
 func (s *stage) ignoredBy() int {
 	s.t.Helper()
-	other := clickhousetest.Migrated(s.t, clickhouse.Migrate)
+	other := clickhousetest.Migrated(s.t, schema.Migrate)
 	before := 0
 	for range 2 {
 		before = s.number(ignored)
@@ -136,7 +136,7 @@ func (s *stage) ownServer() (dir string) {
 	}
 	s.t.Cleanup(func() { server.Close() })
 	s.clickhouse.Addr, s.clickhouse.Database = []string{server.Addr()}, "default"
-	if err := clickhouse.Migrate(s.t.Context(), s.clickhouse); err != nil {
+	if err := schema.Migrate(s.t.Context(), s.clickhouse); err != nil {
 		s.t.Fatal(err)
 	}
 	s.keepRows()

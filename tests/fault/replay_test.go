@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -133,9 +133,9 @@ func (s *stage) offline() {
 }
 
 // tools are what the operator's commands work with.
-func (s *stage) tools() (*kafka.Offsets, *clickhouse.LedgerStore, repair.Pipeline) {
+func (s *stage) tools() (*kafka.Offsets, *ledgerstore.Store, repair.Pipeline) {
 	s.t.Helper()
-	store := clickhouse.NewLedgerStore(s.clickhouse)
+	store := ledgerstore.NewStore(s.clickhouse)
 	s.t.Cleanup(func() { store.Close() })
 	offsets, err := kafka.NewOffsets(s.settings.Kafka, s.log.Logger())
 	if err != nil {

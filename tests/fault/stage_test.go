@@ -18,8 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -75,7 +75,7 @@ func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka,
 	t.Helper()
 	s := &stage{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), began: time.Now(),
-		clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
+		clickhouse: clickhousetest.Migrated(t, schema.Migrate), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
 	}
 	s.maker = maker{rng: s.rng, prefix: "e"}
 	t.Cleanup(func() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/queryapi"
@@ -61,7 +61,7 @@ func awayRunner(tb testing.TB) analytics.Runner {
 	tb.Helper()
 	cfg := config.Default().ClickHouse
 	cfg.Addr = []string{testkit.FreeAddr(tb)}
-	r := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{})
+	r := query.NewRunner(cfg, query.RunnerConfig{})
 	tb.Cleanup(r.Close)
 	return r
 }

@@ -58,7 +58,7 @@ func (a *addresses) order(cfg config.ClickHouse) []string {
 
 // check finds out whether an address answers again.
 func (a *addresses) check(cfg config.ClickHouse, addr string) {
-	c, err := dialOne(context.Background(), cfg, addr, 1)
+	c, err := DialAddr(context.Background(), cfg, addr, 1)
 	if err != nil {
 		a.failed(addr)
 		return
@@ -66,6 +66,9 @@ func (a *addresses) check(cfg config.ClickHouse, addr string) {
 	c.Close()
 	a.answered(addr)
 }
+
+// AddressFailed says that an address does not answer: it is tried last until it does again.
+func AddressFailed(addr string) { reachable.failed(addr) }
 
 func (a *addresses) failed(addr string) {
 	a.mu.Lock()

@@ -11,8 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
 	"github.com/millrace/millrace/internal/contract/event"
@@ -85,8 +87,8 @@ func (d *did) row(n int) *sink.Row {
 // newExposures is a server with the hand-made set, told twice.
 func newExposures(t *testing.T) *server {
 	t.Helper()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
-	inserter := clickhouse.NewInserter(cfg, "")
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
+	inserter := insert.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
 	for _, again := range []string{"once", "twice"} {
 		exposures, march, april := inserter.NewBlock(record.TopicExposures), inserter.NewBlock(record.TopicEvents), inserter.NewBlock(record.TopicEvents)
@@ -106,7 +108,7 @@ func newExposures(t *testing.T) *server {
 			}
 		}
 	}
-	runner := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(cfg, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
 	return &server{engine: analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: &onceRunner{runner: runner},

@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -55,8 +57,8 @@ func (c *clicked) row(t *testing.T, n int, owner string) *sink.Row {
 // newClicks is a server with clicks of lnk_1, and one of another link.
 func newClicks(t *testing.T, clicks []clicked) *server {
 	t.Helper()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
-	inserter := clickhouse.NewInserter(cfg, "")
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
+	inserter := insert.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
 	blocks := map[time.Month]sink.Block{}
 	for i := range clicks {
@@ -72,7 +74,7 @@ func newClicks(t *testing.T, clicks []clicked) *server {
 			t.Fatal(err)
 		}
 	}
-	runner := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(cfg, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
 	return &server{engine: analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: &onceRunner{runner: runner},

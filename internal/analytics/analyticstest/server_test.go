@@ -16,8 +16,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -36,8 +38,8 @@ type server struct {
 // newServer stores the events as the sink does, one block per month.
 func newServer(t *testing.T, events []analyticstest.Event) *server {
 	t.Helper()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
-	inserter := clickhouse.NewInserter(cfg, "")
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
+	inserter := insert.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
 	for i, e := range inserts(events) {
 		blocks := map[string]sink.Block{}
@@ -54,7 +56,7 @@ func newServer(t *testing.T, events []analyticstest.Event) *server {
 			}
 		}
 	}
-	runner := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(cfg, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
 	return &server{events: events, dirty: twice(events), engine: analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: &onceRunner{runner: runner},

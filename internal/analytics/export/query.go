@@ -107,7 +107,7 @@ func invalid(problems []apierr.Detail) error {
 // ErrUnavailable says that a source cannot be reached now.
 var ErrUnavailable = errors.New("the rows cannot be read now")
 
-// Source reads rows; *clickhouse.Exporter is one.
+// Source reads rows; *query.Exporter is one.
 type Source interface {
 	// Read calls each with the rows of a query, in the order of the sort key and
 	// each once, a block at a time. It stops at the first error of each, and

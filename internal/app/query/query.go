@@ -9,7 +9,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/daemon"
@@ -117,7 +117,7 @@ func (g *ground) servers() []lifecycle.Component {
 		{Name: "clickhouse", Stop: func(context.Context) error { return g.tables.close() }},
 		// Without Kafka it answers questions, and "changes" says what it lacks.
 		lifecycle.WaitComponent(
-			g.t.Log, g.r, g.db.Awaited(), clickhouse.Awaited(g.s.ClickHouse, clickhouse.CheckServers),
+			g.t.Log, g.r, g.db.Awaited(), schema.Awaited(g.s.ClickHouse, schema.CheckServers),
 			kafka.Awaited(g.s.Kafka, nil).Spared(),
 		),
 		{Name: "settings of topics", Run: topics.Run},

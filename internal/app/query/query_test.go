@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -68,7 +68,7 @@ func TestPartsStartAndAreReadyOnAMigratedSystem(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
 	migrateStore(t, s)
-	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
+	if err := schema.Migrate(t.Context(), s.ClickHouse); err != nil {
 		t.Fatal(err)
 	}
 	if ready, err := run(t, s); ready != nil || err != nil {
@@ -112,7 +112,7 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 		return nil
 	})
 	says(tables, `run "millrace migrate"`)
-	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
+	if err := schema.Migrate(t.Context(), s.ClickHouse); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil { // it stops when it is ready

@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/adapter/domaincheck"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/management"
@@ -56,7 +56,7 @@ func linkDomains(s config.Settings, t *telemetry.Telemetry, db *store.Store) lif
 // linkPurge removes deleted links that nobody can restore any more, and their clicks, while
 // it runs.
 func linkPurge(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
-	eraser := clickhouse.NewEraser(s.ClickHouse)
+	eraser := deletion.NewEraser(s.ClickHouse)
 	purger := link.NewPurger(link.PurgeDeps{Store: db, Clicks: eraser, Log: t.Log, Metrics: t.Registry})
 	return lifecycle.Component{Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

@@ -3,7 +3,7 @@ package sink
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/inspect"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -17,7 +17,7 @@ func appendHealth(components []lifecycle.Component, s config.Settings, t *teleme
 	if err != nil {
 		return nil, err
 	}
-	tables := clickhouse.NewHealth(s.ClickHouse, t.Log, t.Registry)
+	tables := inspect.NewHealth(s.ClickHouse, t.Log, t.Registry)
 	return append(
 		components,
 		lifecycle.Component{Name: "health of Kafka", Run: topics.Run, Stop: topics.Close},

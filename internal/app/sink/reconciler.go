@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -21,7 +21,7 @@ func appendReconciler(components []lifecycle.Component, s config.Settings, t *te
 	if s.Sink.ReconcileInterval == 0 || len(pipelines) == 0 {
 		return components, nil
 	}
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	r, err := ledger.New(
 		ledger.Config{
 			Interval: s.Sink.ReconcileInterval, Settle: 2*s.Sink.InsertTimeout + settleMargin, Pairs: s.Sink.ReconcilePairs,

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/contract/apierr"
@@ -137,7 +137,7 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 		"hour": at, "website_id": "org_1", "accepted": 1., "duplicates": 0., "refused": 0., "refusals": row{},
 		"bots": 0., "excluded": 0., "declined": 0., "dead_lettered": 0., "erased": 0., "last_seen": minute,
 	}
-	runner := clickhouse.NewRunner(s.ClickHouse, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(s.ClickHouse, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
 	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner})
 	for _, tc := range []struct {

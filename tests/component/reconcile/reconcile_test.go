@@ -15,8 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) { clickhousetest.Main(m) }
 type watch struct {
 	*ledger.Reconciler
 
-	store    *clickhouse.LedgerStore
+	store    *ledgerstore.Store
 	registry *prometheus.Registry
 	log      strings.Builder
 }
@@ -41,9 +42,9 @@ const settle = time.Millisecond
 
 func newWatch(t *testing.T, s *stage.Stage) *watch {
 	t.Helper()
-	w := &watch{store: clickhouse.NewLedgerStore(s.ClickHouse), registry: prometheus.NewRegistry()}
+	w := &watch{store: ledgerstore.NewStore(s.ClickHouse), registry: prometheus.NewRegistry()}
 	t.Cleanup(func() { w.store.Close() })
-	inserter := clickhouse.NewInserter(s.ClickHouse, "")
+	inserter := insert.NewInserter(s.ClickHouse, "")
 	t.Cleanup(func() { inserter.Close() })
 	var err error
 	w.Reconciler, err = ledger.New(ledger.Config{Interval: time.Minute, Settle: settle, Pairs: 1000}, ledger.Deps{
@@ -57,7 +58,7 @@ func newWatch(t *testing.T, s *stage.Stage) *watch {
 }
 
 // positions are what a sink that has stored everything would tell.
-func positions(t *testing.T, s *stage.Stage, store *clickhouse.LedgerStore) []ledger.Settled {
+func positions(t *testing.T, s *stage.Stage, store *ledgerstore.Store) []ledger.Settled {
 	t.Helper()
 	id, _, err := s.Offsets.Describe(t.Context(), record.TopicEvents)
 	if err != nil {
@@ -231,7 +232,7 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 	s.Produce(t, several(0, 60)...)
 	s.Store(t)
 	newWatch(t, s).rounds(t)
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
 	pipeline := repair.Pipeline{Topic: record.TopicEvents, Group: s.Sink.Group}
 	moves, err := repair.Replay(t.Context(), repair.ReplayDeps{Groups: s.Offsets, Log: s.Offsets, Store: store},
@@ -277,7 +278,7 @@ func TestSlicesOfAnySizeCountTheSame(t *testing.T) {
 	} {
 		s.Run(t, sql)
 	}
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
 	want := verify.Day{Date: "total", InTopic: 23, Distinct: 14, InBase: 11, Missing: 1, Unexpected: 1, DeadLettered: 2, Rollups: 1}
 	for _, size := range []int64{1, 3, 1000} {
@@ -316,7 +317,7 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 	stop := s.Start(t)
 	defer stop()
 	s.CaughtUp(t)
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
 	batches := 16
 	if testkit.Strict() {

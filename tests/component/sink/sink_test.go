@@ -24,6 +24,9 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -53,7 +56,7 @@ func newStage(t *testing.T) *stage {
 // newStageOf is newStage with so many partitions of each topic.
 func newStageOf(t *testing.T, partitions int) *stage {
 	t.Helper()
-	s := &stage{clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), sink: config.Default().Sink}
+	s := &stage{clickhouse: clickhousetest.Migrated(t, schema.Migrate), sink: config.Default().Sink}
 	s.cluster, s.kafka = kafkatest.Cluster(t)
 	s.kafka.Partitions = partitions
 	s.sink.MaxRows, s.sink.MaxWait = 700, 20*time.Millisecond
@@ -116,7 +119,7 @@ func (s *stage) startWith(
 	if inserter == nil {
 		inserter = s.inserter(t)
 	}
-	ledger := clickhouse.NewLedger(s.clickhouse)
+	ledger := ledgerstore.NewLedger(s.clickhouse)
 	t.Cleanup(func() { ledger.Close() })
 	snk, err := sink.New(s.sink, sink.Deps{
 		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: ledger,
@@ -130,9 +133,9 @@ func (s *stage) startWith(
 	return cancel, sync.OnceValue(func() error { return <-done })
 }
 
-func (s *stage) inserter(t *testing.T) *clickhouse.Inserter {
+func (s *stage) inserter(t *testing.T) *insert.Inserter {
 	t.Helper()
-	i := clickhouse.NewInserter(s.clickhouse, "")
+	i := insert.NewInserter(s.clickhouse, "")
 	t.Cleanup(func() { i.Close() })
 	return i
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
@@ -25,7 +25,7 @@ type webScene struct {
 	*scene.Stage
 
 	settings config.Settings
-	store    *clickhouse.LedgerStore
+	store    *ledgerstore.Store
 }
 
 func newWebScene(t *testing.T) *webScene {
@@ -33,7 +33,7 @@ func newWebScene(t *testing.T) *webScene {
 	s := &webScene{Stage: scene.New(t), settings: config.Default()}
 	s.settings.Kafka, s.settings.ClickHouse, s.settings.Sink = s.Kafka, s.ClickHouse, s.Sink
 	s.settings.Sink.Lanes = []string{"web", "clicks", "exposures"}
-	s.store = clickhouse.NewLedgerStore(s.ClickHouse)
+	s.store = ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { _ = s.store.Close() })
 	return s
 }

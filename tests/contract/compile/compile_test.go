@@ -18,8 +18,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -68,7 +68,7 @@ var hostile = []string{"it's", `\`, `\'; DROP TABLE events; --`, "{owner:String}
 
 func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	t.Parallel()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
 	log := slog.New(slog.DiscardHandler)
 	app, err := queryapi.New(queryapi.Config{}, queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}, Links: tenant{}})
 	if err != nil {

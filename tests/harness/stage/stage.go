@@ -18,8 +18,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -43,7 +45,7 @@ type Stage struct {
 // New returns a stage with tables and topics, and nothing in them.
 func New(t *testing.T) *Stage {
 	t.Helper()
-	s := &Stage{ClickHouse: clickhousetest.Migrated(t, clickhouse.Migrate), Sink: config.Default().Sink}
+	s := &Stage{ClickHouse: clickhousetest.Migrated(t, schema.Migrate), Sink: config.Default().Sink}
 	_, s.Kafka = kafkatest.Cluster(t)
 	s.Sink.MaxRows, s.Sink.MaxWait = 10, 10*time.Millisecond
 	if _, err := kafka.EnsureTopics(t.Context(), s.Kafka); err != nil {
@@ -166,7 +168,7 @@ func (s *Stage) start(t *testing.T, topics []string, group string) (stop func())
 	if err != nil {
 		t.Fatal(err)
 	}
-	inserter, store := clickhouse.NewInserter(s.ClickHouse, ""), clickhouse.NewLedger(s.ClickHouse)
+	inserter, store := insert.NewInserter(s.ClickHouse, ""), ledgerstore.NewLedger(s.ClickHouse)
 	snk, err := sink.New(cfg, sink.Deps{
 		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: store,
 		Tombstones: tombstone.NewWatch(store, cfg.TombstoneAge, registry),

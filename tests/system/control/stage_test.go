@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -121,7 +122,7 @@ type stage struct {
 	backends
 
 	db             *store.Store
-	usage          *clickhouse.Usage
+	usage          *query.Usage
 	organizationID string
 	websiteID      string  // a website of the organization
 	known          string  // a key of the organization
@@ -146,7 +147,7 @@ func newStage(t *testing.T, b backends) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.db.Close() })
-	analytics := clickhousetest.Migrated(t, clickhouse.Migrate)
+	analytics := clickhousetest.Migrated(t, schema.Migrate)
 	if err := s.db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func newStage(t *testing.T, b backends) *stage {
 	s.organizationID = s.organization(t)
 	s.websiteID = s.site(t, s.organizationID).ID
 	_, s.known = s.key(t, s.organizationID)
-	s.usage = clickhouse.NewUsage(analytics)
+	s.usage = query.NewUsage(analytics)
 	t.Cleanup(func() { s.usage.Close() })
 	settings := map[string]string{
 		"KAFKA_BROKERS": b.kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": b.kafka.TopicPrefix,

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -54,7 +54,7 @@ func deploy(t *testing.T, redis string) *deployment {
 	}
 	t.Cleanup(func() { db.Close() })
 	d.store = db
-	database := clickhousetest.Migrated(t, clickhouse.Migrate)
+	database := clickhousetest.Migrated(t, schema.Migrate)
 	if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}

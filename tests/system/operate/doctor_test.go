@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/app/doctor"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
@@ -108,7 +108,7 @@ var serverIllnesses = []illness{
 	{"a topic that takes only small batches", topicSetting("max.message.bytes", "1000"), "kafka.topics", "has max.message.bytes=1000, and needs 1048576", "kafka-configs.sh"},
 	{"more replicas wanted in sync than there are", topicSetting("min.insync.replicas", "2"), "kafka.topics", "has min.insync.replicas=2 and 1 replicas", "kafka-configs.sh"},
 	{"a table that remembers no tokens", ordered("ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0"), "clickhouse.exactness", "non_replicated_deduplication_window", "as the sentence says"},
-	{"a view that is gone", ordered("DROP TABLE " + clickhouse.Views[0].Name + " SYNC"), "clickhouse.exactness", "is missing", "as the sentence says"},
+	{"a view that is gone", ordered("DROP TABLE " + schema.Views[0].Name + " SYNC"), "clickhouse.exactness", "is missing", "as the sentence says"},
 	{"a migration that was not run", ordered("ALTER TABLE schema_migrations DELETE WHERE version = 8 SETTINGS mutations_sync = 1"), "clickhouse.schema", "lacks migration 0008", "millrace migrate"},
 	{"a migration of the store that was another file", func(t *testing.T, s *site) map[string]string {
 		postgres(t, s.storeURL, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")

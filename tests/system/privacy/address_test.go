@@ -29,6 +29,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -465,7 +466,7 @@ func everyRoute(t *testing.T, s *harness.System) {
 
 // has reports whether this build has a table.
 func has(table string) bool {
-	return slices.ContainsFunc(clickhouse.Tables, func(t clickhouse.Table) bool { return t.Name == table })
+	return slices.ContainsFunc(schema.Tables, func(t schema.Table) bool { return t.Name == table })
 }
 
 // count returns how many rows of a table fulfil a condition.

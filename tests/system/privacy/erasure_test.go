@@ -21,6 +21,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/contract/event"
@@ -79,7 +81,7 @@ func newOffice(t *testing.T) *office {
 // work runs the job until everything is erased that was asked for.
 func (o *office) work() {
 	o.t.Helper()
-	eraser := clickhouse.NewEraser(o.ClickHouse)
+	eraser := deletion.NewEraser(o.ClickHouse)
 	defer eraser.Close()
 	job := erasure.NewJob(erasure.Config{Settle: 200 * time.Millisecond}, erasure.Deps{
 		Store: o.db, Tables: eraser, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -223,7 +225,7 @@ func (o *office) replayTold() {
 
 func (o *office) again(pipeline repair.Pipeline) {
 	o.t.Helper()
-	store := clickhouse.NewLedgerStore(o.ClickHouse)
+	store := ledgerstore.NewStore(o.ClickHouse)
 	defer store.Close()
 	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Store: store},
 		repair.ReplayOptions{Pipeline: pipeline}); err != nil {
@@ -333,7 +335,7 @@ func (o *office) whole() {
 // verified compares the topic with the tables.
 func (o *office) verified() *verify.Report {
 	o.t.Helper()
-	store := clickhouse.NewLedgerStore(o.ClickHouse)
+	store := ledgerstore.NewStore(o.ClickHouse)
 	defer store.Close()
 	report, err := verify.Run(o.t.Context(), o.Offsets, store, verify.Options{
 		Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: o.Sink.Group}}, Known: []string{record.TopicEvents},

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/privacy/retention"
 	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
@@ -18,7 +18,7 @@ import (
 
 // moved is the database with its clock where the test's is.
 type moved struct {
-	*clickhouse.Expirer
+	*deletion.Expirer
 
 	now    func() time.Time
 	passed chan struct{}
@@ -35,7 +35,7 @@ func (m moved) Compact(ctx context.Context, day time.Time) error {
 // expire makes one pass, as a query host does that begins after a time.
 func (o *office) expire(after time.Duration) {
 	o.t.Helper()
-	tables := moved{clickhouse.NewExpirer(o.ClickHouse), func() time.Time { return time.Now().Add(after) }, make(chan struct{}, 1)}
+	tables := moved{deletion.NewExpirer(o.ClickHouse), func() time.Time { return time.Now().Add(after) }, make(chan struct{}, 1)}
 	defer tables.Close()
 	job := retention.NewJob(retention.Deps{
 		Store: o.db, Tables: tables, Log: testkit.NewLog(o.t, "retention").Logger(), Metrics: prometheus.NewRegistry(), Now: tables.now,

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -53,7 +53,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	analytics := clickhousetest.Migrated(t, clickhouse.Migrate)
+	analytics := clickhousetest.Migrated(t, schema.Migrate)
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

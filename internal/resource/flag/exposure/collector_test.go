@@ -186,7 +186,7 @@ func TestExposuresWaitUpToTheLimitAndAreDroppedOneBeyond(t *testing.T) {
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		synctest.Wait()
 		s.fates(t, map[string]int{"buffer_full": 1, "repeated": 1, "published": room + 1})
-		if n := s.buffer.Bytes(); n != 0 {
+		if n := s.queue.Bytes(); n != 0 {
 			t.Errorf("%d bytes are buffered", n)
 		}
 		_ = s.end()
@@ -242,7 +242,7 @@ func TestAnExposureThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		s.brokers.answer(errors.New("too large"))
 		s.fates(t, map[string]int{"refused": 1})
-		if n := s.buffer.Bytes(); n != 0 {
+		if n := s.queue.Bytes(); n != 0 {
 			t.Errorf("%d bytes are buffered", n)
 		}
 		_ = s.end()

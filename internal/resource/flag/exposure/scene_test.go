@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/contract/record/recordtest"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
@@ -99,7 +99,7 @@ func (s salted) Known(t time.Time) []byte {
 
 var salt = salted(bytes.Repeat([]byte{0xA5}, 32))
 
-func newCollector(p buffer.Sender, bytes int) *Collector {
+func newCollector(p sendqueue.Sender, bytes int) *Collector {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{
 		Sender: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -41,7 +41,7 @@ func anyClick() *Click {
 	}
 }
 
-func newQueue(p buffer.Sender, bytes int) *Queue {
+func newQueue(p sendqueue.Sender, bytes int) *Queue {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{Sender: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 

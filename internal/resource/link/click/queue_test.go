@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 )
 
 // brokers stand in for Kafka: they acknowledge at once, or keep what they get while they
@@ -94,7 +94,7 @@ func named(name string) *Click {
 func (s *scene) counts(t *testing.T, published, noRoomed, buffered int64) {
 	t.Helper()
 	want := map[string]float64{"published": float64(published), "buffer_full": float64(noRoomed), "buffered": float64(buffered)}
-	got := map[string]float64{"published": testutil.ToFloat64(s.metrics.fates[buffer.Published]), "buffer_full": testutil.ToFloat64(s.metrics.fates[buffer.Full]), "buffered": float64(s.buffer.Len())}
+	got := map[string]float64{"published": testutil.ToFloat64(s.metrics.fates[sendqueue.Published]), "buffer_full": testutil.ToFloat64(s.metrics.fates[sendqueue.Full]), "buffered": float64(s.queue.Len())}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("clicks (-want +got):\n%s", diff)
 	}
@@ -133,7 +133,7 @@ func TestClicksWaitWhileBrokersAreAwayUpToTheLimitAndAreDroppedOneBeyond(t *test
 		s.counts(t, 0, 0, room)
 		s.Take(anyClick())
 		s.counts(t, 0, 1, room)
-		if n := s.buffer.Bytes(); n != room*one {
+		if n := s.queue.Bytes(); n != room*one {
 			t.Errorf("%d bytes are buffered, want %d", n, room*one)
 		}
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
@@ -153,17 +153,17 @@ func TestAClickThatDoesNotFitByAByteIsDropped(t *testing.T) {
 	q := newQueue(&brokers{away: true}, int(2*sizeOfOne(t))-1)
 	q.Take(anyClick())
 	q.Take(anyClick())
-	if dropped := testutil.ToFloat64(q.metrics.fates[buffer.Full]); dropped != 1 || q.buffer.Len() != 1 {
-		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.buffer.Len())
+	if dropped := testutil.ToFloat64(q.metrics.fates[sendqueue.Full]); dropped != 1 || q.queue.Len() != 1 {
+		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.queue.Len())
 	}
 }
 
-// sizeOfOne is what one click of anyClick takes of the buffer.
+// sizeOfOne is what one click of anyClick takes of the queue.
 func sizeOfOne(t *testing.T) int64 {
 	t.Helper()
 	q := newQueue(&brokers{away: true}, 1<<20)
 	q.Take(anyClick())
-	return q.buffer.Bytes()
+	return q.queue.Bytes()
 }
 
 func TestAStopPublishesWhatWasTaken(t *testing.T) {
@@ -210,8 +210,8 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 		}
 		s.brokers.response(errors.New("the client is closed"))
 		s.Take(anyClick())
-		if n := testutil.ToFloat64(s.metrics.fates[buffer.Stopped]); n != 2 || s.buffer.Len() != 0 || s.buffer.Bytes() != 0 {
-			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.buffer.Len())
+		if n := testutil.ToFloat64(s.metrics.fates[sendqueue.Stopped]); n != 2 || s.queue.Len() != 0 || s.queue.Bytes() != 0 {
+			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.queue.Len())
 		}
 	})
 }
@@ -223,8 +223,8 @@ func TestAClickThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 		s.Take(anyClick())
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		s.brokers.response(errors.New("too large"))
-		if n := testutil.ToFloat64(s.metrics.fates[buffer.Rejected]); n != 1 || s.buffer.Bytes() != 0 {
-			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.buffer.Bytes())
+		if n := testutil.ToFloat64(s.metrics.fates[sendqueue.Rejected]); n != 1 || s.queue.Bytes() != 0 {
+			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.queue.Bytes())
 		}
 		s.counts(t, 0, 0, 0)
 		_ = s.end()
