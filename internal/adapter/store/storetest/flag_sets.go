@@ -220,13 +220,9 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 // setNextTo is an organization's set, read next to one that is held.
 func (f *Fixture) setNextTo(id string, held *flagset.Set) *flagset.Set {
 	f.tb.Helper()
-	c, err := f.Store().FlagSet(f.tb.Context(), id, held)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	s, err := flagset.Renew(held, id, c.Mark, c.Flags, c.Segments)
-	if err != nil {
-		f.tb.Fatal(err)
+	s := f.livingSet(id, held)
+	if s == nil {
+		f.tb.Fatalf("organization %s has no set", id)
 	}
 	return s
 }

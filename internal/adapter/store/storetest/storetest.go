@@ -45,7 +45,7 @@ func Run(t *testing.T, empty URL, clone Copy) {
 		organizationTests, peopleTests, departureTests, deletedOrganizationTests, invitationTests, sessionTests, deviceTests,
 		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, saltTests,
 		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests, linkTests, folderTests, domainTests, domainLinkTests, servingTests, blockTests, directoryTests,
-		flagTests, flagOwnerTests, flagSetTests,
+		flagTests, flagOwnerTests, flagSetTests, flagRenewalTests, flagWalkTests,
 	} {
 		run(tests, func(tb testing.TB) string { return clone(tb, template) }, true)
 	}

@@ -139,23 +139,18 @@ func (s *Set) SameSegment(websiteID, id string, version int64, updatedAt time.Ti
 	return nil
 }
 
-// Latest is when the last of the set's flags and segments was changed; the zero time of none, and
-// of a nil set.
-func (s *Set) Latest() (at time.Time) {
-	if s == nil {
-		return at
-	}
-	for _, f := range s.flags {
-		if f.Record.UpdatedAt.After(at) {
-			at = f.Record.UpdatedAt
+// Flags goes through all flags of the set, in no order; none of a nil set.
+func (s *Set) Flags() iter.Seq[*flag.Flag] {
+	return func(yield func(*flag.Flag) bool) {
+		if s == nil {
+			return
+		}
+		for _, f := range s.flags {
+			if !yield(f.Record) {
+				return
+			}
 		}
 	}
-	for _, g := range s.asked {
-		if g.UpdatedAt.After(at) {
-			at = g.UpdatedAt
-		}
-	}
-	return at
 }
 
 // find is Find, also of a nil set.
