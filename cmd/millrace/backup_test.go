@@ -36,8 +36,8 @@ func guideLines(t *testing.T, programs ...string) (lines []string) {
 	return lines
 }
 
-// shell runs a line of the guide in a folder, with a store's URL in its environment.
-func shell(t *testing.T, dir, line, storeURL string) {
+// runShell runs a line of the guide in a folder, with a store's URL in its environment.
+func runShell(t *testing.T, dir, line, storeURL string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
 	// Debian keeps the programs of PostgreSQL apart.
@@ -102,9 +102,9 @@ func TestTheMetadataStoreIsRestoredAsTheGuideSays(t *testing.T) {
 		}
 		lost, dir := services.Postgres(t), t.TempDir()
 		website, key := account(t, lost)
-		shell(t, dir, lines[0], lost)
+		runShell(t, dir, lines[0], lost)
 		empty := services.Postgres(t)
-		shell(t, dir, lines[1], empty)
+		runShell(t, dir, lines[1], empty)
 		c := clickhousetest.Database(t)
 		mustMillrace(t, "migrate", "--store.url="+empty, "--clickhouse.addr="+c.Addr[0], "--clickhouse.database="+c.Database)
 		knows(t, empty, website, key)
@@ -122,7 +122,7 @@ func TestTheMetadataStoreIsRestoredAsTheGuideSays(t *testing.T) {
 		if _, err := testkit.Program("sqlite3"); err != nil {
 			t.Fatal(err)
 		}
-		shell(t, dir, strings.Replace(m[0], "data/millrace.db", file, 1), "")
+		runShell(t, dir, strings.Replace(m[0], "data/millrace.db", file, 1), "")
 		knows(t, "sqlite:"+saved, website, key)
 	})
 }

@@ -114,7 +114,7 @@ func TestSQLOfEveryTypeIsTheGoldenFile(t *testing.T) {
 	for i := range Catalog {
 		typ := &Catalog[i]
 		want = append(want, typ.Name)
-		golden(t, typ.Name, mustStatement(t, strings.ReplaceAll(typ.Example("x"), `"preset":"x"`, `"startDate":"2026-03-28","endDate":"2026-03-30"`), envOf(typ)))
+		compareGolden(t, typ.Name, mustStatement(t, strings.ReplaceAll(typ.Example("x"), `"preset":"x"`, `"startDate":"2026-03-28","endDate":"2026-03-30"`), envOf(typ)))
 	}
 	for _, tc := range goldenCases {
 		env := websiteEnv()
@@ -126,7 +126,7 @@ func TestSQLOfEveryTypeIsTheGoldenFile(t *testing.T) {
 			env.Subject = linkEnv().Subject
 		}
 		want = append(want, tc.file)
-		golden(t, tc.file, mustStatement(t, tc.body, env))
+		compareGolden(t, tc.file, mustStatement(t, tc.body, env))
 	}
 	files, err := filepath.Glob("testdata/sql/*.sql")
 	if err != nil {
@@ -139,8 +139,8 @@ func TestSQLOfEveryTypeIsTheGoldenFile(t *testing.T) {
 	}
 }
 
-// golden compares a statement and its parameters with a file.
-func golden(t *testing.T, name string, s Statement) {
+// compareGolden compares a statement and its parameters with a file.
+func compareGolden(t *testing.T, name string, s Statement) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(s.SQL + "\n\n")

@@ -125,7 +125,7 @@ func (f *sinksTogether) start(i int) {
 // settled waits until the sinks share the partitions and know it.
 func (f *sinksTogether) settled() {
 	f.s.t.Helper()
-	f.s.balanced(len(f.all))
+	f.s.awaitBalance(len(f.all))
 	testkit.Eventually(f.s.t, patience, func() error {
 		if n, want := f.s.moves().owned, f.s.settings.Kafka.Partitions; n != want {
 			return fmt.Errorf("sinks own %d of %d partitions, %w", n, want, errNoProgress)

@@ -46,7 +46,7 @@ func (s *stage) newFleet(named bool) *fleet {
 		f.edges[i] = f.spawn(i)
 		f.startSink(i)
 	}
-	s.balanced(fleetSize)
+	s.awaitBalance(fleetSize)
 	f.held()
 	return f
 }
@@ -63,9 +63,9 @@ func (f *fleet) held() {
 	})
 }
 
-// balanced waits until so many members share the partitions evenly. A cooperative
+// awaitBalance waits until so many members share the partitions evenly. A cooperative
 // group is stable for a moment before it gives new members their share.
-func (s *stage) balanced(n int) {
+func (s *stage) awaitBalance(n int) {
 	s.t.Helper()
 	testkit.Eventually(s.t, patience, func() error {
 		groups, err := s.admin.DescribeGroups(s.t.Context(), s.settings.Sink.Group)
@@ -112,7 +112,7 @@ func (f *fleet) restart(i int) {
 	f.edges[i] = f.spawn(i)
 	f.sinks[i].stop()
 	f.startSink(i)
-	f.s.balanced(fleetSize)
+	f.s.awaitBalance(fleetSize)
 	f.held()
 	f.s.progress()
 }

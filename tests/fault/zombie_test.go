@@ -55,7 +55,7 @@ func (s *stage) zombie(at sinktest.Failpoint, without locks) {
 	// What is tested is that time passes, so time has to.
 	<-time.After(time.Until(stopped.Add(3*s.settings.Sink.Session + 100*time.Millisecond)))
 	first.signal(syscall.SIGCONT)
-	s.members(2)
+	s.awaitMembers(2)
 	s.send(s.events(300))
 	s.drained()
 	first.stop()
@@ -73,8 +73,8 @@ func (s *stage) keepsMembers() (until func()) {
 	return func() { k.Session = before }
 }
 
-// members waits until the live group has so many members and is at rest.
-func (s *stage) members(n int) {
+// awaitMembers waits until the live group has so many members and is at rest.
+func (s *stage) awaitMembers(n int) {
 	s.t.Helper()
 	testkit.Eventually(s.t, patience, func() error {
 		g, err := s.admin.DescribeGroups(s.t.Context(), s.settings.Sink.Group)
@@ -152,7 +152,7 @@ func (s *stage) rejoin(at sinktest.Failpoint, without locks) {
 		s.log.Logger().Info("the client is held up", slog.Any("error", err))
 	}
 	stall.release()
-	s.members(2)
+	s.awaitMembers(2)
 	s.send(s.events(300))
 	s.drained()
 	first.stop()

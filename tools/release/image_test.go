@@ -260,9 +260,11 @@ func TestADaemonRunsInTheImage(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	err := testkit.WaitFor(20*time.Second, func() error { return answers(t.Context(), "http://"+admin+"/livez", http.StatusOK) })
+	err := testkit.WaitFor(20*time.Second, func() error {
+		return expectStatus(t.Context(), "http://"+admin+"/livez", http.StatusOK)
+	})
 	if err == nil {
-		err = answers(t.Context(), "http://"+admin+"/readyz", http.StatusServiceUnavailable)
+		err = expectStatus(t.Context(), "http://"+admin+"/readyz", http.StatusServiceUnavailable)
 	}
 	cmd.Process.Signal(syscall.SIGTERM)
 	if ended := cmd.Wait(); err != nil || ended != nil {
@@ -270,7 +272,7 @@ func TestADaemonRunsInTheImage(t *testing.T) {
 	}
 }
 
-func answers(ctx context.Context, url string, want int) error {
+func expectStatus(ctx context.Context, url string, want int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 			if err := of.ask(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			r.Response(clickhousetest.Silence)
+			r.RespondWith(clickhousetest.Silence)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)

@@ -33,7 +33,7 @@ func TestWebsitesWhoseSettingsCannotBeReadAreListedLimitedAndErased(t *testing.T
 			}
 		}
 		for id, broken := range map[string]string{"web_1": "allowed_origins = '[{}]'", "web_2": `settings = '{"keepBots":7}'`} {
-			s.order(t, fmt.Sprintf("UPDATE websites SET %s WHERE id = '%s'", broken, id))
+			s.exec(t, fmt.Sprintf("UPDATE websites SET %s WHERE id = '%s'", broken, id))
 			if _, err := s.ListWebsites(t.Context(), website.Filter{OrganizationID: o.ID, ID: id}); err == nil {
 				t.Errorf("%s is read with %s", id, broken)
 			}
@@ -56,14 +56,14 @@ func TestWebsitesWhoseSettingsCannotBeReadAreListedLimitedAndErased(t *testing.T
 		for id, settings := range map[string]string{
 			"web_0": `{"dataRetentionDays":"30"}`, "web_1": `{"dataRetentionDays":-30}`, "web_2": `{"keepBots":7,"dataRetentionDays":30}`,
 		} {
-			s.order(t, fmt.Sprintf("UPDATE websites SET settings = '%s' WHERE id = '%s'", settings, id))
+			s.exec(t, fmt.Sprintf("UPDATE websites SET settings = '%s' WHERE id = '%s'", settings, id))
 		}
 		limited, err := s.LimitedWebsites(t.Context(), "", len(want)+1)
 		if days := []retention.Website{{ID: "web_0"}, {ID: "web_1"}, {ID: "web_2", Days: 30}}; err != nil || !slices.Equal(limited, days) {
 			t.Errorf("events are kept as %v, error %v, want %v", limited, err, days)
 		}
 		// Nor do they keep the erasure of what was deleted waiting.
-		s.order(t, "UPDATE websites SET deleted_at = created_at")
+		s.exec(t, "UPDATE websites SET deleted_at = created_at")
 		gone, err := s.DeletedWebsites(t.Context(), now, len(want)+1)
 		if err != nil || len(gone) != len(want) {
 			t.Errorf("deleted are %d, error %v, want %v", len(gone), err, want)

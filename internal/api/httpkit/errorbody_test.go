@@ -115,7 +115,7 @@ func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 					f.RetryAfter = 1500 * time.Millisecond
 					f.Rate = &apierr.Rate{Limit: 600, Reset: time.UnixMilli(1_790_000_000_123)}
 				}
-				golden(t, filepath.Join(host.String(), string(row.Code)+".json"),
+				compareGolden(t, filepath.Join(host.String(), string(row.Code)+".json"),
 					errorBody(host, resolve(f), []byte("2c1f0b6e-0000-4000-8000-000000000000")))
 			})
 		}
@@ -169,8 +169,8 @@ func parse(t *testing.T, text string) body {
 	return b
 }
 
-// golden compares compact JSON with an indented file under testdata.
-func golden(t *testing.T, name string, got []byte) {
+// compareGolden compares compact JSON with an indented file under testdata.
+func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, got, "", "  "); err != nil {

@@ -28,8 +28,8 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 	b.got, b.done = append(b.got, string(r.Key)), append(b.done, done)
 }
 
-// response ends all that wait, with nil for acknowledged.
-func (b *brokers) response(err error) {
+// respond ends all that wait, with nil for acknowledged.
+func (b *brokers) respond(err error) {
 	b.mu.Lock()
 	waiting := b.done
 	b.done = nil
@@ -126,7 +126,7 @@ func TestItemsArePublishedTogetherInTheirOrder(t *testing.T) {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}
 		s.is(t, 3, [Fates]int{})
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		s.is(t, 0, [Fates]int{Published: 3})
 	})
 }
@@ -153,7 +153,7 @@ func TestAddingNeverWaitsAndDropsWhatDoesNotFit(t *testing.T) {
 		if n := s.add("e"); n != 0 {
 			t.Error("there is room although nothing is acknowledged")
 		}
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		if n := s.add("f", "g", "h"); n != 3 {
 			t.Errorf("%d items are taken after the others are acknowledged, want 3", n)
 		}
@@ -180,7 +180,7 @@ func TestWhatBrokersRejectIsTold(t *testing.T) {
 		s.add("a", "b")
 		time.Sleep(gather) //nolint:forbidigo // fake time
 		synctest.Wait()
-		s.brokers.response(errors.New("too large"))
+		s.brokers.respond(errors.New("too large"))
 		s.is(t, 0, [Fates]int{Rejected: 2})
 	})
 }
@@ -209,7 +209,7 @@ func TestAStopPublishesWhatWasAddedBeforeIt(t *testing.T) {
 		}
 		s.Add(late)
 		s.is(t, 2, [Fates]int{Stopped: 1})
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
@@ -231,7 +231,7 @@ func TestAStopWaitsNoLongerThanItMay(t *testing.T) {
 			t.Errorf("Stop() = %v after %s", err, time.Since(start))
 		}
 		s.is(t, 2, [Fates]int{})
-		s.brokers.response(errors.New("closed"))
+		s.brokers.respond(errors.New("closed"))
 		s.is(t, 0, [Fates]int{Stopped: 2})
 	})
 }
@@ -256,7 +256,7 @@ func TestARecordKeepsItsOwnWhileItemsAreUsedAgain(t *testing.T) {
 		if diff := cmp.Diff(want, s.brokers.sent()); diff != "" {
 			t.Error("records are not what was added, in its order")
 		}
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		s.is(t, 0, [Fates]int{Published: rounds * many})
 	})
 }
@@ -275,7 +275,7 @@ func TestEachItemHasOneFate(t *testing.T) {
 			for i := range each {
 				s.add("x")
 				if i%50 == 0 {
-					s.brokers.response(map[bool]error{true: errors.New("refused")}[i%100 == 0])
+					s.brokers.respond(map[bool]error{true: errors.New("refused")}[i%100 == 0])
 				}
 				if bytes := s.Bytes(); bytes > room+adders { // each may be about to find that it is too much
 					t.Errorf("%d bytes are taken of %d", bytes, room)
@@ -295,7 +295,7 @@ func TestEachItemHasOneFate(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			s.brokers.response(nil)
+			s.brokers.respond(nil)
 		}
 	}
 	s.mu.Lock()

@@ -36,9 +36,9 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // batchLines is how many lines an import has in the air at most.
 const batchLines = 1000
 
-// events writes a file of lines, every hundredth of which is rejected and every
+// writeEvents writes a file of lines, every hundredth of which is rejected and every
 // second of which has an id of its own.
-func events(tb testing.TB, path string, lines int) {
+func writeEvents(tb testing.TB, path string, lines int) {
 	tb.Helper()
 	file, err := os.Create(path)
 	if err != nil {
@@ -214,7 +214,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 			}
 			s := newStage(t)
 			file := filepath.Join(t.TempDir(), name)
-			events(t, file, lines)
+			writeEvents(t, file, lines)
 			for n := range kills {
 				held := s.set((n + 1) * lines / (kills + 1))
 				cmd, said := s.command(t, file)
@@ -279,7 +279,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 func BenchmarkImport(b *testing.B) {
 	const lines = 1_000_000
 	file := filepath.Join(b.TempDir(), "a.ndjson.gz")
-	events(b, file, lines)
+	writeEvents(b, file, lines)
 	harness.Binary(b, "millrace")
 	for b.Loop() {
 		s := newStage(b)

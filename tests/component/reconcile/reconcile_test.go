@@ -79,8 +79,8 @@ func positions(t *testing.T, s *stage.Stage, store *ledgerstore.Store) []ledger.
 	return all
 }
 
-// rounds makes rounds until no pair waits and listed days were looked at twice.
-func (w *watch) rounds(t *testing.T) {
+// runRounds makes rounds until no pair waits and listed days were looked at twice.
+func (w *watch) runRounds(t *testing.T) {
 	t.Helper()
 	n := 0
 	testkit.Eventually(t, time.Minute, func() error {
@@ -141,7 +141,7 @@ func TestASinksLedgerIsInOrder(t *testing.T) {
 	s.Produce(t, stage.Event{ID: "no event", Broken: true})
 	s.Store(t)
 	w := newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 0)
 	if rate := w.metric(t, "millrace_sink_inserts_per_second"); rate <= 0 {
 		t.Errorf("%v inserts a second", rate)
@@ -151,10 +151,10 @@ func TestASinksLedgerIsInOrder(t *testing.T) {
 	}
 	s.Produce(t, several(60, 80)...)
 	s.Store(t)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 0)
 	again := newWatch(t, s) // from the marks of the first one
-	again.rounds(t)
+	again.runRounds(t)
 	again.finds(t, 0, 0, 0, 0, 0)
 	if n := testutil.CollectAndCount(w.registry, "millrace_reconciler_rounds_total"); n != 1 {
 		t.Errorf("rounds have %d outcomes, want only done", n)
@@ -202,7 +202,7 @@ func TestTheReconcilerFindsWhatWasDoneByHand(t *testing.T) {
 				s.Run(t, sql)
 			}
 			w := newWatch(t, s)
-			w.rounds(t)
+			w.runRounds(t)
 			w.finds(t, tt.gaps, tt.overlaps, tt.miscounts, tt.lost, tt.days)
 		})
 	}
@@ -217,10 +217,10 @@ func TestAViewThatIsHealedTakesItsDayOffTheList(t *testing.T) {
 	s.Run(t, "INSERT INTO was SELECT * FROM events_1d WHERE owner_id = 'web_1'")
 	s.Run(t, "DELETE FROM events_1d WHERE owner_id = 'web_1'")
 	w := newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Run(t, "INSERT INTO events_1d SELECT * FROM was")
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 0)
 }
 
@@ -231,7 +231,7 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 	s := stage.New(t)
 	s.Produce(t, several(0, 60)...)
 	s.Store(t)
-	newWatch(t, s).rounds(t)
+	newWatch(t, s).runRounds(t)
 	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
 	pipeline := repair.Pipeline{Topic: record.TopicEvents, Group: s.Sink.Group}
@@ -241,18 +241,18 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 		t.Fatalf("moved: %+v, %v", moves, err)
 	}
 	w := newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Produce(t, several(60, 80)...)
 	s.Store(t)
 	w = newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Run(t, "DELETE FROM ingest_ledger WHERE partition = 1 AND epoch = 2 AND first = 5")
 	s.Run(t, "TRUNCATE TABLE ingest_marks")
 	s.Run(t, "INSERT INTO ingest_marks (topic, topic_id, partition, epoch, mark) SELECT DISTINCT topic, topic_id, partition, 2, 5 FROM ingest_ledger WHERE partition = 1")
 	w = newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	if got := w.metric(t, "millrace_reconciler_gap_offsets"); got == 0 {
 		t.Error("the first range of a replay is gone, and no gap is found")
 	}

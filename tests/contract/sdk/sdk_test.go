@@ -122,9 +122,9 @@ func (p *player) play(t *testing.T, rest []txtar.File, section txtar.File) {
 	switch call, _, _ := strings.Cut(section.Name, ":"); call {
 	case "result": // of the call before
 	case "network":
-		p.network(t, strings.TrimSpace(text))
+		p.setNetwork(t, strings.TrimSpace(text))
 	case "stored":
-		p.stored(t, text)
+		p.awaitStored(t, text)
 	case "not stored":
 		p.notStored(t, text)
 	default:
@@ -159,7 +159,7 @@ func (p *player) call(call, value string) ([]byte, error) {
 	return p.out.ReadBytes('\n')
 }
 
-func (p *player) network(t *testing.T, rule string) {
+func (p *player) setNetwork(t *testing.T, rule string) {
 	t.Helper()
 	for _, r := range []faultproxy.Rule{{Kind: faultproxy.Pass}, {Kind: faultproxy.Refuse}, {Kind: faultproxy.DropResponse, Match: "POST /track", Times: 1, Ends: '}'}} {
 		if r.Kind.String() == rule {
@@ -180,7 +180,7 @@ func (p *player) counts(ctx context.Context) (map[string]int, error) {
 	return n, err
 }
 
-func (p *player) stored(t *testing.T, text string) {
+func (p *player) awaitStored(t *testing.T, text string) {
 	t.Helper()
 	ids := list(t, text)
 	testkit.Eventually(t, patience, func() error {

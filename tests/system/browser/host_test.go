@@ -77,8 +77,8 @@ func (r *recorder) speak() {
 	}
 }
 
-// responses has all requests answered by a function from now on; nil is 200.
-func (r *recorder) responses(fn func(request) (status int, retryAfter string)) {
+// respondWith has all requests answered by a function from now on; nil is 200.
+func (r *recorder) respondWith(fn func(request) (status int, retryAfter string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.response = fn

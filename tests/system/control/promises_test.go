@@ -48,10 +48,10 @@ func liftedLimit(t *testing.T, s *stage) {
 func limitTogether(t *testing.T, s *stage) {
 	_, secret := s.limitedKey(t, s.organizationID, 30)
 	for i := range 30 {
-		s.responses(t, s.hosts[i%len(s.hosts)], secret, http.StatusOK)
+		s.expectStatus(t, s.hosts[i%len(s.hosts)], secret, http.StatusOK)
 	}
 	for _, h := range s.hosts {
-		s.responses(t, h, secret, http.StatusTooManyRequests)
+		s.expectStatus(t, h, secret, http.StatusTooManyRequests)
 	}
 }
 
@@ -60,14 +60,14 @@ func limitAlone(t *testing.T, s *stage) {
 	_, secret := s.limitedKey(t, s.organizationID, 5)
 	for _, h := range s.hosts {
 		for range 5 {
-			s.responses(t, h, secret, http.StatusOK)
+			s.expectStatus(t, h, secret, http.StatusOK)
 		}
-		s.responses(t, h, secret, http.StatusTooManyRequests)
+		s.expectStatus(t, h, secret, http.StatusTooManyRequests)
 	}
 }
 
-// responses asks once.
-func (s *stage) responses(t *testing.T, h *host, key string, want int) {
+// expectStatus asks once.
+func (s *stage) expectStatus(t *testing.T, h *host, key string, want int) {
 	t.Helper()
 	if a, err := h.ask(t.Context(), key, s.websiteID); err != nil || a.Status != want {
 		t.Errorf("%s: %d %s, %v, want %d", h.name, a.Status, a.Body, err, want)
@@ -79,7 +79,7 @@ func (s *stage) responses(t *testing.T, h *host, key string, want int) {
 func usedUpQuota(t *testing.T, s *stage) {
 	organizationID, key, at := s.quotaOf(t, 3)
 	s.expectOf(t, s.edges(), "an organization whose month is used up", key, at, http.StatusPaymentRequired, time.Now(), soon)
-	s.responses(t, s.hosts[0], s.known, http.StatusOK)
+	s.expectStatus(t, s.hosts[0], s.known, http.StatusOK)
 	s.setQuota(t, organizationID, quota.Default)
 	s.expectOf(t, s.edges(), "an organization without a quota", key, at, http.StatusOK, time.Now(), soon)
 }

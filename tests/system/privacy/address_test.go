@@ -181,14 +181,14 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	s, traces, redisURL := system(t)
 	everyRoute(t, s)
 	fromPeer(t, s)
-	malformed(t, s)
+	sendMalformed(t, s)
 	counts := inRedis(t, redisURL) // before they expire
 	flagged(t, s)
 	counts += inRedis(t, redisURL)
 	exposed(t, s)
-	stored(t, s, "browser-b")
+	awaitStored(t, s, "browser-b")
 	joined(t, s)
-	letters(t, s)
+	writeDeadLetters(t, s)
 
 	testkit.Eventually(t, time.Minute, func() error {
 		if !strings.Contains(traces.text(), "/public/v1/flags/stream") { // which was asked for last
@@ -255,8 +255,8 @@ func fromPeer(t *testing.T, s *harness.System) {
 	}
 }
 
-// malformed sends what is no HTTP, or not quite.
-func malformed(t *testing.T, s *harness.System) {
+// sendMalformed sends what is no HTTP, or not quite.
+func sendMalformed(t *testing.T, s *harness.System) {
 	t.Helper()
 	who := "User-Agent: " + agent + "\r\nX-Forwarded-For: " + addressV4 + "\r\n"
 	post := "POST /track?client_id=" + s.ClientID + " HTTP/1.1\r\nHost: in.example\r\n"
@@ -303,10 +303,10 @@ func written() (topics []string) {
 
 var happened = regexp.MustCompile(`"ts":\d+`)
 
-// letters gives the sink two records of each topic that it cannot store, as an edge with
+// writeDeadLetters gives the sink two records of each topic that it cannot store, as an edge with
 // a mistake would write them: what it has written of a visitor, cut off, and with a time
 // that no edge accepts.
-func letters(t *testing.T, s *harness.System) {
+func writeDeadLetters(t *testing.T, s *harness.System) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
@@ -484,8 +484,8 @@ func count(t *testing.T, s *harness.System, table, where string) int {
 	return int(n.Row(0))
 }
 
-// stored waits until every kind of record of a visitor is there.
-func stored(t *testing.T, s *harness.System, visitor string) {
+// awaitStored waits until every kind of record of a visitor is there.
+func awaitStored(t *testing.T, s *harness.System, visitor string) {
 	t.Helper()
 	for table, least := range map[string]int{"events": 9, "vitals": 2, "errors": 2, "identities": 1} {
 		if !has(table) {
@@ -600,7 +600,7 @@ func erased(t *testing.T, s *harness.System) {
 	if places := left(); len(places) > 0 {
 		t.Errorf("something is left:\n%s", strings.Join(places, "\n"))
 	}
-	stored(t, s, "browser-b")
+	awaitStored(t, s, "browser-b")
 	if n := count(t, s, "events", "event_id = 'hashed browser-b'"); n != 1 {
 		t.Errorf("%d rows of the other visitor's hashed event", n)
 	}

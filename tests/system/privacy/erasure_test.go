@@ -277,13 +277,13 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	o.replay()
 	o.replayTold()
 	holds()
-	o.letters()
+	o.replayDeadLetters()
 	o.Store(t)
 	holds()
 	if n := o.Count(t, "(SELECT toUInt64(sum(erased)) FROM ingest_ledger)"); n == 0 {
 		t.Error("the ledger knows of nothing erased")
 	}
-	o.whole()
+	o.checkAgreement()
 
 	// Asked again, it finds nothing; what comes later is new.
 	again := o.request("web_1", "anna", "")
@@ -298,8 +298,8 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// letters sends every dead letter again.
-func (o *office) letters() {
+// replayDeadLetters sends every dead letter again.
+func (o *office) replayDeadLetters() {
 	o.t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	producer, err := kafka.NewProducer(o.Kafka, kafka.ProducerDeps{Client: "test", Deadline: 20 * time.Second, Log: log, Metrics: prometheus.NewRegistry()})
@@ -319,8 +319,8 @@ func (o *office) letters() {
 	}
 }
 
-// whole checks that topics and tables agree, and that the ledger adds up.
-func (o *office) whole() {
+// checkAgreement checks that topics and tables agree, and that the ledger adds up.
+func (o *office) checkAgreement() {
 	o.t.Helper()
 	report := o.verified()
 	if t := report.Total; t.Missing+t.Unexpected != 0 || t.Excluded == 0 {

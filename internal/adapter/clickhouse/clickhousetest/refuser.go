@@ -97,8 +97,8 @@ func (r *refuser) next(packet []byte) (proto.Error, bool) {
 	return code, true
 }
 
-// Response gives it more exceptions.
-func (r *refuser) Response(codes ...proto.Error) {
+// RespondWith gives it more exceptions to answer with.
+func (r *refuser) RespondWith(codes ...proto.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = append(r.left, codes...)

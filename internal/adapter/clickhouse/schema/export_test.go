@@ -9,7 +9,7 @@ import (
 )
 
 // upTo applies the migrations up to a version, as a build of then did.
-func UpTo(t *testing.T, cfg config.ClickHouse, version uint32) {
+func MigrateUpTo(t *testing.T, cfg config.ClickHouse, version uint32) {
 	t.Helper()
 	c, err := clickhouse.Dial(t.Context(), cfg)
 	if err != nil {

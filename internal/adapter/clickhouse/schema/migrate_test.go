@@ -120,7 +120,7 @@ func TestDaysFromBeforeTheRollupsAreListedAsDirty(t *testing.T) {
 func TestDaysFromBeforeTheRollupsForQuestionsAreListedAsDirty(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Database(t)
-	schema.UpTo(t, cfg, 7)
+	schema.MigrateUpTo(t, cfg, 7)
 	i, at := stagetest.OpenInserter(t, cfg), func(ms int64) func(*record.Event) {
 		return func(e *record.Event) { e.TimeMillis = ms }
 	}

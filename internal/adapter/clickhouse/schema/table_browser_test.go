@@ -262,7 +262,7 @@ func TestVitalsAndErrorsCountForQuotasAndIdentitiesDoNot(t *testing.T) {
 func TestADatabaseOfTheVersionBeforeGoesOn(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Database(t)
-	schema.UpTo(t, cfg, 5)
+	schema.MigrateUpTo(t, cfg, 5)
 	clickhousetest.Run(t, cfg, "INSERT INTO events (owner_id, event_date, name, event_key, event_id) VALUES ('web_1', '2026-03-31', 'old', 1, 'a')")
 	if err := schema.Check(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "0006_browsers") {
 		t.Errorf("Check() = %v before", err)

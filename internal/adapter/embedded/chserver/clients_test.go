@@ -59,7 +59,7 @@ func TestNoClientEndsTheServer(t *testing.T) {
 				}
 			}
 			for range many / 10 {
-				rejections(t, s.Addr())
+				checkRejections(t, s.Addr())
 			}
 			if got := count(t, s.Addr()); got != 3 {
 				t.Errorf("the table has %d rows, want 3", got)
@@ -194,8 +194,8 @@ func ask(
 	return came, ended
 }
 
-// rejections are told to a client as the server program would.
-func rejections(t *testing.T, addr string) {
+// checkRejections expects a client to be told of them as the server program would.
+func checkRejections(t *testing.T, addr string) {
 	t.Helper()
 	for _, tt := range []struct {
 		opt   ch.Options

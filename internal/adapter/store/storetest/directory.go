@@ -55,8 +55,8 @@ func (f *Fixture) block(kind, name string) {
 	AddBlock(f.tb, f.URL, kind, name)
 }
 
-// directory compares what hosts know besides links.
-func (f *Fixture) directory(when string, want *link.Directory) {
+// expectDirectory compares what hosts know besides links.
+func (f *Fixture) expectDirectory(when string, want *link.Directory) {
 	f.tb.Helper()
 	got, err := f.Store().LinkDirectory(f.tb.Context())
 	if diff := gocmp.Diff(want, got); diff != "" || err != nil {
@@ -66,7 +66,7 @@ func (f *Fixture) directory(when string, want *link.Directory) {
 
 var directoryTests = map[string]func(*testing.T, *Fixture){
 	"a directory has the domains that were proved, of organizations that live": func(t *testing.T, f *Fixture) {
-		f.directory("at first", &link.Directory{})
+		f.expectDirectory("at first", &link.Directory{})
 		o, other := f.Organization(), f.Organization()
 		f.domain("dom_a", o.ID, "a.example", "verified")
 		f.domain("dom_b", o.ID, "b.example", "pending")
@@ -79,23 +79,25 @@ var directoryTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		both := &link.Directory{Domains: []link.ServedDomain{served("dom_a", o.ID, "a.example"), served("dom_c", other.ID, "c.example")}}
-		f.directory("with domains", both)
+		f.expectDirectory("with domains", both)
 		f.delete(o.ID, Start)
-		f.directory("an organization is deleted", &link.Directory{Domains: both.Domains[1:]})
+		f.expectDirectory("an organization is deleted", &link.Directory{Domains: both.Domains[1:]})
 		if _, err := f.Store().RestoreOrganization(t.Context(), somebody, o.ID, "", Start); err != nil {
 			t.Fatal(err)
 		}
-		f.directory("and restored", both)
+		f.expectDirectory("and restored", both)
 		if err := f.Store().PurgeOrganization(t.Context(), somebody, other.ID, Start); err != nil {
 			t.Fatal(err)
 		}
-		f.directory("the other one is removed", &link.Directory{Domains: both.Domains[:1]})
+		f.expectDirectory("the other one is removed", &link.Directory{Domains: both.Domains[:1]})
 	},
 	"a directory has all blocks": func(_ *testing.T, f *Fixture) {
 		f.block("link", "sale")
 		f.block("host", "evil.example")
 		f.block("link", "dom_a/Sale")
 		f.block("host", "sale")
-		f.directory("with blocks", &link.Directory{BlockedLinks: []string{"dom_a/Sale", "sale"}, BlockedHosts: []string{"evil.example", "sale"}})
+		f.expectDirectory("with blocks", &link.Directory{
+			BlockedLinks: []string{"dom_a/Sale", "sale"}, BlockedHosts: []string{"evil.example", "sale"},
+		})
 	},
 }

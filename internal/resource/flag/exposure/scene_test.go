@@ -65,9 +65,9 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 	done(b.rejects)
 }
 
-// answer lets brokers answer from now on, with what they reject exposures with; nil takes
+// respond lets brokers answer from now on, with what they reject exposures with; nil takes
 // them.
-func (b *brokers) answer(rejects error) {
+func (b *brokers) respond(rejects error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.away, b.rejects = false, rejects
@@ -129,8 +129,8 @@ func newScene(t *testing.T, away bool, bytes int) *scene {
 	return s
 }
 
-// fates compares those that are not 0.
-func (s *scene) fates(t *testing.T, want map[string]int) {
+// expectFates compares those that are not 0.
+func (s *scene) expectFates(t *testing.T, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
 	for i, name := range fates {

@@ -43,8 +43,8 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 	done(b.rejects)
 }
 
-// response lets brokers answer from now on, with what they reject clicks with; nil takes them.
-func (b *brokers) response(rejects error) {
+// respond lets brokers answer from now on, with what they reject clicks with; nil takes them.
+func (b *brokers) respond(rejects error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.away, b.rejects = false, rejects
@@ -137,7 +137,7 @@ func TestClicksWaitWhileBrokersAreAwayUpToTheLimitAndAreDroppedOneBeyond(t *test
 			t.Errorf("%d bytes are buffered, want %d", n, room*one)
 		}
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		synctest.Wait()
 		s.counts(t, room, 1, 0)
 		s.Take(anyClick())      // there is room again
@@ -184,7 +184,7 @@ func TestAStopPublishesWhatWasTaken(t *testing.T) {
 			t.Fatalf("the stop ended with clicks in hand: %v", err)
 		default:
 		}
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -208,7 +208,7 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("Stop() = %v after %s", err, took)
 		}
-		s.brokers.response(errors.New("the client is closed"))
+		s.brokers.respond(errors.New("the client is closed"))
 		s.Take(anyClick())
 		if n := testutil.ToFloat64(s.metrics.fates[sendqueue.Stopped]); n != 2 || s.queue.Len() != 0 || s.queue.Bytes() != 0 {
 			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.queue.Len())
@@ -222,7 +222,7 @@ func TestAClickThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 		s := newScene(t, true, 1<<20)
 		s.Take(anyClick())
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
-		s.brokers.response(errors.New("too large"))
+		s.brokers.respond(errors.New("too large"))
 		if n := testutil.ToFloat64(s.metrics.fates[sendqueue.Rejected]); n != 1 || s.queue.Bytes() != 0 {
 			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.queue.Bytes())
 		}
