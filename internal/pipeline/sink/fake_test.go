@@ -51,6 +51,7 @@ type world struct {
 	arrived      chan struct{}
 
 	// What goes wrong; asked before the step is done.
+	observes    func()                          // before a window is read
 	reserves    func(ctx context.Context) error // waits for memory for a block
 	insertFails func(insertToken string) error
 	commitFails func() error
@@ -128,6 +129,9 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 }
 
 func (w *world) Observations(_ context.Context, p Partition, s *Stretch, observer Observer) error {
+	if w.observes != nil {
+		w.observes()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log[p][max(w.logStart[p], s.Next):s.To]

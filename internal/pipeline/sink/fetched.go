@@ -9,6 +9,7 @@ func (w *worker) Level() buffer.Level {
 	return buffer.Level{
 		Sealed: w.sealed, Next: w.open.Next(), Bytes: w.open.Bytes(), Exact: w.isForced(), Whole: w.complete(),
 		AtEnd: w.logEnd > 0 && w.open.Next() >= w.logEnd, Halted: w.haltReason != "", Ending: w.ending != running,
+		Restoring: !w.restored && !w.sampling,
 	}
 }
 
