@@ -48,6 +48,7 @@ type world struct {
 	pollSize     int
 	observed     int // records that windows were read from
 	released     atomic.Int64
+	blocks       atomic.Int64 // that were made
 	arrived      chan struct{}
 
 	// What goes wrong; asked before the step is done.
@@ -331,7 +332,10 @@ func (w *world) call(s string) {
 	w.calls = append(w.calls, s)
 }
 
-func (w *world) NewBlock(string) Block { return &memoryBlock{world: w} }
+func (w *world) NewBlock(string) Block {
+	w.blocks.Add(1)
+	return &memoryBlock{world: w}
+}
 
 func (w *world) Reserve(ctx context.Context, _ Block) (release func(), err error) {
 	if w.reserves != nil {

@@ -23,7 +23,7 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 	var rejected []int64
 	var search func(from, to int) error
 	search = func(from, to int) error {
-		bad, err := a.rejects(ctx, b, part, from, to)
+		bad, err := a.probe(ctx, b, part, from, to)
 		switch {
 		case err != nil || !bad:
 			return err
@@ -46,8 +46,8 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 	return rejected, nil
 }
 
-// rejects tries rows of a block on the clone.
-func (a *attempt) rejects(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
+// probe tries rows of a block on the clone, and reports whether it rejects any.
+func (a *attempt) probe(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
 	if from > 0 || to < b.Rows() {
 		part.Reset()
 		b.CopyTo(part, from, to)

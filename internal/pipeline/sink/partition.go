@@ -278,19 +278,6 @@ func (w *worker) position() (ledger.Settled, bool) {
 	}, true
 }
 
-// untilItEnds returns a context that ends when the worker is asked to end.
-func (w *worker) untilItEnds(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-w.ends:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
 // currentSession is that of the latest delivery: a partition that was kept
 // through a change of the group goes on under the new generation.
 func (w *worker) currentSession() Session {

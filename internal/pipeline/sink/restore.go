@@ -17,7 +17,7 @@ import (
 // records are delivered, but nothing is sealed; so there is nothing to wait for
 // when the worker is to end meanwhile.
 func (w *worker) restore(ctx context.Context) error {
-	ctx, cancel := w.untilItEnds(ctx)
+	ctx, cancel := endedBy(ctx, w.ends)
 	defer cancel()
 	a := attempt{settler: &w.settler}
 	var reached int64

@@ -149,13 +149,16 @@ func (a *attempt) commit(ctx context.Context, j *job) error {
 // release gives a range's memory back.
 func (s *settler) release(j *job) {
 	s.releaseBlocks(j)
+	s.releaseBatches(j)
 	j.Release(s.memory)
 }
 
-// releaseBlocks gives the blocks back, which are what counts of a range that is
-// built, and the batches that they were made of.
+// releaseBatches lets go of the batches of a range, and of what it counts.
+func (s *settler) releaseBatches(j *job) { s.budget.Release(j.DropBatches()) }
+
+// releaseBlocks gives the blocks back. The range goes on counting what it did: its batches
+// are needed for its dead letters.
 func (s *settler) releaseBlocks(j *job) {
-	s.budget.Release(j.Unpack())
 	for _, m := range j.blocks {
 		s.blocks.Put(m.block)
 	}

@@ -116,9 +116,11 @@ func TestAPartitionThatIsTakenOverIsFetchedForItsFirstRecordOnly(t *testing.T) {
 func TestARangeThatHasToBeWholeIsNotSealedForMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorker(newSink(t, testConfig(), newWorld(part)).common, Assignment{Partition: part, Committed: -1})
+	w.deliver(*batchOf([]buffer.Record{anEvent("a", noon, noon)}))
+	if w.hurry(); w.busy() || w.idle() > 0 {
+		t.Errorf("busy %v, %d bytes idle before it is taken over", w.busy(), w.idle())
+	}
 	w.restored = true
-	r := anEvent("a", noon, noon)
-	w.deliver(*batchOf([]buffer.Record{r}))
 	if w.hurry(); !w.busy() || w.starved() || w.idle() > 0 {
 		t.Fatalf("busy %v, starved %v, %d bytes idle after it was hurried", w.busy(), w.starved(), w.idle())
 	}
