@@ -25,8 +25,8 @@ func (w *worker) Bench(wait bool) {
 }
 
 // regulate has the partition fetched, or not: it is not while its next range is
-// complete, because the one in flight has to be settled first, while it stands
-// still, and while it waits for its turn. mu is held.
+// complete, because the one in flight has to be settled first, while it is
+// halted, and while it waits for its turn. mu is held.
 func (w *worker) regulate() {
 	stop := w.haltReason != "" || w.complete() || w.benched
 	if stop == w.paused {

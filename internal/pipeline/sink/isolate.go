@@ -30,7 +30,7 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 		case to-from == 1:
 			rejected = append(rejected, b.Offset(from))
 			if len(rejected) > ledger.MaxRejected {
-				return &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", ledger.MaxRejected)}
+				return &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse rejects more than %d rows of one range", ledger.MaxRejected)}
 			}
 			return nil
 		}
@@ -84,7 +84,7 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	j.stored -= len(found)
 	if err := a.plan(ctx, j); err != nil {
 		if errors.Is(err, ledger.ErrStateTooLong) {
-			return false, &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(j.rejected), err)}
+			return false, &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse rejects %d rows of one range: %w", len(j.rejected), err)}
 		}
 		return false, err
 	}

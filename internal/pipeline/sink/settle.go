@@ -93,7 +93,7 @@ func (a *attempt) verify(ctx context.Context, j *job) error {
 
 // plan commits which range is being stored, beside the offset that stays as it
 // is. From then on whoever owns the partition stores exactly this range, under
-// the same tokens and with the same decisions. It is refused to a process that is
+// the same tokens and with the same decisions. It is denied to a process that is
 // not the owner any more, before it has written anything. A plan that was found
 // is committed again: that tells whether it still may be gone on with.
 func (a *attempt) plan(ctx context.Context, j *job) error {
