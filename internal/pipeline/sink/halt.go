@@ -110,7 +110,7 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 // window, whose memory others need. Whoever is to end it does not wait.
 func (w *worker) halt(ctx context.Context, why HaltReason) {
 	w.mu.Lock()
-	w.haltReason, w.flush = why, false
+	w.haltReason, w.forced, w.flush = why, nil, false // nobody is to wait for it, or fetch more
 	w.budget.Release(w.open.Bytes())
 	w.open.Release(w.memory)
 	w.regulate()

@@ -61,3 +61,21 @@ func TestAHaltedPartitionRemembersNothing(t *testing.T) {
 		}
 	})
 }
+
+// Where memory is short nobody waits for a halted partition, and nothing is fetched for the plan
+// that it was halted with.
+func TestAHaltedPartitionIsNeitherBusyNorStarved(t *testing.T) {
+	t.Parallel()
+	w := newWorker(newSink(t, testConfig(), newWorld(part)).common, Assignment{Partition: part, Committed: -1})
+	w.restored = true
+	w.force(&forcedSpan{last: 9, exact: true})
+	if !w.starved() {
+		t.Fatal("a plan that has no records needs none")
+	}
+	w.flush = true
+	w.end(draining)
+	w.halt(t.Context(), HaltTruncated)
+	if w.busy() || w.starved() || w.idle() > 0 {
+		t.Errorf("busy %v, starved %v, %d bytes idle", w.busy(), w.starved(), w.idle())
+	}
+}

@@ -146,7 +146,8 @@ func (a *attempt) commit(ctx context.Context, j *job) error {
 	return a.commitTo(ctx, stepCommit, Progress{Next: j.Last + 1, LeaderEpoch: j.EpochOfLast, Metadata: metadata})
 }
 
-// release gives a range's memory back.
+// release gives a range's memory back. Whoever waits for memory looks again, also where nothing
+// counts any more: the partition has nothing on its way to be stored now.
 func (s *settler) release(j *job) {
 	s.releaseBlocks(j)
 	s.releaseBatches(j)
