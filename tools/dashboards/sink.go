@@ -10,7 +10,7 @@ var sink = board{
 			{title: "Lag by partition", about: "Age of the oldest record that is not stored and committed.", unit: seconds, warn: 60, page: 300, queries: []q{{"topk(10, millrace_sink_lag_seconds{" + ofSink + "})", "{{topic}}/{{partition}}"}}},
 			{title: "Records behind", about: "Records up to the end of each partition.", unit: count, queries: []q{{"topk(10, millrace_sink_lag_records{" + ofSink + "})", "{{topic}}/{{partition}}"}}},
 			{title: "Oldest plan", about: "How long a range in flight has been planned.", unit: seconds, page: 120, queries: []q{{"topk(10, millrace_sink_plan_age_seconds{" + ofSink + "})", "{{topic}}/{{partition}}"}}},
-			{title: "Partitions that stand still", about: "By reason; each has a heading in the runbook.", unit: count, page: 1, queries: []q{{"sum by (topic, reason) (millrace_sink_halted{" + ofSink + "})", "{{topic}} {{reason}}"}}},
+			{title: "Halted partitions", about: "By reason; each has a heading in the runbook.", unit: count, page: 1, queries: []q{{"sum by (topic, reason) (millrace_sink_halted{" + ofSink + "})", "{{topic}} {{reason}}"}}},
 			{title: "Paused and restoring", about: "Partitions whose next range is complete, and those that are being taken over.", unit: count, queries: []q{
 				{"sum by (instance) (millrace_sink_paused{" + ofSink + "})", "{{instance}} paused"}, {"sum by (instance) (millrace_sink_restoring{" + ofSink + "})", "{{instance}} restoring"},
 			}},

@@ -210,8 +210,8 @@ func (o *Offsets) Read(ctx context.Context, topic string, partition int32, from,
 	}
 	defer client.Close()
 	r := reading{
-		client: client, topic: topic, what: fmt.Sprintf("%s/%d from offset %d", name, partition, from),
-		left: map[int32]int64{partition: to},
+		client: client, topic: topic, name: name,
+		next: map[int32]int64{partition: from}, left: map[int32]int64{partition: to},
 	}
 	return r.run(ctx, do)
 }

@@ -56,8 +56,12 @@ func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions,
 	if err != nil {
 		return err
 	}
-	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: from})
-	r := reading{client: client, topic: opts.Topic, what: "topic " + topic}
+	at := map[int32]kgo.Offset{}
+	for p, offset := range from {
+		at[p] = kgo.NewOffset().At(offset)
+	}
+	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: at})
+	r := reading{client: client, topic: opts.Topic, name: topic, next: from}
 	if opts.Exit {
 		r.left = left
 	}
@@ -66,7 +70,7 @@ func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions,
 
 // tapRange returns where to begin in each partition, and the end of those that
 // hold something to read.
-func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptions) (from map[int32]kgo.Offset, left map[int32]int64, err error) {
+func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptions) (from, left map[int32]int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	there, err := adm.ListTopics(ctx)
@@ -90,16 +94,16 @@ func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptio
 	if err != nil {
 		return nil, nil, err
 	}
-	from, left = map[int32]kgo.Offset{}, map[int32]int64{}
+	from, left = map[int32]int64{}, map[int32]int64{}
 	if at := opts.Only; at != nil {
 		if start, ok := starts[at.Partition]; !ok || at.Offset < start || at.Offset >= ends[at.Partition] {
 			return nil, nil, fmt.Errorf("there is no record %s/%d/%d", topic, at.Partition, at.Offset)
 		}
-		from[at.Partition], left[at.Partition] = kgo.NewOffset().At(at.Offset), at.Offset+1
+		from[at.Partition], left[at.Partition] = at.Offset, at.Offset+1
 		return from, left, nil
 	}
 	for p, start := range starts {
-		from[p] = kgo.NewOffset().At(start)
+		from[p] = start
 		if end := ends[p]; end > start {
 			left[p] = end
 		}

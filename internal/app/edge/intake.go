@@ -20,7 +20,7 @@ func newIntake(g *ground) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	access, uses := hosting.Access(s, t, g.db, false)
+	access, uses := hosting.IngestAccess(s, t, g.db)
 	allowed, err := newAllowance(s, t, g.db)
 	if err != nil {
 		return nil, err

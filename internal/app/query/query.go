@@ -60,7 +60,7 @@ func components(
 		return nil, err
 	}
 	g := &ground{s: s, t: t, r: r, db: db, tables: newTables(s, t), limiter: limiter}
-	g.access, g.uses = hosting.Access(s, t, db, true)
+	g.access, g.uses = hosting.QueryAccess(s, t, db)
 	all, err := g.components()
 	if err != nil {
 		return nil, errors.Join(err, g.tables.close(), g.closeStore())

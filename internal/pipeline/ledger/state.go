@@ -77,7 +77,7 @@ func DecodeState(metadata string) (s State, known bool, err error) {
 	case s.Plan != nil && (s.Plan[0] < 0 || s.Plan[1] < s.Plan[0]):
 		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is no range", s.Plan[0], s.Plan[1])
 	case len(s.Rejected) > 0 && s.Plan == nil:
-		return State{}, false, errors.New("reading the commit metadata: refused offsets without a plan")
+		return State{}, false, errors.New("reading the commit metadata: rejected offsets without a plan")
 	}
 	return s, true, nil
 }

@@ -57,15 +57,8 @@ func (a *attempt) untilSent(ctx context.Context, step string, b Block, do func(c
 
 // reserve waits for memory to send a block, until ctx ends or the worker is aborted.
 func (a *attempt) reserve(ctx context.Context, b Block) (release func(), err error) {
-	waiting, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-a.abort:
-			cancel(errAborted)
-		case <-waiting.Done():
-		}
-	}()
+	waiting, cancel := endedBy(ctx, a.abort)
+	defer cancel()
 	release, err = a.deps.Inserter.Reserve(waiting, b)
 	if err != nil && waiting.Err() != nil {
 		return nil, context.Cause(waiting)
@@ -170,6 +163,19 @@ func (a *attempt) release() {
 		a.builders.release(a.builder)
 		a.builder = nil
 	}
+}
+
+// endedBy returns a context that also ends when the channel is closed, by errAborted.
+func endedBy(ctx context.Context, ends <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-ends:
+			cancel(errAborted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 func withTimeout(ctx context.Context, d time.Duration, do func(context.Context) error) error {

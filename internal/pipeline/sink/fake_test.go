@@ -48,9 +48,11 @@ type world struct {
 	pollSize     int
 	observed     int // records that windows were read from
 	released     atomic.Int64
+	blocks       atomic.Int64 // that were made
 	arrived      chan struct{}
 
 	// What goes wrong; asked before the step is done.
+	observes    func()                          // before a window is read
 	reserves    func(ctx context.Context) error // waits for memory for a block
 	insertFails func(insertToken string) error
 	commitFails func() error
@@ -128,6 +130,9 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 }
 
 func (w *world) Observations(_ context.Context, p Partition, s *Stretch, observer Observer) error {
+	if w.observes != nil {
+		w.observes()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log[p][max(w.logStart[p], s.Next):s.To]
@@ -327,7 +332,10 @@ func (w *world) call(s string) {
 	w.calls = append(w.calls, s)
 }
 
-func (w *world) NewBlock(string) Block { return &memoryBlock{world: w} }
+func (w *world) NewBlock(string) Block {
+	w.blocks.Add(1)
+	return &memoryBlock{world: w}
+}
 
 func (w *world) Reserve(ctx context.Context, _ Block) (release func(), err error) {
 	if w.reserves != nil {

@@ -139,7 +139,7 @@ var (
 	planDesc = prometheus.NewDesc("millrace_sink_plan_age_seconds",
 		"How long the range in flight has been planned; 0 when none is.", labels, nil)
 	pausedDesc = prometheus.NewDesc("millrace_sink_paused",
-		"1 while fetching a partition is paused: its next range is complete, or it stands still.", labels, nil)
+		"1 while fetching a partition is paused: its next range is complete, others are fetched first, or it is halted.", labels, nil)
 	keysDesc = prometheus.NewDesc("millrace_sink_window_keys",
 		"Event ids remembered.", labels, nil)
 	bytesDesc = prometheus.NewDesc("millrace_sink_window_bytes",
@@ -153,7 +153,7 @@ var (
 	restoringDesc = prometheus.NewDesc("millrace_sink_restoring",
 		"1 while a partition is being taken over: plan and window are read.", labels, nil)
 	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
-		"1 for a partition that stands still until somebody does something about it, by reason.", []string{"topic", "partition", "reason"}, nil)
+		"1 for a partition that is halted until somebody does something about it, by reason.", []string{"topic", "partition", "reason"}, nil)
 	shareDesc = prometheus.NewDesc("millrace_sink_owner_share",
 		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank; the log names one that brings more than half.", []string{"rank"}, nil)
 )

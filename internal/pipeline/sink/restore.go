@@ -17,7 +17,7 @@ import (
 // records are delivered, but nothing is sealed; so there is nothing to wait for
 // when the worker is to end meanwhile.
 func (w *worker) restore(ctx context.Context) error {
-	ctx, cancel := w.untilItEnds(ctx)
+	ctx, cancel := endedBy(ctx, w.ends)
 	defer cancel()
 	a := attempt{settler: &w.settler}
 	var reached int64
@@ -48,6 +48,7 @@ func (w *worker) restore(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.restored = true
 	w.regulate()
+	w.budget.Recheck() // what came meanwhile can be sealed from now on
 	return nil
 }
 
@@ -157,6 +158,7 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 		w.mu.Lock()
 		received := w.open.Receipts(enough)
 		full, ending := w.triggers.Full(&w.open), w.ending != running
+		w.sampling = len(received) == 0 && !full
 		w.mu.Unlock()
 		switch {
 		case len(received) > 0, full:
@@ -184,9 +186,9 @@ func (w *worker) goOnWith(s ledger.State) {
 		f.rejected = append(f.rejected, s.Plan[0]+n)
 	}
 	w.mu.Lock()
-	w.forced = f
+	defer w.mu.Unlock()
 	w.planned = time.Now()
-	w.mu.Unlock()
+	w.force(f)
 }
 
 // recuts are ranges that the ledger shows behind the committed offset: somebody
@@ -231,7 +233,6 @@ func (w *worker) recut(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forced = f
-	w.regulate()
+	w.force(f)
 	return nil
 }

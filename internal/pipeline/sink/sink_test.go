@@ -421,6 +421,36 @@ func TestDeadLettersHoldUpNoInsertButTheCommit(t *testing.T) {
 	})
 }
 
+// The blocks of a range are of no use once they are inserted, however long its letters wait:
+// the next range is built in their memory.
+func TestBlocksAreGivenBackWhileDeadLettersWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part, second)
+		w.lettersWait = make(chan struct{})
+		bad := anEvent("a", noon, noon)
+		bad.Value = []byte("{")
+		w.produce(part, bad, anEvent("b", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		w.produce(second, anEvent("c", noon, noon))
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		w.seen()
+		if n := w.blocks.Load(); len(w.rows) != 2 || len(w.letters) != 0 || n != 1 || s.budget.InUse() == 0 {
+			t.Errorf("%d rows in %d blocks, %d letters, %d bytes in hand; want 2 in one, and a letter in hand",
+				len(w.rows), n, len(w.letters), s.budget.InUse())
+		}
+		close(w.lettersWait)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.letters) != 1 || s.budget.InUse() != 0 {
+			t.Errorf("%d letters, %d bytes in hand afterwards", len(w.letters), s.budget.InUse())
+		}
+	})
+}
+
 // A dead letter is in hand like what is stored: that retention was faster than its topic of
 // dead letters loses nothing.
 func TestADeadLetterNeedsNoSecondReading(t *testing.T) {

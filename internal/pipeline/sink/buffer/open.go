@@ -105,7 +105,7 @@ func (o *Open) Seal(n int, last int64, m *Memory) *Range {
 
 // Release lets go of what is in hand; the range begins and goes on where it did.
 func (o *Open) Release(m *Memory) {
-	m.held.Put(o.records)
+	m.put(o.records)
 	*o = Open{first: o.first, next: o.next, epochs: o.epochs.forgotten()}
 }
 
