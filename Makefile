@@ -20,7 +20,7 @@ ROWS    ?= 100000000
 ONLY    ?=
 PACKAGES ?=
 TIMES   ?= 1
-# A command that runs beside the tests of processes, at a lower priority.
+# A command that runs beside the tests, at a lower priority.
 BESIDE  ?=
 
 GOLANGCI_VERSION := v2.15.0

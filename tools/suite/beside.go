@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// stageOfProcesses is the stage beside which other work runs: its tests leave more of the
-// processors than others.
+// stageOfProcesses is the stage beside which the tests of other modules run: its tests leave
+// more of the processors than others.
 const stageOfProcesses = "processes"
 
 // giveWay runs a command at a priority that gives way to tests, and still goes on beside a

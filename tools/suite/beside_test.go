@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
 func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
@@ -29,6 +33,36 @@ func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
 		if (err != nil) != red || (out.String() != "") != red || !strings.HasPrefix(out.String(), map[bool]string{true: "FAIL\t" + command}[red]) {
 			t.Errorf("%s: conclude() = %v, %q", command, err, out.String())
 		}
+	}
+}
+
+// waitingFor is a gotestsum that runs nothing, and that only after a file is there.
+func waitingFor(t *testing.T, file string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "gotestsum")
+	text := "#!/bin/sh\nuntil [ -e " + file + " ]; do sleep 0.01; done\nuntil [ \"$1\" = --jsonfile ]; do shift; done\n: >\"$2\"\n"
+	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func TestACommandRunsBesideTheFirstStage(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // rather than wait for a command that does not begin
+	defer cancel()
+	begun := filepath.Join(t.TempDir(), "begun")
+	in := surroundings{
+		root: t.TempDir(), folder: t.TempDir(), gotestsum: waitingFor(t, begun),
+		shared: &shared{scratch: &runfolder.Folder{Path: t.TempDir()}},
+	}
+	all, err := runAll(ctx, []stage{{name: "first"}, {name: "second"}}, "touch "+begun+"; exit 3", in, io.Discard)
+	var red []bool
+	for _, o := range all {
+		red = append(red, o.red)
+	}
+	if want := []bool{false, false, true}; err != nil || !slices.Equal(red, want) {
+		t.Errorf("%+v, %v, want the command alone red", all, err)
 	}
 }
 

@@ -8,8 +8,8 @@
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
 // and Redis for all of them, and hands both to the tests by their environment. The tests
 // of processes are built before the first one runs. Beside them, at a lower priority, run
-// the tests of the other modules and the command of -beside, such as the checks. Every
-// stage runs, whatever the ones before it found.
+// the tests of the other modules, and beside all stages the command of -beside, such as the
+// checks. Every stage runs, whatever the ones before it found.
 //
 // It promises that what it says last is true and short: which tests failed, and which
 // failed and passed when they were run once more (FLAKY), each with the file that keeps
@@ -46,7 +46,7 @@ type choice struct {
 	only     string // name of a stage, or else part of the names of several
 	packages string // parts of the names of packages of the module, with commas between
 	times    int    // of each test; above 1 nothing is run again
-	beside   string // command that runs beside the stage named by stageOfProcesses
+	beside   string // command that runs beside the stages
 }
 
 func main() {
@@ -58,7 +58,7 @@ func main() {
 	flag.StringVar(&c.only, "only", "", "run the stage of this name, or else those whose names contain it")
 	flag.StringVar(&c.packages, "packages", "", "run the packages whose paths contain one of these, with commas between")
 	flag.IntVar(&c.times, "times", 1, "run each test so often; above 1 nothing is run again")
-	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at a lower priority beside the stage of processes, and be red if it fails")
+	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at a lower priority beside the stages, and be red if it fails")
 	gotestsum := flag.String("gotestsum", "gotestsum", "path of gotestsum")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -111,8 +111,8 @@ type surroundings struct {
 	shared       *shared
 }
 
-// runAll runs one stage after the other. Beside that of processes run the stages that may;
-// beside it, or the last one where it was not chosen, runs a command.
+// runAll runs one stage after the other. Beside all of them, from the first one on, runs a
+// command, which bounds no time; beside that of processes run the stages that may.
 func runAll(ctx context.Context, stages []stage, command string, in surroundings, out io.Writer) ([]outcome, error) {
 	first, later := apart(stages)
 	ctx, cancel := context.WithCancel(ctx) // ends what runs beside where a stage can not be run
@@ -123,17 +123,16 @@ func runAll(ctx context.Context, stages []stage, command string, in surroundings
 			<-b.done
 		}
 	}()
+	if command != "" {
+		others = append(others, startBeside(ctx, func(ctx context.Context, out io.Writer) ([]outcome, error) {
+			found, err := runCommand(ctx, in.root, command, out)
+			return []outcome{found}, err
+		}))
+	}
 	all, err := inTurn(ctx, first, func(i int) {
-		processes := first[i].name == stageOfProcesses
-		if processes {
+		if first[i].name == stageOfProcesses {
 			others = append(others, startBeside(ctx, func(ctx context.Context, out io.Writer) ([]outcome, error) {
 				return inTurn(ctx, later, func(int) {}, in, out)
-			}))
-		}
-		if command != "" && (processes || (i == len(first)-1 && len(others) == 0)) {
-			others = append(others, startBeside(ctx, func(ctx context.Context, out io.Writer) ([]outcome, error) {
-				found, err := runCommand(ctx, in.root, command, out)
-				return []outcome{found}, err
 			}))
 		}
 	}, in, out)

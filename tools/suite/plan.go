@@ -66,13 +66,17 @@ var raceFlags = []string{
 	"-gcflags=modernc.org/libc=-dwarf=false -race=false",
 }
 
+// racedEnv is what the race detector needs. At a program's end it waits a second for reports
+// that are being written, which a tenth is enough for: there are as many programs as packages.
+var racedEnv = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=100"}
+
 // processes are the folders of tests whose subject runs as processes, and those to
 // which the race detector adds nothing but time. Whatever is not below one of them runs
 // in process. The longest come first, so that the last one has nothing to wait for.
 var processes = []string{
 	"tests/system/privacy", "tests/system/operate", "tests/model", "tests/system/browser", "cmd/millrace",
 	"tests/system/deployed", "tests/component/topics", "internal/analytics/analyticstest", "tools/release",
-	"internal/app/standalone", "tools/docgen", "tests/system/watching", "tests/system/connections",
+	"internal/app/standalone", "internal/archtest", "tools/docgen", "tests/system/watching", "tests/system/connections",
 	"tests/component/imports", "tools/services", "tools/thirdparty",
 	"tests/fault", "tests/system/e2e", "tests/system/control", "tests/system/quota", "tests/system/limits",
 }
@@ -125,7 +129,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 	for i := range stages {
 		stages[i].count = 1
 		if stages[i].raced {
-			stages[i].env = append(stages[i].env, "CGO_ENABLED=1")
+			stages[i].env = append(stages[i].env, racedEnv...)
 		}
 	}
 	if full {
@@ -145,7 +149,7 @@ func quiet(everyday []stage) []stage {
 			raced := s
 			raced.name, raced.about = s.name+" raced", "race detector, one package at a time, bounds that fit it"
 			raced.raced, raced.serial, raced.rerun, raced.timeout = true, true, false, time.Hour
-			raced.env = append(slices.Clone(s.env), "CGO_ENABLED=1", testkit.SlackEnv+"=10")
+			raced.env = slices.Concat(s.env, racedEnv, []string{testkit.SlackEnv + "=10"})
 			stages = append(stages, raced)
 		}
 		s.about, s.serial, s.beside = "one package at a time, strict bounds and large numbers", true, false

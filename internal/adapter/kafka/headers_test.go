@@ -49,7 +49,7 @@ func TestHeadersAreReadInAnyOrder(t *testing.T) {
 		} else {
 			got = record.Headers{}
 		}
-		diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(record.Headers{}), cmpopts.EquateEmpty())
+		diff := cmp.Diff(want, got, bytesAtOnce, cmpopts.IgnoreUnexported(record.Headers{}), cmpopts.EquateEmpty())
 		if diff != "" || (err == nil) != (wantErr == nil) {
 			t.Fatalf("%v: %v, want %v (-want +got):\n%s", list, err, wantErr, diff)
 		}

@@ -101,7 +101,7 @@ func TestAPackedBatchGivesBackWhatWasDeliveredOfIt(t *testing.T) {
 		clear(o.Records())
 	}
 	// Only now: copies outlive the memory that they were made of.
-	if diff := cmp.Diff(all, copies); diff != "" {
+	if diff := cmp.Diff(all, copies, bytesAtOnce); diff != "" {
 		t.Errorf("originals (-want +got):\n%s", diff)
 	}
 }

@@ -56,12 +56,8 @@ func (d *fixture) newExports(source export.Source, cfg download.Config, deadline
 	table := management.Resources(management.Deps{Events: management.Events{
 		Exports: download.NewExporter(cfg, source, prometheus.NewRegistry()), Access: d.access, Audit: d.db, Log: slog.New(slog.DiscardHandler),
 	}})
-	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
-	if err != nil {
-		d.t.Fatal(err)
-	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Deadline: deadline}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	rpc.Mount(d.app, doc, table, rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
+	mount(d.t, d.app, table, rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
 }
 
 // download exports as who and returns the response and its body.

@@ -78,13 +78,8 @@ func newFixture(t *testing.T) *fixture {
 	// An hour: what is known stays known however slow the machine is.
 	d.access = auth.New(auth.Config{KeyPrefix: fixturePrefix, Fresh: time.Hour, Trusted: time.Hour, Stale: time.Hour}, auth.Deps{Keys: d.keys, Websites: db})
 	t.Cleanup(d.access.Close)
-	table := management.Resources(d.deps())
-	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	rpc.Mount(d.app, doc, table, rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Repeats: idempotency.New(db, nil), Log: slog.New(slog.DiscardHandler)})
+	mount(t, d.app, management.Resources(d.deps()), rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Repeats: idempotency.New(db, nil), Log: slog.New(slog.DiscardHandler)})
 	return d
 }
 

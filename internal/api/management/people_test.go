@@ -48,14 +48,9 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *fixt
 	deps.Accounts = management.Accounts{Service: sessions}
 	deps.Organizations = management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)}
 	deps.Websites.Organizations = organizations
-	table := management.Resources(deps)
-	doc, err := rpc.Describe(rpc.Info{Title: "Test", Version: "1"}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	d.identifier = &rpc.Identifier{Keys: d.access, Sessions: sessions, Site: &site}
-	rpc.Mount(d.app, doc, table, rpc.Deps{Identifier: d.identifier, Log: slog.New(slog.DiscardHandler)})
+	mount(t, d.app, management.Resources(deps), rpc.Deps{Identifier: d.identifier, Log: slog.New(slog.DiscardHandler)})
 	return d
 }
 

@@ -84,12 +84,13 @@ func (a *attic) purgeFor(t *testing.T, long time.Duration) *purgeMetrics {
 func TestLinksAreRemovedOnceTheyCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &attic{deleted: map[string]time.Time{"now": time.Now(), "restorable": time.Now().Add(time.Hour)}}
+		soon := time.Now().Add(time.Hour - RestoreFor - restoreSlack) // deleted then: removed in an hour
+		a := &attic{deleted: map[string]time.Time{"soon": soon, "restorable": soon.Add(time.Second)}}
 		for i := range purgeAtOnce {
 			a.deleted[fmt.Sprint("old", i)] = time.Now().Add(-2 * RestoreFor)
 		}
-		m := a.purgeFor(t, RestoreFor+restoreSlack+time.Minute)
-		want := []string{"0s 500", (RestoreFor + restoreSlack).String() + " 1"}
+		m := a.purgeFor(t, time.Hour+time.Minute)
+		want := []string{"0s 500", "1h0m0s 1"}
 		if diff := cmp.Diff(want, a.calls); diff != "" || len(a.deleted) != 1 {
 			t.Errorf("%d left, calls (-want +got):\n%s", len(a.deleted), diff)
 		}
