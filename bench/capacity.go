@@ -147,7 +147,8 @@ func (p *plant) account(ctx context.Context, url string) error {
 	}
 	by := audit.ByOperator("bench")
 	first := bootstrap.First{
-		Organization: "Bench", Website: "Bench 1", Domain: "site-1.example.com", AdminEmail: "bench@example.com", AdminName: "Bench", KeyName: "bench",
+		Organization: "Bench", Website: "Bench 1", Domain: "site-1.example.com", AdminEmail: "bench@example.com",
+		AdminName: "Bench", KeyName: "bench",
 	}
 	a, _, err := bootstrap.Run(ctx, db, by, config.Default().Key.Prefix, first, nil)
 	if err != nil {

@@ -282,7 +282,8 @@ type runningSink struct {
 // the filled topic says.
 func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	s := config.Default()
-	s.Kafka, s.ClickHouse, s.Sink.Group, s.Sink.Lanes = kafkaSettings(j.Brokers), j.clickHouse(), j.Database, []string{"live"}
+	s.Kafka, s.ClickHouse, s.Sink.Group, s.Sink.Lanes = kafkaSettings(j.Brokers), j.clickHouse(),
+		j.Database, []string{"live"}
 	if err := j.beginBehindSeen(ctx, s); err != nil {
 		return nil, err
 	}
@@ -304,7 +305,9 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 }
 
 // built is the daemon without a window, or on tables that keep nothing.
-func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func (j job) built(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	var w appsink.Wiring
 	if j.Blind {
 		s.Sink.Window = 0

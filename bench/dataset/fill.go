@@ -60,7 +60,8 @@ func Fill(ctx context.Context, o Options) (m *Manifest, err error) {
 		}
 	}
 	server, err := chserver.Start(ctx, chserver.Config{
-		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(o.Dir, "clickhouse"), Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(o.Dir, "clickhouse"),
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err
@@ -85,7 +86,9 @@ func begin(ctx context.Context, o Options) (*Manifest, error) {
 	if o.Until.IsZero() {
 		o.Until = time.Now()
 	}
-	m := &Manifest{Rows: o.Rows, Seed: o.Seed, Until: o.Until.UTC().Truncate(24 * time.Hour), Done: map[string]bool{}, dir: o.Dir}
+	m := &Manifest{
+		Rows: o.Rows, Seed: o.Seed, Until: o.Until.UTC().Truncate(24 * time.Hour), Done: map[string]bool{}, dir: o.Dir,
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -145,7 +148,9 @@ func (f *filling) insertAll(ctx context.Context) error {
 }
 
 // insertThese inserts chunks.
-func (f *filling) insertThese(ctx context.Context, inserter *insert.Inserter, p *plan, world *traffic.World, chunks []chunk) error {
+func (f *filling) insertThese(
+	ctx context.Context, inserter *insert.Inserter, p *plan, world *traffic.World, chunks []chunk,
+) error {
 	work := make(chan chunk, len(chunks))
 	for _, c := range chunks {
 		work <- c
@@ -201,7 +206,8 @@ func (f *filling) tell() {
 	f.told = time.Now()
 	took := time.Since(f.begun).Seconds()
 	rate := float64(f.rows) / took
-	fmt.Fprintf(f.out, "%4.0f s  %11d rows, %d left, %.0f rows/s, %.0f s to go\n", took, f.rows, f.left, rate, float64(f.left)/rate)
+	fmt.Fprintf(f.out, "%4.0f s  %11d rows, %d left, %.0f rows/s, %.0f s to go\n",
+		took, f.rows, f.left, rate, float64(f.left)/rate)
 }
 
 // partitionLayout is how a month's partition is called.

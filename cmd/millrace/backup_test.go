@@ -46,7 +46,9 @@ func runShell(t *testing.T, dir, line, storeURL string) {
 		t.Fatal(err)
 	}
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + strings.Join(append(found, "/usr/local/bin", "/usr/bin", "/bin"), ":"), "MILLRACE_STORE_URL=" + storeURL}
+	cmd.Env = []string{
+		"PATH=" + strings.Join(append(found, "/usr/local/bin", "/usr/bin", "/bin"), ":"), "MILLRACE_STORE_URL=" + storeURL,
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
@@ -63,7 +65,8 @@ func account(t *testing.T, storeURL string) (website, key string) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	out := mustMillrace(t, "bootstrap", "--store.url="+storeURL, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example")
+	out := mustMillrace(t, "bootstrap", "--store.url="+storeURL, "--organization", "Acme", "--domain", "shop.example",
+		"--email", "owner@shop.example")
 	m := regexp.MustCompile(`WEBSITE_ID=(\S+)\nAPI_KEY=(\S+)`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("bootstrap prints\n%s", out)
@@ -112,7 +115,8 @@ func TestTheMetadataStoreIsRestoredAsTheGuideSays(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		lines := guideLines(t, "sqlite3")
-		m := regexp.MustCompile(`^sqlite3 data/millrace\.db "VACUUM INTO '([^'"/]+)'"$`).FindStringSubmatch(strings.Join(lines, "\n"))
+		m := regexp.MustCompile(`^sqlite3 data/millrace\.db "VACUUM INTO '([^'"/]+)'"$`).FindStringSubmatch(
+			strings.Join(lines, "\n"))
 		if m == nil {
 			t.Fatalf("the guide's commands are %q, want a VACUUM INTO", lines)
 		}

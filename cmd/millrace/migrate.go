@@ -44,7 +44,8 @@ docs/guides/upgrading.md tells the order of an upgrade.`,
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "metadata store is up to date")
-			if err := db.Alone(cmd.Context(), func(ctx context.Context) error { return schema.Migrate(ctx, s.ClickHouse) }); err != nil {
+			if err := db.Alone(cmd.Context(),
+				func(ctx context.Context) error { return schema.Migrate(ctx, s.ClickHouse) }); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "ClickHouse is up to date")

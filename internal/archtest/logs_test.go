@@ -31,9 +31,11 @@ func TestTheLogSaysWhatRunbooksQuoteOfIt(t *testing.T) {
 
 func TestAMessageThatNothingWritesIsFound(t *testing.T) {
 	t.Parallel()
-	const runbook = "The log says\n\"the moon is away\", or the logs of the sink have \"requests wait too long\". \"Not that\", it said."
+	const runbook = "The log says\n\"the moon is away\", or the logs of the sink have \"requests wait too long\". " +
+		"\"Not that\", it said."
 	want := []string{`r.md quotes "the moon is away" of the log, which nothing writes`}
-	if diff := cmp.Diff(want, CheckLogs(`Warn("requests wait too long, new ones are rejected")`, "r.md", runbook)); diff != "" {
+	if diff := cmp.Diff(want,
+		CheckLogs(`Warn("requests wait too long, new ones are rejected")`, "r.md", runbook)); diff != "" {
 		t.Errorf("quotes (-want +got):\n%s", diff)
 	}
 }

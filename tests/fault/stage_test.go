@@ -81,7 +81,8 @@ func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka,
 	t.Cleanup(func() {
 		if t.Failed() {
 			if *keepLogsFlag != "" {
-				os.WriteFile(filepath.Join(*keepLogsFlag, strings.ReplaceAll(t.Name(), "/", "_")+".log"), []byte(s.log.String()), 0o600)
+				os.WriteFile(filepath.Join(*keepLogsFlag, strings.ReplaceAll(t.Name(), "/", "_")+".log"),
+					[]byte(s.log.String()), 0o600)
 			}
 			t.Logf("seed %d; to run it again: go test ./tests/fault -run '%s' -seed %d", seed, pattern(t.Name()), seed)
 		}

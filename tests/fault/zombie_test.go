@@ -26,7 +26,8 @@ const (
 func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 	t.Parallel()
 	tr := trial{fault: zombieFault, on: realToo(), each: 5}
-	tr.everywhere(t, sinktest.Failpoints, sinktest.FailpointRecorded, func(s *stage, at sinktest.Failpoint) { s.zombie(at, locks{}) })
+	tr.everywhere(t, sinktest.Failpoints, sinktest.FailpointRecorded,
+		func(s *stage, at sinktest.Failpoint) { s.zombie(at, locks{}) })
 }
 
 // zombie stops a sink at a point for more than three session timeouts, has
@@ -83,7 +84,8 @@ func (s *stage) awaitMembers(n int) {
 		}
 		d := g[s.settings.Sink.Group]
 		if d.Err != nil || d.State != "Stable" || len(d.Members) != n {
-			return fmt.Errorf("the group has %d members and is %s, %w", len(d.Members), d.State, errors.Join(d.Err, errNoProgress))
+			return fmt.Errorf("the group has %d members and is %s, %w",
+				len(d.Members), d.State, errors.Join(d.Err, errNoProgress))
 		}
 		return nil
 	})

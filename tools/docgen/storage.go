@@ -17,7 +17,8 @@ func tablesPage(string) (string, error) {
 		t := &schema.Tables[i]
 		d.heading(t.Name)
 		d.paragraph(t.Doc)
-		d.table([]string{"Engine", "Partition", "Sort key", "Rows are kept until"}, [][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy), code(t.TTL)}})
+		d.table([]string{"Engine", "Partition", "Sort key", "Rows are kept until"},
+			[][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy), code(t.TTL)}})
 		var rows [][]string
 		for j := range t.Columns {
 			c := &t.Columns[j]
@@ -50,7 +51,8 @@ func topicsPage(string) (string, error) {
 	var rows [][]string
 	for _, t := range kafka.Topics {
 		days := int(t.Retention / (24 * time.Hour))
-		rows = append(rows, []string{code(t.Name), strconv.Itoa(days) + " days", t.Cleanup, bound(int64(t.MaxMessageBytes)), t.Help})
+		rows = append(rows,
+			[]string{code(t.Name), strconv.Itoa(days) + " days", t.Cleanup, bound(int64(t.MaxMessageBytes)), t.Help})
 	}
 	d.table([]string{"Topic", "Kept for", "Cleanup", "Largest batch, bytes", "Holds"}, rows)
 	return d.String(), nil

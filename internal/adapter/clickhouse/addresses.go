@@ -13,7 +13,9 @@ import (
 // reachable is what this process knows of addresses. All of its connections go by it, so
 // that a process reads the versions of its data, and the data, from the same replica
 // while that answers: another may be behind.
-var reachable = &addresses{home: rand.Uint32(), away: map[string]time.Time{}} //nolint:gosec // spreads processes over replicas
+//
+//nolint:gosec // spreads processes over replicas
+var reachable = &addresses{home: rand.Uint32(), away: map[string]time.Time{}}
 
 // checkEvery is how often an address that failed is asked whether it answers again.
 const checkEvery = 5 * time.Second

@@ -22,8 +22,12 @@ func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 		sent string // of it, which the server does not get
 		ask  func(context.Context, *Client) error
 	}{
-		"statement": {"FLUSH LOGS", func(ctx context.Context, c *Client) error { return c.Do(ctx, ch.Query{Body: "SYSTEM FLUSH LOGS"}) }},
-		"ping":      {string([]byte{byte(proto.ClientCodePing)}), func(ctx context.Context, c *Client) error { return c.Ping(ctx) }},
+		"statement": {
+			"FLUSH LOGS", func(ctx context.Context, c *Client) error { return c.Do(ctx, ch.Query{Body: "SYSTEM FLUSH LOGS"}) },
+		},
+		"ping": {
+			string([]byte{byte(proto.ClientCodePing)}), func(ctx context.Context, c *Client) error { return c.Ping(ctx) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,8 @@ import (
 // totals of events in the base without FINAL, and in both rollups.
 func totals(t *testing.T, cfg config.ClickHouse) []string {
 	t.Helper()
-	return append(append(clickhousetest.Column(t, cfg, "count()", "events"), clickhousetest.Column(t, cfg, "sum(events)", "events_15m")...), clickhousetest.Column(t, cfg, "sum(events)", "events_1d")...)
+	return append(append(clickhousetest.Column(t, cfg, "count()", "events"), clickhousetest.Column(t, cfg,
+		"sum(events)", "events_15m")...), clickhousetest.Column(t, cfg, "sum(events)", "events_1d")...)
 }
 
 func TestARetryDoublesNeitherBaseNorRollups(t *testing.T) {
@@ -50,7 +51,8 @@ func manyKeys(t *testing.T, cfg config.ClickHouse, i *insert.Inserter) int {
 		Address: cfg.Addr[0], Database: cfg.Database, Compression: ch.CompressionLZ4, ReadTimeout: ch.NoTimeout,
 		Settings: []ch.Setting{
 			ch.SettingInt("group_by_two_level_threshold", 1000), ch.SettingInt("group_by_two_level_threshold_bytes", 500_000),
-			ch.SettingInt("max_block_size", 650), ch.SettingInt("max_insert_block_size", 650), ch.SettingInt("min_insert_block_size_rows", 650),
+			ch.SettingInt("max_block_size", 650), ch.SettingInt("max_insert_block_size", 650),
+			ch.SettingInt("min_insert_block_size_rows", 650),
 		},
 	})
 	if err != nil {
@@ -82,7 +84,8 @@ func TestARetryOfManyKeysDoublesNothing(t *testing.T) {
 	}
 	for _, table := range []string{"events", "events_15m", "events_1d"} {
 		// Every part that was ever made took a number.
-		got := clickhousetest.Column(t, cfg, "max(max_block_number)", "system.parts WHERE database = currentDatabase() AND table = '"+table+"'")
+		got := clickhousetest.Column(t, cfg, "max(max_block_number)",
+			"system.parts WHERE database = currentDatabase() AND table = '"+table+"'")
 		if diff := cmp.Diff([]string{"1"}, got); diff != "" {
 			t.Errorf("parts of %s (-want +got):\n%s", table, diff)
 		}
@@ -108,7 +111,8 @@ func TestARetryHealsAViewThatFailed(t *testing.T) {
 	i := stagetest.OpenInserter(t, cfg)
 	clickhousetest.Run(t, cfg, "ALTER TABLE events_1d ADD CONSTRAINT c CHECK name != 'signup'")
 	for range 2 {
-		if err := i.Insert(t.Context(), clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"), clickhousetest.AnEvent("b")), "1"); !clickhousetest.ClassIs(err, sink.ClassRejected) {
+		if err := i.Insert(t.Context(), clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"), clickhousetest.AnEvent("b")),
+			"1"); !clickhousetest.ClassIs(err, sink.ClassRejected) {
 			t.Fatalf("Insert() = %v, want class %s", err, sink.ClassRejected)
 		}
 	}
@@ -142,10 +146,13 @@ func TestTheTypesOfTheViewsAreThoseOfTheirTargets(t *testing.T) {
 	for i := range schema.Views {
 		v := &schema.Views[i]
 		clickhousetest.Run(t, cfg, "CREATE TABLE made_"+v.Name+" ENGINE = Memory AS "+v.Select)
-		const kind = `replaceRegexpOne(type, '^SimpleAggregateFunction\\(\\w+, (.*)\\)$', '\\1')` // a sum is stored as one, and made as a number
+		// a sum is stored as one, and made as a number
+		const kind = `replaceRegexpOne(type, '^SimpleAggregateFunction\\(\\w+, (.*)\\)$', '\\1')`
 		diff := cmp.Diff(
-			clickhousetest.Column(t, cfg, "concat(name, ' ', "+kind+")", "system.columns WHERE database = currentDatabase() AND table = '"+v.To+"'"),
-			clickhousetest.Column(t, cfg, "concat(name, ' ', "+kind+")", "system.columns WHERE database = currentDatabase() AND table = 'made_"+v.Name+"'"))
+			clickhousetest.Column(t, cfg, "concat(name, ' ', "+kind+")",
+				"system.columns WHERE database = currentDatabase() AND table = '"+v.To+"'"),
+			clickhousetest.Column(t, cfg, "concat(name, ' ', "+kind+")",
+				"system.columns WHERE database = currentDatabase() AND table = 'made_"+v.Name+"'"))
 		if diff != "" {
 			t.Errorf("%s (-target +view):\n%s", v.Name, diff)
 		}
@@ -155,8 +162,8 @@ func TestTheTypesOfTheViewsAreThoseOfTheirTargets(t *testing.T) {
 // Zones with whole, half and quarter hours, and with changes of the clock; the
 // last one changes by half an hour.
 var zones = []string{
-	"UTC", "Europe/Berlin", "America/New_York", "America/St_Johns", "Asia/Kathmandu", "Asia/Kolkata", "Australia/Eucla", "Pacific/Chatham",
-	"Australia/Lord_Howe",
+	"UTC", "Europe/Berlin", "America/New_York", "America/St_Johns", "Asia/Kathmandu", "Asia/Kolkata", "Australia/Eucla",
+	"Pacific/Chatham", "Australia/Lord_Howe",
 }
 
 // Random events around the changes of the clock of both halves of a year: each
@@ -166,7 +173,9 @@ func TestRollupsSayWhatTheBaseSays(t *testing.T) {
 	cfg := stagetest.Migrated(t)
 	i := stagetest.OpenInserter(t, cfg)
 	r := rand.New(rand.NewPCG(5, 6))
-	for n, day := range []string{"2026-03-08", "2026-03-29", "2026-04-05", "2026-10-04", "2026-10-25", "2026-11-01", "2026-12-31"} {
+	for n, day := range []string{
+		"2026-03-08", "2026-03-29", "2026-04-05", "2026-10-04", "2026-10-25", "2026-11-01", "2026-12-31",
+	} {
 		from, err := time.Parse(time.DateOnly, day)
 		if err != nil {
 			t.Fatal(err)
@@ -183,20 +192,27 @@ func TestRollupsSayWhatTheBaseSays(t *testing.T) {
 	for _, zone := range zones {
 		for _, unit := range []string{"toStartOfHour(%s, '%s')", "toDate(%s, '%s')"} {
 			bucket := func(of string) string { return strings.Replace(fmt.Sprintf(unit, of, zone), "%%", "%", 1) }
-			base := clickhousetest.Column(t, cfg, "x", "(SELECT concat(owner_id, ' ', name, ' ', toString("+bucket("event_time")+"), ' ', toString(count()), ' ', "+
-				"toString(uniqIf(anonymous_id, anonymous_id != '')), ' ', toString(uniqIf(session_id, session_id != ''))) AS x FROM events GROUP BY owner_id, name, "+bucket("event_time")+")")
-			rollup := clickhousetest.Column(t, cfg, "x", "(SELECT concat(owner_id, ' ', name, ' ', toString("+bucket("slot")+"), ' ', toString(sum(events)), ' ', "+
-				"toString(uniqMerge(visitors)), ' ', toString(uniqMerge(sessions))) AS x FROM events_15m GROUP BY owner_id, name, "+bucket("slot")+")")
+			base := clickhousetest.Column(t, cfg, "x",
+				"(SELECT concat(owner_id, ' ', name, ' ', toString("+bucket("event_time")+"), ' ', toString(count()), ' ', "+
+					"toString(uniqIf(anonymous_id, anonymous_id != '')), ' ', toString(uniqIf(session_id, session_id != ''))) AS x "+
+					"FROM events GROUP BY owner_id, name, "+bucket("event_time")+")")
+			rollup := clickhousetest.Column(t, cfg, "x",
+				"(SELECT concat(owner_id, ' ', name, ' ', toString("+bucket("slot")+"), ' ', toString(sum(events)), ' ', "+
+					"toString(uniqMerge(visitors)), ' ', toString(uniqMerge(sessions))) AS x FROM events_15m GROUP BY owner_id, "+
+					"name, "+
+					bucket("slot")+")")
 			if diff := cmp.Diff(base, rollup); diff != "" {
 				t.Errorf("%s (-base +events_15m):\n%.2000s", bucket("…"), diff)
 			}
 		}
 	}
 	day := func(count, visitors, sessions, table string) []string {
-		return clickhousetest.Column(t, cfg, "x", "(SELECT concat(owner_id, ' ', name, ' ', toString(event_date), ' ', toString("+count+"), ' ', toString("+visitors+"), ' ', toString("+sessions+
+		return clickhousetest.Column(t, cfg, "x", "(SELECT concat(owner_id, ' ', name, ' ', toString(event_date), ' ', "+
+			"toString("+count+"), ' ', toString("+visitors+"), ' ', toString("+sessions+
 			")) AS x FROM "+table+" GROUP BY owner_id, name, event_date)")
 	}
-	if diff := cmp.Diff(day("count()", "uniqIf(anonymous_id, anonymous_id != '')", "uniqIf(session_id, session_id != '')", "events"),
+	if diff := cmp.Diff(
+		day("count()", "uniqIf(anonymous_id, anonymous_id != '')", "uniqIf(session_id, session_id != '')", "events"),
 		day("sum(events)", "uniqMerge(visitors)", "uniqMerge(sessions)", "events_1d")); diff != "" {
 		t.Errorf("UTC days (-base +events_1d):\n%.2000s", diff)
 	}

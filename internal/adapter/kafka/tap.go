@@ -46,9 +46,10 @@ func Tap(ctx context.Context, cfg config.Kafka, opts TapOptions, do func(*Tapped
 		return err
 	}
 	// A topic may end in a transaction's marker, which is read to see the end.
-	return withClient(ctx, cfg, append(all, kgo.KeepControlRecords()), func(ctx context.Context, client *kgo.Client) error {
-		return tap(ctx, client, TopicName(cfg, opts.Topic), opts, do)
-	})
+	return withClient(ctx, cfg, append(all, kgo.KeepControlRecords()),
+		func(ctx context.Context, client *kgo.Client) error {
+			return tap(ctx, client, TopicName(cfg, opts.Topic), opts, do)
+		})
 }
 
 func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions, do func(*Tapped) error) error {
@@ -70,7 +71,9 @@ func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions,
 
 // tapRange returns where to begin in each partition, and the end of those that
 // hold something to read.
-func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptions) (from, left map[int32]int64, err error) {
+func tapRange(
+	ctx context.Context, adm *kadm.Client, topic string, opts TapOptions,
+) (from, left map[int32]int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	there, err := adm.ListTopics(ctx)
@@ -111,7 +114,9 @@ func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptio
 	return from, left, nil
 }
 
-func offsets(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topic string) (map[int32]int64, error) {
+func offsets(
+	ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topic string,
+) (map[int32]int64, error) {
 	listed, err := list(ctx, topic)
 	if err == nil {
 		err = listed.Error()

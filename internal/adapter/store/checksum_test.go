@@ -33,7 +33,8 @@ func (s *Store) exec(t *testing.T, statement string) {
 // sums counts the versions with a checksum and those without, of migrations.
 func (s *Store) sums(t *testing.T) (with, without int) {
 	t.Helper()
-	err := s.pools[0].QueryRowContext(t.Context(), "SELECT count(checksum), count(*) - count(checksum) FROM millrace_schema WHERE version_id > 0").Scan(&with, &without)
+	err := s.pools[0].QueryRowContext(t.Context(),
+		"SELECT count(checksum), count(*) - count(checksum) FROM millrace_schema WHERE version_id > 0").Scan(&with, &without)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +62,11 @@ func TestAMigrationThatWasChangedIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.exec(t, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")
-		for what, err := range map[string]error{"Migrate": s.Migrate(t.Context()), "CheckSchema": s.CheckSchema(t.Context())} {
-			if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), s.dialect.name+"/00003_people.sql") || !hopeless(err) {
+		for what, err := range map[string]error{
+			"Migrate": s.Migrate(t.Context()), "CheckSchema": s.CheckSchema(t.Context()),
+		} {
+			if !errors.Is(err, ErrChanged) ||
+				!strings.Contains(err.Error(), s.dialect.name+"/00003_people.sql") || !hopeless(err) {
 				t.Errorf("%s() = %v, want that the file was changed, and that no wait helps", what, err)
 			}
 		}
@@ -108,7 +112,8 @@ func TestVersionsThatThisProgramDoesNotKnowAreLeftAlone(t *testing.T) {
 			applied = "1"
 		}
 		s.exec(t, "INSERT INTO millrace_schema (version_id, is_applied) VALUES (900, "+applied+")")
-		s.exec(t, "INSERT INTO millrace_schema (version_id, is_applied, checksum) VALUES (901, "+applied+", 'of a newer program')")
+		s.exec(t,
+			"INSERT INTO millrace_schema (version_id, is_applied, checksum) VALUES (901, "+applied+", 'of a newer program')")
 		if err := errors.Join(s.Migrate(t.Context()), s.CheckSchema(t.Context())); err != nil {
 			t.Error(err)
 		}

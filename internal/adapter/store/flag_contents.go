@@ -21,14 +21,18 @@ import (
 // older than what is held, is sent with the rest that is not held. A name takes some 50 bytes.
 const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, " +
 	"h.epoch AS epoch, " +
-	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS created_by " +
+	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS " +
+	"created_by " +
 	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
 	"WHERE o.id = ? AND " + organizationLives +
 	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, " +
-	"CASE WHEN (f.id || ':' || f.version || ':' || f.updated_at) IN (?) THEN '' ELSE f.definition END, f.created_at, f.updated_at, f.created_by " +
+	"CASE WHEN (f.id || ':' || f.version || ':' || f.updated_at) IN (?) THEN '' ELSE f.definition END, f.created_at, " +
+	"f.updated_at, f.created_by " +
 	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
-	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', " +
-	"CASE WHEN (sg.id || ':' || sg.version || ':' || sg.updated_at) IN (?) THEN '' ELSE sg.definition END, sg.created_at, sg.updated_at, sg.created_by " +
+	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, " +
+	"'', " +
+	"CASE WHEN (sg.id || ':' || sg.version || ':' || sg.updated_at) IN (?) THEN '' ELSE sg.definition END, " +
+	"sg.created_at, sg.updated_at, sg.created_by " +
 	"FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
 
 // contentRow is a row of selectContents; state is the description of a segment.
@@ -62,7 +66,8 @@ var errNotHeld = errors.New("a definition is not held")
 func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
 	flags, segments := heldVersions(held)
 	rows, err := s.read.QueryContext(ctx, selectContents, organizationID,
-		bun.List(flags), organizationID, string(flag.Archived), bun.Ident("f"), bun.List(segments), organizationID, bun.Ident("sg"))
+		bun.List(flags), organizationID, string(flag.Archived), bun.Ident("f"), bun.List(segments),
+		organizationID, bun.Ident("sg"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
 	}
@@ -70,8 +75,8 @@ func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagse
 	var c flagset.Contents
 	for rows.Next() {
 		var r contentRow
-		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition,
-			&r.createdAt, &r.updatedAt, &r.createdBy)
+		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about,
+			&r.definition, &r.createdAt, &r.updatedAt, &r.createdBy)
 		if err == nil {
 			err = r.addTo(&c, organizationID, held)
 		}

@@ -22,7 +22,8 @@ func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
 	}
 	cfg := o.Settings.ClickHouse
 	const away = "sinks wait and queries are answered 503; what is accepted stays in Kafka for as long as its retention"
-	if !n.dials(ctx, "clickhouse.reach", "clickhouse.addr", cfg.Addr, away, "start the servers, or correct clickhouse.addr (the native protocol's port, 9000)") {
+	if !n.dials(ctx, "clickhouse.reach", "clickhouse.addr", cfg.Addr, away,
+		"start the servers, or correct clickhouse.addr (the native protocol's port, 9000)") {
 		return
 	}
 	asked := o.Now()
@@ -56,7 +57,8 @@ func (n *notebook) disks(disks []inspect.Disk) {
 		}
 		free := float64(d.Free) / float64(d.Size)
 		what := fmt.Sprintf("disk %s of ClickHouse has %s free of %s", d.Name, Bytes(d.Free), Bytes(d.Size))
-		const why = "merges need as much room as the parts they join; a full disk stops inserts, and lag grows until Kafka's retention"
+		const why = "merges need as much room as the parts they join; a full disk stops inserts, and lag grows until " +
+			"Kafka's retention"
 		const do = "add room, or shorten what is kept: docs/guides/capacity.md"
 		switch {
 		case free < urgent:
@@ -90,7 +92,8 @@ func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
 		n.fail("clickhouse.schema", err.Error(), why, "see clickhouse.reach")
 	case s.Newer > 0:
 		n.warn("clickhouse.schema", fmt.Sprintf("the database has %d migrations that this build does not know", s.Newer),
-			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add", "finish the upgrade: docs/guides/upgrading.md")
+			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add",
+			"finish the upgrade: docs/guides/upgrading.md")
 	default:
 		n.ok("clickhouse.schema", fmt.Sprintf("all %d migrations are applied", s.Known))
 	}
@@ -103,9 +106,11 @@ func (n *notebook) exactness(ctx context.Context, o *Options) {
 	}
 	switch err := schema.CheckExactness(ctx, o.Settings.ClickHouse); {
 	case errors.Is(err, schema.ErrInexact):
-		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it", "as the sentence says")
+		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it",
+			"as the sentence says")
 	case err != nil:
-		n.fail("clickhouse.exactness", err.Error(), "what exactly once relies on is not known, and a sink that starts waits until it is", "see clickhouse.reach")
+		n.fail("clickhouse.exactness", err.Error(),
+			"what exactly once relies on is not known, and a sink that starts waits until it is", "see clickhouse.reach")
 	default:
 		n.ok("clickhouse.exactness", "everything that exactly once relies on is in force")
 	}
@@ -130,13 +135,15 @@ func (n *notebook) rights(ctx context.Context, o *Options) {
 func (n *notebook) crowds(ctx context.Context, o *Options) {
 	tables, err := inspect.TableStates(ctx, o.Settings.ClickHouse)
 	if err != nil {
-		n.warn("clickhouse.parts", err.Error(), "how crowded the tables are is unknown", "SELECT count() FROM system.parts WHERE active GROUP BY table")
+		n.warn("clickhouse.parts", err.Error(), "how crowded the tables are is unknown",
+			"SELECT count() FROM system.parts WHERE active GROUP BY table")
 		return
 	}
 	for _, t := range tables {
 		if t.Crowded > crowded {
 			n.warn("clickhouse.parts", fmt.Sprintf("table %s has %d parts in one partition", t.Name, t.Crowded),
-				"merges do not keep up; the server slows inserts down at 1000 and refuses them at 3000", "fewer and larger inserts (sink.max_rows, sink.max_wait), faster disks, or more background_pool_size")
+				"merges do not keep up; the server slows inserts down at 1000 and refuses them at 3000",
+				"fewer and larger inserts (sink.max_rows, sink.max_wait), faster disks, or more background_pool_size")
 		}
 	}
 	n.well("clickhouse.parts", "merges keep up")

@@ -33,7 +33,9 @@ func memoryFor(s *config.Settings) int64 {
 // Alone is Components for a process that does nothing else: the collector is told to
 // keep the heap to what the settings allow, instead of twice what is in use, unless
 // somebody has set GOMEMLIMIT.
-func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func Alone(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	components, err := Components(ctx, s, t, r)
 	return append([]lifecycle.Component{memoryComponent(memoryFor(&s))}, components...), err
 }

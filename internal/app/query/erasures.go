@@ -23,6 +23,7 @@ func settleOf(s config.Sink) time.Duration { return s.TombstoneAge + s.InsertTim
 // erasures carries out what is to be erased while it runs.
 func erasures(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	eraser := deletion.NewEraser(s.ClickHouse)
-	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)}, erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
+	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)},
+		erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
 	return lifecycle.Component{Name: "erasures", Run: job.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

@@ -95,15 +95,16 @@ func (g *ground) components() ([]lifecycle.Component, error) {
 	}
 	g.r.AddCheck("query: clickhouse", g.tables.runner.Ping)
 	g.r.AddCheck("query: metadata store", g.db.Ping)
-	return slices.Concat(g.servers(), []lifecycle.Component{g.uses, changes}, flags.components, relay, people.components, []lifecycle.Component{
-		quotas.component(),
-		erasures(g.s, g.t, g.db),
-		expiry(g.s, g.t, g.db),
-		linkPurge(g.s, g.t, g.db),
-		linkDomains(g.s, g.t, g.db),
-		prober(g.s, g.t, g.db),
-		listener,
-	}), nil
+	return slices.Concat(g.servers(), []lifecycle.Component{g.uses, changes}, flags.components, relay,
+		people.components, []lifecycle.Component{
+			quotas.component(),
+			erasures(g.s, g.t, g.db),
+			expiry(g.s, g.t, g.db),
+			linkPurge(g.s, g.t, g.db),
+			linkDomains(g.s, g.t, g.db),
+			prober(g.s, g.t, g.db),
+			listener,
+		}), nil
 }
 
 // servers are the components that hold connections to servers, and wait for them.

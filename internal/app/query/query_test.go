@@ -57,10 +57,11 @@ func run(t *testing.T, s config.Settings) (ready, err error) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
-		ready = testkit.WaitFor(time.Minute, func() error { return r.Err(t.Context()) })
-		cancel()
-	}}, components...)
+	err = lifecycle.Run(ctx,
+		lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
+			ready = testkit.WaitFor(time.Minute, func() error { return r.Err(t.Context()) })
+			cancel()
+		}}, components...)
 	return ready, err
 }
 
@@ -88,7 +89,8 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, components...)
+		ended <- lifecycle.Run(ctx,
+			lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, components...)
 	}()
 	says := func(want ...string) {
 		t.Helper()

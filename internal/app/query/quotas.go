@@ -32,5 +32,7 @@ func newQuotas(s config.Settings, t *telemetry.Telemetry, db *store.Store, maile
 
 // component counts while it runs.
 func (q *quotas) component() lifecycle.Component {
-	return lifecycle.Component{Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() }}
+	return lifecycle.Component{
+		Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() },
+	}
 }

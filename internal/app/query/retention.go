@@ -15,5 +15,7 @@ import (
 func expiry(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	expirer := deletion.NewExpirer(s.ClickHouse)
 	job := retention.NewJob(retention.Deps{Store: db, Tables: expirer, Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Component{Name: "retention", Run: job.Run, Stop: func(context.Context) error { return expirer.Close() }}
+	return lifecycle.Component{
+		Name: "retention", Run: job.Run, Stop: func(context.Context) error { return expirer.Close() },
+	}
 }

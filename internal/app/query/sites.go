@@ -23,9 +23,12 @@ import (
 func withSites(deps management.Deps, s config.Settings, db *store.Store, passwords *org.Passwords) management.Deps {
 	websites := website.NewService(db, nil)
 	keys := apikey.NewService(apikey.Config{
-		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(), Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
+		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(),
+		Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
 	}, db, nil)
-	deps.Websites = management.Websites{Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL()}
+	deps.Websites = management.Websites{
+		Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL(),
+	}
 	deps.Profiles = management.Profiles{Service: erasure.NewService(db, nil), Websites: websites}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	deps.Links = management.Links{Service: link.NewService(
@@ -58,5 +61,7 @@ func linkDomains(s config.Settings, t *telemetry.Telemetry, db *store.Store) lif
 func linkPurge(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	eraser := deletion.NewEraser(s.ClickHouse)
 	purger := link.NewPurger(link.PurgeDeps{Store: db, Clicks: eraser, Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Component{Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() }}
+	return lifecycle.Component{
+		Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() },
+	}
 }

@@ -141,11 +141,13 @@ func (l pipeline) build(
 	inserter.Bound(sendable(cfg.MaxMemory))
 	metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_known_inserts_total",
-		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again there.",
+		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again " +
+			"there.",
 	}, func() float64 { return float64(inserter.Known()) }))
 	deps := sink.Deps{
-		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
-		Ledger: ledger, Tombstones: erased,
+		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter,
+		DeadLetters: consumer,
+		Ledger:      ledger, Tombstones: erased,
 	}
 	if l.paced {
 		deps.Pacer = newPacer(cfg, inserter, metrics)

@@ -17,7 +17,9 @@ const settleMargin = 10 * time.Second
 
 // appendReconciler adds the component that holds all pipelines against the ledger, unless
 // the settings turn it off.
-func appendReconciler(components []lifecycle.Component, s config.Settings, t *telemetry.Telemetry, pipelines []running) ([]lifecycle.Component, error) {
+func appendReconciler(
+	components []lifecycle.Component, s config.Settings, t *telemetry.Telemetry, pipelines []running,
+) ([]lifecycle.Component, error) {
 	if s.Sink.ReconcileInterval == 0 || len(pipelines) == 0 {
 		return components, nil
 	}

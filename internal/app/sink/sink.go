@@ -20,7 +20,9 @@ import (
 const Component = "sink"
 
 // Components builds the daemon, also beside others in one process.
-func Components(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func Components(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	return build(ctx, s, t, r, Wiring{}, false)
 }
 
@@ -28,7 +30,8 @@ func build(
 	_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, w Wiring, alone bool,
 ) ([]lifecycle.Component, error) {
 	ledger := ledgerstore.NewLedger(s.ClickHouse)
-	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
+	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window,
+		kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
 	r.AddCheck("sink: topics", topics.Ready)
 	exact := newExactness(s.ClickHouse, w.exact(), t)
 	r.AddCheck("sink: exactness", exact.Ready)

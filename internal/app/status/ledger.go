@@ -75,7 +75,8 @@ func settled(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeli
 	for p, c := range committed {
 		state, known, err := ledger.DecodeState(c.Metadata)
 		if err == nil && known && state.TopicID == ledger.UUID(id) {
-			all = append(all, ledger.Settled{Topic: pipeline.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
+			all = append(all,
+				ledger.Settled{Topic: pipeline.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
 		}
 	}
 	return all, nil

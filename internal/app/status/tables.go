@@ -65,7 +65,8 @@ func (r *reader) judgeTables(c *ClickHouse, dirty int) {
 		for reason, n := range c.Dirty {
 			reasons = append(reasons, fmt.Sprintf("%d %s", n, reason))
 		}
-		r.attend("%d days are answered without rollups: %s (docs/runbooks/sink.md#dirty-days)", dirty, strings.Join(reasons, ", "))
+		r.attend("%d days are answered without rollups: %s (docs/runbooks/sink.md#dirty-days)",
+			dirty, strings.Join(reasons, ", "))
 	}
 	for _, t := range c.Tables {
 		if t.Crowded > crowded {

@@ -221,7 +221,11 @@ func (d *Decoder) bounded(i int) int {
 		return i
 	}
 	d.broken = true
-	d.last(Problem{Index: NoIndex, Rule: RuleTooLarge, Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRejected)})
+	d.last(Problem{
+		Index:   NoIndex,
+		Rule:    RuleTooLarge,
+		Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRejected),
+	})
 	return -1
 }
 
@@ -356,7 +360,8 @@ func (d *Decoder) properties(e *Event, f *Field, i, index, depth int) int {
 		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d keys", f.Name, MaxPropertiesKeys))
 	case size > MaxPropertiesBytes:
 		d.tooLarge = true
-		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d bytes of compact JSON", f.Name, MaxPropertiesBytes))
+		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d bytes of compact JSON",
+			f.Name, MaxPropertiesBytes))
 	case f.Type == Traits && !flat(s.body[i:next]):
 		d.reject(index, f, RuleWrongType, f.Name+" must be an object of strings, numbers, booleans and null")
 	case s.blanks > 0 || s.lone:

@@ -173,7 +173,8 @@ func (b *Batch) AddCount(c *Count, to Target) {
 	k := &kinds[ingestion]
 	b.add(k, k.topic, &Event{
 		ID: []byte(c.ID), Organization: b.organization, Website: b.website, Owner: b.owner, Type: k.typeOf,
-		Name: []byte(c.Outcome), TimeMillis: c.Minute.UnixMilli(), ReceivedAt: b.received, Source: []byte(c.Edge), Web: &b.count,
+		Name: []byte(c.Outcome), TimeMillis: c.Minute.UnixMilli(), ReceivedAt: b.received, Source: []byte(c.Edge),
+		Web: &b.count,
 	})
 }
 

@@ -23,7 +23,8 @@ const (
 	OutcomeTooLarge   Outcome = "too large"   // it is not whole, or more than a batch takes; nothing was done
 	OutcomeAlready    Outcome = "already"     // it was sent or parked before; nothing was done
 	OutcomeElsewhere  Outcome = "elsewhere"   // another replay is sending it; nothing was done
-	OutcomeUnsure     Outcome = "unsure"      // a replay ended in the middle, too long ago to see what it sent; nothing was done
+	// a replay ended in the middle, too long ago to see what it sent; nothing was done
+	OutcomeUnsure Outcome = "unsure"
 )
 
 // Options say how letters are sent again.
@@ -115,7 +116,10 @@ type held struct {
 func (s *session) now() time.Time { return s.deps.Now() }
 
 // work looks at the selected letters, which choose decides about, and does it.
-func (s *Service) work(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome), choose func(*session, *Letter, string) Outcome) error {
+func (s *Service) work(ctx context.Context, f Filter, dryRun bool, report func(
+	*Letter, Outcome,
+), choose func(*session, *Letter, string) Outcome,
+) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
@@ -160,7 +164,8 @@ func (s *Service) survey(ctx context.Context, f Filter) (ends map[record.Positio
 		return nil
 	})
 	if count > 0 {
-		err = errors.Join(append([]error{err, fmt.Errorf("%d letters are not understood, so nothing was done", count)}, bad...)...)
+		err = errors.Join(append(
+			[]error{err, fmt.Errorf("%d letters are not understood, so nothing was done", count)}, bad...)...)
 	}
 	return ends, err
 }

@@ -88,7 +88,10 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 		{"5,000 vitals", Vitals, repeated(`{"timestamp":1772366400000,"metricName":"LCP","metricValue":1,"path":"/"}`, 5000)},
 		{"5,000 page events", Batch, repeated(`{"type":"track","eventId":"e","anonymousId":"a","sessionId":"s","timestamp":1772366400000,"name":"screen_view","path":"https://x.example/"}`, 5000)},
 		{"a text full of braces", Track, `{"name":"a","properties":{"t":"` + strings.Repeat("{", 30_000) + `"}}`},
-		{"6,000 events and a text full of braces", Track, repeated(`{"name":"a"}`, 6000)[:6000*13] + `,{"name":"a","t":"` + strings.Repeat("{", 1_900_000) + `"}]`},
+		{
+			"6,000 events and a text full of braces", Track,
+			repeated(`{"name":"a"}`, 6000)[:6000*13] + `,{"name":"a","t":"` + strings.Repeat("{", 1_900_000) + `"}]`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &scale{}
@@ -116,7 +119,9 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 
 // One request after another takes the room of the one before: what that leaves behind must
 // not be memory any more by then, nor wait in a pool.
-func TestAVeryLargeClaimEndsOnceTheCollectorHasBeenThrough(t *testing.T) { //nolint:paralleltest // the heap is the process's
+//
+//nolint:paralleltest // the heap is the process's
+func TestAVeryLargeClaimEndsOnceTheCollectorHasBeenThrough(t *testing.T) {
 	for _, tc := range []struct { //nolint:paralleltest // see above
 		events    int
 		collected bool
@@ -175,7 +180,8 @@ func TestVeryManyEventsArePublishedAWindowAtATime(t *testing.T) {
 		s := &scale{}
 		a, gate := gated(&world{}, s, 512<<20)
 		s.gate = gate
-		if n, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, tc.events))); err != nil || n != tc.events {
+		if n, err := track(t, a,
+			request("global", "web_1", repeated(`{"name":"a"}`, tc.events))); err != nil || n != tc.events {
 			t.Errorf("%d events: %d are taken, %v", tc.events, n, err)
 		}
 		if fmt.Sprint(s.windows) != fmt.Sprint(tc.want) {
@@ -200,7 +206,8 @@ func TestAllWindowsOfARequestShareItsDeadline(t *testing.T) {
 	s := &scale{from: 2, err: apierr.Wrap(apierr.DeliveryUnavailable, errors.New("no"))}
 	a, gate := gated(&world{}, s, 512<<20)
 	s.gate, a.deps.Deadline = gate, time.Hour
-	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !apierr.Is(err, apierr.DeliveryUnavailable) {
+	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !apierr.Is(err,
+		apierr.DeliveryUnavailable) {
 		t.Error(err)
 	}
 	if len(s.until) != 3 || s.until[0].IsZero() || s.until[0] != s.until[1] || s.until[0] != s.until[2] {

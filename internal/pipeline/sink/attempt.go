@@ -108,8 +108,10 @@ func (a *attempt) tell(ctx context.Context, step string, failures int, err error
 	if level < slog.LevelError && failures > 3 && failures%10 != 0 {
 		return
 	}
-	a.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step), slog.String("class", string(class)),
-		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)), slog.Int("failures", failures), slog.Any("error", err))
+	a.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step),
+		slog.String("class", string(class)),
+		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)),
+		slog.Int("failures", failures), slog.Any("error", err))
 }
 
 // pause waits before the next attempt, without a builder or a place: others may have more

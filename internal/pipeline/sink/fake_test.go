@@ -77,8 +77,11 @@ type storedRow struct {
 
 func newWorld(partitions ...Partition) *world {
 	w := &world{
-		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, insertTokens: map[string]bool{},
-		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{}, epoch: 1, epochs: map[Partition]int32{},
+		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{},
+		insertTokens: map[string]bool{},
+		metadata:     map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{},
+		epoch:  1,
+		epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
@@ -115,7 +118,9 @@ func (w *world) Open(ctx context.Context, listener RebalanceListener) error {
 func (w *world) assign(p Partition) Assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LeaderEpoch: w.epochs[p], LogStart: w.logStart[p]}
+	a := Assignment{
+		Partition: p, Committed: -1, Metadata: w.metadata[p], LeaderEpoch: w.epochs[p], LogStart: w.logStart[p],
+	}
 	w.position[p] = int(a.LogStart)
 	if at, ok := w.committed[p]; ok {
 		a.Committed, w.position[p] = at, int(at)
@@ -179,7 +184,9 @@ func (w *world) Reached(_ context.Context, _ string, _ [16]byte, index int32, _ 
 	return reached, nil
 }
 
-func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int) (spans []ledger.Span, err error) {
+func (w *world) Ranges(
+	_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int,
+) (spans []ledger.Span, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {

@@ -80,9 +80,12 @@ func (w *worker) exhausted() error {
 // taken over. A partition that is halted stays with this worker until somebody else
 // is to have it.
 func (w *worker) giveUp(ctx context.Context, err error) {
-	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
+	where := []slog.Attr{
+		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err),
+	}
 	if errors.Is(err, errMissed) {
-		w.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
+		w.deps.Log.LogAttrs(ctx, slog.LevelError,
+			"partition is read again: the log has records that were not delivered", where...)
 		w.metrics.missed.Inc()
 		w.deps.Source.Rewind(w.partition)
 		return

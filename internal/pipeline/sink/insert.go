@@ -46,7 +46,9 @@ func (a *attempt) insertAndSend(ctx context.Context, j *job) error {
 // about them. It is an error that they are too many.
 func (a *attempt) count(j *job, letters []letter, records int) error {
 	if a.meter.tooMany(records, len(letters), time.Now()) {
-		return &haltError{HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit)}
+		return &haltError{
+			HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit),
+		}
 	}
 	j.dead += len(letters)
 	return nil

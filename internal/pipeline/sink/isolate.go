@@ -30,7 +30,9 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 		case to-from == 1:
 			rejected = append(rejected, b.Offset(from))
 			if len(rejected) > ledger.MaxRejected {
-				return &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse rejects more than %d rows of one range", ledger.MaxRejected)}
+				return &haltError{
+					HaltDeadLetters, fmt.Errorf("ClickHouse rejects more than %d rows of one range", ledger.MaxRejected),
+				}
 			}
 			return nil
 		}
@@ -75,8 +77,9 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse rejects were isolated", slog.String("topic", a.partition.Topic),
-		slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)), slog.Int("of", b.Rows()))
+	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse rejects were isolated",
+		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)),
+		slog.Int("of", b.Rows()))
 	m.rejected = append(m.rejected, found...)
 	slices.Sort(m.rejected)
 	j.rejected = append(j.rejected, found...)
@@ -84,7 +87,8 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	j.stored -= len(found)
 	if err := a.plan(ctx, j); err != nil {
 		if errors.Is(err, ledger.ErrStateTooLong) {
-			return false, &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse rejects %d rows of one range: %w", len(j.rejected), err)}
+			return false,
+				&haltError{HaltDeadLetters, fmt.Errorf("ClickHouse rejects %d rows of one range: %w", len(j.rejected), err)}
 		}
 		return false, err
 	}

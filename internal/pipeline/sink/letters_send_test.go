@@ -70,7 +70,8 @@ func heavyRange(t *testing.T, n int, b *heavyBatch) *job {
 	o, m := buffer.NewOpen(0, -1), buffer.NewMemory(2)
 	o.Append(b, records, time.Time{}, m)
 	r := &job{Range: o.Seal(n, int64(n-1), m)}
-	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
+	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000),
+		func() Block { return &memoryBlock{} }); err != nil {
 		t.Fatal(err)
 	}
 	b.opened = 0

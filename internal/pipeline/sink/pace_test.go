@@ -87,7 +87,8 @@ func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 		w.produceMany(third, 120)
 		time.Sleep(11 * time.Second) //nolint:forbidigo // fake time
 		if diff := cmp.Diff([]string{
-			"plan 0", "plan 0", "insert 100", "commit 100", "plan 0", "insert 20", "commit 20", "insert 100", "commit 100", "plan 100",
+			"plan 0", "plan 0", "insert 100", "commit 100", "plan 0", "insert 20", "commit 20", "insert 100", "commit 100",
+			"plan 100",
 		}, w.seen()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}

@@ -274,7 +274,8 @@ func (w *worker) position() (ledger.Settled, bool) {
 		return ledger.Settled{}, false
 	}
 	return ledger.Settled{
-		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch, Next: w.settled.next,
+		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
+		Next: w.settled.next,
 	}, true
 }
 

@@ -139,7 +139,9 @@ func (w *worker) seal() *job {
 	defer w.mu.Unlock()
 	w.flush = false
 	n, last, f := w.cut()
-	j := &job{Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, lowWatermark: w.window.LowWatermark()}
+	j := &job{
+		Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, lowWatermark: w.window.LowWatermark(),
+	}
 	j.leader = j.EpochOfLast
 	if f != nil && f.exact {
 		j.replayed, j.epoch, j.rejected = f.plan, f.epoch, f.rejected

@@ -131,7 +131,9 @@ const countersPerEntry = 4
 // New returns a cache in front of load, whose errors for which notFound is true
 // are answers. load must honour its context. Metrics of caches with different
 // names share one registry; reg may be nil.
-func New[K Key, V any](cfg Config, load func(context.Context, K) (V, error), notFound func(error) bool, reg prometheus.Registerer) *Cache[K, V] {
+func New[K Key, V any](
+	cfg Config, load func(context.Context, K) (V, error), notFound func(error) bool, reg prometheus.Registerer,
+) *Cache[K, V] {
 	cfg = cfg.withDefaults()
 	c := &Cache[K, V]{
 		cfg: cfg, load: load, notFound: notFound,

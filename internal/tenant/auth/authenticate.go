@@ -265,7 +265,9 @@ func (a *Authenticator) Remembered(ref string) *website.Website {
 	return w
 }
 
-func find(ctx context.Context, cache *readcache.Cache[string, *website.Website], ref string, now time.Time) (*website.Website, error) {
+func find(
+	ctx context.Context, cache *readcache.Cache[string, *website.Website], ref string, now time.Time,
+) (*website.Website, error) {
 	if !website.PlausibleRef(ref) {
 		return nil, website.ErrNotFound
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func newEnforcer(changes ...control.Change) (*quota.Enforcer, *control.States) {
-	states := control.NewStates(control.Quota, func(context.Context) (control.Snapshot, error) { return control.Snapshot{}, nil })
+	states := control.NewStates(control.Quota,
+		func(context.Context) (control.Snapshot, error) { return control.Snapshot{}, nil })
 	for _, c := range changes {
 		c.Kind = control.Quota
 		states.Apply(c)
@@ -30,7 +31,8 @@ func TestTheEnforcerRejectsWhoseMonthIsUsedUp(t *testing.T) {
 	march, turn := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 	enforcer, _ := newEnforcer(
 		decided("over", 1, "2026-03", true), decided("under", 1, "2026-03", false),
-		control.Change{Epoch: 1, ID: "unreadable", Version: 1, State: `[`}, control.Change{Epoch: 1, ID: "stateless", Version: 1},
+		control.Change{Epoch: 1, ID: "unreadable", Version: 1, State: `[`},
+		control.Change{Epoch: 1, ID: "stateless", Version: 1},
 		control.Change{Epoch: 1, ID: "monthless", Version: 1, State: `{"exceeded":true}`},
 		control.Change{Epoch: 1, ID: "later fields", Version: 1, State: `{"month":"2026-03","exceeded":true,"more":{}}`},
 	)
@@ -52,7 +54,8 @@ func TestTheEnforcerRejectsWhoseMonthIsUsedUp(t *testing.T) {
 		{"later fields", march, true},
 	} {
 		for range 2 { // the second time from memory
-			if err := enforcer.Check(t.Context(), tc.organization, tc.at); apierr.Is(err, apierr.QuotaExceeded) != tc.rejected || !tc.rejected && err != nil {
+			if err := enforcer.Check(t.Context(), tc.organization, tc.at); apierr.Is(err, apierr.QuotaExceeded) != tc.rejected ||
+				!tc.rejected && err != nil {
 				t.Errorf("Check(%s, %s) = %v, want refused %v", tc.organization, tc.at, err, tc.rejected)
 			}
 		}

@@ -12,7 +12,8 @@ import (
 // runOperator runs a command of millrace links.
 func (s *stage) runOperator(t *testing.T, args ...string) {
 	t.Helper()
-	args = append([]string{"links"}, append(args, "--store.url="+string(s.settings.Store.URL), "--link.public_url=https://go.example")...)
+	args = append([]string{"links"},
+		append(args, "--store.url="+string(s.settings.Store.URL), "--link.public_url=https://go.example")...)
 	if out, err := exec.CommandContext(t.Context(), harness.Binary(t, "millrace"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("millrace %q: %v\n%s", args, err, out)
 	}

@@ -48,8 +48,9 @@ func newWatch(t *testing.T, s *stage.Stage) *watch {
 	t.Cleanup(func() { inserter.Close() })
 	var err error
 	w.Reconciler, err = ledger.New(ledger.Config{Interval: time.Minute, Settle: settle, Pairs: 1000}, ledger.Deps{
-		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Store: w.store, Remembered: inserter.InsertTokenMemory,
-		Settled: func() []ledger.Settled { return positions(t, s, w.store) },
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Store: w.store,
+		Remembered: inserter.InsertTokenMemory,
+		Settled:    func() []ledger.Settled { return positions(t, s, w.store) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,8 @@ func (w *watch) metric(t *testing.T, name string) float64 {
 func (w *watch) finds(t *testing.T, gaps, overlaps, miscounts, lost, dirty float64) {
 	t.Helper()
 	want := map[string]float64{
-		"gap_offsets": gaps, "overlaps_total": overlaps, "miscounts_total": miscounts, "lost_offsets_total": lost, "dirty_days": dirty, "behind_offsets": 0,
+		"gap_offsets": gaps, "overlaps_total": overlaps, "miscounts_total": miscounts, "lost_offsets_total": lost,
+		"dirty_days": dirty, "behind_offsets": 0,
 	}
 	got := map[string]float64{}
 	for name := range want {
@@ -128,7 +130,13 @@ func several(from, to int) []stage.Event {
 	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
 	var all []stage.Event
 	for i := from; i < to; i++ {
-		all = append(all, stage.Event{ID: fmt.Sprint("e", i), Owner: fmt.Sprint("web_", i%2), Partition: int32(i % 2), At: noon.AddDate(0, 0, -(i / 2 % 2))})
+		all = append(all,
+			stage.Event{
+				ID:        fmt.Sprint("e", i),
+				Owner:     fmt.Sprint("web_", i%2),
+				Partition: int32(i % 2),
+				At:        noon.AddDate(0, 0, -(i / 2 % 2)),
+			})
 	}
 	return all
 }
@@ -171,27 +179,38 @@ func TestTheReconcilerFindsWhatWasDoneByHand(t *testing.T) {
 			sql: []string{"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10"}, gaps: 10,
 		},
 		"an entry overlaps": {
-			sql:      []string{"INSERT INTO ingest_ledger SELECT * REPLACE (first + 5 AS first, stored - 5 AS stored) FROM (SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10)"},
+			sql: []string{"INSERT INTO ingest_ledger SELECT * REPLACE (first + 5 AS first, stored - 5 AS stored) FROM " +
+				"(SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10)"},
 			overlaps: 1,
 		},
 		"an entry miscounts": {
 			sql: []string{
-				"CREATE TABLE was AS ingest_ledger ENGINE = Memory", "INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
-				"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10", "INSERT INTO ingest_ledger SELECT * REPLACE (stored - 1 AS stored) FROM was",
+				"CREATE TABLE was AS ingest_ledger ENGINE = Memory",
+				"INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
+				"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10",
+				"INSERT INTO ingest_ledger SELECT * REPLACE (stored - 1 AS stored) FROM was",
 			},
 			miscounts: 1,
 		},
 		"an entry says that its records were gone": {
 			sql: []string{
-				"CREATE TABLE was AS ingest_ledger ENGINE = Memory", "INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
+				"CREATE TABLE was AS ingest_ledger ENGINE = Memory",
+				"INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
 				"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10",
 				"INSERT INTO ingest_ledger SELECT * REPLACE ('gap' AS kind, 0 AS stored, stored AS skipped) FROM was",
 			},
 			lost: 10,
 		},
-		"a row is deleted":            {sql: []string{"DELETE FROM events WHERE _partition = 1 AND _offset = 12"}, days: 1},
-		"a rollup's day is deleted":   {sql: []string{"DELETE FROM events_15m WHERE owner_id = 'web_0' AND event_date = (SELECT max(event_date) FROM events)"}, days: 1},
-		"rows are inserted once more": {sql: []string{"INSERT INTO events SELECT * REPLACE (received_at_inv - 1 AS received_at_inv) FROM events"}, days: 4},
+		"a row is deleted": {sql: []string{"DELETE FROM events WHERE _partition = 1 AND _offset = 12"}, days: 1},
+		"a rollup's day is deleted": {
+			sql: []string{
+				"DELETE FROM events_15m WHERE owner_id = 'web_0' AND event_date = (SELECT max(event_date) FROM events)",
+			},
+			days: 1,
+		},
+		"rows are inserted once more": {
+			sql: []string{"INSERT INTO events SELECT * REPLACE (received_at_inv - 1 AS received_at_inv) FROM events"}, days: 4,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +269,8 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Run(t, "DELETE FROM ingest_ledger WHERE partition = 1 AND epoch = 2 AND first = 5")
 	s.Run(t, "TRUNCATE TABLE ingest_marks")
-	s.Run(t, "INSERT INTO ingest_marks (topic, topic_id, partition, epoch, mark) SELECT DISTINCT topic, topic_id, partition, 2, 5 FROM ingest_ledger WHERE partition = 1")
+	s.Run(t, "INSERT INTO ingest_marks (topic, topic_id, partition, epoch, mark) SELECT DISTINCT topic, topic_id, "+
+		"partition, 2, 5 FROM ingest_ledger WHERE partition = 1")
 	w = newWatch(t, s)
 	w.runRounds(t)
 	if got := w.metric(t, "millrace_reconciler_gap_offsets"); got == 0 {
@@ -270,7 +290,8 @@ func TestSlicesOfAnySizeCountTheSame(t *testing.T) {
 	s := stage.New(t)
 	s.Produce(t, several(0, 9)...)
 	s.Produce(t, several(0, 12)...)
-	s.Produce(t, stage.Event{ID: "no event", Broken: true}, stage.Event{ID: "no event"}) // of which the second is taken for a duplicate
+	// of which the second is taken for a duplicate
+	s.Produce(t, stage.Event{ID: "no event", Broken: true}, stage.Event{ID: "no event"})
 	s.Store(t)
 	for _, sql := range []string{
 		"DELETE FROM events WHERE event_id = 'e7'", // is in the topic twice
@@ -280,7 +301,9 @@ func TestSlicesOfAnySizeCountTheSame(t *testing.T) {
 	}
 	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
-	want := verify.Day{Date: "total", InTopic: 23, Distinct: 14, InBase: 11, Missing: 1, Unexpected: 1, DeadLettered: 2, Rollups: 1}
+	want := verify.Day{
+		Date: "total", InTopic: 23, Distinct: 14, InBase: 11, Missing: 1, Unexpected: 1, DeadLettered: 2, Rollups: 1,
+	}
 	for _, size := range []int64{1, 3, 1000} {
 		o := options(s)
 		o.SliceRecords = size

@@ -55,7 +55,8 @@ func (s *stage) ledBy(t *testing.T, ids ...string) (epoch int32) {
 	t.Helper()
 	epoch = s.cluster.PartitionInfo(record.TopicEvents, 0).Epoch
 	s.produce(t, ids...)
-	if err := s.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil { // to the same broker, which is another term
+	// to the same broker, which is another term
+	if err := s.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	return epoch

@@ -112,7 +112,8 @@ func (s *stage) startWith(
 ) (stop func(), wait func() error) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	consumer, err := kafka.NewConsumer(s.kafka, s.sink, []string{record.TopicEvents}, kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
+	consumer, err := kafka.NewConsumer(s.kafka, s.sink, []string{record.TopicEvents},
+		kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,8 @@ func (s *stage) startWith(
 	ledger := ledgerstore.NewLedger(s.clickhouse)
 	t.Cleanup(func() { ledger.Close() })
 	snk, err := sink.New(s.sink, sink.Deps{
-		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: ledger,
+		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
+		Ledger: ledger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +373,8 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 		t.Errorf("%d rows, want the good one", got)
 	}
 
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...), kgo.ConsumeTopics(kafka.TopicName(s.kafka, record.TopicEvents+kafka.DeadLetterSuffix)))
+	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...),
+		kgo.ConsumeTopics(kafka.TopicName(s.kafka, record.TopicEvents+kafka.DeadLetterSuffix)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +389,8 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"x": "kept", deadletter.HeaderReason: string(deadletter.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
-		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)), deadletter.HeaderOffset: strconv.FormatInt(bad.Offset, 10),
+		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)),
+		deadletter.HeaderOffset:    strconv.FormatInt(bad.Offset, 10),
 	} {
 		if got[key] != want {
 			t.Errorf("header %s is %q, want %q", key, got[key], want)

@@ -15,7 +15,9 @@ import (
 
 func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 	t.Parallel()
-	for name, rejection := range map[string]int{"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425} {
+	for name, rejection := range map[string]int{
+		"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			host := newRecorder(t)

@@ -96,7 +96,12 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return
 	}
-	got := request{path: req.URL.Path, query: req.URL.RawQuery, origin: req.Header.Get("Origin"), contentType: req.Header.Get("Content-Type")}
+	got := request{
+		path:        req.URL.Path,
+		query:       req.URL.RawQuery,
+		origin:      req.Header.Get("Origin"),
+		contentType: req.Header.Get("Content-Type"),
+	}
 	if got.array = strings.HasPrefix(string(body), "["); got.array {
 		err = json.Unmarshal(body, &got.items)
 	} else {
@@ -239,5 +244,6 @@ func newSite(t *testing.T, tag string) *site {
 
 // tag is a tag for the recorder with further attributes.
 func (r *recorder) tag(attributes string) string {
-	return `<script async src="` + r.url + `/tracker.js" data-client-id="web_1" data-batch-timeout="200" ` + attributes + `></script>`
+	return `<script async src="` + r.url + `/tracker.js" data-client-id="web_1" data-batch-timeout="200" ` +
+		attributes + `></script>`
 }

@@ -29,6 +29,7 @@ func TestClickHouseIsReachedOverTLS(t *testing.T) {
 	t.Run("no password in its file", func(t *testing.T) {
 		other := cfg
 		other.PasswordFile = written(t, "")
-		checkRejected(t, "clickhouse.password_file: "+other.PasswordFile+" is empty", "", "", func(ctx context.Context) error { return clickhouse.Ping(ctx, other) })
+		checkRejected(t, "clickhouse.password_file: "+other.PasswordFile+" is empty", "", "",
+			func(ctx context.Context) error { return clickhouse.Ping(ctx, other) })
 	})
 }

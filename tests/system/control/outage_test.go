@@ -145,7 +145,8 @@ func withoutStore(t *testing.T, s *stage) {
 		s.expectStatus(t, s.hosts[i%3], limited, http.StatusOK)
 	}
 	organizationID, overQuota, at := s.quotaOf(t, 3)
-	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at, http.StatusPaymentRequired, time.Now(), soon)
+	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at,
+		http.StatusPaymentRequired, time.Now(), soon)
 	f := s.withFlag(t)
 	end := s.watch(t)
 	s.storeServer.Kill(t)

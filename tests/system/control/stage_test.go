@@ -254,7 +254,8 @@ func (s *stage) sites() *website.Service { return website.NewService(s.db, nil) 
 func (s *stage) site(t *testing.T, organizationID string) *website.Website {
 	t.Helper()
 	domain := fmt.Sprintf("shop-%d.example.com", serial.Add(1))
-	w, err := s.sites().Create(t.Context(), operator, website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain})
+	w, err := s.sites().Create(t.Context(), operator,
+		website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,8 @@ var serial atomic.Int64
 // revoke revokes a key and returns when that was committed.
 func (s *stage) revoke(t *testing.T, k *apikey.Key) time.Time {
 	t.Helper()
-	if _, err := s.keys().Revoke(t.Context(), operator, managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}); err != nil {
+	if _, err := s.keys().Revoke(t.Context(), operator,
+		managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}); err != nil {
 		t.Fatal(err)
 	}
 	return time.Now()

@@ -122,7 +122,8 @@ func (d *deployment) send(t *testing.T, process int, key string) *rejection {
 		t.Fatalf("process %d: %d %s", process, a.Status, a.Body)
 	}
 	if got := a.Header.Get("Retry-After"); got != strconv.Itoa(r.RetryAfter) || r.Code != "RATE_LIMITED" ||
-		a.Header.Get("X-RateLimit-Limit") != strconv.Itoa(r.Limit) || a.Header.Get("X-RateLimit-Reset") != strconv.FormatInt(r.Reset, 10) {
+		a.Header.Get("X-RateLimit-Limit") != strconv.Itoa(r.Limit) ||
+		a.Header.Get("X-RateLimit-Reset") != strconv.FormatInt(r.Reset, 10) {
 		t.Errorf("body %s and header %v say different things", a.Body, a.Header)
 	}
 	return &r

@@ -216,7 +216,8 @@ func expectWaiting(t *testing.T, storeURL, table string) error {
 	}
 	defer conn.Close(t.Context())
 	var n int
-	err = conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass", table).Scan(&n)
+	err = conn.QueryRow(t.Context(),
+		"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass", table).Scan(&n)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("nobody waits for %s", table)
 	}

@@ -41,8 +41,9 @@ import (
 // What no log, trace, topic, dead letter or table may hold, nor Redis. The agent is a real
 // browser's with a word at its end that no browser has.
 const (
-	probe     = "PrivacyProbe"
-	agent     = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 " + probe + "/7.31"
+	probe = "PrivacyProbe"
+	agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 " +
+		probe + "/7.31"
 	addressV4 = "203.0.113.77"
 	addressV6 = "2001:db8:77::dead:beef"
 	peer      = "127.77.31.7" // of the loopback, from where no proxy is trusted
@@ -102,25 +103,30 @@ func bodies(visitor, profile string) map[string]string {
 	page := fmt.Sprintf(`"timestamp":%d,"path":"https://shop.example.com/a",%s`, now, who)
 	view := fmt.Sprintf(`{"eventId":"view %%d of %s","name":"screen_view",%s,"title":"a"}`, visitor, page)
 	return map[string]string{
-		"/track": fmt.Sprintf(`[{"name":"signup","eventId":"raw %[1]s","profileId":%[2]q,%[3]s},{"name":"signup","eventId":"bare %[1]s",%[3]s},`+
-			`{"name":"signup","eventId":"hashed %[1]s","anonymousId":%[1]q}]`, visitor, profile, who),
-		"/identify":   fmt.Sprintf(`{"profileId":%q,"anonymousId":%q,"anonymizeVisitorIds":false,"traits":{"called":%q}}`, profile, visitor, profile),
+		"/track": fmt.Sprintf(
+			`[{"name":"signup","eventId":"raw %[1]s","profileId":%[2]q,%[3]s},{"name":"signup","eventId":"bare %[1]s",%[3]s},`+
+				`{"name":"signup","eventId":"hashed %[1]s","anonymousId":%[1]q}]`, visitor, profile, who),
+		"/identify": fmt.Sprintf(`{"profileId":%q,"anonymousId":%q,"anonymizeVisitorIds":false,"traits":{"called":%q}}`,
+			profile, visitor, profile),
 		"/vitals":     fmt.Sprintf(`[{"metricName":"LCP","metricValue":1200,%s}]`, page),
 		"/errors":     fmt.Sprintf(`[{"message":"boom","errorType":"TypeError",%s}]`, page),
 		"/engagement": fmt.Sprintf(`[{"timeOnPage":12,%s}]`, page),
 		"/":           fmt.Sprintf(view, 1),
-		"/batch":      "[" + fmt.Sprintf(view, 2) + "," + fmt.Sprintf(`{"type":"outgoing_link","eventId":"link of %s","href":"https://else.example/",%s}`, visitor, page) + "]",
+		"/batch": "[" + fmt.Sprintf(view, 2) + "," + fmt.Sprintf(
+			`{"type":"outgoing_link","eventId":"link of %s","href":"https://else.example/",%s}`, visitor, page) + "]",
 	}
 }
 
 // pixels are queries of the pixel, of every type that it has.
 func pixels(visitor string) []string {
 	who := url.Values{
-		"anonymousId": {visitor}, "anonymizeVisitorIds": {"false"}, "timestamp": {strconv.FormatInt(time.Now().UnixMilli(), 10)},
-		"path": {"https://shop.example.com/mail"},
+		"anonymousId": {visitor}, "anonymizeVisitorIds": {"false"},
+		"timestamp": {strconv.FormatInt(time.Now().UnixMilli(), 10)},
+		"path":      {"https://shop.example.com/mail"},
 	}.Encode()
 	return []string{
-		who + "&name=screen_view", who + "&type=track&name=opened", who + "&type=outgoing_link&href=https%3A%2F%2Felse.example%2F",
+		who + "&name=screen_view", who + "&type=track&name=opened",
+		who + "&type=outgoing_link&href=https%3A%2F%2Felse.example%2F",
 		who + "&type=web_vitals&metricName=CLS&metricValue=0.5", who + "&type=error&message=boom",
 	}
 }
@@ -247,7 +253,8 @@ func fromPeer(t *testing.T, s *harness.System) {
 	for _, route := range ingestapi.Routes {
 		url := s.IngestURL + strings.ReplaceAll(route.Path, ":hash", "0000") + "?client_id=" + s.ClientID
 		for _, claimed := range []string{"", addressV4} {
-			if status := sendBy(t, client, route.Method, url, "", claimed, good[route.Path]); good[route.Path] != "" && status != http.StatusOK {
+			if status := sendBy(t, client, route.Method, url, "", claimed, good[route.Path]); good[route.Path] != "" &&
+				status != http.StatusOK {
 				t.Errorf("%s %s: %d", route.Method, route.Path, status)
 			}
 			sendBy(t, client, route.Method, url, "", claimed, "no json")
@@ -309,7 +316,8 @@ var happened = regexp.MustCompile(`"ts":\d+`)
 func writeDeadLetters(t *testing.T, s *harness.System) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
+	producer, err := kafka.NewProducer(s.Kafka,
+		kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,12 +325,14 @@ func writeDeadLetters(t *testing.T, s *harness.System) {
 	var bad []record.Record
 	for _, name := range written() {
 		before := len(bad)
-		if err := kafka.NewLog(s.Kafka, log).Read(t.Context(), name, time.Time{}, func(r *record.Record, _ record.Position) error {
-			if len(bad) == before && bytes.Contains(r.Value, []byte(`"browser-b"`)) {
-				bad = append(bad, spoiled(r, "cut", r.Value[:len(r.Value)-10]), spoiled(r, "time", happened.ReplaceAll(r.Value, []byte(`"ts":5`))))
-			}
-			return nil
-		}); err != nil {
+		if err := kafka.NewLog(s.Kafka, log).Read(t.Context(), name, time.Time{},
+			func(r *record.Record, _ record.Position) error {
+				if len(bad) == before && bytes.Contains(r.Value, []byte(`"browser-b"`)) {
+					bad = append(bad, spoiled(r, "cut", r.Value[:len(r.Value)-10]),
+						spoiled(r, "time", happened.ReplaceAll(r.Value, []byte(`"ts":5`))))
+				}
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		if len(bad) == before {
@@ -361,7 +371,10 @@ func joined(t *testing.T, s *harness.System) {
 	t.Helper()
 	const who = `"anonymousId":"browser-c","anonymizeVisitorIds":true`
 	client := "?client_id=" + s.ClientID
-	for _, told := range [][2]string{{"/track", `{"name":"looked","eventId":"before carla",` + who + `}`}, {"/identify", `{"profileId":"carla",` + who + `}`}} {
+	for _, told := range [][2]string{
+		{"/track", `{"name":"looked","eventId":"before carla",` + who + `}`},
+		{"/identify", `{"profileId":"carla",` + who + `}`},
+	} {
 		if status := send(t, http.MethodPost, s.IngestURL+told[0]+client, "", addressV4, told[1]); status != http.StatusOK {
 			t.Errorf("%s: %d", told[0], status)
 		}
@@ -372,7 +385,8 @@ func joined(t *testing.T, s *harness.System) {
 		Events    int    `json:"total_events"`
 	}
 	testkit.Eventually(t, time.Minute, func() error {
-		a, err := harness.Post(t.Context(), s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key, []byte(`{"parameters":["profile_list"],"preset":"last_7d"}`))
+		a, err := harness.Post(t.Context(), s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key,
+			[]byte(`{"parameters":["profile_list"],"preset":"last_7d"}`))
 		if err != nil {
 			return err
 		}
@@ -403,18 +417,21 @@ func declined(t *testing.T, s *harness.System) {
 	}
 	client := "?client_id=" + s.ClientID
 	testkit.Eventually(t, 30*time.Second, func() error {
-		if status := send(t, http.MethodPost, s.IngestURL+"/track"+client, "", addressV4, `{"name":"is it known yet"}`, "Dnt"); status != http.StatusNoContent {
+		if status := send(t, http.MethodPost, s.IngestURL+"/track"+client, "", addressV4,
+			`{"name":"is it known yet"}`, "Dnt"); status != http.StatusNoContent {
 			return fmt.Errorf("a browser that declines is answered %d", status)
 		}
 		return nil
 	})
 	for path, body := range bodies("browser-d", "dora") {
 		for _, signal := range []string{"Sec-GPC", "DNT"} {
-			if status := send(t, http.MethodPost, s.IngestURL+path+client, "", addressV4, body, signal); status != http.StatusNoContent {
+			if status := send(t, http.MethodPost, s.IngestURL+path+client, "",
+				addressV4, body, signal); status != http.StatusNoContent {
 				t.Errorf("%s with %s: %d", path, signal, status)
 			}
 		}
-		if status := send(t, http.MethodPost, s.IngestURL+path+"?website_id="+s.WebsiteID, s.Key, addressV4, strings.NewReplacer("browser-d", "server-e", "dora", "emil").Replace(body), "DNT"); status != http.StatusOK {
+		if status := send(t, http.MethodPost, s.IngestURL+path+"?website_id="+s.WebsiteID, s.Key, addressV4,
+			strings.NewReplacer("browser-d", "server-e", "dora", "emil").Replace(body), "DNT"); status != http.StatusOK {
 			t.Errorf("%s with a key: %d", path, status)
 		}
 	}
@@ -440,12 +457,16 @@ func everyRoute(t *testing.T, s *harness.System) {
 			if status := send(t, route.Method, client, "", address, good); good != "" && status != http.StatusOK {
 				t.Errorf("%s %s: %d", route.Method, route.Path, status)
 			}
-			for _, bad := range []string{"", "no json", "{", `[{"name":""}]`, `{"profileId":""}`, `[{"message":1}]`, "[" + strings.Repeat("[", 100), strings.Repeat("x", 3<<20)} {
+			for _, bad := range []string{
+				"", "no json", "{", `[{"name":""}]`, `{"profileId":""}`, `[{"message":1}]`, "[" + strings.Repeat("[", 100),
+				strings.Repeat("x", 3<<20),
+			} {
 				send(t, route.Method, client, "", address, bad)
 			}
 			send(t, route.Method, url, "", address, good)
 			send(t, route.Method, url+"?client_id=nobody", "", address, good)
-			send(t, route.Method, url+"?website_id="+s.WebsiteID, s.Key, address, strings.ReplaceAll(good, "browser-", "server-"))
+			send(t, route.Method, url+"?website_id="+s.WebsiteID, s.Key, address,
+				strings.ReplaceAll(good, "browser-", "server-"))
 			send(t, route.Method, url, s.UnknownKey, address, good)
 			send(t, http.MethodOptions, url, "", address, "")
 			send(t, http.MethodDelete, url, "", address, good)
@@ -453,7 +474,8 @@ func everyRoute(t *testing.T, s *harness.System) {
 	}
 	for visitor, address := range map[string]string{"browser-a": addressV4, "browser-b": addressV6} {
 		for _, query := range pixels(visitor) {
-			if status := send(t, http.MethodGet, s.IngestURL+"/px.jpg?client_id="+s.ClientID+"&"+query, "", address, ""); status != http.StatusOK {
+			if status := send(t, http.MethodGet,
+				s.IngestURL+"/px.jpg?client_id="+s.ClientID+"&"+query, "", address, ""); status != http.StatusOK {
 				t.Errorf("the pixel with %s: %d", query, status)
 			}
 		}
@@ -478,7 +500,9 @@ func count(t *testing.T, s *harness.System, table, where string) int {
 	}
 	defer client.Close()
 	var n proto.ColUInt64
-	if err := client.Do(t.Context(), ch.Query{Body: "SELECT count() AS n FROM " + table + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}}}); err != nil {
+	if err := client.Do(t.Context(), ch.Query{
+		Body: "SELECT count() AS n FROM " + table + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return int(n.Row(0))
@@ -504,13 +528,14 @@ func awaitStored(t *testing.T, s *harness.System, visitor string) {
 func topic(t *testing.T, s *harness.System, name string) string {
 	t.Helper()
 	var all strings.Builder
-	err := kafka.NewLog(s.Kafka, slog.New(slog.DiscardHandler)).Read(t.Context(), name, time.Time{}, func(r *record.Record, _ record.Position) error {
-		fmt.Fprintf(&all, "%s %s ", r.Key, r.Value)
-		for _, h := range r.Headers {
-			fmt.Fprintf(&all, "%s=%s ", h.Key, h.Value)
-		}
-		return nil
-	})
+	err := kafka.NewLog(s.Kafka, slog.New(slog.DiscardHandler)).Read(t.Context(), name, time.Time{},
+		func(r *record.Record, _ record.Position) error {
+			fmt.Fprintf(&all, "%s %s ", r.Key, r.Value)
+			for _, h := range r.Headers {
+				fmt.Fprintf(&all, "%s=%s ", h.Key, h.Value)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Fatalf("reading %s: %v", name, err)
 	}

@@ -96,7 +96,8 @@ func (s *stage) tenant(t *testing.T) (organizationID, secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, secret, err := apikey.New("mlr", apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"track:events"}}, time.Now())
+	k, secret, err := apikey.New("mlr",
+		apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"track:events"}}, time.Now())
 	if err == nil {
 		err = s.db.CreateKey(t.Context(), operator, k)
 	}

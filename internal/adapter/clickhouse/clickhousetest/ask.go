@@ -46,7 +46,8 @@ func Run(t *testing.T, cfg config.ClickHouse, sql string) {
 func connected(t *testing.T, cfg config.ClickHouse) *ch.Client {
 	t.Helper()
 	c, err := ch.Dial(t.Context(), ch.Options{
-		Address: cfg.Addr[0], Database: cfg.Database, User: cfg.User, Compression: ch.CompressionLZ4, ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout,
+		Address: cfg.Addr[0], Database: cfg.Database, User: cfg.User, Compression: ch.CompressionLZ4,
+		ReadTimeout: ch.NoTimeout, DialTimeout: dialTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)

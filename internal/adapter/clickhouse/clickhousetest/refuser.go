@@ -75,7 +75,8 @@ func (r *refuser) serve(client net.Conn) {
 		} else if ok {
 			var b proto.Buffer
 			proto.ServerCodeException.Encode(&b)
-			(&proto.Exception{Code: code, Name: "DB::Exception", Message: "DB::Exception: made up"}).EncodeAware(&b, proto.Version)
+			(&proto.Exception{Code: code, Name: "DB::Exception", Message: "DB::Exception: made up"}).EncodeAware(&b,
+				proto.Version)
 			_, _ = client.Write(b.Buf)
 			return
 		}

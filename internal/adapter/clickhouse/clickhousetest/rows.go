@@ -98,7 +98,8 @@ func Browsing(r *rand.Rand, n int) []*record.Event {
 // AClick returns a plain click of lnk_1; change it as a test needs.
 func AClick(id string, change ...func(*record.Event)) *record.Event {
 	e := &record.Event{
-		Version: 2, ID: []byte(id), Organization: []byte("org_1"), Owner: []byte("lnk_1"), Type: []byte(record.TypeClick), Name: []byte(record.TypeClick),
+		Version: 2, ID: []byte(id), Organization: []byte("org_1"), Owner: []byte("lnk_1"), Type: []byte(record.TypeClick),
+		Name:       []byte(record.TypeClick),
 		TimeMillis: Noon, ReceivedAt: Noon, Click: &record.Click{Link: []byte("lnk_1"), Status: 302},
 	}
 	for _, f := range change {
@@ -115,11 +116,13 @@ func SomeClicks(r *rand.Rand, owner string, day int64, n int) []*record.Event {
 		all[i] = AClick(fmt.Sprint(day, " ", i), func(e *record.Event) {
 			e.Owner, e.TimeMillis = []byte(owner), day*record.MillisPerDay+r.Int64N(record.MillisPerDay)
 			w := new(record.Web)
-			w.Texts[record.Country], w.Texts[record.Region], w.Texts[record.City] = one("", "AT", "DE"), one("", "Styria"), one("", "Graz", "Wien", "Linz")
+			w.Texts[record.Country], w.Texts[record.Region], w.Texts[record.City] = one("", "AT", "DE"), one("", "Styria"),
+				one("", "Graz", "Wien", "Linz")
 			w.Texts[record.Device], w.Texts[record.Browser] = one("mobile", "desktop"), one("Firefox", "")
 			w.Texts[record.ReferrerHost], w.Texts[record.ReferrerName] = one("", "google.com", "example.org"), one("", "Google")
 			e.Web = w
-			e.Click.Visitor, e.Click.RuleID, e.Click.VariantID = one("", "a", "b", "c", "d"), one("", "rul_1"), one("", "var_1", "var_2")
+			e.Click.Visitor, e.Click.RuleID, e.Click.VariantID = one("", "a", "b", "c", "d"), one("", "rul_1"), one("",
+				"var_1", "var_2")
 			e.Click.IsQR, e.Click.IsBot = r.IntN(3) == 0, r.IntN(4) == 0
 		})
 	}
@@ -131,7 +134,8 @@ func BlockOf(i sink.Inserter, events ...*record.Event) sink.Block {
 	b := i.NewBlock(record.TopicEvents)
 	for n, e := range events {
 		b.Append(&sink.Row{
-			Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(record.TopicEvents), Partition: 3, Offset: int64(100 + n),
+			Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(record.TopicEvents), Partition: 3,
+			Offset: int64(100 + n),
 		})
 	}
 	return b

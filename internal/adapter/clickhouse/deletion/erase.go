@@ -50,7 +50,8 @@ func erasable() (all []*schema.Table) {
 
 // hashed is the tombstone's id of what a column holds; see tombstone.IDOf.
 func hashed(kind tombstone.Kind, column string) string {
-	return "substring(lower(hex(SHA256(concat('" + string(kind) + "', char(0), CAST(owner_id, 'String'), char(0), CAST(" + column + ", 'String'))))), 1, 32)"
+	return "substring(lower(hex(SHA256(concat('" + string(kind) + "', char(0), CAST(owner_id, 'String'), char(0), CAST(" +
+		column + ", 'String'))))), 1, 32)"
 }
 
 // reach says which rows about the subjects of tombstones are meant.
@@ -115,11 +116,14 @@ func tellsWho(t *schema.Table) bool {
 }
 
 // Links implements erasure.Tables.
-func (e *Eraser) Links(ctx context.Context, ownerID string, profile tombstone.ID) (own [][]byte, shared int, err error) {
+func (e *Eraser) Links(
+	ctx context.Context, ownerID string, profile tombstone.ID,
+) (own [][]byte, shared int, err error) {
 	var told []string
 	for _, t := range erasable() {
 		if tellsWho(t) {
-			told = append(told, "SELECT anonymous_id, profile_id, owner_id FROM "+t.Name+" WHERE owner_id = {owner:String} AND anonymous_id != ''")
+			told = append(told,
+				"SELECT anonymous_id, profile_id, owner_id FROM "+t.Name+" WHERE owner_id = {owner:String} AND anonymous_id != ''")
 		}
 	}
 	if len(told) == 0 {
@@ -129,10 +133,13 @@ func (e *Eraser) Links(ctx context.Context, ownerID string, profile tombstone.ID
 	var alone proto.ColUInt8
 	if err := e.Read(ctx, schema.Tombstones.Name, ch.Query{
 		Body: "SELECT anonymous_id, toUInt8(min(mine)) AS alone FROM (\n" +
-			"SELECT anonymous_id, " + hashed(tombstone.Profile, profileColumn) + " = {profile:String} AS mine FROM (\n" + strings.Join(told, "\nUNION ALL\n") + ")\n" +
+			"SELECT anonymous_id, " + hashed(tombstone.Profile, profileColumn) + " = {profile:String} AS mine FROM (\n" +
+			strings.Join(told, "\nUNION ALL\n") + ")\n" +
 			") GROUP BY anonymous_id HAVING max(mine) = 1",
-		Parameters: []proto.Parameter{clickhouse.StringParameter("owner", ownerID), clickhouse.StringParameter("profile", profile.String())},
-		Result:     proto.Results{{Name: "anonymous_id", Data: &ids}, {Name: "alone", Data: &alone}},
+		Parameters: []proto.Parameter{
+			clickhouse.StringParameter("owner", ownerID), clickhouse.StringParameter("profile", profile.String()),
+		},
+		Result: proto.Results{{Name: "anonymous_id", Data: &ids}, {Name: "alone", Data: &alone}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range alone {
 				if alone[i] == 0 {
@@ -168,7 +175,8 @@ func (e *Eraser) rows(ctx context.Context, stones []tombstone.Tombstone, which r
 		}
 		var n proto.ColUInt64
 		if err := e.Read(ctx, t.Name, ch.Query{
-			Body: "SELECT count() AS n FROM " + t.Name + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}}, Settings: clickhouse.Modest,
+			Body: "SELECT count() AS n FROM " + t.Name + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}},
+			Settings: clickhouse.Modest,
 		}); err != nil {
 			return nil, fmt.Errorf("counting the rows of %s to erase: %w", t.Name, err)
 		}
@@ -222,7 +230,8 @@ func (e *Eraser) deleteFrom(ctx context.Context, t *schema.Table, where string) 
 // of the tables that are made of identities: they have no time of receipt, so Delete
 // takes all that there is. To insert what is there already changes nothing in them.
 func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error {
-	visitors := slices.DeleteFunc(slices.Clone(stones), func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
+	visitors := slices.DeleteFunc(slices.Clone(stones),
+		func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
 	about := covered(&schema.Identities, visitors, whenever)
 	if about == "" {
 		return nil
@@ -249,7 +258,8 @@ func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error
 // listDays lists the days of which rows are deleted and rollups stay: from then on
 // queries answer them from what is left of the rows.
 func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) error {
-	visitors := slices.DeleteFunc(slices.Clone(stones), func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
+	visitors := slices.DeleteFunc(slices.Clone(stones),
+		func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
 	days := map[ledger.Touched]bool{}
 	for _, t := range erasable() {
 		where := covered(t, visitors, buried)
@@ -287,7 +297,8 @@ func (e *Eraser) keepUsage(ctx context.Context, websiteID string) error {
 		return c.Do(ctx, ch.Query{
 			Body: "INSERT INTO usage_1d (organization_id, day, owner_id, events)\n" +
 				"SELECT organization, date, organization, n FROM (\n" +
-				"SELECT organization_id AS organization, day AS date, sum(events) AS n FROM usage_1d WHERE owner_id = {website:String}\n" +
+				"SELECT organization_id AS organization, day AS date, sum(events) AS n FROM usage_1d WHERE owner_id = " +
+				"{website:String}\n" +
 				"GROUP BY organization, date ORDER BY organization, date)",
 			Parameters: []proto.Parameter{clickhouse.StringParameter("website", websiteID)},
 			Settings:   append(clickhouse.InsertTokenSettings("erasure of "+websiteID), ch.SettingInt("max_insert_threads", 1)),

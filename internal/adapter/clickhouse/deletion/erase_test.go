@@ -24,19 +24,31 @@ func TestOnlyWhatATombstoneCoversIsDeleted(t *testing.T) {
 		stones []tombstone.Tombstone
 		left   []string
 	}{
-		"a profile":                  {[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Profile, "anna")}, []string{"b", "c", "e", "f"}},
-		"a visitor":                  {[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Visitor, "v1")}, []string{"b", "c", "d", "e", "f"}},
-		"two visitors and a profile": {[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Visitor, "v1"), clickhousetest.Stone(owner, tombstone.Visitor, "v2"), clickhousetest.Stone("else", tombstone.Profile, "anna")}, []string{"c", "d", "f"}},
-		"a website":                  {[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Website, "")}, []string{"e", "f"}},
+		"a profile": {
+			[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Profile, "anna")}, []string{"b", "c", "e", "f"},
+		},
+		"a visitor": {
+			[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Visitor, "v1")}, []string{"b", "c", "d", "e", "f"},
+		},
+		"two visitors and a profile": {[]tombstone.Tombstone{
+			clickhousetest.Stone(owner, tombstone.Visitor, "v1"), clickhousetest.Stone(owner, tombstone.Visitor, "v2"),
+			clickhousetest.Stone("else", tombstone.Profile, "anna"),
+		}, []string{"c", "d", "f"}},
+		"a website": {
+			[]tombstone.Tombstone{clickhousetest.Stone(owner, tombstone.Website, "")}, []string{"e", "f"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := stagetest.Migrated(t)
 			i, e := stagetest.OpenInserter(t, cfg), stagetest.Opened(t, NewEraser(cfg))
 			clickhousetest.Insert(t, i, "t",
-				clickhousetest.AnEvent("a", clickhousetest.From(owner, "anna", "v1", clickhousetest.Received)), clickhousetest.AnEvent("b", clickhousetest.From(owner, "", "v2", clickhousetest.Received)),
-				clickhousetest.AnEvent("c", clickhousetest.From(owner, "anna", "v1", clickhousetest.Received+1)), clickhousetest.AnEvent("d", clickhousetest.From(owner, "anna", "", clickhousetest.Received-1000)),
-				clickhousetest.AnEvent("e", clickhousetest.From("else", "anna", "v1", clickhousetest.Received)), clickhousetest.AnEvent("f", clickhousetest.From("else", "ben", "v1", clickhousetest.Received)))
+				clickhousetest.AnEvent("a", clickhousetest.From(owner, "anna", "v1", clickhousetest.Received)),
+				clickhousetest.AnEvent("b", clickhousetest.From(owner, "", "v2", clickhousetest.Received)),
+				clickhousetest.AnEvent("c", clickhousetest.From(owner, "anna", "v1", clickhousetest.Received+1)),
+				clickhousetest.AnEvent("d", clickhousetest.From(owner, "anna", "", clickhousetest.Received-1000)),
+				clickhousetest.AnEvent("e", clickhousetest.From("else", "anna", "v1", clickhousetest.Received)),
+				clickhousetest.AnEvent("f", clickhousetest.From("else", "ben", "v1", clickhousetest.Received)))
 			found, err := e.Count(t.Context(), tc.stones)
 			if err != nil || found["events"] == 0 {
 				t.Fatalf("found %v, %v", found, err)
@@ -62,8 +74,11 @@ func TestDaysThatLoseRowsAreListed(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	i, e := stagetest.OpenInserter(t, cfg), stagetest.Opened(t, NewEraser(cfg))
-	clickhousetest.Insert(t, i, "t", clickhousetest.AnEvent("a", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)), clickhousetest.AnEvent("b", clickhousetest.From("web_1", "ben", "v2", clickhousetest.Received)))
-	if err := e.Delete(t.Context(), []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Profile, "anna")}); err != nil {
+	clickhousetest.Insert(t, i, "t",
+		clickhousetest.AnEvent("a", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)),
+		clickhousetest.AnEvent("b", clickhousetest.From("web_1", "ben", "v2", clickhousetest.Received)))
+	if err := e.Delete(t.Context(),
+		[]tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Profile, "anna")}); err != nil {
 		t.Fatal(err)
 	}
 	listed, err := e.Listed(t.Context())
@@ -79,7 +94,9 @@ func TestAWebsiteLeavesNothingButItsOrganizationsUsage(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	i, e := stagetest.OpenInserter(t, cfg), stagetest.Opened(t, NewEraser(cfg))
-	clickhousetest.Insert(t, i, "t", clickhousetest.AnEvent("a", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)), clickhousetest.AnEvent("b", clickhousetest.From("web_1", "", "", clickhousetest.Received)),
+	clickhousetest.Insert(t, i, "t",
+		clickhousetest.AnEvent("a", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)),
+		clickhousetest.AnEvent("b", clickhousetest.From("web_1", "", "", clickhousetest.Received)),
 		clickhousetest.AnEvent("c", clickhousetest.From("web_2", "", "", clickhousetest.Received)))
 	stones := []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Website, "")}
 	for range 2 { // the second time as after a stop
@@ -96,7 +113,8 @@ func TestAWebsiteLeavesNothingButItsOrganizationsUsage(t *testing.T) {
 		}
 	}
 	want := []string{"org_1 2", "web_2 1"}
-	if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, "concat(owner_id, ' ', toString(sum(events)))", "usage_1d GROUP BY owner_id")); diff != "" {
+	if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, "concat(owner_id, ' ', toString(sum(events)))",
+		"usage_1d GROUP BY owner_id")); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"1"}, clickhousetest.Column(t, cfg, "sum(events)", "events_1d")); diff != "" {
@@ -120,9 +138,13 @@ func TestTheVisitorIDsOfAProfileAreThoseThatNoOtherHas(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	e := stagetest.Opened(t, NewEraser(cfg))
-	told(t, cfg, clickhousetest.AnEvent("1", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)), clickhousetest.AnEvent("2", clickhousetest.From("web_1", "anna", "v2", clickhousetest.Received)),
-		clickhousetest.AnEvent("3", clickhousetest.From("web_1", "anna", "shared", clickhousetest.Received)), clickhousetest.AnEvent("4", clickhousetest.From("web_1", "ben", "shared", clickhousetest.Received)),
-		clickhousetest.AnEvent("5", clickhousetest.From("web_1", "ben", "v3", clickhousetest.Received)), clickhousetest.AnEvent("6", clickhousetest.From("web_2", "anna", "v4", clickhousetest.Received)), clickhousetest.AnEvent("7", clickhousetest.From("web_1", "anna", "", clickhousetest.Received)))
+	told(t, cfg, clickhousetest.AnEvent("1", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)),
+		clickhousetest.AnEvent("2", clickhousetest.From("web_1", "anna", "v2", clickhousetest.Received)),
+		clickhousetest.AnEvent("3", clickhousetest.From("web_1", "anna", "shared", clickhousetest.Received)),
+		clickhousetest.AnEvent("4", clickhousetest.From("web_1", "ben", "shared", clickhousetest.Received)),
+		clickhousetest.AnEvent("5", clickhousetest.From("web_1", "ben", "v3", clickhousetest.Received)),
+		clickhousetest.AnEvent("6", clickhousetest.From("web_2", "anna", "v4", clickhousetest.Received)),
+		clickhousetest.AnEvent("7", clickhousetest.From("web_1", "anna", "", clickhousetest.Received)))
 	own, shared, err := e.Links(t.Context(), "web_1", tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna")))
 	if err != nil || shared != 1 {
 		t.Fatalf("%d ids are shared, %v", shared, err)
@@ -131,7 +153,8 @@ func TestTheVisitorIDsOfAProfileAreThoseThatNoOtherHas(t *testing.T) {
 	for _, id := range own {
 		ids = append(ids, string(id))
 	}
-	if diff := cmp.Diff([]string{"v1", "v2"}, ids, cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+	if diff := cmp.Diff([]string{"v1", "v2"}, ids,
+		cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
 		t.Errorf("visitor ids (-want +got):\n%s", diff)
 	}
 }
@@ -142,9 +165,13 @@ func TestWhatIsToldAgainAfterAnErasureStays(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	e := stagetest.Opened(t, NewEraser(cfg))
-	told(t, cfg, clickhousetest.AnEvent("1", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)), clickhousetest.AnEvent("2", clickhousetest.From("web_1", "ben", "v2", clickhousetest.Received)))
-	stones := []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_1", tombstone.Visitor, "v1")}
-	if found, err := e.Count(t.Context(), stones); err != nil || found["profiles"] != 1 || found["profile_traits"] != 1 || found["aliases"] != 1 || found["identities"] != 1 {
+	told(t, cfg, clickhousetest.AnEvent("1", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)),
+		clickhousetest.AnEvent("2", clickhousetest.From("web_1", "ben", "v2", clickhousetest.Received)))
+	stones := []tombstone.Tombstone{
+		clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_1", tombstone.Visitor, "v1"),
+	}
+	if found, err := e.Count(t.Context(), stones); err != nil || found["profiles"] != 1 || found["profile_traits"] != 1 ||
+		found["aliases"] != 1 || found["identities"] != 1 {
 		t.Fatalf("found %v, %v", found, err)
 	}
 	if err := e.Delete(t.Context(), stones); err != nil {
@@ -171,12 +198,18 @@ func TestWhatIsToldAgainBeforeAnErasureIsDoneStays(t *testing.T) {
 	cfg := stagetest.Migrated(t)
 	e := stagetest.Opened(t, NewEraser(cfg))
 	traits := func(id, profile, visitor, traits string, at int64) *record.Event {
-		return clickhousetest.AnEvent(id, clickhousetest.From("web_1", profile, visitor, at), func(e *record.Event) { e.Properties = []byte(traits) })
+		return clickhousetest.AnEvent(id, clickhousetest.From("web_1", profile, visitor, at),
+			func(e *record.Event) { e.Properties = []byte(traits) })
 	}
 	told(t, cfg,
-		traits("1", "anna", "v1", `{"mail":"a","plan":"free"}`, clickhousetest.Received), traits("2", "anna", "v2", `{"plan":"pro"}`, clickhousetest.Received+1),
-		traits("3", "ben", "v3", `{"plan":"free"}`, clickhousetest.Received), traits("4", "cleo", "v3", `{"plan":"free"}`, clickhousetest.Received+1))
-	stones := []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_1", tombstone.Visitor, "v1"), clickhousetest.Stone("web_1", tombstone.Visitor, "v3")}
+		traits("1", "anna", "v1", `{"mail":"a","plan":"free"}`, clickhousetest.Received),
+		traits("2", "anna", "v2", `{"plan":"pro"}`, clickhousetest.Received+1),
+		traits("3", "ben", "v3", `{"plan":"free"}`, clickhousetest.Received),
+		traits("4", "cleo", "v3", `{"plan":"free"}`, clickhousetest.Received+1))
+	stones := []tombstone.Tombstone{
+		clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_1", tombstone.Visitor, "v1"),
+		clickhousetest.Stone("web_1", tombstone.Visitor, "v3"),
+	}
 	for range 2 { // as a job does that failed after it
 		if err := e.Delete(t.Context(), stones); err != nil {
 			t.Fatal(err)
@@ -185,12 +218,18 @@ func TestWhatIsToldAgainBeforeAnErasureIsDoneStays(t *testing.T) {
 			t.Errorf("left are %v, %v", left, err)
 		}
 		for expression, want := range map[string][]string{
-			"profile_id || ' ' || trait || ' ' || value FROM profile_traits FINAL":                  {`anna plan "pro"`, `ben plan "free"`, `cleo plan "free"`},
-			"profile_id || ' ' || toString(toUnixTimestamp64Milli(first_seen)) FROM profiles FINAL": {fmt.Sprint("anna ", clickhousetest.Received+1), fmt.Sprint("ben ", clickhousetest.Received), fmt.Sprint("cleo ", clickhousetest.Received+1)},
-			"anonymous_id || ' ' || profile_id FROM aliases FINAL":                                  {"v2 anna", "v3 cleo"},
+			"profile_id || ' ' || trait || ' ' || value FROM profile_traits FINAL": {
+				`anna plan "pro"`, `ben plan "free"`, `cleo plan "free"`,
+			},
+			"profile_id || ' ' || toString(toUnixTimestamp64Milli(first_seen)) FROM profiles FINAL": {
+				fmt.Sprint("anna ", clickhousetest.Received+1), fmt.Sprint("ben ", clickhousetest.Received),
+				fmt.Sprint("cleo ", clickhousetest.Received+1),
+			},
+			"anonymous_id || ' ' || profile_id FROM aliases FINAL": {"v2 anna", "v3 cleo"},
 		} {
 			what, table, _ := strings.Cut(expression, " FROM ")
-			if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, what, table), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+			if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, what, table),
+				cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", table, diff)
 			}
 		}
@@ -205,7 +244,10 @@ func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
 	if err != nil || !changed || len(all) != 0 {
 		t.Fatalf("%d tombstones, changed %t, %v", len(all), changed, err)
 	}
-	want := []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_1", tombstone.Visitor, "v"), clickhousetest.Stone("web_2", tombstone.Website, "")}
+	want := []tombstone.Tombstone{
+		clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_1", tombstone.Visitor, "v"),
+		clickhousetest.Stone("web_2", tombstone.Website, ""),
+	}
 	want[2].Before = tombstone.Forever
 	for range 2 {
 		if err := e.Bury(t.Context(), "era_1", want); err != nil {
@@ -231,7 +273,9 @@ func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
 // Whatever table is added, what it has of visitors is found by these columns.
 func TestEveryTableWithIdsOfVisitorsIsErasable(t *testing.T) {
 	t.Parallel()
-	stones := []tombstone.Tombstone{clickhousetest.Stone("o", tombstone.Profile, "p"), clickhousetest.Stone("o", tombstone.Visitor, "v")}
+	stones := []tombstone.Tombstone{
+		clickhousetest.Stone("o", tombstone.Profile, "p"), clickhousetest.Stone("o", tombstone.Visitor, "v"),
+	}
 	for i := range schema.Tables {
 		table := &schema.Tables[i]
 		ids := table.Has(profileColumn) || table.Has(visitorColumn)

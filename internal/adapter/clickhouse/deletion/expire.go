@@ -65,7 +65,9 @@ func expirable() (tables []*schema.Table, days []string) {
 func (e *Expirer) Clock(ctx context.Context) (now time.Time, err error) {
 	var millis proto.ColInt64
 	if err := e.Use(ctx, func(c *clickhouse.Client) error {
-		return c.Do(ctx, ch.Query{Body: "SELECT toUnixTimestamp64Milli(now64(3)) AS now", Result: proto.Results{{Name: "now", Data: &millis}}})
+		return c.Do(ctx, ch.Query{
+			Body: "SELECT toUnixTimestamp64Milli(now64(3)) AS now", Result: proto.Results{{Name: "now", Data: &millis}},
+		})
 	}); err != nil {
 		return now, fmt.Errorf("asking ClickHouse for the time: %w", err)
 	}
@@ -162,13 +164,16 @@ func tooOld(table, day string, limits []retention.Limit) string {
 		}
 	}
 	return "FROM " + table + " AS t INNER JOIN " + askedLimits + " AS l ON t.owner_id = l.owner\n" +
-		"WHERE t.owner_id IN (SELECT owner FROM " + askedLimits + ") AND " + day + " < " + dateSQL(latest) + " AND " + day + " < l.before"
+		"WHERE t.owner_id IN (SELECT owner FROM " + askedLimits + ") AND " + day + " < " + dateSQL(latest) +
+		" AND " + day + " < l.before"
 }
 
 func dateSQL(day time.Time) string { return "toDate('" + day.Format(time.DateOnly) + "')" }
 
 // find returns what is too old in a table, and how many rows that are.
-func (e *Expirer) find(ctx context.Context, t *schema.Table, day string, limits []retention.Limit) (all []expired, rows int64, err error) {
+func (e *Expirer) find(
+	ctx context.Context, t *schema.Table, day string, limits []retention.Limit,
+) (all []expired, rows int64, err error) {
 	of := make(map[string]retention.Limit, len(limits))
 	for _, l := range limits {
 		of[l.Website] = l
@@ -179,7 +184,9 @@ func (e *Expirer) find(ctx context.Context, t *schema.Table, day string, limits 
 		Body: "SELECT CAST(t.owner_id, 'String') AS owner, CAST(t._partition_id, 'String') AS partition, count() AS n\n" +
 			tooOld(t.Name, day, limits) + "\nGROUP BY owner, partition ORDER BY partition, owner",
 		ExternalTable: askedLimits, ExternalData: limitColumns(limits), Settings: clickhouse.Modest,
-		Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "partition", Data: &partitions}, {Name: "n", Data: &counts}},
+		Result: proto.Results{
+			{Name: "owner", Data: &owners}, {Name: "partition", Data: &partitions}, {Name: "n", Data: &counts},
+		},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range counts {
 				rows += int64(counts[i])

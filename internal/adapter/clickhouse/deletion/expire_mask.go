@@ -30,7 +30,8 @@ func (e *Expirer) mask(ctx context.Context, x *expired) error {
 			parts = append(parts, "(owner_id IN ("+strings.Join(owners, ", ")+") AND "+x.day+" < "+dateSQL(before)+")")
 		}
 		slices.Sort(parts)
-		if err := e.alter(ctx, "DELETE FROM "+x.table.Name+" IN PARTITION ID '"+clickhouse.Quote.Replace(x.partition)+"' WHERE "+strings.Join(parts, " OR ")); err != nil {
+		if err := e.alter(ctx, "DELETE FROM "+x.table.Name+" IN PARTITION ID '"+clickhouse.Quote.Replace(x.partition)+
+			"' WHERE "+strings.Join(parts, " OR ")); err != nil {
 			return fmt.Errorf("deleting from partition %s of %s: %w", x.partition, x.table.Name, err)
 		}
 	}
@@ -60,7 +61,8 @@ func (e *Expirer) Compact(ctx context.Context, day time.Time) error {
 		return fmt.Errorf("looking for partitions with deleted rows: %w", err)
 	}
 	for _, at := range masked {
-		if err := e.alter(ctx, "ALTER TABLE "+at.table+" APPLY DELETED MASK IN PARTITION ID '"+clickhouse.Quote.Replace(at.partition)+"'"); err != nil {
+		if err := e.alter(ctx, "ALTER TABLE "+at.table+" APPLY DELETED MASK IN PARTITION ID '"+
+			clickhouse.Quote.Replace(at.partition)+"'"); err != nil {
 			return fmt.Errorf("writing partition %s of %s without what was deleted: %w", at.partition, at.table, err)
 		}
 	}
@@ -77,7 +79,8 @@ func (e *Expirer) masked(ctx context.Context, day time.Time) (all []place, err e
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT DISTINCT table, partition_id FROM system.parts\n" +
 				"WHERE active AND database = currentDatabase() AND has_lightweight_delete\n" +
-				"AND (cityHash64(table, partition_id) + " + strconv.FormatInt(day.Unix()/(24*60*60), 10) + ") % " + strconv.Itoa(compactEvery) + " = 0\n" +
+				"AND (cityHash64(table, partition_id) + " + strconv.FormatInt(day.Unix()/(24*60*60), 10) + ") % " +
+				strconv.Itoa(compactEvery) + " = 0\n" +
 				"ORDER BY table, partition_id",
 			Result: proto.Results{{Name: "table", Data: &tables}, {Name: "partition_id", Data: &partitions}},
 			OnResult: func(context.Context, proto.Block) error {

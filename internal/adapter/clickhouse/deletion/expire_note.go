@@ -34,7 +34,8 @@ func (e *Expirer) days(ctx context.Context, table string, limits []retention.Lim
 	var owners proto.ColStr
 	var dates proto.ColDate
 	return e.Read(ctx, table, ch.Query{
-		Body:          "SELECT DISTINCT CAST(t.owner_id, 'String') AS owner, event_date\n" + tooOld(table, "event_date", limits),
+		Body: "SELECT DISTINCT CAST(t.owner_id, 'String') AS owner, event_date\n" +
+			tooOld(table, "event_date", limits),
 		ExternalTable: askedLimits, ExternalData: limitColumns(limits), Settings: clickhouse.Modest,
 		Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &dates}},
 		OnResult: func(context.Context, proto.Block) error {

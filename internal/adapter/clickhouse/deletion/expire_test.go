@@ -41,9 +41,10 @@ func fill(t *testing.T, cfg config.ClickHouse) {
 		} {
 			var events []*record.Event
 			for _, owner := range []string{"web_1", "web_2", `web'\3`} {
-				events = append(events, clickhousetest.WebEvent(fmt.Sprint(kind, n, owner), kind, "screen_view", of(owner, at), func(e *record.Event) {
-					e.SessionID, e.Path, e.Properties = []byte("s"), []byte("/"), []byte(`{"plan":"pro"}`)
-				}))
+				events = append(events,
+					clickhousetest.WebEvent(fmt.Sprint(kind, n, owner), kind, "screen_view", of(owner, at), func(e *record.Event) {
+						e.SessionID, e.Path, e.Properties = []byte("s"), []byte("/"), []byte(`{"plan":"pro"}`)
+					}))
 				if topic == record.TopicEvents {
 					events = append(events, clickhousetest.WebEvent(fmt.Sprint("own", n, owner), kind, "signup", of(owner, at)))
 				}
@@ -52,13 +53,16 @@ func fill(t *testing.T, cfg config.ClickHouse) {
 		}
 	}
 	clickhousetest.Run(t, cfg, "ALTER TABLE unstored_1h REMOVE TTL") // these days are long over
-	clickhousetest.Run(t, cfg, "INSERT INTO unstored_1h SELECT arrayJoin(['web_1', 'web_2', 'web\\'\\\\3']), arrayJoin([toDateTime('2026-03-31 12:00:00', 'UTC'), toDateTime('2026-04-01 12:00:00', 'UTC')]), 'events.v1', 1, 0, 0")
+	clickhousetest.Run(t, cfg,
+		"INSERT INTO unstored_1h SELECT arrayJoin(['web_1', 'web_2', 'web\\'\\\\3']), arrayJoin([toDateTime('2026-03-31 "+
+			"12:00:00', 'UTC'), toDateTime('2026-04-01 12:00:00', 'UTC')]), 'events.v1', 1, 0, 0")
 }
 
 // daysIn returns the days of which a table has something of an owner.
 func daysIn(t *testing.T, cfg config.ClickHouse, table, day, owner string) []string {
 	t.Helper()
-	return slices.Compact(clickhousetest.Column(t, cfg, day, table+" WHERE owner_id = '"+clickhouse.Quote.Replace(owner)+"'"))
+	return slices.Compact(clickhousetest.Column(t, cfg, day,
+		table+" WHERE owner_id = '"+clickhouse.Quote.Replace(owner)+"'"))
 }
 
 func TestOfEveryTableOnlyWhatIsNotKeptIsDeleted(t *testing.T) {
@@ -69,11 +73,16 @@ func TestOfEveryTableOnlyWhatIsNotKeptIsDeleted(t *testing.T) {
 	both := []string{"2026-03-31", "2026-04-01"}
 	tables, days := expirable()
 	for i, table := range tables {
-		if got := daysIn(t, cfg, table.Name, days[i], "web_1"); table.Name != schema.RollupDirty.Name && !slices.Equal(got, both) {
+		if got := daysIn(t, cfg, table.Name, days[i], "web_1"); table.Name != schema.RollupDirty.Name &&
+			!slices.Equal(got, both) {
 			t.Errorf("%s has %v before; the test shows nothing", table.Name, got)
 		}
 	}
-	limits := []retention.Limit{{Website: "web_1", Before: expiry}, {Website: `web'\3`, Before: expiry.AddDate(0, 0, 1)}, {Website: "web_9", Before: expiry}}
+	limits := []retention.Limit{
+		{Website: "web_1", Before: expiry},
+		{Website: `web'\3`, Before: expiry.AddDate(0, 0, 1)},
+		{Website: "web_9", Before: expiry},
+	}
 	rows, err := e.Expire(t.Context(), limits)
 	if err != nil {
 		t.Fatal(err)
@@ -104,11 +113,13 @@ func TestEveryTableWithAnOwnerSaysHowOldItsRowsAre(t *testing.T) {
 	t.Parallel()
 	tables, _ := expirable()
 	for i := range schema.Tables {
-		if table := &schema.Tables[i]; table.Has(ownerColumn) && !slices.Contains(tables, table) && !slices.Contains(keptForEver, table.Name) {
+		if table := &schema.Tables[i]; table.Has(ownerColumn) && !slices.Contains(tables, table) &&
+			!slices.Contains(keptForEver, table.Name) {
 			t.Errorf("nothing says how old a row of %s is", table.Name)
 		}
 	}
-	if first, last := tables[0], tables[len(tables)-1]; first.Name != schema.Events.Name || last.Name != schema.Unstored1h.Name && last.Name != schema.RollupDirty.Name {
+	if first, last := tables[0], tables[len(tables)-1]; first.Name != schema.Events.Name ||
+		last.Name != schema.Unstored1h.Name && last.Name != schema.RollupDirty.Name {
 		t.Errorf("the first table is %s, the last one %s", first.Name, last.Name)
 	}
 }
@@ -161,7 +172,8 @@ func TestWhatIsGoneOnPurposeIsWrittenDownOnce(t *testing.T) {
 	}
 	// The last one deletes nothing, and covers nothing that is not covered.
 	want := []string{"web_1 1970-01-01 2026-04-01 retention"}
-	if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, "concat(owner_id, ' ', toString(from_date), ' ', toString(to_date), ' ', reason)", "exclusions")); diff != "" {
+	if diff := cmp.Diff(want, clickhousetest.Column(t, cfg,
+		"concat(owner_id, ' ', toString(from_date), ' ', toString(to_date), ' ', reason)", "exclusions")); diff != "" {
 		t.Errorf("exclusions (-want +got):\n%s", diff)
 	}
 }
@@ -185,7 +197,8 @@ func TestEachPartitionIsWrittenWithoutItsDeletedRowsOnceAWeek(t *testing.T) {
 		if err := e.Compact(t.Context(), expiry.AddDate(0, 0, day)); err != nil {
 			t.Fatal(err)
 		}
-		if after := slices.Compact(clickhousetest.Column(t, cfg, "concat(table, ' ', partition_id)", masked)); len(after) < len(now) {
+		if after := slices.Compact(clickhousetest.Column(t, cfg,
+			"concat(table, ' ', partition_id)", masked)); len(after) < len(now) {
 			turns++
 		}
 	}

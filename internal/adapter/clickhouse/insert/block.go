@@ -147,7 +147,9 @@ func (b *block) Reset() {
 // insert sends the block into a table; known says that the server had its token
 // already. The web's columns are left out where no row has any: the table has
 // their defaults then.
-func (b *block) insert(ctx context.Context, c *clickhouse.Client, into, insertToken string, quorum int) (known bool, err error) {
+func (b *block) insert(
+	ctx context.Context, c *clickhouse.Client, into, insertToken string, quorum int,
+) (known bool, err error) {
 	b.sizes.note(b)
 	input := b.input[:len(b.columns)]
 	if b.webRows > 0 {
@@ -158,7 +160,8 @@ func (b *block) insert(ctx context.Context, c *clickhouse.Client, into, insertTo
 	err = c.Do(ctx, ch.Query{
 		Body: input.Into(into), Input: input, Settings: Settings(ctx, b.rows, insertToken, quorum),
 		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
-			known = known || slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
+			known = known ||
+				slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
 			return nil
 		},
 	})

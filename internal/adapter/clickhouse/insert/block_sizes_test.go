@@ -157,7 +157,8 @@ func pageView(n int) *record.Event {
 		e.Web = new(record.Web)
 	})
 	for text, value := range map[record.WebText]string{
-		record.Host: "shop.example", record.Title: "Product 1", record.Browser: "Firefox", record.OS: "Linux", record.Device: "desktop",
+		record.Host: "shop.example", record.Title: "Product 1", record.Browser: "Firefox", record.OS: "Linux",
+		record.Device:  "desktop",
 		record.Country: "DE", record.Language: "de-DE", record.ReferrerKind: "direct",
 	} {
 		e.Web.Texts[text] = []byte(value)

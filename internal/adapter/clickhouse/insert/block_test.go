@@ -52,7 +52,8 @@ func TestACopiedBlockStoresTheSameRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(clickhousetest.Column(t, cfg, wholeRow(), "events"), clickhousetest.Column(t, cfg, wholeRow(), "copied")); diff != "" {
+	if diff := cmp.Diff(clickhousetest.Column(t, cfg, wholeRow(), "events"),
+		clickhousetest.Column(t, cfg, wholeRow(), "copied")); diff != "" {
 		t.Errorf("rows (-whole +copied):\n%s", diff)
 	}
 }
@@ -64,7 +65,8 @@ func TestABlockKnowsTheOffsetsOfItsRows(t *testing.T) {
 		b.Append(&sink.Row{Event: clickhousetest.AnEvent("a"), Topic: []byte("t"), Offset: offset})
 	}
 	b.CopyTo(part, 1, 3)
-	if got := []int64{b.Offset(0), b.Offset(2), part.Offset(0), part.Offset(1)}; !cmp.Equal(got, []int64{7, 1 << 40, 9, 1 << 40}) {
+	if got := []int64{b.Offset(0), b.Offset(2), part.Offset(0), part.Offset(1)}; !cmp.Equal(got,
+		[]int64{7, 1 << 40, 9, 1 << 40}) {
 		t.Errorf("offsets %d", got)
 	}
 }

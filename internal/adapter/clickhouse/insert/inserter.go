@@ -108,7 +108,8 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 		return err
 	}
 	if err := i.send(ctx, native, func(c *clickhouse.Client) error {
-		if err := clickhouse.Exec(ctx, c, "CREATE TEMPORARY TABLE "+probeTable+" AS "+clickhouse.QuoteName(i.target(native))+" ENGINE = Null"); err != nil {
+		if err := clickhouse.Exec(ctx, c,
+			"CREATE TEMPORARY TABLE "+probeTable+" AS "+clickhouse.QuoteName(i.target(native))+" ENGINE = Null"); err != nil {
 			return fmt.Errorf("cloning %s: %w", i.target(native), err)
 		}
 		if _, err := native.insert(ctx, c, probeTable, "", 0); err != nil {
@@ -180,7 +181,8 @@ func Settings(ctx context.Context, rows int, insertToken string, quorum int) []c
 	)
 	if deadline, ok := ctx.Deadline(); ok {
 		left := max(1, int(time.Until(deadline).Seconds()))
-		settings = append(settings, ch.SettingInt("max_execution_time", left), ch.SettingInt("insert_quorum_timeout", left*1000))
+		settings = append(settings, ch.SettingInt("max_execution_time", left),
+			ch.SettingInt("insert_quorum_timeout", left*1000))
 	}
 	if quorum > 1 {
 		settings = append(settings, ch.SettingInt("insert_quorum", quorum))

@@ -41,7 +41,8 @@ func TestABlockIsStoredOncePerToken(t *testing.T) {
 	if i.Known() != 1 {
 		t.Errorf("%d inserts known after the second one", i.Known())
 	}
-	clickhousetest.Insert(t, i, "1:a:0:0-1:202604", clickhousetest.AnEvent("c", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay }))
+	clickhousetest.Insert(t, i, "1:a:0:0-1:202604",
+		clickhousetest.AnEvent("c", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay }))
 	if diff := cmp.Diff([]string{"a", "b", "c"}, clickhousetest.Column(t, cfg, "event_id", "events")); diff != "" {
 		t.Errorf("rows without FINAL (-want +got):\n%s", diff)
 	}
@@ -115,7 +116,8 @@ func TestEveryFieldAtItsLimitComesBack(t *testing.T) {
 	wide := func(n int) []byte { return []byte(strings.Repeat("\U0001F30A", n)) } // four bytes each
 	e := clickhousetest.AnEvent("", func(e *record.Event) {
 		e.ID, e.Name, e.Path = wide(event.MaxEventIDLen), wide(event.MaxNameLen), wide(event.MaxPathLen)
-		e.AnonymousID, e.SessionID, e.ProfileID = wide(event.MaxAnonymousIDLen), wide(event.MaxSessionIDLen), wide(event.MaxProfileIDLen)
+		e.AnonymousID, e.SessionID, e.ProfileID = wide(event.MaxAnonymousIDLen), wide(event.MaxSessionIDLen),
+			wide(event.MaxProfileIDLen)
 		e.Namespace, e.Source = wide(event.MaxNamespaceLen), wide(event.MaxSourceLen)
 		e.Properties = []byte(`{"x":"` + strings.Repeat("y", event.MaxPropertiesBytes-8) + `"}`)
 		e.HasRaw, e.RawMillis = true, clickhousetest.Noon+1
@@ -151,17 +153,30 @@ func TestTimesAtAndBeyondTheirLimits(t *testing.T) {
 		raw, event, received int64
 		want                 string
 	}{
-		{at(1900, 0), at(2000, 0), at(2000, 0), "1900-01-01 00:00:00.000|2000-01-01 00:00:00.000|2000-01-01|2000-01-01 00:00:00.000"},
+		{
+			at(1900, 0), at(2000, 0), at(2000, 0),
+			"1900-01-01 00:00:00.000|2000-01-01 00:00:00.000|2000-01-01|2000-01-01 00:00:00.000",
+		},
 		{at(1900, -1), at(2000, 0), 0, "1900-01-01 00:00:00.000|2000-01-01 00:00:00.000|2000-01-01|1970-01-01 00:00:00.000"},
-		{at(2300, -1), at(2149, -1), at(2300, -1), "2299-12-31 23:59:59.999|2148-12-31 23:59:59.999|2148-12-31|2299-12-31 23:59:59.999"},
-		{at(2300, 0), clickhousetest.Noon, at(2300, 0), "2299-12-31 23:59:59.999|2026-03-31 12:00:00.000|2026-03-31|2299-12-31 23:59:59.999"},
-		{8_640_000_000_000_000, clickhousetest.Noon, math.MaxInt64, "2299-12-31 23:59:59.999|2026-03-31 12:00:00.000|2026-03-31|2299-12-31 23:59:59.999"},
+		{
+			at(2300, -1), at(2149, -1), at(2300, -1),
+			"2299-12-31 23:59:59.999|2148-12-31 23:59:59.999|2148-12-31|2299-12-31 23:59:59.999",
+		},
+		{
+			at(2300, 0), clickhousetest.Noon, at(2300, 0),
+			"2299-12-31 23:59:59.999|2026-03-31 12:00:00.000|2026-03-31|2299-12-31 23:59:59.999",
+		},
+		{
+			8_640_000_000_000_000, clickhousetest.Noon, math.MaxInt64,
+			"2299-12-31 23:59:59.999|2026-03-31 12:00:00.000|2026-03-31|2299-12-31 23:59:59.999",
+		},
 	} {
 		id := strconv.Itoa(n)
 		clickhousetest.Insert(t, i, "1:a:0:"+id, clickhousetest.AnEvent(id, func(e *record.Event) {
 			e.HasRaw, e.RawMillis, e.TimeMillis, e.ReceivedAt = true, tc.raw, tc.event, tc.received
 		}))
-		got := clickhousetest.Column(t, cfg, "concat(toString(raw_time), '|', toString(event_time), '|', toString(event_date), '|', toString(received_at))",
+		got := clickhousetest.Column(t, cfg,
+			"concat(toString(raw_time), '|', toString(event_time), '|', toString(event_date), '|', toString(received_at))",
 			"events WHERE event_id = '"+id+"'")
 		if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
 			t.Errorf("raw time %d, event %d, received %d (-want +got):\n%s", tc.raw, tc.event, tc.received, diff)
@@ -173,8 +188,10 @@ func TestAnOrganizationsEventHasNoWebsite(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Migrated(t, schema.Migrate)
 	i := newInserter(t, cfg, "")
-	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a", func(e *record.Event) { e.Website, e.Owner = nil, []byte("org_1") }))
-	if diff := cmp.Diff([]string{"org_1||1970-01-01 00:00:00.000"}, clickhousetest.Column(t, cfg, "concat(owner_id, '|', website_id, '|', toString(raw_time))", "events")); diff != "" {
+	clickhousetest.Insert(t, i, "1",
+		clickhousetest.AnEvent("a", func(e *record.Event) { e.Website, e.Owner = nil, []byte("org_1") }))
+	if diff := cmp.Diff([]string{"org_1||1970-01-01 00:00:00.000"},
+		clickhousetest.Column(t, cfg, "concat(owner_id, '|', website_id, '|', toString(raw_time))", "events")); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}
 }
@@ -192,7 +209,8 @@ func TestManyValuesOfALowCardinalityColumn(t *testing.T) {
 			events = append(events, clickhousetest.AnEvent(string(name), func(e *record.Event) { e.Name = name }))
 		}
 		clickhousetest.Insert(t, i, "1", events...)
-		if got := clickhousetest.Column(t, cfg, "uniqExact(name)", table); got[0] != clickhousetest.Column(t, cfg, "countIf(name = event_id)", table)[0] {
+		if got := clickhousetest.Column(t, cfg,
+			"uniqExact(name)", table); got[0] != clickhousetest.Column(t, cfg, "countIf(name = event_id)", table)[0] {
 			t.Errorf("%d names: %s are their own row's", n, got[0])
 		}
 	}
@@ -202,7 +220,8 @@ func TestABlockOverTwoMonthsIsRejected(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Migrated(t, schema.Migrate)
 	i := newInserter(t, cfg, "")
-	err := i.Insert(t.Context(), clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"), clickhousetest.AnEvent("b", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay })), "1")
+	err := i.Insert(t.Context(), clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"),
+		clickhousetest.AnEvent("b", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay })), "1")
 	if e, ok := errors.AsType[*sink.InsertError](err); !ok || e.Class != sink.ClassRejected {
 		t.Errorf("Insert() = %v, want class %s", err, sink.ClassRejected)
 	}

@@ -23,15 +23,18 @@ func TestAProbeRejectsWhatTheTableRejectsAndKeepsNothing(t *testing.T) {
 		{"an unchanged table", "", "", ""},
 		{"a constraint", "ALTER TABLE events ADD CONSTRAINT c CHECK name != 'bad'", sink.ClassRejected, sink.ClassRejected},
 		{
-			"a default that cannot be computed", "ALTER TABLE events ADD COLUMN n UInt8 DEFAULT toUInt8(if(name = 'bad', 'x', '1'))",
+			"a default that cannot be computed",
+			"ALTER TABLE events ADD COLUMN n UInt8 DEFAULT toUInt8(if(name = 'bad', 'x', '1'))",
 			sink.ClassRejected, sink.ClassRejected,
 		},
 		{
-			"a materialized column that cannot be computed", "ALTER TABLE events ADD COLUMN n UInt8 MATERIALIZED toUInt8(if(name = 'bad', 'x', '1'))",
+			"a materialized column that cannot be computed",
+			"ALTER TABLE events ADD COLUMN n UInt8 MATERIALIZED toUInt8(if(name = 'bad', 'x', '1'))",
 			sink.ClassRejected, sink.ClassRejected,
 		},
 		{
-			"a view that fails", "CREATE MATERIALIZED VIEW v ENGINE = Memory AS SELECT toUInt8(if(name = 'bad', 'x', '1')) AS n FROM events",
+			"a view that fails",
+			"CREATE MATERIALIZED VIEW v ENGINE = Memory AS SELECT toUInt8(if(name = 'bad', 'x', '1')) AS n FROM events",
 			"", sink.ClassRejected,
 		},
 		{"a skip index", "ALTER TABLE events ADD INDEX i session_id TYPE bloom_filter", "", ""},
@@ -47,7 +50,8 @@ func TestAProbeRejectsWhatTheTableRejectsAndKeepsNothing(t *testing.T) {
 			cfg := clickhousetest.Migrated(t, schema.Migrate)
 			i := newInserter(t, cfg, "")
 			good := clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"), clickhousetest.AnEvent("b"))
-			bad := clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"), clickhousetest.AnEvent("b", func(e *record.Event) { e.Name = []byte("bad") }))
+			bad := clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"),
+				clickhousetest.AnEvent("b", func(e *record.Event) { e.Name = []byte("bad") }))
 			if err := i.Probe(t.Context(), bad); err != nil {
 				t.Fatalf("Probe() before the change = %v", err)
 			}
@@ -85,7 +89,8 @@ func TestProbesRunAtTheSameTimeAndLeaveNothing(t *testing.T) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if after := clickhousetest.Column(t, cfg, "name", "system.tables WHERE database = currentDatabase() OR is_temporary"); len(after) != len(before) {
+	if after := clickhousetest.Column(t, cfg, "name",
+		"system.tables WHERE database = currentDatabase() OR is_temporary"); len(after) != len(before) {
 		t.Errorf("tables %v became %v", before, after)
 	}
 }
@@ -95,7 +100,8 @@ func TestAProbeOfATableThatIsGoneIsNotTheRowsFault(t *testing.T) {
 	cfg := clickhousetest.Migrated(t, schema.Migrate)
 	i := newInserter(t, cfg, "")
 	clickhousetest.Run(t, cfg, "RENAME TABLE events TO away")
-	if err := i.Probe(t.Context(), clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"))); !clickhousetest.ClassIs(err, sink.ClassSchema) {
+	if err := i.Probe(t.Context(),
+		clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"))); !clickhousetest.ClassIs(err, sink.ClassSchema) {
 		t.Errorf("Probe() = %v, want class %s", err, sink.ClassSchema)
 	}
 }

@@ -36,7 +36,8 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	h := NewHealth(cfg, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	defer func() { _ = h.Close() }()
 	day := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
-	b, e, x := stagetest.Opened(t, ledgerstore.NewStore(cfg)), stagetest.Opened(t, deletion.NewEraser(cfg)), stagetest.Opened(t, deletion.NewExpirer(cfg))
+	b, e, x := stagetest.Opened(t, ledgerstore.NewStore(cfg)), stagetest.Opened(t, deletion.NewEraser(cfg)),
+		stagetest.Opened(t, deletion.NewExpirer(cfg))
 	for what, do := range map[string]func() error{
 		"exactness": func() error { return schema.CheckExactness(t.Context(), cfg) },
 		"inserting": func() error { return i.Insert(t.Context(), block, "1") },
@@ -49,7 +50,9 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 		},
 		"rebuilds": func() error { _, err := b.Rebuilding(t.Context()); return err },
 		"erasing": func() error {
-			return e.Delete(t.Context(), []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_2", tombstone.Website, "")})
+			return e.Delete(t.Context(), []tombstone.Tombstone{
+				clickhousetest.Stone("web_1", tombstone.Profile, "anna"), clickhousetest.Stone("web_2", tombstone.Website, ""),
+			})
 		},
 		"expiring": func() error {
 			_, err := x.Expire(t.Context(), []retention.Limit{{Website: "web_1", Before: day}})

@@ -27,9 +27,11 @@ type figure struct {
 var figures = []figure{
 	{
 		"parts", prometheus.NewDesc("millrace_clickhouse_max_parts",
-			"Active parts in the fullest partition of a table: the server slows inserts down at 1000, by default, and refuses them at 3000.", []string{"table"}, nil),
+			"Active parts in the fullest partition of a table: the server slows inserts down at 1000, by default, and "+
+				"refuses them at 3000.", []string{"table"}, nil),
 		prometheus.GaugeValue, "table", "max(n)",
-		"(SELECT table, count() AS n FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table, partition_id) GROUP BY table",
+		"(SELECT table, count() AS n FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table, " +
+			"partition_id) GROUP BY table",
 	},
 	{
 		"delayed", prometheus.NewDesc("millrace_clickhouse_inserts_delayed_total",
@@ -47,11 +49,15 @@ var figures = []figure{
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'DuplicatedInsertedBlocks'",
 	},
 	{
-		"merges", prometheus.NewDesc("millrace_clickhouse_merges", "Merges and mutations of parts at work, in all databases.", nil, nil),
+		"merges",
+		prometheus.NewDesc("millrace_clickhouse_merges",
+			"Merges and mutations of parts at work, in all databases.", nil, nil),
 		prometheus.GaugeValue, "", "count()", "system.merges",
 	},
 	{
-		"free", prometheus.NewDesc("millrace_clickhouse_disk_free_bytes", "Room on a disk that nothing is reserved for.", []string{"disk"}, nil),
+		"free",
+		prometheus.NewDesc("millrace_clickhouse_disk_free_bytes", "Room on a disk that nothing is reserved for.",
+			[]string{"disk"}, nil),
 		prometheus.GaugeValue, "name", "unreserved_space", "system.disks WHERE total_space > 0",
 	},
 	{
@@ -59,15 +65,21 @@ var figures = []figure{
 		prometheus.GaugeValue, "name", "total_space", "system.disks WHERE total_space > 0",
 	},
 	{
-		"queue", prometheus.NewDesc("millrace_clickhouse_replication_queue", "Entries in the longest replication queue of a table; 0 without replication.", nil, nil),
+		"queue",
+		prometheus.NewDesc("millrace_clickhouse_replication_queue",
+			"Entries in the longest replication queue of a table; 0 without replication.", nil, nil),
 		prometheus.GaugeValue, "", "max(queue_size)", replicas,
 	},
 	{
-		"delay", prometheus.NewDesc("millrace_clickhouse_replication_delay_seconds", "How far the table that is furthest behind its other replicas is behind them.", nil, nil),
+		"delay",
+		prometheus.NewDesc("millrace_clickhouse_replication_delay_seconds",
+			"How far the table that is furthest behind its other replicas is behind them.", nil, nil),
 		prometheus.GaugeValue, "", "max(absolute_delay)", replicas,
 	},
 	{
-		"readonly", prometheus.NewDesc("millrace_clickhouse_readonly_replicas", "Tables that take no inserts because the replica has lost Keeper.", nil, nil),
+		"readonly",
+		prometheus.NewDesc("millrace_clickhouse_readonly_replicas",
+			"Tables that take no inserts because the replica has lost Keeper.", nil, nil),
 		prometheus.GaugeValue, "", "countIf(is_readonly)", replicas,
 	},
 }
@@ -81,7 +93,8 @@ func unionOf(all []figure) string {
 	parts := make([]string, len(all))
 	for i := range all {
 		f := &all[i]
-		parts[i] = fmt.Sprintf("SELECT '%s' AS what, toString(%s) AS which, toFloat64(%s) AS reads FROM %s", f.name, cmp.Or(f.label, "''"), f.value, f.from)
+		parts[i] = fmt.Sprintf("SELECT '%s' AS what, toString(%s) AS which, toFloat64(%s) AS reads FROM %s",
+			f.name, cmp.Or(f.label, "''"), f.value, f.from)
 	}
 	return strings.Join(parts, "\nUNION ALL\n")
 }

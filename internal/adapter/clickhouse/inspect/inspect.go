@@ -54,7 +54,8 @@ func ReadServer(ctx context.Context, cfg config.ClickHouse) (s Server, err error
 }
 
 func disks(ctx context.Context, c *clickhouse.Client) ([]Disk, error) {
-	rows, err := clickhouse.Texts(ctx, c, "SELECT concat(toString(unreserved_space), ' ', toString(total_space), ' ', name) FROM system.disks ORDER BY name")
+	rows, err := clickhouse.Texts(ctx, c,
+		"SELECT concat(toString(unreserved_space), ' ', toString(total_space), ' ', name) FROM system.disks ORDER BY name")
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,8 @@ func TableStates(ctx context.Context, cfg config.ClickHouse) ([]TableState, erro
 		return nil, err
 	}
 	defer c.Close()
-	rows, err := clickhouse.Texts(ctx, c, `SELECT concat(toString(sum(r)), ' ', toString(sum(b)), ' ', toString(sum(n)), ' ', toString(max(n)), ' ', table)
+	rows, err := clickhouse.Texts(ctx, c,
+		`SELECT concat(toString(sum(r)), ' ', toString(sum(b)), ' ', toString(sum(n)), ' ', toString(max(n)), ' ', table)
 FROM (SELECT table, partition_id, sum(rows) AS r, sum(bytes_on_disk) AS b, count() AS n FROM system.parts
 	WHERE database = currentDatabase() AND active GROUP BY table, partition_id)
 GROUP BY table ORDER BY table`)

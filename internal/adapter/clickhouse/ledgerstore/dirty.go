@@ -70,7 +70,8 @@ func dayColumns(days []ledger.Listed, cleared uint8) proto.Input {
 // Dirty implements ledger.Store.
 func (b *Store) Dirty(ctx context.Context) (int, error) {
 	var n proto.ColUInt64
-	err := b.Read(ctx, schema.RollupDirty.Name, ch.Query{Body: "SELECT count() AS n " + schema.DirtyDays, Result: proto.Results{{Name: "n", Data: &n}}})
+	err := b.Read(ctx, schema.RollupDirty.Name,
+		ch.Query{Body: "SELECT count() AS n " + schema.DirtyDays, Result: proto.Results{{Name: "n", Data: &n}}})
 	if err != nil {
 		return 0, fmt.Errorf("counting dirty days: %w", err)
 	}
@@ -87,7 +88,8 @@ func (b *Store) Found(ctx context.Context, limit int) ([]ledger.Touched, error) 
 		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + schema.DirtyDays +
 			" AND reason IN ({over:String}, {under:String}) ORDER BY rand() LIMIT {limit:UInt64}",
 		Parameters: []proto.Parameter{
-			clickhouse.StringParameter("over", string(ledger.ReasonOver)), clickhouse.StringParameter("under", string(ledger.ReasonUnder)), clickhouse.IntParameter("limit", int64(limit)),
+			clickhouse.StringParameter("over", string(ledger.ReasonOver)),
+			clickhouse.StringParameter("under", string(ledger.ReasonUnder)), clickhouse.IntParameter("limit", int64(limit)),
 		},
 	}, func(d ledger.Listed) { days = append(days, d.Touched) })
 	return days, err

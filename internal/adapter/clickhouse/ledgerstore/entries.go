@@ -29,7 +29,9 @@ func NewStore(cfg config.ClickHouse) *Store { return &Store{NewLedger(cfg)} }
 const longestRange = 100_000_000
 
 // Entries implements ledger.Store.
-func (b *Store) Entries(ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int) ([]ledger.Entry, error) {
+func (b *Store) Entries(
+	ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int,
+) ([]ledger.Entry, error) {
 	var r entryResult
 	var entries []ledger.Entry
 	err := b.Read(ctx, schema.IngestLedger.Name, ch.Query{
@@ -40,8 +42,9 @@ FROM ingest_ledger
 WHERE topic = {topic:String} AND topic_id = {topic_id:UUID} AND partition = {partition:Int32}
   AND (epoch > {epoch:Int64} OR epoch = {epoch:Int64} AND first >= {near:Int64} AND last >= {from:Int64})
 GROUP BY epoch, first, last ORDER BY epoch, first, last LIMIT {limit:UInt64}`,
-		Parameters: append(partitionParameters(p.TopicID, p.Index), clickhouse.StringParameter("topic", p.Topic), clickhouse.IntParameter("epoch", from.Epoch),
-			clickhouse.IntParameter("near", from.Next-longestRange), clickhouse.IntParameter("from", from.Next), clickhouse.IntParameter("limit", int64(limit))),
+		Parameters: append(partitionParameters(p.TopicID, p.Index), clickhouse.StringParameter("topic", p.Topic),
+			clickhouse.IntParameter("epoch", from.Epoch), clickhouse.IntParameter("near", from.Next-longestRange),
+			clickhouse.IntParameter("from", from.Next), clickhouse.IntParameter("limit", int64(limit))),
 		Result: r.columns(),
 		OnResult: func(context.Context, proto.Block) error {
 			entries = r.append(entries, p)
@@ -173,8 +176,9 @@ func (b *Store) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 	err := b.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body: "SELECT if(count() = 0, 0, max(last) + 1) AS next FROM ingest_ledger\n" +
 			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND kind = {kind:String}",
-		Parameters: append(partitionParameters(topicID, partition), clickhouse.StringParameter("kind", string(ledger.EntryRange))),
-		Result:     proto.Results{{Name: "next", Data: &to}},
+		Parameters: append(partitionParameters(topicID, partition),
+			clickhouse.StringParameter("kind", string(ledger.EntryRange))),
+		Result: proto.Results{{Name: "next", Data: &to}},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reading how far partition %d was stored: %w", partition, err)
@@ -190,8 +194,10 @@ func (b *Store) TouchedSince(ctx context.Context, topicID [16]byte, millis int64
 		Body: "SELECT owner, day FROM ingest_ledger ARRAY JOIN owners AS owner, days AS day\n" +
 			"WHERE topic_id = {topic_id:UUID} AND received_to >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')\n" +
 			"GROUP BY owner, day ORDER BY owner, day",
-		Parameters: []proto.Parameter{clickhouse.StringParameter("topic_id", ledger.UUID(topicID)), clickhouse.IntParameter("since", millis)},
-		Result:     proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &when}},
+		Parameters: []proto.Parameter{
+			clickhouse.StringParameter("topic_id", ledger.UUID(topicID)), clickhouse.IntParameter("since", millis),
+		},
+		Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &when}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range owners.Rows() {
 				days = append(days, ledger.Touched{Owner: owners.Row(i), Day: int32(when[i])})
@@ -200,7 +206,8 @@ func (b *Store) TouchedSince(ctx context.Context, topicID [16]byte, millis int64
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading which days were touched since %s: %w", time.UnixMilli(millis).UTC().Format(time.RFC3339), err)
+		return nil, fmt.Errorf("reading which days were touched since %s: %w",
+			time.UnixMilli(millis).UTC().Format(time.RFC3339), err)
 	}
 	return days, nil
 }

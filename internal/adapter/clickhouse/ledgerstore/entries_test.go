@@ -42,7 +42,8 @@ func TestEntriesComeBackInOrderAndOnce(t *testing.T) {
 	second := func(e *ledger.Entry) { e.Epoch = 2 }
 	for insertToken, e := range map[string]*ledger.Entry{
 		"a": entry(0, 9, touched), "b": entry(10, 19), "again, beyond the window": entry(10, 19), "c": entry(20, 24, gone),
-		"d": entry(5, 19, second), "e": entry(0, 9, func(e *ledger.Entry) { e.Partition = 4 }), "f": entry(0, 9, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
+		"d": entry(5, 19, second), "e": entry(0, 9, func(e *ledger.Entry) { e.Partition = 4 }),
+		"f": entry(0, 9, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
 	} {
 		write(t, b.Ledger, insertToken, e)
 	}
@@ -51,10 +52,18 @@ func TestEntriesComeBackInOrderAndOnce(t *testing.T) {
 		limit int
 		want  []*ledger.Entry
 	}{
-		"all":                          {ledger.Cursor{}, 100, []*ledger.Entry{entry(0, 9, touched), entry(10, 19), entry(20, 24, gone), entry(5, 19, second)}},
-		"a page":                       {ledger.Cursor{}, 1, []*ledger.Entry{entry(0, 9, touched)}},
-		"what ends at the offset":      {ledger.Cursor{Epoch: 1, Next: 19}, 100, []*ledger.Entry{entry(10, 19), entry(20, 24, gone), entry(5, 19, second)}},
-		"what ends after it":           {ledger.Cursor{Epoch: 1, Next: 20}, 100, []*ledger.Entry{entry(20, 24, gone), entry(5, 19, second)}},
+		"all": {
+			ledger.Cursor{},
+			100,
+			[]*ledger.Entry{entry(0, 9, touched), entry(10, 19), entry(20, 24, gone), entry(5, 19, second)},
+		},
+		"a page": {ledger.Cursor{}, 1, []*ledger.Entry{entry(0, 9, touched)}},
+		"what ends at the offset": {
+			ledger.Cursor{Epoch: 1, Next: 19}, 100, []*ledger.Entry{entry(10, 19), entry(20, 24, gone), entry(5, 19, second)},
+		},
+		"what ends after it": {
+			ledger.Cursor{Epoch: 1, Next: 20}, 100, []*ledger.Entry{entry(20, 24, gone), entry(5, 19, second)},
+		},
 		"only those of a later epoch":  {ledger.Cursor{Epoch: 2, Next: 0}, 100, []*ledger.Entry{entry(5, 19, second)}},
 		"none behind the last of them": {ledger.Cursor{Epoch: 2, Next: 20}, 100, nil},
 	} {
@@ -86,14 +95,19 @@ func TestTheFurthestMarkCounts(t *testing.T) {
 		t.Errorf("there is a mark before any was set, %v", err)
 	}
 	for _, c := range []ledger.Cursor{{Epoch: 1, Next: 50}, {Epoch: 2, Next: 10}, {Epoch: 1, Next: 60}} {
-		if err := b.SetMarks(t.Context(), []ledger.Mark{{Partition: here, Cursor: c}, {Partition: ledger.Partition{Topic: "events.v1", TopicID: topicID, Index: 4}, Cursor: ledger.Cursor{Epoch: 9, Next: 9}}}); err != nil {
+		if err := b.SetMarks(t.Context(),
+			[]ledger.Mark{{Partition: here, Cursor: c}, {
+				Partition: ledger.Partition{Topic: "events.v1", TopicID: topicID, Index: 4},
+				Cursor:    ledger.Cursor{Epoch: 9, Next: 9},
+			}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, known, err := b.Mark(t.Context(), here); !known || err != nil || got != (ledger.Cursor{Epoch: 2, Next: 10}) {
 		t.Errorf("the mark is %v (%t), %v; want that of the highest epoch", got, known, err)
 	}
-	clickhousetest.Run(t, cfg, "INSERT INTO ingest_marks SELECT topic, topic_id, 5, epoch, mark, now64(3) - INTERVAL 81 DAY FROM ingest_marks LIMIT 1")
+	clickhousetest.Run(t, cfg, "INSERT INTO ingest_marks SELECT topic, topic_id, 5, epoch, mark, now64(3) - INTERVAL "+
+		"81 DAY FROM ingest_marks LIMIT 1")
 	old := here
 	old.Index = 5
 	if _, known, err := b.Mark(t.Context(), old); known || err != nil {
@@ -140,17 +154,21 @@ func TestADayDiffersWhenAnyCellDoes(t *testing.T) {
 		change []string
 		want   []ledger.Touched
 	}{
-		"untouched":                 {nil, nil},
-		"a rollup's row is gone":    {[]string{"DELETE FROM events_1d WHERE event_date < '2026-04-01'"}, []ledger.Touched{march}},
+		"untouched": {nil, nil},
+		"a rollup's row is gone": {
+			[]string{"DELETE FROM events_1d WHERE event_date < '2026-04-01'"}, []ledger.Touched{march},
+		},
 		"a row of the base is gone": {[]string{"DELETE FROM events WHERE event_id = 'b'"}, []ledger.Touched{april}},
 		"the sums are right, in the wrong slot": {[]string{
-			"CREATE TABLE was AS events_15m ENGINE = Memory", "INSERT INTO was SELECT * FROM events_15m WHERE event_date < '2026-04-01'",
+			"CREATE TABLE was AS events_15m ENGINE = Memory",
+			"INSERT INTO was SELECT * FROM events_15m WHERE event_date < '2026-04-01'",
 			"DELETE FROM events_15m WHERE event_date < '2026-04-01'",
 			"INSERT INTO events_15m SELECT owner_id, event_date, slot + 900, name, events, visitors, sessions FROM was",
 		}, []ledger.Touched{march}},
 		"only the visitors are wrong": {[]string{
 			"INSERT INTO events_1d SELECT owner_id, event_date, name, toUInt64(0), uniqState('somebody'), sessions FROM (" +
-				"SELECT owner_id, event_date, name, uniqMergeState(sessions) AS sessions FROM events_1d WHERE event_date >= '2026-04-01' GROUP BY ALL) GROUP BY ALL",
+				"SELECT owner_id, event_date, name, uniqMergeState(sessions) AS sessions FROM events_1d WHERE event_date >= " +
+				"'2026-04-01' GROUP BY ALL) GROUP BY ALL",
 		}, []ledger.Touched{april}},
 		"somebody's row is not among those asked about": {[]string{
 			"INSERT INTO events_1d SELECT 'else', '2026-04-01', 'x', toUInt64(1), uniqState('a'), uniqState('a')",
@@ -176,7 +194,8 @@ func TestADayDiffersWhenAnyCellDoes(t *testing.T) {
 func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 	t.Parallel()
 	cfg, b, i := filled(t)
-	clickhousetest.Insert(t, i, "another owner", clickhousetest.AnEvent("z", func(e *record.Event) { e.Owner, e.Website = []byte("o'2"), []byte("o'2") }))
+	clickhousetest.Insert(t, i, "another owner",
+		clickhousetest.AnEvent("z", func(e *record.Event) { e.Owner, e.Website = []byte("o'2"), []byte("o'2") }))
 	for _, insertToken := range []string{"march again", "and again"} {
 		clickhousetest.Insert(t, i, insertToken, clickhousetest.AnEvent("a"))
 	}
@@ -195,7 +214,9 @@ func TestRebuiltDaysAnswerAsTheBaseDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]ledger.Counts{{Base: 1, Quarters: 1, Days: 1}, {Base: 2, Quarters: 2, Days: 2}, {Base: 1, Quarters: 1, Days: 1}}, counts); diff != "" {
+		if diff := cmp.Diff([]ledger.Counts{
+			{Base: 1, Quarters: 1, Days: 1}, {Base: 2, Quarters: 2, Days: 2}, {Base: 1, Quarters: 1, Days: 1},
+		}, counts); diff != "" {
 			t.Errorf("counts afterwards (-want +got):\n%s", diff)
 		}
 	}
@@ -213,7 +234,9 @@ func TestTheListOfDirtyDays(t *testing.T) {
 	b := newStore(t, stagetest.Migrated(t))
 	counts := ledger.Counts{Base: 1, Quarters: 2, Days: 3}
 	days := []ledger.Listed{
-		{Touched: april, Reason: ledger.ReasonUnder}, {Touched: march, Counts: counts, Reason: ledger.ReasonOver}, {Touched: never, Reason: ledger.ReasonReplay},
+		{Touched: april, Reason: ledger.ReasonUnder},
+		{Touched: march, Counts: counts, Reason: ledger.ReasonOver},
+		{Touched: never, Reason: ledger.ReasonReplay},
 	}
 	if err := b.List(t.Context(), days); err != nil {
 		t.Fatal(err)

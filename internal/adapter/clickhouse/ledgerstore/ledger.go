@@ -76,7 +76,9 @@ const manyEpochs = 32
 // Reached implements sink.Ledger. Of each epoch it reads the end alone, in the order of the
 // table's key, and not what is kept for 90 days: entries of one epoch follow each other, and
 // the last few of them are enough also where two overlap.
-func (l *Ledger) Reached(ctx context.Context, topic string, topicID [16]byte, partition int32, epoch int64) (int64, error) {
+func (l *Ledger) Reached(
+	ctx context.Context, topic string, topicID [16]byte, partition int32, epoch int64,
+) (int64, error) {
 	var reached proto.ColInt64
 	err := l.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body:       reachedSQL(epoch),
@@ -90,7 +92,8 @@ func (l *Ledger) Reached(ctx context.Context, topic string, topicID [16]byte, pa
 }
 
 func reachedSQL(epoch int64) string {
-	const of = "SELECT last FROM ingest_ledger\nWHERE topic = {topic:String} AND topic_id = {topic_id:UUID} AND partition = {partition:Int32}"
+	const of = "SELECT last FROM ingest_ledger\nWHERE topic = {topic:String} AND topic_id = {topic_id:UUID} AND " +
+		"partition = {partition:Int32}"
 	ends := []string{of}
 	if epoch < manyEpochs {
 		ends = nil
@@ -102,15 +105,19 @@ func reachedSQL(epoch int64) string {
 }
 
 // Ranges implements sink.Ledger.
-func (l *Ledger) Ranges(ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int) ([]ledger.Span, error) {
+func (l *Ledger) Ranges(
+	ctx context.Context, topicID [16]byte, partition int32, epoch, from int64, limit int,
+) ([]ledger.Span, error) {
 	var first, last proto.ColInt64
 	var spans []ledger.Span
 	err := l.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body: "SELECT first, last FROM ingest_ledger\n" +
-			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND epoch = {epoch:Int64} AND last >= {from:Int64}\n" +
+			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND epoch = {epoch:Int64} AND last >= " +
+			"{from:Int64}\n" +
 			"GROUP BY first, last ORDER BY first, last LIMIT {limit:UInt64}",
 		Parameters: append(partitionParameters(topicID, partition),
-			clickhouse.IntParameter("epoch", epoch), clickhouse.IntParameter("from", from), clickhouse.IntParameter("limit", int64(limit))),
+			clickhouse.IntParameter("epoch", epoch), clickhouse.IntParameter("from", from),
+			clickhouse.IntParameter("limit", int64(limit))),
 		Result: proto.Results{{Name: "first", Data: &first}, {Name: "last", Data: &last}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range first {
@@ -222,5 +229,8 @@ func (l *Ledger) Read(ctx context.Context, table string, q ch.Query) error {
 }
 
 func partitionParameters(topicID [16]byte, partition int32) []proto.Parameter {
-	return []proto.Parameter{clickhouse.StringParameter("topic_id", uuid.UUID(topicID).String()), clickhouse.IntParameter("partition", int64(partition))}
+	return []proto.Parameter{
+		clickhouse.StringParameter("topic_id", uuid.UUID(topicID).String()),
+		clickhouse.IntParameter("partition", int64(partition)),
+	}
 }

@@ -58,7 +58,11 @@ func TestAnEntryIsWrittenOncePerToken(t *testing.T) {
 		e.Stored, e.Duplicates, e.DeadLetters, e.Skipped = 4, 3, 2, 1
 		e.ReceivedFrom, e.ReceivedTo = clickhousetest.Received, clickhousetest.Received+1
 		e.Touched = []ledger.Touched{{Owner: "web_1", Day: 20543}, {Owner: "o'org", Day: 0}}
-		e.Shares = []ledger.Share{{Owner: "web_1", Hour: hour, Duplicates: 2}, {Owner: "web_1", Hour: hour + 1, Duplicates: 1, DeadLetters: 1}, {Owner: "org_1", Hour: hour, Erased: 7}}
+		e.Shares = []ledger.Share{
+			{Owner: "web_1", Hour: hour, Duplicates: 2},
+			{Owner: "web_1", Hour: hour + 1, Duplicates: 1, DeadLetters: 1},
+			{Owner: "org_1", Hour: hour, Erased: 7},
+		}
 	})
 	write(t, l, "1:x:3:10-19", full)
 	write(t, l, "1:x:3:10-19", full)
@@ -77,7 +81,8 @@ func TestAnEntryIsWrittenOncePerToken(t *testing.T) {
 	got = clickhousetest.Column(t, cfg, `concat(owner_id, ' ', toString(intDiv(toUnixTimestamp(hour), 3600)), ' ', topic, ' ', toString([sum(duplicates), sum(dead_letters), sum(erased)]))`,
 		"unstored_1h GROUP BY owner_id, hour, topic")
 	want = []string{
-		fmt.Sprintf("org_1 %d events.v1 [0,0,7]", hour), fmt.Sprintf("web_1 %d events.v1 [7,0,0]", hour), fmt.Sprintf("web_1 %d events.v1 [1,1,0]", hour+1),
+		fmt.Sprintf("org_1 %d events.v1 [0,0,7]", hour), fmt.Sprintf("web_1 %d events.v1 [7,0,0]", hour),
+		fmt.Sprintf("web_1 %d events.v1 [1,1,0]", hour+1),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unstored records (-want +got):\n%s", diff)
@@ -105,7 +110,8 @@ func TestTheLedgerTellsHowFarAPartitionReaches(t *testing.T) {
 	write(t, l, "b", entry(1, 99, func(e *ledger.Entry) { e.Epoch = 2 }))
 	write(t, l, "c", entry(1, 9))
 	for want, got := range map[string]int64{
-		"100 under any epoch": reached(topicID, 3) - 100, "0 in another partition": reached(topicID, 4), "0 of another topic": reached([16]byte{1}, 3),
+		"100 under any epoch": reached(topicID, 3) - 100, "0 in another partition": reached(topicID, 4),
+		"0 of another topic": reached([16]byte{1}, 3),
 	} {
 		if got != 0 {
 			t.Errorf("want %s, got %d more", want, got)
@@ -118,7 +124,8 @@ func TestTheLedgerShowsTheRangesOfAnEpochInOrder(t *testing.T) {
 	l := newLedger(t, stagetest.Migrated(t))
 	for insertToken, e := range map[string]*ledger.Entry{
 		"b": entry(10, 19), "a": entry(0, 9), "c": entry(20, 29), "d": entry(30, 39, func(e *ledger.Entry) { e.Epoch = 2 }),
-		"e": entry(40, 49, func(e *ledger.Entry) { e.Partition = 4 }), "f": entry(50, 59, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
+		"e":                              entry(40, 49, func(e *ledger.Entry) { e.Partition = 4 }),
+		"f":                              entry(50, 59, func(e *ledger.Entry) { e.TopicID = [16]byte{1} }),
 		"written again in another month": entry(10, 19),
 	} {
 		write(t, l, insertToken, e)
@@ -162,7 +169,8 @@ func TestAnEpochIsOneUntilItIsRaised(t *testing.T) {
 			}
 		}
 	}
-	if got := clickhousetest.Column(t, cfg, "count()", "ingest_epochs WHERE reason = 'a test' AND raised_at > now() - INTERVAL 1 HOUR"); got[0] != "3" {
+	if got := clickhousetest.Column(t, cfg, "count()",
+		"ingest_epochs WHERE reason = 'a test' AND raised_at > now() - INTERVAL 1 HOUR"); got[0] != "3" {
 		t.Errorf("%s raises are kept, want 3", got)
 	}
 }
@@ -191,9 +199,11 @@ func TestHowFarTheLedgerReachesIsReadAtItsEnd(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	const entries = 300_000
-	clickhousetest.Run(t, cfg, fmt.Sprintf("INSERT INTO ingest_ledger (topic, topic_id, partition, epoch, first, last, kind, stored, written_at)\n"+
-		"SELECT 'events.v1', '%s', 3, if(number < 1000, 2, 1), number * 10, number * 10 + 9, 'range', 10, now64(3) - toIntervalMinute(rand() %% 1440) FROM numbers(%d)",
-		uuid.UUID(topicID), entries))
+	clickhousetest.Run(t, cfg,
+		fmt.Sprintf("INSERT INTO ingest_ledger (topic, topic_id, partition, epoch, first, last, kind, stored, written_at)\n"+
+			"SELECT 'events.v1', '%s', 3, if(number < 1000, 2, 1), number * 10, number * 10 + 9, 'range', 10, now64(3) - "+
+			"toIntervalMinute(rand() %% 1440) FROM numbers(%d)",
+			uuid.UUID(topicID), entries))
 	l := newLedger(t, cfg)
 	for _, epoch := range []int64{2, manyEpochs - 1, manyEpochs} {
 		if got, err := l.Reached(t.Context(), "events.v1", topicID, 3, epoch); err != nil || got != entries*10 {
@@ -208,7 +218,8 @@ func TestHowFarTheLedgerReachesIsReadAtItsEnd(t *testing.T) {
 	var read uint64
 	var reached proto.ColInt64
 	if err := c.Do(t.Context(), ch.Query{
-		Body: reachedSQL(2), Parameters: append(partitionParameters(topicID, 3), clickhouse.StringParameter("topic", "events.v1")),
+		Body:       reachedSQL(2),
+		Parameters: append(partitionParameters(topicID, 3), clickhouse.StringParameter("topic", "events.v1")),
 		Result:     proto.Results{{Name: "reached", Data: &reached}},
 		OnProgress: func(_ context.Context, p proto.Progress) error { read += p.Rows; return nil },
 	}); err != nil {

@@ -58,8 +58,10 @@ const (
 )
 
 var (
-	uniqueMeasures = []measure{sumMeasure("events"), stateMeasure("uniqMerge", "visitors"), stateMeasure("uniqMerge", "sessions")}
-	totalMeasures  = []measure{
+	uniqueMeasures = []measure{
+		sumMeasure("events"), stateMeasure("uniqMerge", "visitors"), stateMeasure("uniqMerge", "sessions"),
+	}
+	totalMeasures = []measure{
 		sumMeasure("events"), sumMeasure("views"), sumMeasure("session_events"), sumMeasure("session_views"),
 		stateMeasure("uniqCombined64Merge(17)", "visitors"), stateMeasure("uniqCombined64Merge(17)", "sessions"),
 	}
@@ -76,27 +78,40 @@ var (
 var families = []family{
 	{base: &schema.Events, rollups: []rollup{
 		{view: &schema.Events15mView, cells: quarterCells, measures: uniqueMeasures, total: "sum(events)", agrees: "count()"},
-		{view: &schema.Events1dView, perDay: true, cells: dayCells, measures: uniqueMeasures, total: "sum(events)", agrees: "count()"},
-		{view: &schema.Traffic15mView, cells: "owner_id, event_date, slot", measures: totalMeasures, total: "sum(events)", agrees: "count()"},
-		{view: &schema.Traffic1dView, perDay: true, cells: "owner_id, event_date", measures: totalMeasures, total: "sum(events)", agrees: "count()"},
+		{
+			view: &schema.Events1dView, perDay: true, cells: dayCells, measures: uniqueMeasures, total: "sum(events)",
+			agrees: "count()",
+		},
+		{
+			view: &schema.Traffic15mView, cells: "owner_id, event_date, slot", measures: totalMeasures, total: "sum(events)",
+			agrees: "count()",
+		},
+		{
+			view: &schema.Traffic1dView, perDay: true, cells: "owner_id, event_date", measures: totalMeasures,
+			total: "sum(events)", agrees: "count()",
+		},
 		{
 			view: &schema.Sessions15mView, cells: "owner_id, event_date, session_key, slot",
 			measures: []measure{
-				sumMeasure("events"), sumMeasure("views"), sumMeasure("others"), sumMeasure("exits"), timeMeasure("first", "min"), timeMeasure("last", "max"),
+				sumMeasure("events"), sumMeasure("views"), sumMeasure("others"), sumMeasure("exits"), timeMeasure("first", "min"),
+				timeMeasure("last", "max"),
 			},
 			total: "sum(events)", agrees: "sum(session_events)", in: "traffic_15m",
 		},
 		{
-			view: &schema.Views1dView, perDay: true, cells: viewCells, measures: viewMeasures, own: "dimension != 'referrer' AND NOT startsWith(dimension, 'utm_')",
+			view: &schema.Views1dView, perDay: true, cells: viewCells, measures: viewMeasures,
+			own:   "dimension != 'referrer' AND NOT startsWith(dimension, 'utm_')",
 			total: "sum(views)", only: "dimension = 'path'", agrees: "countIf(name = 'screen_view' AND path != '')",
 		},
 		{
-			view: &schema.Campaigns1dView, perDay: true, cells: viewCells, measures: viewMeasures, own: "startsWith(dimension, 'utm_')",
+			view: &schema.Campaigns1dView, perDay: true, cells: viewCells, measures: viewMeasures,
+			own:   "startsWith(dimension, 'utm_')",
 			total: "sum(views)", only: "dimension = 'utm_source'", agrees: "countIf(name = 'screen_view' AND utm_source != '')",
 		},
 		{
 			view: &schema.Referrers1dView, perDay: true, cells: viewCells, measures: viewMeasures, own: "dimension = 'referrer'",
-			total: "sum(views)", only: "dimension = 'referrer'", agrees: "countIf(name = 'screen_view' AND referrer_kind != 'internal')",
+			total: "sum(views)", only: "dimension = 'referrer'",
+			agrees: "countIf(name = 'screen_view' AND referrer_kind != 'internal')",
 		},
 		{
 			view: &schema.Custom15mView, cells: quarterCells,
@@ -108,8 +123,16 @@ var families = []family{
 			total: "sum(events)", agrees: "countIf(" + schema.CustomName + ")",
 		},
 	}},
-	{base: &schema.Errors, rollups: []rollup{{view: &schema.Errors15mView, cells: quarterCells, measures: uniqueMeasures, total: "sum(events)", agrees: "count()"}}},
-	{base: &schema.Vitals, rollups: []rollup{{view: &schema.Vitals15mView, cells: quarterCells, measures: []measure{sumMeasure("samples")}, total: "sum(samples)", agrees: "count()"}}},
+	{base: &schema.Errors, rollups: []rollup{
+		{view: &schema.Errors15mView, cells: quarterCells, measures: uniqueMeasures, total: "sum(events)", agrees: "count()"},
+	}},
+	{
+		base: &schema.Vitals,
+		rollups: []rollup{{
+			view: &schema.Vitals15mView, cells: quarterCells, measures: []measure{sumMeasure("samples")}, total: "sum(samples)",
+			agrees: "count()",
+		}},
+	},
 	{base: &schema.Clicks, rollups: []rollup{
 		{
 			view: &schema.Clicks15mView, cells: "owner_id, event_date, dimension, slot, value, detail",
@@ -124,7 +147,8 @@ var families = []family{
 		{
 			view: &schema.Clicks1dView, perDay: true, cells: viewCells, own: "dimension = '" + schema.AllTargets + "'",
 			measures: []measure{
-				sumMeasure("clicks"), sumMeasure("bots"), stateMeasure("uniqCombined64Merge(17)", "visitors"), stateMeasure("uniqCombined64Merge(17)", "visits"),
+				sumMeasure("clicks"), sumMeasure("bots"), stateMeasure("uniqCombined64Merge(17)", "visitors"),
+				stateMeasure("uniqCombined64Merge(17)", "visits"),
 				timeMeasure("last", "max"),
 			},
 			total: "sum(clicks + bots)", only: "dimension = '" + schema.AllTargets + "'", agrees: "count()",

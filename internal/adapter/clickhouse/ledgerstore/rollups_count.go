@@ -23,7 +23,8 @@ func (f *family) counted() string {
 		for i := range f.rollups {
 			columns = append(columns, fmt.Sprintf("toInt64(%s) AS off%d", cmp.Or(off(i), "0"), i))
 		}
-		sources = append(sources, "  SELECT "+strings.Join(columns, ", ")+"\n  FROM "+table+" WHERE "+both(ofPairs, only)+" GROUP BY owner_id, event_date")
+		sources = append(sources, "  SELECT "+strings.Join(columns, ", ")+"\n  FROM "+table+" WHERE "+both(ofPairs, only)+
+			" GROUP BY owner_id, event_date")
 	}
 	less := func(i int, table string) string {
 		if r := &f.rollups[i]; cmp.Or(r.in, f.base.Name) == table {
@@ -41,7 +42,8 @@ func (f *family) counted() string {
 			return less(i, r.view.To)
 		})
 	}
-	return "  SELECT owner_id, event_date, sum(of_base) AS n, " + f.furthest(false) + " AS q, " + f.furthest(true) + " AS d FROM (\n" +
+	return "  SELECT owner_id, event_date, sum(of_base) AS n, " + f.furthest(false) + " AS q, " +
+		f.furthest(true) + " AS d FROM (\n" +
 		strings.Join(sources, "\n  UNION ALL\n") + "\n  ) GROUP BY owner_id, event_date"
 }
 
@@ -82,7 +84,8 @@ func (b *Store) Count(ctx context.Context, topic string, pairs []ledger.Touched)
 	var base, quarters, sums proto.ColUInt64
 	found := map[ledger.Touched]ledger.Counts{}
 	err := b.compare(ctx, ch.Query{
-		Body: "SELECT CAST(owner_id, 'String') AS owner, event_date, sum(n) AS base, sum(q) AS quarters, sum(d) AS days FROM (\n" +
+		Body: "SELECT CAST(owner_id, 'String') AS owner, event_date, sum(n) AS base, sum(q) AS quarters, sum(d) AS days " +
+			"FROM (\n" +
 			strings.Join(parts, "\n  UNION ALL\n") + "\n) GROUP BY owner, event_date",
 		ExternalTable: pairsTable, ExternalData: pairColumns(pairs),
 		Result: proto.Results{
@@ -94,7 +97,9 @@ func (b *Store) Count(ctx context.Context, topic string, pairs []ledger.Touched)
 		},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range days {
-				found[ledger.Touched{Owner: owners.Row(i), Day: int32(days[i])}] = ledger.Counts{Base: base[i], Quarters: quarters[i], Days: sums[i]}
+				found[ledger.Touched{
+					Owner: owners.Row(i), Day: int32(days[i]),
+				}] = ledger.Counts{Base: base[i], Quarters: quarters[i], Days: sums[i]}
 			}
 			return nil
 		},

@@ -22,7 +22,8 @@ func (b *Store) Rebuilding(ctx context.Context) (bool, error) {
 	var n proto.ColUInt64
 	err := b.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
-			Body:   "SELECT count() AS n FROM system.processes WHERE startsWith(query_id, '" + rebuildID + "') AND current_database = currentDatabase()",
+			Body: "SELECT count() AS n FROM system.processes WHERE startsWith(query_id, '" + rebuildID +
+				"') AND current_database = currentDatabase()",
 			Result: proto.Results{{Name: "n", Data: &n}},
 		})
 	})
@@ -53,6 +54,7 @@ func (b *Store) Rebuild(ctx context.Context, days []ledger.Touched) error {
 
 func (b *Store) rebuild(ctx context.Context, sql string, settings ...ch.Setting) error {
 	return b.Use(ctx, func(c *clickhouse.Client) error {
-		return c.Do(ctx, ch.Query{Body: sql, QueryID: rebuildID + uuid.NewString(), Settings: append(settings, clickhouse.Modest...)})
+		return c.Do(ctx,
+			ch.Query{Body: sql, QueryID: rebuildID + uuid.NewString(), Settings: append(settings, clickhouse.Modest...)})
 	})
 }

@@ -17,7 +17,9 @@ import (
 // Tombstones implements tombstone.Source. What the table holds is told by the
 // number of its rows and the time of the last one: rows are only added, and when
 // some are merged it is read once more than needed.
-func (l *Ledger) Tombstones(ctx context.Context, known string) (all []tombstone.Tombstone, state string, changed bool, err error) {
+func (l *Ledger) Tombstones(
+	ctx context.Context, known string,
+) (all []tombstone.Tombstone, state string, changed bool, err error) {
 	var states proto.ColStr
 	if err := l.Read(ctx, schema.Tombstones.Name, ch.Query{
 		Body:   "SELECT concat(toString(count()), ' ', toString(max(created_at))) AS state FROM tombstones",
@@ -41,7 +43,12 @@ func (l *Ledger) tombstones(ctx context.Context) (all []tombstone.Tombstone, err
 	if err := l.Read(ctx, schema.Tombstones.Name, ch.Query{
 		Body: "SELECT CAST(owner_id, 'String') AS owner, CAST(kind, 'String') AS about, id, max(before) AS until\n" +
 			"FROM tombstones GROUP BY owner, about, id",
-		Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "about", Data: &kinds}, {Name: "id", Data: &ids}, {Name: "until", Data: before}},
+		Result: proto.Results{
+			{Name: "owner", Data: &owners},
+			{Name: "about", Data: &kinds},
+			{Name: "id", Data: &ids},
+			{Name: "until", Data: before},
+		},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range ids.Rows() {
 				id, err := tombstone.ParseID(ids.Row(i))

@@ -77,7 +77,8 @@ func (b *Store) Rows(ctx context.Context, r verify.Range, days []int32, do func(
 		Body: "SELECT " + rowColumns + "\nFROM " + schema.TableOf(r.Topic) + ` FINAL
 WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {partition:UInt16} AND _offset >= {from:Int64} AND _offset < {to:Int64}`,
 		Parameters: []proto.Parameter{
-			clickhouse.StringParameter("topic", r.Topic), clickhouse.IntParameter("partition", int64(r.Partition)), clickhouse.IntParameter("from", r.From), clickhouse.IntParameter("to", r.To),
+			clickhouse.StringParameter("topic", r.Topic), clickhouse.IntParameter("partition", int64(r.Partition)),
+			clickhouse.IntParameter("from", r.From), clickhouse.IntParameter("to", r.To),
 		},
 		ExternalTable: "asked_days", ExternalData: []proto.InputColumn{{Name: "day", Data: &dates}},
 	}, do); err != nil {
@@ -91,7 +92,10 @@ WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {par
 func (b *Store) Known(ctx context.Context, table string, keys []verify.Key) ([]verify.Key, error) {
 	known := make([]verify.Key, 0, len(keys))
 	rest := keys
-	for _, key := range []string{"(owner_id, event_date, event_key) IN (SELECT owner, day, event FROM asked_keys)", "(owner_id, event_key) IN (SELECT owner, event FROM asked_keys)"} {
+	for _, key := range []string{
+		"(owner_id, event_date, event_key) IN (SELECT owner, day, event FROM asked_keys)",
+		"(owner_id, event_key) IN (SELECT owner, event FROM asked_keys)",
+	} {
 		if len(rest) == 0 {
 			break
 		}
@@ -125,8 +129,10 @@ func (b *Store) known(ctx context.Context, table string, keys []verify.Key, wher
 	err := b.compare(ctx, ch.Query{
 		Body:          "SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_key FROM " + table + " WHERE " + where,
 		ExternalTable: "asked_keys",
-		ExternalData:  []proto.InputColumn{{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "event", Data: &events}},
-		Result:        proto.Results{{Name: "owner", Data: &owner}, {Name: "event_key", Data: &event}},
+		ExternalData: []proto.InputColumn{
+			{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "event", Data: &events},
+		},
+		Result: proto.Results{{Name: "owner", Data: &owner}, {Name: "event_key", Data: &event}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range event {
 				found[verify.Key{Owner: owner.Row(i), EventKey: event[i]}] = true
@@ -172,7 +178,10 @@ WHERE multiIf(
 		},
 		ExternalTable: "scanned",
 		ExternalData: []proto.InputColumn{
-			{Name: "of_topic", Data: &topics}, {Name: "of_partition", Data: &partitions}, {Name: "of_from", Data: &from}, {Name: "of_to", Data: &to},
+			{Name: "of_topic", Data: &topics},
+			{Name: "of_partition", Data: &partitions},
+			{Name: "of_from", Data: &from},
+			{Name: "of_to", Data: &to},
 		},
 	}, do); err != nil {
 		return fmt.Errorf("looking for rows that no record accounts for: %w", err)
@@ -207,10 +216,14 @@ func (b *Store) Visible(ctx context.Context, table string, rows []verify.Row) ([
 		at[r] = append(at[r], i)
 	}
 	if err := b.rows(ctx, ch.Query{
-		Body:          "SELECT " + rowColumns + "\nFROM " + table + " FINAL WHERE (owner_id, event_date, name, event_key) IN asked_rows",
+		Body: "SELECT " + rowColumns + "\nFROM " + table +
+			" FINAL WHERE (owner_id, event_date, name, event_key) IN asked_rows",
 		ExternalTable: "asked_rows",
 		ExternalData: []proto.InputColumn{
-			{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "event_name", Data: &names}, {Name: "event", Data: &keys},
+			{Name: "owner", Data: &owners},
+			{Name: "day", Data: &days},
+			{Name: "event_name", Data: &names},
+			{Name: "event", Data: &keys},
 		},
 	}, func(r *verify.Row) {
 		if which := at[*r]; len(which) > 0 {

@@ -18,8 +18,12 @@ func TestLinkClicksAreCountedAlsoOfDaysThatRollupsCannotAnswerFor(t *testing.T) 
 	of := func(owner string, bot bool, at int64) func(*record.Event) {
 		return func(e *record.Event) { e.Owner, e.TimeMillis, e.Click.IsBot = []byte(owner), at, bot }
 	}
-	stagetest.InsertTo(t, cfg, record.TopicClicks, "1", clickhousetest.AClick("a"), clickhousetest.AClick("b", of("lnk_1", false, clickhousetest.Noon-1000)), clickhousetest.AClick("c", of("lnk_1", true, clickhousetest.Noon+1)),
-		clickhousetest.AClick("d", of("lnk_2", false, clickhousetest.Noon)), clickhousetest.AClick("e", of("lnk_3", true, clickhousetest.Noon)), clickhousetest.AClick("f", of("lnk_1", false, clickhousetest.Noon-record.MillisPerDay)))
+	stagetest.InsertTo(t, cfg, record.TopicClicks, "1", clickhousetest.AClick("a"),
+		clickhousetest.AClick("b", of("lnk_1", false, clickhousetest.Noon-1000)),
+		clickhousetest.AClick("c", of("lnk_1", true, clickhousetest.Noon+1)),
+		clickhousetest.AClick("d", of("lnk_2", false, clickhousetest.Noon)),
+		clickhousetest.AClick("e", of("lnk_3", true, clickhousetest.Noon)),
+		clickhousetest.AClick("f", of("lnk_1", false, clickhousetest.Noon-record.MillisPerDay)))
 	stagetest.InsertTo(t, cfg, record.TopicClicks, "2", clickhousetest.AClick("a"))
 	clicks := NewLinkClicks(cfg)
 	t.Cleanup(func() { clicks.Close() })
@@ -29,7 +33,8 @@ func TestLinkClicksAreCountedAlsoOfDaysThatRollupsCannotAnswerFor(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]link.Clicks{"lnk_1": {Count: first, Last: time.UnixMilli(clickhousetest.Noon).UTC()}}, got); diff != "" {
+		if diff := cmp.Diff(
+			map[string]link.Clicks{"lnk_1": {Count: first, Last: time.UnixMilli(clickhousetest.Noon).UTC()}}, got); diff != "" {
 			t.Errorf("clicks (-want +got):\n%s", diff)
 		}
 	}

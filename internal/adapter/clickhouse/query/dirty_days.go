@@ -170,8 +170,9 @@ func (d *DirtyDays) refresh(ctx context.Context) (*dirtyList, error) {
 // new ones.
 func (d *DirtyDays) state(ctx context.Context) (state string, err error) {
 	err = d.Use(ctx, func(c *clickhouse.Client) error {
-		found, err := clickhouse.Texts(ctx, c, "SELECT arrayStringConcat(arraySort(groupArray(concat(name, ' ', toString(modification_time)))), ', ')\n"+
-			"FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+schema.RollupDirty.Name+"'")
+		found, err := clickhouse.Texts(ctx, c,
+			"SELECT arrayStringConcat(arraySort(groupArray(concat(name, ' ', toString(modification_time)))), ', ')\n"+
+				"FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+schema.RollupDirty.Name+"'")
 		if err != nil {
 			return err
 		}
@@ -185,14 +186,17 @@ func (d *DirtyDays) state(ctx context.Context) (state string, err error) {
 }
 
 func (d *DirtyDays) read(ctx context.Context, state string) (*dirtyList, error) {
-	list := &dirtyList{state: state, owners: map[string][]proto.Date{}, organizations: map[analytics.Subject][]proto.Date{}}
+	list := &dirtyList{
+		state: state, owners: map[string][]proto.Date{}, organizations: map[analytics.Subject][]proto.Date{},
+	}
 	var owners proto.ColStr
 	var days proto.ColArr[proto.Date]
 	var raw proto.ColDate
 	days.Data = &clickhouse.Dates{ColDate: &raw}
 	err := d.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
-			Body:     "SELECT CAST(owner_id, 'String') AS owner, arraySort(groupArray(event_date)) AS all " + schema.DirtyDays + " GROUP BY owner",
+			Body: "SELECT CAST(owner_id, 'String') AS owner, arraySort(groupArray(event_date)) AS all " +
+				schema.DirtyDays + " GROUP BY owner",
 			Settings: clickhouse.Modest,
 			Result:   proto.Results{{Name: "owner", Data: &owners}, {Name: "all", Data: &days}},
 			OnResult: func(context.Context, proto.Block) error {
@@ -237,7 +241,8 @@ func (d *DirtyDays) owners(ctx context.Context, organizationID string) (all []st
 	var owners proto.ColStr
 	err = d.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
-			Body:       "SELECT DISTINCT CAST(owner_id, 'String') AS owner FROM usage_1d WHERE organization_id = {organization:String}",
+			Body: "SELECT DISTINCT CAST(owner_id, 'String') AS owner FROM usage_1d WHERE organization_id = " +
+				"{organization:String}",
 			Parameters: []proto.Parameter{clickhouse.TextParameter("organization", organizationID)},
 			Result:     proto.Results{{Name: "owner", Data: &owners}},
 			OnResult: func(context.Context, proto.Block) error {

@@ -85,8 +85,10 @@ func TestDirtyDaysOfAWebsiteAndOfAnOrganization(t *testing.T) {
 	of := func(owner, org string) func(*record.Event) {
 		return func(e *record.Event) { e.Owner, e.Organization = []byte(owner), []byte(org) }
 	}
-	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a", of("web_1", "org_1")), clickhousetest.AnEvent("b", of("web_2", "org_1")), clickhousetest.AnEvent("c", of("web_3", "o'org\\")))
-	clickhousetest.Run(t, cfg, listDays+"('web_2', '2026-03-05', 'over', 0), ('web_1', '2026-03-05', 'over', 0), ('web_1', '2026-03-01', 'over', 0),"+
+	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a", of("web_1", "org_1")),
+		clickhousetest.AnEvent("b", of("web_2", "org_1")), clickhousetest.AnEvent("c", of("web_3", "o'org\\")))
+	clickhousetest.Run(t, cfg, listDays+
+		"('web_2', '2026-03-05', 'over', 0), ('web_1', '2026-03-05', 'over', 0), ('web_1', '2026-03-01', 'over', 0),"+
 		"('org_1', '2026-02-01', 'over', 0), ('web_1', '2026-03-02', 'over', 1), ('web_3', '2026-01-01', 'over', 0)")
 	d, _ := newDirtyDays(t, cfg)
 	saysOf(t, d, website("web_1"), "2026-03-01", "2026-03-05")

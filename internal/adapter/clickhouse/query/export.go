@@ -75,7 +75,8 @@ func (x *Exporter) Read(ctx context.Context, q *export.Query, each func(*export.
 // out what lies before it.
 func exportSQL(q *export.Query) string {
 	var b strings.Builder
-	b.WriteString("SELECT\n    toUInt16(e.event_date) AS day,\n    CAST(e.name, 'String') AS position,\n    e.event_key AS key")
+	b.WriteString(
+		"SELECT\n    toUInt16(e.event_date) AS day,\n    CAST(e.name, 'String') AS position,\n    e.event_key AS key")
 	if hasMeasured(q) {
 		b.WriteString(",\n    e.measured AS measured")
 	}
@@ -129,12 +130,14 @@ func exportParameters(q *export.Query) []proto.Parameter {
 	utc := func(t time.Time, layout string) string { return t.UTC().Format(layout) }
 	all := []proto.Parameter{
 		clickhouse.StringParameter("owner", q.Owner),
-		clickhouse.StringParameter("from", utc(q.Start, time.DateOnly)), clickhouse.StringParameter("to", utc(q.End.Add(-time.Millisecond), time.DateOnly)),
+		clickhouse.StringParameter("from", utc(q.Start, time.DateOnly)),
+		clickhouse.StringParameter("to", utc(q.End.Add(-time.Millisecond), time.DateOnly)),
 		clickhouse.StringParameter("start", utc(q.Start, instant)), clickhouse.StringParameter("end", utc(q.End, instant)),
 	}
 	if p := q.After; p != nil {
 		day := time.Unix(int64(p.Day)*24*60*60, 0)
-		all = append(all, clickhouse.StringParameter("after_day", utc(day, time.DateOnly)), clickhouse.StringParameter("after_name", p.Name),
+		all = append(all, clickhouse.StringParameter("after_day", utc(day, time.DateOnly)),
+			clickhouse.StringParameter("after_name", p.Name),
 			clickhouse.StringParameter("after_key", strconv.FormatUint(p.Key, 10)))
 	}
 	if q.Limit > 0 {
@@ -149,7 +152,8 @@ func exportSettings(ctx context.Context) []ch.Setting {
 		return ch.Setting{Key: key, Value: strconv.FormatInt(value, 10), Important: true}
 	}
 	settings := []ch.Setting{
-		number("readonly", 2), number("max_block_size", exportRows), number("max_threads", exportThreads), number("max_memory_usage", exportMemory),
+		number("readonly", 2), number("max_block_size", exportRows), number("max_threads", exportThreads),
+		number("max_memory_usage", exportMemory),
 		number("optimize_read_in_order", 1), number("max_result_rows", 0), number("max_result_bytes", 0),
 		{Key: "timeout_overflow_mode", Value: "throw", Important: true},
 	}
@@ -175,7 +179,9 @@ type exportResult struct {
 
 func newExportResult(q *export.Query) *exportResult {
 	r := &exportResult{query: q, columns: make([]proto.ColResult, len(q.Columns))}
-	r.results = proto.Results{{Name: "day", Data: &r.days}, {Name: "position", Data: &r.names}, {Name: "key", Data: &r.keys}}
+	r.results = proto.Results{
+		{Name: "day", Data: &r.days}, {Name: "position", Data: &r.names}, {Name: "key", Data: &r.keys},
+	}
 	if hasMeasured(q) {
 		r.results = append(r.results, proto.ResultColumn{Name: "measured", Data: &r.measured})
 	}

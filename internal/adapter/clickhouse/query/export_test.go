@@ -102,8 +102,13 @@ func TestEveryColumnThatAnExportHasIsStored(t *testing.T) {
 			e.Web.Set(record.WebNumber(n), float64(n+1))
 		}
 	})
-	apart := []string{"owner_id", "organization_id", "event_date", "received_at_inv", "event_key", "measured", "_topic", "_partition", "_offset", "schema_v"}
-	for table, topic := range map[*schema.Table]string{&schema.Events: record.TopicEvents, &schema.Errors: record.TopicErrors, &schema.Vitals: record.TopicVitals} {
+	apart := []string{
+		"owner_id", "organization_id", "event_date", "received_at_inv", "event_key", "measured", "_topic", "_partition",
+		"_offset", "schema_v",
+	}
+	for table, topic := range map[*schema.Table]string{
+		&schema.Events: record.TopicEvents, &schema.Errors: record.TopicErrors, &schema.Vitals: record.TopicVitals,
+	} {
 		stagetest.InsertTo(t, cfg, topic, table.Name, e)
 		kind := export.KindOf(table.Name)
 		for _, c := range table.Columns {
@@ -115,13 +120,17 @@ func TestEveryColumnThatAnExportHasIsStored(t *testing.T) {
 		if len(rows) != 1 || len(rows[0]) != len(kind.Columns) {
 			t.Fatalf("%s: %v", table.Name, rows)
 		}
-		for name, want := range map[string]any{"event_id": "e", "name": "screen_view", "website_id": "web_1", "path": "/p", "raw_time": "1970-01-01T00:00:00.001Z", "session_id": "sess"} {
+		for name, want := range map[string]any{
+			"event_id": "e", "name": "screen_view", "website_id": "web_1", "path": "/p", "raw_time": "1970-01-01T00:00:00.001Z",
+			"session_id": "sess",
+		} {
 			if got := rows[0][name]; got != want {
 				t.Errorf("%s.%s is %v, want %v", table.Name, name, got, want)
 			}
 		}
 		for n := range record.NumWebTexts {
-			if name := schema.WebTextColumn(record.WebText(n)); kind.Column(name) != nil && rows[0][name] != fmt.Sprintf("t%d", n) {
+			if name := schema.WebTextColumn(record.WebText(n)); kind.Column(name) != nil &&
+				rows[0][name] != fmt.Sprintf("t%d", n) {
 				t.Errorf("%s.%s is %v, want t%d", table.Name, name, rows[0][name], n)
 			}
 		}
@@ -137,7 +146,8 @@ func TestWhatWasNotSentIsNotExported(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	stagetest.InsertTo(t, cfg, record.TopicEvents, "1",
-		clickhousetest.WebEvent("zero", record.TypePageExit, "page_exit", func(e *record.Event) { e.Web.Set(record.TimeOnPage, 0) }))
+		clickhousetest.WebEvent("zero", record.TypePageExit, "page_exit",
+			func(e *record.Event) { e.Web.Set(record.TimeOnPage, 0) }))
 	stagetest.InsertTo(t, cfg, record.TopicErrors, "2", clickhousetest.WebEvent("error", record.TypeError, "TypeError"))
 	for kind, want := range map[string]map[string]any{
 		"events": {
@@ -183,7 +193,8 @@ func TestAnExportHasEachEventOnce(t *testing.T) {
 				k := key{int64(i%4 + 20*month), fmt.Sprintf("name %d", i%3), id}
 				want[id] = k
 				events = append(events, clickhousetest.AnEvent(id, func(e *record.Event) {
-					e.Name, e.TimeMillis, e.ReceivedAt = []byte(k.name), clickhousetest.Noon+k.day*day, clickhousetest.Received+int64(version)
+					e.Name, e.TimeMillis, e.ReceivedAt = []byte(k.name), clickhousetest.Noon+k.day*day, clickhousetest.Received+
+						int64(version)
 					e.Path = []byte(strconv.Itoa(version))
 				}), clickhousetest.AnEvent(id, func(e *record.Event) {
 					e.Owner, e.Website, e.TimeMillis = []byte("web_2"), []byte("web_2"), clickhousetest.Noon+k.day*day
@@ -230,10 +241,12 @@ func TestARangeHasItsStartAndNotItsEnd(t *testing.T) {
 	at := func(id string, millis int64) *record.Event {
 		return clickhousetest.AnEvent(id, func(e *record.Event) { e.TimeMillis = millis })
 	}
-	stagetest.InsertTo(t, cfg, record.TopicEvents, "1", at("before", clickhousetest.Noon-1), at("start", clickhousetest.Noon), at("last", clickhousetest.Noon+999), at("end", clickhousetest.Noon+1000))
+	stagetest.InsertTo(t, cfg, record.TopicEvents, "1", at("before", clickhousetest.Noon-1),
+		at("start", clickhousetest.Noon), at("last", clickhousetest.Noon+999), at("end", clickhousetest.Noon+1000))
 	var ids []string
 	for _, row := range lines(t, cfg, func(r *export.Request) {
-		r.Start, r.End, r.Columns = time.UnixMilli(clickhousetest.Noon), time.UnixMilli(clickhousetest.Noon+1000), []string{"event_id"}
+		r.Start, r.End, r.Columns = time.UnixMilli(clickhousetest.Noon),
+			time.UnixMilli(clickhousetest.Noon+1000), []string{"event_id"}
 	}) {
 		ids = append(ids, row["event_id"].(string))
 	}
@@ -283,7 +296,8 @@ func TestAnExportSortsNothingAndACursorSkipsWhatLiesBefore(t *testing.T) {
 	cfg := stagetest.Migrated(t)
 	manyRows(t, cfg, 90_000, "'a'")
 	q := mustExport(t, ranged("ndjson"))
-	if text := explain(t, cfg, "PIPELINE", q); !strings.Contains(text, "InOrder") || strings.Contains(text, "PartialSorting") {
+	if text := explain(t, cfg, "PIPELINE", q); !strings.Contains(text, "InOrder") ||
+		strings.Contains(text, "PartialSorting") {
 		t.Errorf("rows are not read in the table's order:\n%s", text)
 	}
 	granules := func(q *export.Query) int {
@@ -306,7 +320,9 @@ func TestAnExportSortsNothingAndACursorSkipsWhatLiesBefore(t *testing.T) {
 // running counts the statements of a database that the server works on.
 func running(t *testing.T, cfg config.ClickHouse) string {
 	t.Helper()
-	return clickhousetest.Column(t, cfg, "toString(countIf(query LIKE '%toUInt16(e.event_date)%' AND query NOT LIKE '%countIf%'))", "system.processes WHERE current_database = '"+cfg.Database+"'")[0]
+	return clickhousetest.Column(t, cfg,
+		"toString(countIf(query LIKE '%toUInt16(e.event_date)%' AND query NOT LIKE '%countIf%'))",
+		"system.processes WHERE current_database = '"+cfg.Database+"'")[0]
 }
 
 func TestAnExportThatIsCalledOffEndsOnTheServer(t *testing.T) {

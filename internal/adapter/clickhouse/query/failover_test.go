@@ -75,7 +75,8 @@ func TestInsertsAndQueriesGoOnAtAnotherAddress(t *testing.T) {
 	for _, p := range behind {
 		p.Kill()
 	}
-	if err := clickhouse.Ping(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), cfg.Addr[0]) || !strings.Contains(err.Error(), cfg.Addr[1]) {
+	if err := clickhouse.Ping(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), cfg.Addr[0]) ||
+		!strings.Contains(err.Error(), cfg.Addr[1]) {
 		t.Errorf("with every address away: %v", err)
 	}
 }

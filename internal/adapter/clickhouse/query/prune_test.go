@@ -101,7 +101,11 @@ func TestEveryQuestionReadsOnlyItsOwnersAndItsMonths(t *testing.T) {
 		if typ.Category == "Ingestion" {
 			continue // counts of its own, which nobody made here
 		}
-		for _, subject := range []analytics.Subject{{Kind: analytics.Website, ID: "web_1"}, {Kind: analytics.Organization, ID: "org_1"}, {Kind: analytics.Link, ID: "web_1"}} {
+		for _, subject := range []analytics.Subject{
+			{Kind: analytics.Website, ID: "web_1"},
+			{Kind: analytics.Organization, ID: "org_1"},
+			{Kind: analytics.Link, ID: "web_1"},
+		} {
 			for _, rollups := range []bool{false, true} {
 				if typ.Subjects&subject.Kind == 0 || rollups && typ.Rollup == nil {
 					continue
@@ -124,7 +128,8 @@ func TestEveryQuestionReadsOnlyItsOwnersAndItsMonths(t *testing.T) {
 					}
 					// A granule at each end belongs to a neighbour too; an organization has two websites.
 					if r.ofParts >= 12 && (r.parts*12 > r.ofParts || r.granules > 4) {
-						t.Errorf("%s of %s (rollups %v) reads %d of %d parts and %d of %d granules of %s", typ.Name, subject.ID, rollups, r.parts, r.ofParts, r.granules, r.of, r.table)
+						t.Errorf("%s of %s (rollups %v) reads %d of %d parts and %d of %d granules of %s",
+							typ.Name, subject.ID, rollups, r.parts, r.ofParts, r.granules, r.of, r.table)
 					}
 				}
 				if large == 0 {

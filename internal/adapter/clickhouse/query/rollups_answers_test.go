@@ -14,7 +14,9 @@ import (
 
 // asked answers a body, all of it from the events or with the days from the events
 // that are dirty.
-func asked(t *testing.T, r *Runner, subject analytics.Subject, body string, rollups bool, dirty ...time.Time) (response, source string) {
+func asked(
+	t *testing.T, r *Runner, subject analytics.Subject, body string, rollups bool, dirty ...time.Time,
+) (response, source string) {
 	t.Helper()
 	requests, batch, err := analytics.Decode([]byte(body))
 	if err != nil {
@@ -54,9 +56,11 @@ func TestResponsesDoNotDependOnWhichDaysAreReadFromRollups(t *testing.T) {
 		}
 		subject := subjectOf(typ, "web_1") // which is the link's id too
 		for name, ends := range map[string][2]time.Time{
-			"days": {first, midnight.AddDate(0, 0, 1)}, "quarters": {first.Add(7*time.Hour + 45*time.Minute), midnight.Add(15 * time.Hour)},
+			"days":     {first, midnight.AddDate(0, 0, 1)},
+			"quarters": {first.Add(7*time.Hour + 45*time.Minute), midnight.Add(15 * time.Hour)},
 		} {
-			body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q}`, typ.Name, ends[0].Format(time.RFC3339), ends[1].Format(time.RFC3339))
+			body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q}`,
+				typ.Name, ends[0].Format(time.RFC3339), ends[1].Format(time.RFC3339))
 			want, _ := asked(t, r, subject, body, false)
 			if len(want) < len(`[{"total":99}]`) {
 				t.Errorf("%s has nothing to say: %s", typ.Name, want)

@@ -83,7 +83,9 @@ func NewRunner(cfg config.ClickHouse, bounds RunnerConfig) *Runner {
 			// before it takes all that it may of the memory. From half of it on, a table
 			// that doubles is too much; from a quarter on, millions of sessions take a
 			// third longer.
-			{Key: "max_bytes_before_external_group_by", Value: strconv.FormatInt(bounds.MaxMemoryBytes/8*3, 10), Important: true},
+			{
+				Key: "max_bytes_before_external_group_by", Value: strconv.FormatInt(bounds.MaxMemoryBytes/8*3, 10), Important: true,
+			},
 			{Key: "max_bytes_before_external_sort", Value: strconv.FormatInt(bounds.MaxMemoryBytes/4, 10), Important: true},
 			// The sessions of a sample fit into one hash table. By default the server cuts
 			// it up from 100,000 on, which costs a question about totals a tenth of its time.

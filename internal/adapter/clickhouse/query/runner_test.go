@@ -37,7 +37,8 @@ func TestColumnsOfEveryExpectedTypeAreRead(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, RunnerConfig{})
 	// Two blocks, so that their memory is used again.
-	got, err := r.Run(t.Context(), statement(`SELECT number AS a, -1 - toInt64(number) AS b, number / 2 AS c, number = 1 AS d, toString(number) AS e,
+	got, err := r.Run(t.Context(),
+		statement(`SELECT number AS a, -1 - toInt64(number) AS b, number / 2 AS c, number = 1 AS d, toString(number) AS e,
 		toLowCardinality(toString(number)) AS f, toDateTime64('2026-03-29 10:00:00.123', 3, 'UTC') + toIntervalDay(number) AS g
 		FROM numbers(3) ORDER BY a SETTINGS max_block_size = 2`, "a", "b", "c", "d", "e", "f", "g"))
 	if err != nil {
@@ -68,7 +69,8 @@ func TestBoundsOfAStatementAreErrors(t *testing.T) {
 		{"rows", "SELECT number AS a FROM numbers(10001)", "Limit for result exceeded"},
 		{"bytes", "SELECT repeat(toString(number), 1000000) AS a FROM numbers(2)", "Limit for result exceeded"},
 		{"memory", "SELECT length(groupArray(number)) AS a FROM numbers(100000000)", "memory limit"},
-		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(100000) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0", ""},
+		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(100000) SETTINGS max_block_size = 1, " +
+			"function_sleep_max_microseconds_per_block = 0", ""},
 		{"a write", "CREATE TABLE x (a UInt8) ENGINE = Null", "readonly"},
 		{"a type that no column has", "SELECT [1] AS a", "not expected in a result"},
 		{"another name", "SELECT 1 AS b", "not those of the catalogue"},
@@ -97,11 +99,13 @@ func TestBoundsOfAStatementAreErrors(t *testing.T) {
 func TestWhatHasManyValuesIsCountedOnDisk(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, RunnerConfig{MaxTime: 5 * time.Minute, MaxMemoryBytes: 160 << 20})
-	const sql = "SELECT count() AS a FROM (SELECT toString(number) AS value, count() AS n FROM numbers(4000000) GROUP BY value)"
+	const sql = "SELECT count() AS a FROM (SELECT toString(number) AS value, count() AS n FROM numbers(4000000) GROUP " +
+		"BY value)"
 	if _, err := r.Run(t.Context(), statement(sql, "a")); err != nil {
 		t.Errorf("4 million values in 160 MiB: %v", err)
 	}
-	_, err := r.Run(t.Context(), statement(sql+" SETTINGS max_bytes_before_external_group_by = 0, max_bytes_ratio_before_external_group_by = 0", "a"))
+	_, err := r.Run(t.Context(),
+		statement(sql+" SETTINGS max_bytes_before_external_group_by = 0, max_bytes_ratio_before_external_group_by = 0", "a"))
 	if !errors.Is(err, analytics.ErrTooLarge) {
 		t.Errorf("without it: %v, want that they are too many", err)
 	}
@@ -139,13 +143,15 @@ func TestAServerThatIsAwayIsGivenARest(t *testing.T) {
 func untilOpen(t *testing.T, r *Runner) {
 	t.Helper()
 	for i := range breakerTrips {
-		if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); !errors.Is(err, analytics.ErrUnavailable) || errors.Is(err, gobreaker.ErrOpenState) {
+		if _, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a")); !errors.Is(err, analytics.ErrUnavailable) ||
+			errors.Is(err, gobreaker.ErrOpenState) {
 			t.Fatalf("statement %d: %v, want that the server was asked in vain", i+1, err)
 		}
 	}
 	testkit.Eventually(t, time.Minute, func() error {
 		_, err := r.Run(t.Context(), statement("SELECT 1 AS a", "a"))
-		if !errors.Is(err, analytics.ErrUnavailable) || !errors.Is(err, gobreaker.ErrOpenState) || !strings.Contains(err.Error(), "circuit breaker is open") {
+		if !errors.Is(err, analytics.ErrUnavailable) || !errors.Is(err, gobreaker.ErrOpenState) ||
+			!strings.Contains(err.Error(), "circuit breaker is open") {
 			return fmt.Errorf("after %d failures: %w, want the open breaker", breakerTrips, err)
 		}
 		return nil
@@ -188,7 +194,8 @@ func TestWaitingForATurnIsNoFailureOfTheServer(t *testing.T) {
 // What statements may take is an error that callers can be told apart from others.
 func TestBoundsSayWhichTheyAre(t *testing.T) {
 	t.Parallel()
-	r := newRunner(t, RunnerConfig{MaxTime: 5 * time.Minute, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20, MaxRows: 1_000_000})
+	r := newRunner(t,
+		RunnerConfig{MaxTime: 5 * time.Minute, MaxResultBytes: 1 << 20, MaxMemoryBytes: 64 << 20, MaxRows: 1_000_000})
 	hasty := newRunner(t, RunnerConfig{MaxTime: 300 * time.Millisecond, MaxRows: 1_000_000})
 	const tooLarge, timeout, other = 0, 1, -1
 	for _, tc := range []struct {
@@ -199,7 +206,8 @@ func TestBoundsSayWhichTheyAre(t *testing.T) {
 		{"bytes of the result", "SELECT repeat(toString(number), 1000000) AS a FROM numbers(2)", tooLarge},
 		{"memory", "SELECT length(groupArray(repeat('x', 200) || toString(number))) AS a FROM numbers(1000000)", tooLarge},
 		{"rows read", "SELECT count() AS a FROM numbers(1000001)", tooLarge},
-		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(1000) SETTINGS max_block_size = 1, function_sleep_max_microseconds_per_block = 0", timeout},
+		{"time", "SELECT sum(sleepEachRow(0.1)) AS a FROM numbers(1000) SETTINGS max_block_size = 1, " +
+			"function_sleep_max_microseconds_per_block = 0", timeout},
 		{"a mistake", "SELECT no_such_column AS a", other},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -25,7 +25,10 @@ const inMonth = "day >= {from:Date} AND day < {to:Date}"
 
 func monthParameters(m quota.Month) []proto.Parameter {
 	start, end := m.Bounds()
-	return []proto.Parameter{clickhouse.StringParameter("from", start.Format(time.DateOnly)), clickhouse.StringParameter("to", end.Format(time.DateOnly))}
+	return []proto.Parameter{
+		clickhouse.StringParameter("from", start.Format(time.DateOnly)),
+		clickhouse.StringParameter("to", end.Format(time.DateOnly)),
+	}
 }
 
 // Used implements quota.Meter.
@@ -62,10 +65,12 @@ func (u *Usage) Cells(ctx context.Context, organizationID, ownerID string, month
 	err := u.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT CAST(owner_id, 'String') AS owner, day, sum(events) AS n FROM usage_1d\n" +
-				"WHERE organization_id = {organization:String} AND ({owner:String} = '' OR owner_id = {owner:String}) AND " + inMonth +
+				"WHERE organization_id = {organization:String} AND ({owner:String} = '' OR owner_id = {owner:String}) AND " +
+				inMonth +
 				"\nGROUP BY owner, day ORDER BY owner, day",
-			Parameters: append(monthParameters(month), clickhouse.TextParameter("organization", organizationID), clickhouse.TextParameter("owner", ownerID)),
-			Result:     proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "n", Data: &events}},
+			Parameters: append(monthParameters(month), clickhouse.TextParameter("organization", organizationID),
+				clickhouse.TextParameter("owner", ownerID)),
+			Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "day", Data: &days}, {Name: "n", Data: &events}},
 			OnResult: func(context.Context, proto.Block) error {
 				for i := range events {
 					cells = append(cells, quota.Cell{OwnerID: owners.Row(i), Day: days[i].Time().UTC(), Events: int64(events[i])})

@@ -37,7 +37,8 @@ func TestUsageIsOfTheUTCMonthOfReceipt(t *testing.T) {
 	for range 2 { // the second time under a token that is known
 		put("1",
 			sent("a", "org_1", "web_1", turn.Add(-time.Millisecond)), sent("b", "org_1", "web_1", turn),
-			sent("c", "org_1", "web_2", turn.Add(24*time.Hour)), sent("d", "org_2", "web_3", turn.Add(30*24*time.Hour-time.Millisecond)),
+			sent("c", "org_1", "web_2", turn.Add(24*time.Hour)),
+			sent("d", "org_2", "web_3", turn.Add(30*24*time.Hour-time.Millisecond)),
 			sent("e", "org_2", "web_3", turn.Add(30*24*time.Hour)))
 	}
 	for month, want := range map[quota.Month]map[string]int64{
@@ -55,9 +56,14 @@ func TestCellsAreOfOneOrganizationByOwnerAndDay(t *testing.T) {
 	u, put := newUsage(t)
 	first := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 	second, odd := first.Add(24*time.Hour), `o'rg\`
-	put("1", sent("a", odd, "web_1", first), sent("b", odd, "web_1", second), sent("c", odd, odd, second), sent("d", "org_2", "web_1", first))
+	put("1", sent("a", odd, "web_1", first), sent("b", odd, "web_1", second), sent("c", odd, odd, second),
+		sent("d", "org_2", "web_1", first))
 	put("2", sent("e", odd, "web_1", second.Add(time.Hour)))
-	all := []quota.Cell{{OwnerID: odd, Day: second, Events: 1}, {OwnerID: "web_1", Day: first, Events: 1}, {OwnerID: "web_1", Day: second, Events: 2}}
+	all := []quota.Cell{
+		{OwnerID: odd, Day: second, Events: 1},
+		{OwnerID: "web_1", Day: first, Events: 1},
+		{OwnerID: "web_1", Day: second, Events: 2},
+	}
 	for _, tc := range []struct {
 		organization, owner string
 		month               quota.Month

@@ -45,14 +45,21 @@ type part struct{ a, b, from string }
 // where it has any. Merges do not change what is summed up by them, or change it for
 // nothing but a run that would not have been needed.
 var parts = map[string]part{
-	schema.Events.Name:        {"sum(events)", "0", "events_1d WHERE " + partDays},
-	schema.Vitals.Name:        {"sum(samples)", "0", "vitals_15m WHERE " + partDays},
-	schema.Errors.Name:        {"sum(events)", "0", "errors_15m WHERE " + partDays},
-	schema.Identities.Name:    {"count()", "sum(toUnixTimestamp64Milli(received_at))", "identities WHERE " + partOwner},
-	schema.Ingestion1m.Name:   {"sum(events)", "sum(toUnixTimestamp64Milli(received_at))", "ingestion_1m WHERE " + partDays},
-	schema.Clicks.Name:        {"sum(clicks + bots)", "0", "clicks_1d WHERE dimension = '" + schema.AllTargets + "' AND " + partDays},
+	schema.Events.Name:     {"sum(events)", "0", "events_1d WHERE " + partDays},
+	schema.Vitals.Name:     {"sum(samples)", "0", "vitals_15m WHERE " + partDays},
+	schema.Errors.Name:     {"sum(events)", "0", "errors_15m WHERE " + partDays},
+	schema.Identities.Name: {"count()", "sum(toUnixTimestamp64Milli(received_at))", "identities WHERE " + partOwner},
+	schema.Ingestion1m.Name: {
+		"sum(events)", "sum(toUnixTimestamp64Milli(received_at))", "ingestion_1m WHERE " + partDays,
+	},
+	schema.Clicks.Name: {
+		"sum(clicks + bots)", "0", "clicks_1d WHERE dimension = '" + schema.AllTargets + "' AND " + partDays,
+	},
 	schema.FlagExposures.Name: {"count()", "sum(toUnixTimestamp64Milli(received_at))", "flag_exposures WHERE " + partDays},
-	schema.Unstored1h.Name:    {"sum(duplicates)", "sum(dead_letters) + sum(erased)", "unstored_1h WHERE " + partOwner + " AND toDate(hour) BETWEEN {from:Date} AND {to:Date}"},
+	schema.Unstored1h.Name: {
+		"sum(duplicates)", "sum(dead_letters) + sum(erased)",
+		"unstored_1h WHERE " + partOwner + " AND toDate(hour) BETWEEN {from:Date} AND {to:Date}",
+	},
 }
 
 // alwaysParts are asked for whatever is read. The number of dirty days is the first.
@@ -75,7 +82,9 @@ var ownersOf = map[analytics.SubjectKind]string{
 }
 
 // Of implements analytics.Versions.
-func (v *Versions) Of(ctx context.Context, subject analytics.Subject, rng analytics.Range, tables []string) (analytics.Version, error) {
+func (v *Versions) Of(
+	ctx context.Context, subject analytics.Subject, rng analytics.Range, tables []string,
+) (analytics.Version, error) {
 	sql, err := versionSQL(subject, tables)
 	if err != nil {
 		return analytics.Version{}, err
@@ -90,7 +99,8 @@ func (v *Versions) Of(ctx context.Context, subject analytics.Subject, rng analyt
 	q := ch.Query{
 		Body: sql, Settings: []ch.Setting{{Key: "readonly", Value: "2", Important: true}},
 		Parameters: []proto.Parameter{
-			clickhouse.TextParameter("owner", subject.ID), clickhouse.TextParameter("from", day(rng.Start)), clickhouse.TextParameter("to", day(rng.End.Add(-time.Millisecond))),
+			clickhouse.TextParameter("owner", subject.ID), clickhouse.TextParameter("from", day(rng.Start)),
+			clickhouse.TextParameter("to", day(rng.End.Add(-time.Millisecond))),
 		},
 	}
 	if left, came, ok := subject.Moves(); ok {
@@ -135,9 +145,11 @@ func versionSQL(subject analytics.Subject, tables []string) (string, error) {
 	}
 	selects := make([]string, len(asked))
 	for i, p := range asked {
-		selects[i] = fmt.Sprintf("SELECT toUInt64(%d) AS part, toUInt64(%s) AS a, toUInt64(%s) AS b FROM %s", i, p.a, p.b, p.from)
+		selects[i] = fmt.Sprintf("SELECT toUInt64(%d) AS part, toUInt64(%s) AS a, toUInt64(%s) AS b FROM %s",
+			i, p.a, p.b, p.from)
 	}
-	return strings.ReplaceAll(strings.Join(selects, "\nUNION ALL\n"), "{owners}", subject.Within(ownersOf[subject.Kind])), nil
+	return strings.ReplaceAll(strings.Join(selects, "\nUNION ALL\n"), "{owners}", subject.Within(ownersOf[subject.Kind])),
+		nil
 }
 
 // Bases implements analytics.Versions.

@@ -23,17 +23,21 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 	t.Cleanup(func() { conns.Close() })
 	do := func(sql string) {
 		t.Helper()
-		if err := conns.Use(t.Context(), func(c *clickhouse.Client) error { return c.Do(t.Context(), ch.Query{Body: sql}) }); err != nil {
+		if err := conns.Use(t.Context(),
+			func(c *clickhouse.Client) error { return c.Do(t.Context(), ch.Query{Body: sql}) }); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
 	versions := NewVersions(cfg)
 	t.Cleanup(func() { versions.Close() })
-	if got := strings.Join(versions.Bases([]string{"views_1d", "vitals_15m", "traffic_1d", "events", "identities"}), " "); got != "events identities vitals" {
+	if got := strings.Join(versions.Bases([]string{"views_1d", "vitals_15m", "traffic_1d", "events", "identities"}),
+		" "); got != "events identities vitals" {
 		t.Errorf("base tables: %s", got)
 	}
 	// unstored_1h forgets what is old.
-	sinceMarch := analytics.Range{Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now().AddDate(0, 0, 1), Zone: time.UTC}
+	sinceMarch := analytics.Range{
+		Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now().AddDate(0, 0, 1), Zone: time.UTC,
+	}
 	asked := map[string]struct {
 		subject analytics.Subject
 		tables  []string
@@ -49,8 +53,14 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		"the organization":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, []string{"events"}},
 		"where it was":       {analytics.Organized("o1", []string{"w1"}, nil), []string{"events"}},
 		"where it moved to":  {analytics.Organized("o2", nil, []string{"w1"}), []string{"events"}},
-		"another website":    {analytics.Subject{Kind: analytics.Website, ID: "w2"}, []string{"events", "vitals", "errors", "identities", "ingestion_1m"}},
-		"a foreign tenant":   {analytics.Subject{Kind: analytics.Organization, ID: "o2"}, []string{"events", "vitals", "errors", "identities", "ingestion_1m"}},
+		"another website": {
+			analytics.Subject{Kind: analytics.Website, ID: "w2"},
+			[]string{"events", "vitals", "errors", "identities", "ingestion_1m"},
+		},
+		"a foreign tenant": {
+			analytics.Subject{Kind: analytics.Organization, ID: "o2"},
+			[]string{"events", "vitals", "errors", "identities", "ingestion_1m"},
+		},
 	}
 	read := func() map[string]analytics.Version {
 		t.Helper()
@@ -69,8 +79,10 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		if table == "ingestion_1m" {
 			extra, values = ", events", ", 1"
 		}
-		return "INSERT INTO " + table + " (owner_id, organization_id, event_date, event_time, received_at, name, event_id" + extra + ") VALUES ('" +
-			owner + "', '" + organization + "', '" + day + "', '" + day + " 10:00:00', now64(3), 'x', '" + table + day + "'" + values + ")"
+		return "INSERT INTO " + table + " (owner_id, organization_id, event_date, event_time, received_at, name, event_id" +
+			extra + ") VALUES ('" +
+			owner + "', '" + organization + "', '" + day + "', '" + day + " 10:00:00', now64(3), 'x', '" + table +
+			day + "'" + values + ")"
 	}
 	last := read()
 	for _, step := range []struct {
@@ -78,36 +90,50 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		changed   string // names, separated by commas
 		settling  bool
 	}{
-		{"an event", row("events", "w1", "o1", "2026-03-10"), "events,a rollup of events,the organization,where it moved to", false},
+		{
+			"an event", row("events", "w1", "o1", "2026-03-10"),
+			"events,a rollup of events,the organization,where it moved to", false,
+		},
 		{"an event of another month", row("events", "w1", "o1", "2026-02-10"), "", false},
 		{"a measurement", row("vitals", "w1", "o1", "2026-03-10"), "vitals", false},
 		{"an error", row("errors", "w1", "o1", "2026-03-10"), "errors", false},
-		{"a click", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l1', '2026-03-10', '2026-03-10 10:00:00', 'c')", "the clicks", false},
-		{"a click of another link", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l2', '2026-03-10', '2026-03-10 10:00:00', 'c')", "", false},
+		{"a click", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l1', '2026-03-10', " +
+			"'2026-03-10 10:00:00', 'c')", "the clicks", false},
+		{"a click of another link", "INSERT INTO clicks (link_id, event_date, event_time, click_id) VALUES ('l2', " +
+			"'2026-03-10', '2026-03-10 10:00:00', 'c')", "", false},
 		{"an exposure", row("flag_exposures", "w1", "o1", "2026-03-10"), "the exposures", false},
 		{"what is told of a user, whenever", row("identities", "w1", "o1", "2026-01-10"), "profiles", false},
 		{"a count of an edge", row("ingestion_1m", "w1", "o1", "2026-03-10"), "ingestion", false},
 		{
-			"a record that is no row", "INSERT INTO unstored_1h (owner_id, hour, topic, duplicates) VALUES ('w1', now(), 'events.v1', 1)",
+			"a record that is no row",
+			"INSERT INTO unstored_1h (owner_id, hour, topic, duplicates) VALUES ('w1', now(), 'events.v1', 1)",
 			"ingestion", false,
 		},
 		{
-			"a tombstone", "INSERT INTO tombstones (owner_id, kind, id, before, erasure_id) VALUES ('w1', 'visitor', 'x', now64(3), 'era_1')",
+			"a tombstone",
+			"INSERT INTO tombstones (owner_id, kind, id, before, erasure_id) VALUES ('w1', 'visitor', 'x', now64(3), 'era_1')",
 			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", false,
 		},
 		{
-			"a dirty day", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 0, '2026-03-11 00:00:00')",
+			"a dirty day",
+			"INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 0, " +
+				"'2026-03-11 00:00:00')",
 			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", true,
 		},
 		{
-			"a day that is repaired", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 1, '2026-03-12 00:00:00')",
+			"a day that is repaired",
+			"INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 1, " +
+				"'2026-03-12 00:00:00')",
 			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", false,
 		},
 		{
-			"a dirty day of another month", "INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared) VALUES ('w1', '2026-02-10', 'x', 0)",
+			"a dirty day of another month",
+			"INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared) VALUES ('w1', '2026-02-10', 'x', 0)",
 			"", false,
 		},
-		{"an event of a foreign tenant", row("events", "w3", "o2", "2026-03-10"), "a foreign tenant,where it moved to", false},
+		{
+			"an event of a foreign tenant", row("events", "w3", "o2", "2026-03-10"), "a foreign tenant,where it moved to", false,
+		},
 	} {
 		do(step.sql)
 		now := read()

@@ -14,8 +14,9 @@ import (
 // build, and passes a check such as CheckExactness.
 func Awaited(cfg config.ClickHouse, check func(context.Context, config.ClickHouse) error) lifecycle.Server {
 	return lifecycle.Server{
-		Name:  "ClickHouse",
-		Reach: func(ctx context.Context) error { return clickhouse.Ping(ctx, clickhouse.WithoutDatabase(cfg)) }, // it may be missing yet
+		Name: "ClickHouse",
+		// it may be missing yet
+		Reach: func(ctx context.Context) error { return clickhouse.Ping(ctx, clickhouse.WithoutDatabase(cfg)) },
 		Check: func(ctx context.Context) error {
 			if err := Check(ctx, cfg); err != nil {
 				return err

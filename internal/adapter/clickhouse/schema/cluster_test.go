@@ -89,7 +89,8 @@ func TestAClusterHasTheSameTables(t *testing.T) {
 		table := &Tables[i]
 		same := func(cluster string) []string {
 			return slices.DeleteFunc(strings.Split(table.CreateSQL(cluster), "\n"), func(line string) bool {
-				return strings.HasPrefix(line, "CREATE") || strings.HasPrefix(line, "ENGINE") || strings.Contains(line, "deduplication_window")
+				return strings.HasPrefix(line, "CREATE") || strings.HasPrefix(line, "ENGINE") ||
+					strings.Contains(line, "deduplication_window")
 			})
 		}
 		if diff := cmp.Diff(same(""), same("main")); diff != "" {

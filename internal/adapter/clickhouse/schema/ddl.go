@@ -23,7 +23,8 @@ func (t *Table) NullSQL(name string) string {
 // CreateSQL returns the statement that makes the view, and does nothing where it
 // exists.
 func (v *View) CreateSQL(cluster string) string {
-	return "CREATE MATERIALIZED VIEW IF NOT EXISTS " + v.Name + onCluster(cluster) + " TO " + v.To + " AS\n" + v.Select + "\n"
+	return "CREATE MATERIALIZED VIEW IF NOT EXISTS " + v.Name + onCluster(cluster) + " TO " + v.To +
+		" AS\n" + v.Select + "\n"
 }
 
 func (t *Table) comment() string { return t.Doc }

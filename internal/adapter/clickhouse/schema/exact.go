@@ -68,7 +68,8 @@ func exactAt(ctx context.Context, cfg config.ClickHouse, addr string, toAsk int)
 	}
 	defer c.Close()
 	if info := c.ServerInfo(); info.Major < leastMajor || info.Major == leastMajor && info.Minor < leastMinor {
-		return inexact("the server is version %d.%d, and %d.%d is the first that will do; upgrade it", info.Major, info.Minor, leastMajor, leastMinor)
+		return inexact("the server is version %d.%d, and %d.%d is the first that will do; upgrade it",
+			info.Major, info.Minor, leastMajor, leastMinor)
 	}
 	if err := checkSettings(ctx, c, cfg.User); err != nil {
 		return err
@@ -129,7 +130,8 @@ func checkSettings(ctx context.Context, c *clickhouse.Client, user string) error
 
 func settingIs(s ch.Setting, got, user string) error {
 	if got = asNumber(got); got != s.Value {
-		return inexact("%s stays %s for user %s although %s was asked for; allow it in the user's profile", s.Key, got, user, s.Value)
+		return inexact("%s stays %s for user %s although %s was asked for; allow it in the user's profile",
+			s.Key, got, user, s.Value)
 	}
 	return nil
 }
@@ -207,11 +209,14 @@ func (t stored) check(name, why string) error {
 		return nil
 	}
 	if !strings.HasSuffix(t.engine, "MergeTree") {
-		return inexact("table %s%s has engine %s, which cannot ignore a retry; use one of the MergeTree family, or drop the view", name, why, t.engine)
+		return inexact(
+			"table %s%s has engine %s, which cannot ignore a retry; use one of the MergeTree family, or drop the view", name,
+			why, t.engine)
 	}
 	for _, n := range t.needs() {
 		if have := t.number(n.name); have < n.least {
-			return inexact("%s of table %s%s is %d and must be at least %d, or %s; run \"ALTER TABLE %s MODIFY SETTING %s = %d\"",
+			return inexact(
+				"%s of table %s%s is %d and must be at least %d, or %s; run \"ALTER TABLE %s MODIFY SETTING %s = %d\"",
 				n.name, name, why, have, n.least, n.orElse, name, n.name, n.advised)
 		}
 	}
@@ -246,14 +251,18 @@ func checkCluster(ctx context.Context, c *clickhouse.Client, cfg config.ClickHou
 		return nil
 	}
 	if !events.replicated() {
-		return inexact("clickhouse.cluster is set and table %s has engine %s; make the tables anew in an empty database", Events.Name, events.engine)
+		return inexact("clickhouse.cluster is set and table %s has engine %s; make the tables anew in an empty database",
+			Events.Name, events.engine)
 	}
-	shards, err := clickhouse.Texts(ctx, c, "SELECT toString(uniqExact(shard_num)) FROM system.clusters WHERE cluster = '"+clickhouse.Quote.Replace(cfg.Cluster)+"'")
+	shards, err := clickhouse.Texts(ctx, c, "SELECT toString(uniqExact(shard_num)) FROM system.clusters WHERE cluster = '"+
+		clickhouse.Quote.Replace(cfg.Cluster)+"'")
 	if err != nil {
 		return err
 	}
 	if shards[0] != "1" {
-		return inexact("cluster %s has %s shards and must have one, because a retry may reach another shard, which does not know its token", cfg.Cluster, shards[0])
+		return inexact(
+			"cluster %s has %s shards and must have one, because a retry may reach another shard, which does not know its token",
+			cfg.Cluster, shards[0])
 	}
 	return nil
 }
@@ -264,6 +273,7 @@ func checkQuorum(cfg config.ClickHouse, events stored) error {
 	if !strings.HasPrefix(events.engine, "Replicated") || cfg.InsertQuorum > 1 || cfg.AllowQuorumOfOne {
 		return nil
 	}
-	return inexact("table %s is replicated and clickhouse.insert_quorum is %d: a replica that is lost takes with it what the others had not fetched; "+
+	return inexact("table %s is replicated and clickhouse.insert_quorum is %d: a replica that is lost takes with it "+
+		"what the others had not fetched; "+
 		"set it to 2, or clickhouse.allow_quorum_of_one", Events.Name, cfg.InsertQuorum)
 }

@@ -20,7 +20,8 @@ func TestTheTokenWindowIsTheSmallest(t *testing.T) {
 		want  int
 	}{
 		{"", 100_000}, // of views_1d, which three views fill
-		{"ALTER TABLE views_1d MODIFY SETTING non_replicated_deduplication_window = 900000", 150_000}, // of clicks_1d, which two fill,
+		// of clicks_1d, which two fill,
+		{"ALTER TABLE views_1d MODIFY SETTING non_replicated_deduplication_window = 900000", 150_000},
 		{"ALTER TABLE events_15m MODIFY SETTING non_replicated_deduplication_window = 20000", 20_000},
 		{"ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 100", 100},
 	} {
@@ -39,14 +40,17 @@ func TestEachViewLeavesATokenInItsTable(t *testing.T) {
 	t.Parallel()
 	for places, want := range map[int]string{3: "3", 4: "2"} {
 		cfg := stagetest.Migrated(t)
-		clickhousetest.Run(t, cfg, "ALTER TABLE views_1d MODIFY SETTING non_replicated_deduplication_window = "+strconv.Itoa(places))
+		clickhousetest.Run(t, cfg,
+			"ALTER TABLE views_1d MODIFY SETTING non_replicated_deduplication_window = "+strconv.Itoa(places))
 		view := func(id string) *record.Event {
-			return clickhousetest.WebEvent(id, record.TypePageView, "screen_view", func(e *record.Event) { e.Web.Texts[record.City] = []byte("Graz") })
+			return clickhousetest.WebEvent(id, record.TypePageView, "screen_view",
+				func(e *record.Event) { e.Web.Texts[record.City] = []byte("Graz") })
 		}
 		for _, id := range []string{"a", "b", "a"} {
 			stagetest.InsertTo(t, cfg, record.TopicEvents, id, view(id))
 		}
-		if got := clickhousetest.Column(t, cfg, "max(views)", "(SELECT dimension, sum(views) AS views FROM views_1d GROUP BY dimension, value)"); got[0] != want {
+		if got := clickhousetest.Column(t, cfg, "max(views)",
+			"(SELECT dimension, sum(views) AS views FROM views_1d GROUP BY dimension, value)"); got[0] != want {
 			t.Errorf("with %d places views_1d counts %s views of two, want %s", places, got[0], want)
 		}
 	}

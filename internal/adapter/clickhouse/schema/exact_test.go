@@ -22,41 +22,72 @@ func TestWhatExactlyOnceNeedsIsCheckedAtTheStart(t *testing.T) {
 		want  string // in the error; empty when nothing is wrong
 	}{
 		{"as migrated", "", ""},
-		{"the base remembers nothing", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0", "non_replicated_deduplication_window of table events is 0"},
-		{"the base falls back to the server's default", "ALTER TABLE events RESET SETTING non_replicated_deduplication_window", "table events is 0"},
+		{
+			"the base remembers nothing", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0",
+			"non_replicated_deduplication_window of table events is 0",
+		},
+		{
+			"the base falls back to the server's default",
+			"ALTER TABLE events RESET SETTING non_replicated_deduplication_window", "table events is 0",
+		},
 		{"the least window", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 10000", ""},
-		{"one less", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 9999", "is 9999 and must be at least 10000"},
-		{"a rollup remembers nothing", "ALTER TABLE events_1d RESET SETTING non_replicated_deduplication_window", "table events_1d, which view events_1d_mv fills, is 0"},
-		{"the ledger remembers nothing", "ALTER TABLE ingest_ledger RESET SETTING non_replicated_deduplication_window", "table ingest_ledger is 0"},
-		{"no fsync of the base", "ALTER TABLE events MODIFY SETTING fsync_after_insert = 0", `run "ALTER TABLE events MODIFY SETTING fsync_after_insert = 1"`},
-		{"no fsync of a rollup's folder", "ALTER TABLE events_15m RESET SETTING fsync_part_directory", "a power cut loses what was acknowledged"},
-		{"a view gone", "DROP VIEW events_1d_mv SYNC", `view events_1d_mv is missing, so events_1d would stay behind; run "millrace migrate"`},
+		{
+			"one less", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 9999",
+			"is 9999 and must be at least 10000",
+		},
+		{
+			"a rollup remembers nothing", "ALTER TABLE events_1d RESET SETTING non_replicated_deduplication_window",
+			"table events_1d, which view events_1d_mv fills, is 0",
+		},
+		{
+			"the ledger remembers nothing", "ALTER TABLE ingest_ledger RESET SETTING non_replicated_deduplication_window",
+			"table ingest_ledger is 0",
+		},
+		{
+			"no fsync of the base", "ALTER TABLE events MODIFY SETTING fsync_after_insert = 0",
+			`run "ALTER TABLE events MODIFY SETTING fsync_after_insert = 1"`,
+		},
+		{
+			"no fsync of a rollup's folder", "ALTER TABLE events_15m RESET SETTING fsync_part_directory",
+			"a power cut loses what was acknowledged",
+		},
+		{
+			"a view gone", "DROP VIEW events_1d_mv SYNC",
+			`view events_1d_mv is missing, so events_1d would stay behind; run "millrace migrate"`,
+		},
 		{
 			"a view with another target",
-			"CREATE TABLE other AS events_1d;\nDROP VIEW events_1d_mv SYNC;\n" + strings.Replace(Events1dView.CreateSQL(""), "TO events_1d", "TO other", 1),
+			"CREATE TABLE other AS events_1d;\nDROP VIEW events_1d_mv SYNC;\n" +
+				strings.Replace(Events1dView.CreateSQL(""), "TO events_1d", "TO other", 1),
 			"view events_1d_mv writes to other, not to events_1d",
 		},
 		{
 			"a view from another table",
-			"CREATE TABLE other AS events;\nDROP VIEW events_1d_mv SYNC;\n" + strings.Replace(Events1dView.CreateSQL(""), "FROM events", "FROM other", 1),
+			"CREATE TABLE other AS events;\nDROP VIEW events_1d_mv SYNC;\n" +
+				strings.Replace(Events1dView.CreateSQL(""), "FROM events", "FROM other", 1),
 			"view events_1d_mv does not read from events",
 		},
 		{
-			"one view more, whose table remembers nothing", "CREATE MATERIALIZED VIEW mine ENGINE = MergeTree ORDER BY name AS SELECT name FROM events",
+			"one view more, whose table remembers nothing",
+			"CREATE MATERIALIZED VIEW mine ENGINE = MergeTree ORDER BY name AS SELECT name FROM events",
 			"which view mine fills, is 0",
 		},
 		{
-			"one view more, into a table that cannot remember", "CREATE MATERIALIZED VIEW mine ENGINE = Memory AS SELECT name FROM events",
+			"one view more, into a table that cannot remember",
+			"CREATE MATERIALIZED VIEW mine ENGINE = Memory AS SELECT name FROM events",
 			"which view mine fills, has engine Memory, which cannot ignore a retry",
 		},
 		{
 			"one view more, whose table remembers",
-			"CREATE MATERIALIZED VIEW mine ENGINE = MergeTree ORDER BY name SETTINGS non_replicated_deduplication_window = 300000, fsync_after_insert = 1, fsync_part_directory = 1 AS SELECT name FROM events", "",
+			"CREATE MATERIALIZED VIEW mine ENGINE = MergeTree ORDER BY name SETTINGS non_replicated_deduplication_window = " +
+				"300000, fsync_after_insert = 1, fsync_part_directory = 1 AS SELECT name FROM events",
+			"",
 		},
 		{"one view more, into nothing", "CREATE MATERIALIZED VIEW mine ENGINE = Null AS SELECT name FROM events", ""},
 		{
 			"a view on a rollup, whose table remembers nothing",
-			"CREATE TABLE deep (name String) ENGINE = MergeTree ORDER BY name;\nCREATE MATERIALIZED VIEW mine TO deep AS SELECT name FROM events_15m",
+			"CREATE TABLE deep (name String) ENGINE = MergeTree ORDER BY name;\nCREATE MATERIALIZED VIEW mine TO deep AS " +
+				"SELECT name FROM events_15m",
 			"table deep, which view mine fills, is 0",
 		},
 	} {
@@ -87,7 +118,10 @@ func TestSettingsThatAUserMayNotChangeAreNamed(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Migrated(t, Migrate) // only the sessions differ
 	for _, tc := range []struct{ name, session, want string }{
-		{"other values that may be changed", "SET async_insert = 1, insert_deduplicate = 0, deduplicate_insert = 'disable'", ""},
+		{
+			"other values that may be changed",
+			"SET async_insert = 1, insert_deduplicate = 0, deduplicate_insert = 'disable'", "",
+		},
 		{"readonly, but for settings", "SET readonly = 2", ""},
 		{"readonly", "SET readonly = 1", "user default may not set insert_deduplication_token"},
 	} {
@@ -109,7 +143,9 @@ func TestSettingsThatAUserMayNotChangeAreNamed(t *testing.T) {
 // What the server answers decides, not that it took the setting.
 func TestASettingThatStaysAsItIsIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ got, want string }{{"true", ""}, {"1", ""}, {"false", "insert_deduplicate stays 0 for user u although 1 was asked for"}} {
+	for _, tc := range []struct{ got, want string }{
+		{"true", ""}, {"1", ""}, {"false", "insert_deduplicate stays 0 for user u although 1 was asked for"},
+	} {
 		checkInexact(t, settingIs(ch.SettingInt("insert_deduplicate", 1), tc.got, "u"), tc.want)
 	}
 }
@@ -118,7 +154,8 @@ func TestAClusterNeedsReplicatedTables(t *testing.T) {
 	t.Parallel()
 	cluster := clickhousetest.Migrated(t, Migrate)
 	cluster.Cluster = "main"
-	checkInexact(t, CheckExactness(t.Context(), cluster), "clickhouse.cluster is set and table events has engine ReplacingMergeTree")
+	checkInexact(t, CheckExactness(t.Context(), cluster),
+		"clickhouse.cluster is set and table events has engine ReplacingMergeTree")
 }
 
 // No Keeper runs here, so the tables are played.
@@ -143,14 +180,18 @@ func TestReplicatedTablesNeedAQuorum(t *testing.T) {
 func TestAReplicatedTableForgetsByTimeToo(t *testing.T) {
 	t.Parallel()
 	table := func(insertTokens, seconds string) ledger.InsertTokenMemory {
-		return stored{engine: "ReplicatedMergeTree", settings: map[string]string{replicatedWindow: insertTokens, replicatedWindow + "_seconds": seconds}}.insertTokenMemory()
+		return stored{
+			engine:   "ReplicatedMergeTree",
+			settings: map[string]string{replicatedWindow: insertTokens, replicatedWindow + "_seconds": seconds},
+		}.insertTokenMemory()
 	}
 	least := lessOf(table("300000", "86400"), table("20000", "604800"))
 	if want := (ledger.InsertTokenMemory{Inserts: 20_000, For: 24 * time.Hour}); least != want {
 		t.Errorf("two tables remember %+v, want the smaller of each, %+v", least, want)
 	}
 	for _, both := range [][2]ledger.InsertTokenMemory{{least, {Inserts: 10_000}}, {{Inserts: 10_000}, least}} {
-		if got, want := lessOf(both[0], both[1]), (ledger.InsertTokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
+		if got, want := lessOf(both[0], both[1]),
+			(ledger.InsertTokenMemory{Inserts: 10_000, For: 24 * time.Hour}); got != want {
 			t.Errorf("with one that forgets by count alone, %+v, want %+v", got, want)
 		}
 	}

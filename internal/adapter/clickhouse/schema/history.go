@@ -103,7 +103,8 @@ func (c addition) comment() string {
 // CreateSQL alters the table, on every replica of a cluster. The column is there.
 func (c addition) CreateSQL(cluster string) string {
 	i := slices.IndexFunc(c.table.Columns, func(col Column) bool { return col.Name == c.name })
-	return "ALTER TABLE " + c.table.Name + onCluster(cluster) + " ADD COLUMN IF NOT EXISTS " + c.table.Columns[i].sql(0, 0) + "\n"
+	return "ALTER TABLE " + c.table.Name + onCluster(cluster) + " ADD COLUMN IF NOT EXISTS " +
+		c.table.Columns[i].sql(0, 0) + "\n"
 }
 
 // filling is a statement that puts rows into a table. Running it twice leaves

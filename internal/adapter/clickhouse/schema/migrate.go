@@ -121,7 +121,8 @@ func Check(ctx context.Context, cfg config.ClickHouse) error {
 	for _, m := range want {
 		switch sum, ok := have[m.version]; {
 		case !ok:
-			return fmt.Errorf("%w: database %s lacks migration %s; run \"millrace migrate\"", ErrUnmigrated, cfg.Database, m.name)
+			return fmt.Errorf("%w: database %s lacks migration %s; run \"millrace migrate\"",
+				ErrUnmigrated, cfg.Database, m.name)
 		case sum != m.checksum:
 			return fmt.Errorf("%w: migration %s was changed after it had been applied", ErrSchema, m.name)
 		}
@@ -165,7 +166,8 @@ func createDatabase(ctx context.Context, cfg config.ClickHouse) error {
 		return err
 	}
 	defer c.Close()
-	if err := clickhouse.Exec(ctx, c, "CREATE DATABASE IF NOT EXISTS "+clickhouse.QuoteName(cfg.Database)+onCluster(cfg.Cluster)); err != nil {
+	if err := clickhouse.Exec(ctx, c,
+		"CREATE DATABASE IF NOT EXISTS "+clickhouse.QuoteName(cfg.Database)+onCluster(cfg.Cluster)); err != nil {
 		return fmt.Errorf("creating database %s: %w", cfg.Database, err)
 	}
 	return nil

@@ -39,7 +39,8 @@ func TestACopyOfAMigratedDatabaseIsOne(t *testing.T) {
 	}
 	for _, what := range []string{
 		"replaceAll(create_table_query, database, 'the database')|system.tables WHERE database = currentDatabase()",
-		"concat(table, '.', name, ' ', type, ' ', default_kind, default_expression)|system.columns WHERE database = currentDatabase()",
+		"concat(table, '.', name, ' ', type, ' ', default_kind, default_expression)|system.columns WHERE database = " +
+			"currentDatabase()",
 		"concat(toString(version), ' ', checksum)|schema_migrations FINAL",
 	} {
 		value, from, _ := strings.Cut(what, "|")
@@ -48,7 +49,11 @@ func TestACopyOfAMigratedDatabaseIsOne(t *testing.T) {
 			t.Errorf("%s: %d values, migrated and copied (-want +got):\n%s", from, len(got), diff)
 		}
 	}
-	for check, err := range map[string]error{"schema": schema.Check(t.Context(), copied), "exactness": schema.CheckExactness(t.Context(), copied), "migrating it": schema.Migrate(t.Context(), copied)} {
+	for check, err := range map[string]error{
+		"schema":       schema.Check(t.Context(), copied),
+		"exactness":    schema.CheckExactness(t.Context(), copied),
+		"migrating it": schema.Migrate(t.Context(), copied),
+	} {
 		if err != nil {
 			t.Errorf("%s: %v", check, err)
 		}
@@ -77,9 +82,15 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		{"no database", "DROP DATABASE {db} SYNC", `is missing; run "millrace migrate"`},
 		{"never migrated", "DROP TABLE schema_migrations SYNC", `was never migrated; run "millrace migrate"`},
 		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_events; run "millrace migrate"`},
-		{"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1", "0001_events was changed after it had been applied"},
+		{
+			"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1",
+			"0001_events was changed after it had been applied",
+		},
 		{"a column gone", "ALTER TABLE events DROP COLUMN title", "column events.title is missing"},
-		{"a column of another type", "ALTER TABLE events MODIFY COLUMN path LowCardinality(String)", "column events.path is LowCardinality(String), not String"},
+		{
+			"a column of another type", "ALTER TABLE events MODIFY COLUMN path LowCardinality(String)",
+			"column events.path is LowCardinality(String), not String",
+		},
 		{"a column more", "ALTER TABLE events ADD COLUMN later String", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -108,8 +119,11 @@ func TestDaysFromBeforeTheRollupsAreListedAsDirty(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clickhousetest.Insert(t, i, "2", clickhousetest.AnEvent("c", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay }))
-	got := clickhousetest.Column(t, cfg, "concat(owner_id, ' ', toString(event_date), ' ', reason, ' ', toString([base, rollup_15m, rollup_1d, cleared]))", "rollup_dirty FINAL")
+	clickhousetest.Insert(t, i, "2",
+		clickhousetest.AnEvent("c", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay }))
+	got := clickhousetest.Column(t, cfg,
+		"concat(owner_id, ' ', toString(event_date), ' ', reason, ' ', toString([base, rollup_15m, rollup_1d, cleared]))",
+		"rollup_dirty FINAL")
 	if diff := cmp.Diff([]string{"web_1 2026-03-31 before_rollups [2,0,0,0]"}, got); diff != "" {
 		t.Errorf("dirty days (-want +got):\n%s", diff)
 	}
@@ -125,19 +139,24 @@ func TestDaysFromBeforeTheRollupsForQuestionsAreListedAsDirty(t *testing.T) {
 		return func(e *record.Event) { e.TimeMillis = ms }
 	}
 	day := (24 * time.Hour).Milliseconds()
-	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a", at(clickhousetest.Noon-day)), clickhousetest.AnEvent("b", at(clickhousetest.Noon-day)), clickhousetest.AnEvent("c", at(clickhousetest.Noon-2*day)), clickhousetest.AnEvent("d"))
-	clickhousetest.Run(t, cfg, "INSERT INTO rollup_dirty (owner_id, event_date, reason, base, cleared) VALUES ('web_1', '2026-03-30', 'over', 7, 0), ('web_1', '2026-03-29', 'erased', 5, 1)")
+	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a", at(clickhousetest.Noon-day)), clickhousetest.AnEvent("b",
+		at(clickhousetest.Noon-day)), clickhousetest.AnEvent("c", at(clickhousetest.Noon-2*day)), clickhousetest.AnEvent("d"))
+	clickhousetest.Run(t, cfg, "INSERT INTO rollup_dirty (owner_id, event_date, reason, base, cleared) VALUES "+
+		"('web_1', '2026-03-30', 'over', 7, 0), ('web_1', '2026-03-29', 'erased', 5, 1)")
 	for range 2 {
 		if err := schema.Migrate(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 	}
 	clickhousetest.Insert(t, i, "2", clickhousetest.AnEvent("e", at(clickhousetest.NextDay)))
-	got := clickhousetest.Column(t, cfg, "concat(toString(event_date), ' ', reason, ' ', toString(base))", "rollup_dirty FINAL WHERE cleared = 0")
-	if diff := cmp.Diff([]string{"2026-03-29 before_rollups 0", "2026-03-30 over 7", "2026-03-31 before_rollups 0"}, got); diff != "" {
+	got := clickhousetest.Column(t, cfg, "concat(toString(event_date), ' ', reason, ' ', toString(base))",
+		"rollup_dirty FINAL WHERE cleared = 0")
+	if diff := cmp.Diff(
+		[]string{"2026-03-29 before_rollups 0", "2026-03-30 over 7", "2026-03-31 before_rollups 0"}, got); diff != "" {
 		t.Errorf("dirty days (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"2026-04-01 1"}, clickhousetest.Column(t, cfg, "concat(toString(event_date), ' ', toString(sum(events)))", "traffic_1d GROUP BY event_date")); diff != "" {
+	if diff := cmp.Diff([]string{"2026-04-01 1"}, clickhousetest.Column(t, cfg,
+		"concat(toString(event_date), ' ', toString(sum(events)))", "traffic_1d GROUP BY event_date")); diff != "" {
 		t.Errorf("traffic_1d (-want +got):\n%s", diff)
 	}
 }

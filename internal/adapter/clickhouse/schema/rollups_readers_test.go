@@ -13,8 +13,9 @@ import (
 
 // unasked are tables that views fill and no question is answered from.
 var unasked = map[string]string{
-	"events_15m": "what other rollups are read against where something differs, and for people who read the tables (docs/adr/0015)",
-	"profiles":   "since when and until when a user was told of, for people who read the tables",
+	"events_15m": "what other rollups are read against where something differs, and for people who read the tables " +
+		"(docs/adr/0015)",
+	"profiles": "since when and until when a user was told of, for people who read the tables",
 }
 
 // asking are the folders whose SQL answers somebody, but for files that say what tables are

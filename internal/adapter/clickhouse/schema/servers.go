@@ -68,8 +68,10 @@ func oneServer(all, single []destination) error {
 		for _, s := range single {
 			names = append(names, s.addr)
 		}
-		return inexact("clickhouse.addr names several servers, and table %s is not replicated at %s: a retry may reach a server that does not know its token, "+
-			"and queries would differ; name one of them, or make replicated tables with clickhouse.cluster", Events.Name, strings.Join(names, ", "))
+		return inexact("clickhouse.addr names several servers, and table %s is not replicated at %s: a retry may reach a "+
+			"server that does not know its token, "+
+			"and queries would differ; name one of them, or make replicated tables with clickhouse.cluster", Events.Name,
+			strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -93,7 +95,8 @@ func destinationOf(ctx context.Context, c *clickhouse.Client, database, addr str
 	if err != nil {
 		return destination{}, err
 	}
-	table, err := clickhouse.Texts(ctx, c, "SELECT concat(toString(uuid), ' ', engine) FROM system.tables WHERE database = '"+clickhouse.Quote.Replace(database)+"' AND name = '"+Events.Name+"'")
+	table, err := clickhouse.Texts(ctx, c, "SELECT concat(toString(uuid), ' ', engine) FROM system.tables WHERE "+
+		"database = '"+clickhouse.Quote.Replace(database)+"' AND name = '"+Events.Name+"'")
 	if err != nil {
 		return destination{}, err
 	}

@@ -28,14 +28,16 @@ func TestServersThatShareNothingAreRejected(t *testing.T) {
 	}
 	clickhousetest.Run(t, alone, "DROP VIEW events_1d_mv SYNC")
 	// Each is looked at by itself, whichever of them the process would use.
-	if err := CheckExactness(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), other.Addr()+": ") || !strings.Contains(err.Error(), "view events_1d_mv is missing") {
+	if err := CheckExactness(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), other.Addr()+": ") ||
+		!strings.Contains(err.Error(), "view events_1d_mv is missing") {
 		t.Errorf("CheckExactness() = %v, want what is missing at %s", err, other.Addr())
 	}
 	const want = "clickhouse.addr names several servers, and table events is not replicated at "
 	checkInexact(t, CheckServers(t.Context(), cfg), want)
 	checkInexact(t, Migrate(t.Context(), cfg), want)
 	cfg.Addr[1] = "127.0.0.1:1"
-	if err := CheckServers(t.Context(), cfg); err == nil || errors.Is(err, ErrInexact) || !strings.Contains(err.Error(), "asking which server 127.0.0.1:1 leads to") {
+	if err := CheckServers(t.Context(), cfg); err == nil || errors.Is(err, ErrInexact) ||
+		!strings.Contains(err.Error(), "asking which server 127.0.0.1:1 leads to") {
 		t.Errorf("with an address that does not answer: %v", err)
 	}
 }

@@ -31,7 +31,8 @@ func (t stored) number(name string) int {
 // that views fill, by name; the names of the latter stand behind their
 // database's.
 func readStored(ctx context.Context, c *clickhouse.Client) (map[string]stored, error) {
-	defaults, err := clickhouse.Texts(ctx, c, "SELECT concat(name, '=', value) FROM system.merge_tree_settings WHERE name LIKE '%deduplication_window%' OR name LIKE 'fsync_%'")
+	defaults, err := clickhouse.Texts(ctx, c, "SELECT concat(name, '=', value) FROM system.merge_tree_settings WHERE "+
+		"name LIKE '%deduplication_window%' OR name LIKE 'fsync_%'")
 	if err != nil {
 		return nil, err
 	}

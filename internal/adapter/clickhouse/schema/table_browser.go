@@ -13,7 +13,8 @@ import (
 // came from, so that all that is proven of events is proven of them.
 
 // identity are the columns that every table of records begins with.
-var identity = asEvents("owner_id", "organization_id", "website_id", "event_date", "event_time", "received_at", "received_at_inv")
+var identity = asEvents("owner_id", "organization_id", "website_id", "event_date", "event_time",
+	"received_at", "received_at_inv")
 
 // origin are those that it ends with.
 var origin = asEvents("_topic", "_partition", "_offset", "schema_v")
@@ -46,7 +47,8 @@ func recordTable(name, doc string, columns ...[]Column) Table {
 // Vitals holds the measurements of vitals.v1.
 var Vitals = recordTable("vitals", "Every measurement of a page in a browser, once.",
 	asEvents("raw_time"),
-	[]Column{called("name", "Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second, CLS without a unit.")},
+	[]Column{called("name",
+		"Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second, CLS without a unit.")},
 	asEvents("event_key", "event_id", "anonymous_id", "session_id", "profile_id", "path"),
 	numberColumns(record.Value), textColumns(visitorTexts...))
 
@@ -55,7 +57,8 @@ var Errors = extended(recordTable("errors", "Every error in a page's script, onc
 	asEvents("raw_time"),
 	[]Column{called("name", "Type of the error, such as TypeError.")},
 	asEvents("event_key", "event_id", "anonymous_id", "session_id", "profile_id", "path"),
-	textColumns(record.Message, record.Filename, record.Stack), numberColumns(record.Line, record.Column), textColumns(visitorTexts...)), originalName)
+	textColumns(record.Message, record.Filename, record.Stack), numberColumns(record.Line, record.Column),
+	textColumns(visitorTexts...)), originalName)
 
 // Identities holds what identities.v1 tells; profiles, profile_traits and aliases
 // are made of it.
@@ -66,20 +69,23 @@ var Identities = recordTable("identities", "Everything that was told of users, o
 		called("anonymous_id", "Visitor id under which the user came, as events of the day have it; empty when not sent."),
 		called("profile_id", "The caller's own user id."),
 		{
-			Name: "traits", Type: "String", Codec: "ZSTD(3)", Doc: "Compact JSON object of the traits that were told; null takes one away.",
+			Name: "traits", Type: "String", Codec: "ZSTD(3)",
+			Doc:    "Compact JSON object of the traits that were told; null takes one away.",
 			Native: native.Text(func(r *sink.Row) []byte { return r.Event.Properties }),
 		},
 	})
 
 // Ingestion1m holds what ingestion.v1 tells.
-var Ingestion1m = recordTable("ingestion_1m", "How many events of an owner each edge saw come to each end, per minute of receipt.",
+var Ingestion1m = recordTable("ingestion_1m",
+	"How many events of an owner each edge saw come to each end, per minute of receipt.",
 	[]Column{called("name", "What became of the events: accepted, bot, excluded, declined, or the code of the refusal.")},
 	asEvents("event_key", "event_id"),
 	[]Column{
 		called("source", "Edge that counted."),
 		{
 			Name: "events", Type: "UInt64", Codec: "ZSTD(1)", Doc: "Events.",
-			Native: native.Number(native.UInt64, func(r *sink.Row) uint64 { return uint64(max(0, min(r.Event.Web.Numbers[record.Value], 1<<53))) }), Web: true,
+			Native: native.Number(native.UInt64,
+				func(r *sink.Row) uint64 { return uint64(max(0, min(r.Event.Web.Numbers[record.Value], 1<<53))) }), Web: true,
 		},
 	})
 

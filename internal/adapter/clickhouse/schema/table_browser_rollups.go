@@ -17,7 +17,11 @@ var Vitals15m = Table{
 		{Name: "name", Type: "LowCardinality(String)", Doc: "Metric."},
 		{Name: "samples", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of vitals."},
 		{Name: "total", Type: "SimpleAggregateFunction(sum, Float64)", Doc: "Sum of their values."},
-		{Name: "quantiles", Type: "AggregateFunction(quantilesTDigest(0.5, 0.75, 0.9, 0.95, 0.99), Float64)", Doc: "Distribution of their values."},
+		{
+			Name: "quantiles",
+			Type: "AggregateFunction(quantilesTDigest(0.5, 0.75, 0.9, 0.95, 0.99), Float64)",
+			Doc:  "Distribution of their values.",
+		},
 	},
 }
 

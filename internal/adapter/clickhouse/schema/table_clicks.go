@@ -31,7 +31,8 @@ var Clicks = Table{
 		[]Column{
 			{Name: "name", Type: "LowCardinality(String)", Alias: "'" + record.TypeClick + "'", Doc: "Always click."},
 			{
-				Name: "click_key", Type: "UInt64", Codec: "NONE", Doc: "First 64 bits of the hash of link and click id; the last part of a click's identity.",
+				Name: "click_key", Type: "UInt64", Codec: "NONE",
+				Doc:    "First 64 bits of the hash of link and click id; the last part of a click's identity.",
 				Native: native.Number(native.UInt64, func(r *sink.Row) uint64 { return binary.BigEndian.Uint64(r.Hash[:8]) }),
 			},
 			{Name: "event_key", Type: "UInt64", Alias: "click_key", Doc: "Another name of click_key."},
@@ -39,17 +40,21 @@ var Clicks = Table{
 				Name: "click_id", Type: "String", Codec: "ZSTD(1)", Doc: "Id that the edge made.",
 				Native: native.Text(func(r *sink.Row) []byte { return r.Event.ID }),
 			},
-			ofClick("visitor", "Hash of the day's salt, the link, the address and the user agent; empty where there was no salt.",
+			ofClick("visitor",
+				"Hash of the day's salt, the link, the address and the user agent; empty where there was no salt.",
 				func(c *record.Click) []byte { return c.Visitor }),
 		},
 		textColumns(clickTexts...),
 		[]Column{
-			ofClick("rule_id", "Rule that chose the destination; empty for none.", func(c *record.Click) []byte { return c.RuleID }),
-			ofClick("variant_id", "Variant that was chosen; empty for none.", func(c *record.Click) []byte { return c.VariantID }),
+			ofClick("rule_id", "Rule that chose the destination; empty for none.",
+				func(c *record.Click) []byte { return c.RuleID }),
+			ofClick("variant_id", "Variant that was chosen; empty for none.",
+				func(c *record.Click) []byte { return c.VariantID }),
 			flagOfClick("is_qr", "1 when the visitor came by the QR code.", func(c *record.Click) bool { return c.IsQR }),
 			flagOfClick("is_bot", "1 when it is no click of a person.", func(c *record.Click) bool { return c.IsBot }),
 			{
-				Name: "bot_reason", Type: "LowCardinality(String)", Doc: "Why not: crawler, preview or prefetch; empty for a person's.",
+				Name: "bot_reason", Type: "LowCardinality(String)",
+				Doc:    "Why not: crawler, preview or prefetch; empty for a person's.",
 				Native: native.LowCardinality(textOfClick(func(c *record.Click) []byte { return c.BotReason })),
 			},
 			{
@@ -89,10 +94,12 @@ func ofClick(name, doc string, get func(*record.Click) []byte) Column {
 
 // flagOfClick is one of something that is so or not.
 func flagOfClick(name, doc string, get func(*record.Click) bool) Column {
-	return Column{Name: name, Type: "UInt8", Codec: "ZSTD(1)", Doc: doc, Native: native.Number(native.UInt8, func(r *sink.Row) uint8 {
-		if get(clickOf(r)) {
-			return 1
-		}
-		return 0
-	})}
+	return Column{
+		Name: name, Type: "UInt8", Codec: "ZSTD(1)", Doc: doc, Native: native.Number(native.UInt8, func(r *sink.Row) uint8 {
+			if get(clickOf(r)) {
+				return 1
+			}
+			return 0
+		}),
+	}
 }

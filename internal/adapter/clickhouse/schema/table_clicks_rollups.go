@@ -37,11 +37,23 @@ var Clicks15m = Table{
 	Settings:    slices.Concat(remembered, durable, compact, granules("1024")),
 	Columns: []Column{
 		{Name: "owner_id", Type: "String", Codec: "ZSTD(1)", Doc: "Link."},
-		{Name: "dimension", Type: "LowCardinality(String)", Doc: "What is counted by: a column of clicks; referrer, the site that led to the link; or total, every click."},
+		{
+			Name: "dimension",
+			Type: "LowCardinality(String)",
+			Doc:  "What is counted by: a column of clicks; referrer, the site that led to the link; or total, every click.",
+		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day of slot."},
 		{Name: "slot", Type: "DateTime('UTC')", Doc: "Start of the quarter of an hour."},
-		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "Value of the dimension; clicks without one are left out, but of referrer and total."},
-		{Name: "detail", Type: "String", Codec: "ZSTD(1)", Doc: "Country of a region or city, name of a referrer; else empty."},
+		{
+			Name:  "value",
+			Type:  "String",
+			Codec: "ZSTD(1)",
+			Doc:   "Value of the dimension; clicks without one are left out, but of referrer and total.",
+		},
+		{
+			Name: "detail", Type: "String", Codec: "ZSTD(1)",
+			Doc: "Country of a region or city, name of a referrer; else empty.",
+		},
 		{Name: "clicks", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Clicks of persons."},
 		{Name: "bots", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other clicks; of total only."},
 	},
@@ -57,15 +69,31 @@ var Clicks1d = Table{
 	Settings:    slices.Concat(remembered, durable, compact, granules("256")),
 	Columns: []Column{
 		{Name: "owner_id", Type: "String", Codec: "ZSTD(1)", Doc: "Link."},
-		{Name: "dimension", Type: "LowCardinality(String)", Doc: "As in clicks_15m; target instead of total, every click by the rule and variant that chose where it led."},
+		{
+			Name: "dimension",
+			Type: "LowCardinality(String)",
+			Doc:  "As in clicks_15m; target instead of total, every click by the rule and variant that chose where it led.",
+		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
 		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; of target the rule."},
 		{Name: "detail", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; of target the variant."},
 		{Name: "clicks", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Clicks of persons."},
 		{Name: "bots", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other clicks; of target only, as what follows."},
-		{Name: "visitors", Type: "AggregateFunction(" + wide + ", String)", Doc: "Distinct visitor of persons' clicks, without the empty one."},
-		{Name: "visits", Type: "AggregateFunction(" + wide + ", String, DateTime('UTC'))", Doc: "The same with the UTC hour of the click."},
-		{Name: "last", Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))", Doc: "Time of the latest click of a person; 1970-01-01 without one."},
+		{
+			Name: "visitors",
+			Type: "AggregateFunction(" + wide + ", String)",
+			Doc:  "Distinct visitor of persons' clicks, without the empty one.",
+		},
+		{
+			Name: "visits",
+			Type: "AggregateFunction(" + wide + ", String, DateTime('UTC'))",
+			Doc:  "The same with the UTC hour of the click.",
+		},
+		{
+			Name: "last",
+			Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))",
+			Doc:  "Time of the latest click of a person; 1970-01-01 without one.",
+		},
 	},
 }
 
@@ -73,7 +101,8 @@ var Clicks1d = Table{
 var (
 	Clicks15mView = View{
 		Name: "clicks_15m_mv", From: "clicks", To: "clicks_15m", Doc: "Fills clicks_15m.",
-		Select: clicksPer(slotDimensions, ", "+slotOfEvent+" AS slot", ", slot", "if(dimension = '"+AllClicks+"', countIf(e.is_bot != 0), 0) AS bots") +
+		Select: clicksPer(slotDimensions, ", "+slotOfEvent+" AS slot", ", slot",
+			"if(dimension = '"+AllClicks+"', countIf(e.is_bot != 0), 0) AS bots") +
 			"HAVING dimension = '" + AllClicks + "' OR " + someValue,
 	}
 	ClickValues1dView = View{
@@ -85,12 +114,14 @@ var (
 	}
 	Clicks1dView = View{
 		Name: "clicks_1d_mv", From: "clicks", To: "clicks_1d", Doc: "Fills the dimension target of clicks_1d.",
-		Select: "SELECT e.link_id AS owner_id, toLowCardinality('" + AllTargets + "') AS dimension, e.event_date AS event_date,\n" +
+		Select: "SELECT e.link_id AS owner_id, toLowCardinality('" + AllTargets +
+			"') AS dimension, e.event_date AS event_date,\n" +
 			"       e.rule_id AS value, e.variant_id AS detail,\n" +
 			"       countIf(e.is_bot = 0) AS clicks,\n" +
 			"       countIf(e.is_bot != 0) AS bots,\n" +
 			"       uniqCombined64StateIf(17)(e.visitor, e.is_bot = 0 AND e.visitor != '') AS visitors,\n" +
-			"       uniqCombined64StateIf(17)(e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC')), e.is_bot = 0 AND e.visitor != '') AS visits,\n" +
+			"       uniqCombined64StateIf(17)(e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC')), e.is_bot = 0 AND " +
+			"e.visitor != '') AS visits,\n" +
 			"       maxIf(e.event_time, e.is_bot = 0) AS last\n" +
 			"FROM clicks AS e\nGROUP BY owner_id, event_date, value, detail",
 	}
@@ -104,7 +135,8 @@ const someValue = "clicks > 0 AND (value != '' OR dimension = 'referrer')"
 // besides days stands behind them.
 func clicksPer(which []dimension, cut, by, rest string) string {
 	return "SELECT e.link_id AS owner_id,\n" +
-		"       toLowCardinality(" + choose(which, func(d *dimension) string { return "'" + d.name + "'" }) + ") AS dimension,\n" +
+		"       toLowCardinality(" +
+		choose(which, func(d *dimension) string { return "'" + d.name + "'" }) + ") AS dimension,\n" +
 		"       e.event_date AS event_date" + cut + ",\n" +
 		"       " + choose(which, valueOf) + " AS value,\n" +
 		"       " + choose(which, detailOf) + " AS detail,\n" +

@@ -26,8 +26,9 @@ var FlagExposures = recordTable(
 			func(x *record.Exposure) []byte { return x.Reason }),
 		{
 			Name: "sample_percent", Type: "UInt8", Codec: "ZSTD(1)",
-			Doc:    "Of how many percent of the visitors exposures of the flag were told, 1 to 100.",
-			Native: native.Number(native.UInt8, func(r *sink.Row) uint8 { return uint8(max(1, min(exposureOf(r).Sample, 100))) }),
+			Doc: "Of how many percent of the visitors exposures of the flag were told, 1 to 100.",
+			Native: native.Number(native.UInt8,
+				func(r *sink.Row) uint8 { return uint8(max(1, min(exposureOf(r).Sample, 100))) }),
 		},
 	},
 )

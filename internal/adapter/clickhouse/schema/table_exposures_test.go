@@ -16,12 +16,13 @@ import (
 
 // anExposure is an exposure of somebody, named by either id.
 func anExposure(id, owner, profile, visitor string) *record.Event {
-	return clickhousetest.AnEvent(id, clickhousetest.From(owner, profile, visitor, clickhousetest.Received), func(e *record.Event) {
-		e.Type, e.Name = []byte(record.TypeExposure), []byte("new-nav")
-		e.Exposure = &record.Exposure{
-			Variant: []byte("on"), Environment: []byte("staging"), Reason: []byte("rollout"), Sample: 25,
-		}
-	})
+	return clickhousetest.AnEvent(id, clickhousetest.From(owner, profile, visitor, clickhousetest.Received),
+		func(e *record.Event) {
+			e.Type, e.Name = []byte(record.TypeExposure), []byte("new-nav")
+			e.Exposure = &record.Exposure{
+				Variant: []byte("on"), Environment: []byte("staging"), Reason: []byte("rollout"), Sample: 25,
+			}
+		})
 }
 
 func TestAnExposureIsStoredAsItIsTold(t *testing.T) {
@@ -83,7 +84,8 @@ func TestExposuresDoNotSayWhoseAVisitorIDIs(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)
 	e := stagetest.Opened(t, deletion.NewEraser(cfg))
-	told := clickhousetest.WebEvent("i", record.TypeIdentify, "identify", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received))
+	told := clickhousetest.WebEvent("i", record.TypeIdentify, "identify",
+		clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received))
 	stagetest.InsertTo(t, cfg, record.TopicIdentities, "1", told)
 	stagetest.InsertTo(t, cfg, record.TopicExposures, "1", anExposure("a", "web_1", "", "v1"))
 	anna := tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna"))

@@ -23,22 +23,53 @@ var IngestLedger = Table{
 		{Name: "epoch", Type: "Int64", Doc: "Epoch of the topic that the range was stored under."},
 		{Name: "first", Type: "Int64", Codec: "Delta(8), ZSTD(1)", Doc: "First offset."},
 		{Name: "last", Type: "Int64", Codec: "Delta(8), ZSTD(1)", Doc: "Last offset, included."},
-		{Name: "kind", Type: "LowCardinality(String)", Doc: "range, or gap when the records were gone before they were stored."},
+		{
+			Name: "kind",
+			Type: "LowCardinality(String)",
+			Doc:  "range, or gap when the records were gone before they were stored.",
+		},
 		{Name: "stored", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records that became rows."},
 		{Name: "duplicates", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records dropped as duplicates."},
 		{Name: "dead_letters", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records sent to the dead letter topic."},
-		{Name: "skipped", Type: "Int64", Codec: "ZSTD(1)", Doc: "Offsets without a record; this and the counts of stored, duplicates, dead_letters and erased add up to last - first + 1."},
-		{Name: "received_from", Type: millisecond, Codec: "ZSTD(1)", Doc: "Earliest time of receipt; 1970-01-01 without a record."},
-		{Name: "received_to", Type: millisecond, Codec: "ZSTD(1)", Doc: "Latest time of receipt; 1970-01-01 without a record."},
+		{Name: "skipped", Type: "Int64", Codec: "ZSTD(1)", Doc: "Offsets without a record; this and the counts of stored, " +
+			"duplicates, dead_letters and erased add up to last - first + 1."},
+		{
+			Name:  "received_from",
+			Type:  millisecond,
+			Codec: "ZSTD(1)",
+			Doc:   "Earliest time of receipt; 1970-01-01 without a record.",
+		},
+		{
+			Name: "received_to", Type: millisecond, Codec: "ZSTD(1)",
+			Doc: "Latest time of receipt; 1970-01-01 without a record.",
+		},
 		{Name: "owners", Type: "Array(String)", Codec: "ZSTD(1)", Doc: "Owners of the stored rows, in pairs with days."},
 		{Name: "days", Type: "Array(Date)", Codec: "ZSTD(1)", Doc: "UTC days of the stored rows, in pairs with owners."},
 		{Name: "written_at", Type: millisecond, Default: "now64(3)", Codec: "ZSTD(1)", Doc: "When the entry was written."},
-		{Name: "erased", Type: "Int64", Codec: "ZSTD(1)", Later: true, Doc: "Records left out because what they are about was erased."},
-		{Name: "share_owners", Type: "Array(String)", Codec: "ZSTD(1)", Later: true, Doc: "Owners of the records that are no rows, once for each hour of receipt; those without an owner are left out."},
-		{Name: "share_hours", Type: "Array(DateTime('UTC'))", Codec: "ZSTD(1)", Later: true, Doc: "Hours of receipt, in pairs with share_owners."},
-		{Name: "share_duplicates", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true, Doc: "Records dropped as duplicates, for each of share_owners."},
-		{Name: "share_dead_letters", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true, Doc: "Records sent to the dead letter topic, for each of share_owners."},
-		{Name: "share_erased", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true, Doc: "Records left out because what they are about was erased, for each of share_owners."},
+		{
+			Name: "erased", Type: "Int64", Codec: "ZSTD(1)", Later: true,
+			Doc: "Records left out because what they are about was erased.",
+		},
+		{
+			Name: "share_owners", Type: "Array(String)", Codec: "ZSTD(1)", Later: true,
+			Doc: "Owners of the records that are no rows, once for each hour of receipt; those without an owner are left out.",
+		},
+		{
+			Name: "share_hours", Type: "Array(DateTime('UTC'))", Codec: "ZSTD(1)", Later: true,
+			Doc: "Hours of receipt, in pairs with share_owners.",
+		},
+		{
+			Name: "share_duplicates", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true,
+			Doc: "Records dropped as duplicates, for each of share_owners.",
+		},
+		{
+			Name: "share_dead_letters", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true,
+			Doc: "Records sent to the dead letter topic, for each of share_owners.",
+		},
+		{
+			Name: "share_erased", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true,
+			Doc: "Records left out because what they are about was erased, for each of share_owners.",
+		},
 	},
 }
 
@@ -58,23 +89,30 @@ var Unstored1h = Table{
 		{Name: "topic", Type: "LowCardinality(String)", Doc: "Topic of the records."},
 		{Name: "duplicates", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Records dropped as duplicates."},
 		{Name: "dead_letters", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Records sent to the dead letter topic."},
-		{Name: "erased", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Records left out because what they are about was erased."},
+		{
+			Name: "erased",
+			Type: "SimpleAggregateFunction(sum, UInt64)",
+			Doc:  "Records left out because what they are about was erased.",
+		},
 	},
 }
 
 // Unstored1hView fills it, under the token of the entry.
 var Unstored1hView = View{
 	Name: "unstored_1h_mv", From: "ingest_ledger", To: "unstored_1h", Doc: "Fills unstored_1h.",
-	Select: "SELECT toLowCardinality(owner) AS owner_id, hour, topic, sum(d) AS duplicates, sum(l) AS dead_letters, sum(e) AS erased\n" +
+	Select: "SELECT toLowCardinality(owner) AS owner_id, hour, topic, sum(d) AS duplicates, sum(l) AS dead_letters, " +
+		"sum(e) AS erased\n" +
 		"FROM ingest_ledger\n" +
-		"ARRAY JOIN share_owners AS owner, share_hours AS hour, share_duplicates AS d, share_dead_letters AS l, share_erased AS e\n" +
+		"ARRAY JOIN share_owners AS owner, share_hours AS hour, share_duplicates AS d, share_dead_letters AS l, " +
+		"share_erased AS e\n" +
 		"GROUP BY owner_id, hour, topic",
 }
 
 // IngestEpochs keeps every raise of an epoch; a topic's is the highest, or 1.
 var IngestEpochs = Table{
-	Name:     "ingest_epochs",
-	Doc:      "Every raise of a topic's epoch, the first part of its insert tokens; the highest counts, and 1 without any.",
+	Name: "ingest_epochs",
+	Doc: "Every raise of a topic's epoch, the first part of its insert tokens; the highest counts, and 1 without " +
+		"any.",
 	Engine:   "MergeTree",
 	OrderBy:  []string{"topic", "epoch"},
 	Settings: durable,
@@ -105,8 +143,9 @@ var IngestMarks = Table{
 
 // RollupDirty keeps the days that queries answer from the base.
 var RollupDirty = Table{
-	Name:     "rollup_dirty",
-	Doc:      "Days of an owner on which a rollup differs from events FINAL, or may; with FINAL, those whose cleared is 0 are dirty.",
+	Name: "rollup_dirty",
+	Doc: "Days of an owner on which a rollup differs from events FINAL, or may; with FINAL, those whose cleared " +
+		"is 0 are dirty.",
 	Engine:   "ReplacingMergeTree(found_at)",
 	OrderBy:  []string{"owner_id", "event_date"},
 	Settings: durable,
@@ -115,7 +154,11 @@ var RollupDirty = Table{
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
 		{Name: "reason", Type: "LowCardinality(String)", Doc: "Why it is listed."},
 		{Name: "base", Type: "UInt64", Doc: "Rows of events FINAL when it was found."},
-		{Name: "rollup_15m", Type: "UInt64", Doc: "What the rollups of quarters of an hour had counted when it was found, by the one that was furthest off."},
+		{
+			Name: "rollup_15m",
+			Type: "UInt64",
+			Doc:  "What the rollups of quarters of an hour had counted when it was found, by the one that was furthest off.",
+		},
 		{Name: "rollup_1d", Type: "UInt64", Doc: "What those of days had counted."},
 		{Name: "cleared", Type: "UInt8", Doc: "1 once it was repaired."},
 		{Name: "found_at", Type: millisecond, Default: "now64(3)", Doc: "When it was found or cleared; the latest counts."},

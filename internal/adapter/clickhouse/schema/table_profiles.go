@@ -20,7 +20,11 @@ var Profiles = Table{
 		{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
 		{Name: "organization_id", Type: "SimpleAggregateFunction(any, String)", Doc: "As in events."},
 		{Name: "profile_id", Type: "String", Codec: "ZSTD(1)", Doc: "The caller's own user id."},
-		{Name: "first_seen", Type: "SimpleAggregateFunction(min, DateTime64(3, 'UTC'))", Doc: "When the user was first told of."},
+		{
+			Name: "first_seen",
+			Type: "SimpleAggregateFunction(min, DateTime64(3, 'UTC'))",
+			Doc:  "When the user was first told of.",
+		},
 		{Name: "last_seen", Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))", Doc: "And last."},
 	},
 }
@@ -66,12 +70,14 @@ const toldOrder = "toUInt64(toUnixTimestamp64Milli(event_time)) * 1048576 + bitA
 var (
 	ProfilesView = View{
 		Name: "profiles_mv", From: "identities", To: "profiles", Doc: "Fills profiles.",
-		Select: "SELECT owner_id, any(CAST(organization_id, 'String')) AS organization_id, profile_id, min(event_time) AS first_seen, max(event_time) AS last_seen\n" +
+		Select: "SELECT owner_id, any(CAST(organization_id, 'String')) AS organization_id, profile_id, min(event_time) AS " +
+			"first_seen, max(event_time) AS last_seen\n" +
 			"FROM identities\nGROUP BY owner_id, profile_id",
 	}
 	ProfileTraitsView = View{
 		Name: "profile_traits_mv", From: "identities", To: "profile_traits", Doc: "Fills profile_traits.",
-		Select: "SELECT owner_id, profile_id, pair.1 AS trait, pair.2 AS value, event_time AS told_at,\n       " + toldOrder + " AS version\n" +
+		Select: "SELECT owner_id, profile_id, pair.1 AS trait, pair.2 AS value, event_time AS told_at,\n       " +
+			toldOrder + " AS version\n" +
 			"FROM identities\nARRAY JOIN JSONExtractKeysAndValuesRaw(traits) AS pair",
 	}
 	AliasesView = View{

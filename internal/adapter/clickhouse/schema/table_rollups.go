@@ -58,7 +58,8 @@ var measures = []Column{
 var (
 	Events15mView = View{
 		Name: "events_15m_mv", From: "events", To: "events_15m", Doc: "Fills events_15m.",
-		Select: "SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,\n" + uniques +
+		Select: "SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,\n" +
+			uniques +
 			"FROM events\nGROUP BY owner_id, event_date, slot, name",
 	}
 	Events1dView = View{

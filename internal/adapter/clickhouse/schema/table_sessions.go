@@ -25,7 +25,11 @@ var Sessions15m = Table{
 		{Name: "events", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of events."},
 		{Name: "views", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named screen_view."},
 		{Name: "others", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named neither screen_view nor page_exit."},
-		{Name: "exits", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named page_exit that say how long the page was there."},
+		{
+			Name: "exits",
+			Type: "SimpleAggregateFunction(sum, UInt64)",
+			Doc:  "Those named page_exit that say how long the page was there.",
+		},
 		{Name: "exit_time", Type: "SimpleAggregateFunction(sum, Float64)", Doc: "How long those say, together, in seconds."},
 		{Name: "first", Type: "SimpleAggregateFunction(min, " + millisecond + ")", Doc: "Time of the first one."},
 		{Name: "last", Type: "SimpleAggregateFunction(max, " + millisecond + ")", Doc: "Time of the last one."},
@@ -38,7 +42,8 @@ var Sessions15mView = View{
 	Name: "sessions_15m_mv", From: "events", To: "sessions_15m", Doc: "Fills sessions_15m.",
 	Select: "WITH ifNull(if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), " +
 		"JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL), -1) AS on_page\n" +
-		"SELECT e.owner_id AS owner_id, e.event_date AS event_date, sipHash64(e.session_id) AS session_key, " + slotOfEvent + " AS slot,\n" +
+		"SELECT e.owner_id AS owner_id, e.event_date AS event_date, sipHash64(e.session_id) AS session_key, " +
+		slotOfEvent + " AS slot,\n" +
 		"       count() AS events,\n" +
 		"       countIf(e.name = 'screen_view') AS views,\n" +
 		"       countIf(e.name NOT IN ('screen_view', 'page_exit')) AS others,\n" +
@@ -64,8 +69,16 @@ var Custom15m = Table{
 		{Name: "name", Type: "LowCardinality(String)", Doc: "Event name."},
 		{Name: "events", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of events."},
 		{Name: "with_properties", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those with at least one property."},
-		{Name: "users", Type: "AggregateFunction(" + narrow + ", String)", Doc: "Distinct anonymous_id, and profile_id of those without one, behind a zero byte."},
-		{Name: "sessions", Type: "AggregateFunction(" + narrow + ", String)", Doc: "Distinct session_id, without the empty one."},
+		{
+			Name: "users",
+			Type: "AggregateFunction(" + narrow + ", String)",
+			Doc:  "Distinct anonymous_id, and profile_id of those without one, behind a zero byte.",
+		},
+		{
+			Name: "sessions",
+			Type: "AggregateFunction(" + narrow + ", String)",
+			Doc:  "Distinct session_id, without the empty one.",
+		},
 		{Name: "pages", Type: "AggregateFunction(" + narrow + ", String)", Doc: "Distinct path, without the empty one."},
 		{Name: "first", Type: "SimpleAggregateFunction(min, " + millisecond + ")", Doc: "Time of the first one."},
 		{Name: "last", Type: "SimpleAggregateFunction(max, " + millisecond + ")", Doc: "Time of the last one."},
@@ -81,7 +94,8 @@ var Custom15mView = View{
 	Select: "SELECT e.owner_id AS owner_id, e.event_date AS event_date, " + slotOfEvent + " AS slot, e.name AS name,\n" +
 		"       count() AS events,\n" +
 		"       countIf(e.properties NOT IN ('', '{}')) AS with_properties,\n" +
-		"       uniqCombined64StateIf(14)(if(e.anonymous_id != '', e.anonymous_id, concat('\\0', e.profile_id)), e.anonymous_id != '' OR e.profile_id != '') AS users,\n" +
+		"       uniqCombined64StateIf(14)(if(e.anonymous_id != '', e.anonymous_id, concat('\\0', e.profile_id)), " +
+		"e.anonymous_id != '' OR e.profile_id != '') AS users,\n" +
 		"       uniqCombined64StateIf(14)(e.session_id, e.session_id != '') AS sessions,\n" +
 		"       uniqCombined64StateIf(14)(e.path, e.path != '') AS pages,\n" +
 		"       min(e.event_time) AS first,\n" +

@@ -18,7 +18,9 @@ const (
 // granules are so many rows, fewer than others have: a question reads a few rows of a
 // website, and a row holds up to 200 KiB of sketches.
 func granules(rows string) []Setting {
-	return []Setting{{"index_granularity", rows, "Rows are few and wide: a question reads those of one website, and little besides."}}
+	return []Setting{
+		{"index_granularity", rows, "Rows are few and wide: a question reads those of one website, and little besides."},
+	}
 }
 
 // Traffic15m holds quarters of an hour.
@@ -60,9 +62,19 @@ var trafficMeasures = []Column{
 	{Name: "events", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of events."},
 	{Name: "views", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named screen_view."},
 	{Name: "session_events", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of events that have a session_id."},
-	{Name: "session_views", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named screen_view that have a session_id."},
-	{Name: "visitors", Type: "AggregateFunction(" + wide + ", String)", Doc: "Distinct anonymous_id, without the empty one."},
-	{Name: "sessions", Type: "AggregateFunction(" + wide + ", String)", Doc: "Distinct session_id, without the empty one."},
+	{
+		Name: "session_views",
+		Type: "SimpleAggregateFunction(sum, UInt64)",
+		Doc:  "Those named screen_view that have a session_id.",
+	},
+	{
+		Name: "visitors",
+		Type: "AggregateFunction(" + wide + ", String)",
+		Doc:  "Distinct anonymous_id, without the empty one.",
+	},
+	{
+		Name: "sessions", Type: "AggregateFunction(" + wide + ", String)", Doc: "Distinct session_id, without the empty one.",
+	},
 }
 
 // The views that fill them.

@@ -47,28 +47,55 @@ const detailed = 3
 // sooner is compact for a table of which a question reads two narrow columns of many
 // rows and wide ones of a few.
 var sooner = []Setting{
-	{"min_bytes_for_wide_part", "33554432", "An insert is one file; merges of 32 MiB and more have files for each column, since sketches are read of the rows on top alone."},
+	{"min_bytes_for_wide_part", "33554432", "An insert is one file; merges of 32 MiB and more have files for each " +
+		"column, since sketches are read of the rows on top alone."},
 }
 
 // Views1d holds what breakdowns of page views ask for.
 var Views1d = Table{
-	Name:        "views_1d",
-	Doc:         "Page views and their visitors per owner, UTC day and value of each dimension, such as path, browser or country.",
+	Name: "views_1d",
+	Doc: "Page views and their visitors per owner, UTC day and value of each dimension, such as path, browser " +
+		"or country.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "dimension", "value", "detail", "event_date"},
 	Settings:    slices.Concat(remembered, durable, sooner, granules("128")),
 	Columns: []Column{
 		{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
-		{Name: "dimension", Type: "LowCardinality(String)", Doc: "What is counted by: a column of events; referrer, the site that led to the page, or Direct."},
+		{
+			Name: "dimension",
+			Type: "LowCardinality(String)",
+			Doc:  "What is counted by: a column of events; referrer, the site that led to the page, or Direct.",
+		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
-		{Name: "value", Type: "String", Doc: "Value of the dimension; page views without one are left out, and of referrer those that a page of the same website led to. Of browser_version it is the browser."},
-		{Name: "detail", Type: "String", Doc: "Country of a region or city, version of a browser_version, kind of site of a referrer; else empty."},
+		{Name: "value", Type: "String", Doc: "Value of the dimension; page views without one are left out, and of " +
+			"referrer those that a page of the same website led to. Of browser_version it is the browser."},
+		{
+			Name: "detail",
+			Type: "String",
+			Doc:  "Country of a region or city, version of a browser_version, kind of site of a referrer; else empty.",
+		},
 		{Name: "views", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Page views."},
-		{Name: "visitors", Type: "AggregateFunction(" + narrow + ", String)", Doc: "Distinct anonymous_id, without the empty one."},
-		{Name: "referrer", Type: "SimpleAggregateFunction(min, String)", Doc: "The first of their referrers by the alphabet; of referrer only."},
-		{Name: "utm_source", Type: "SimpleAggregateFunction(min, String)", Doc: "The first of their utm_source; of referrer only."},
-		{Name: "referrer_host", Type: "SimpleAggregateFunction(min, String)", Doc: "The first of their referrer_host; of referrer only."},
+		{
+			Name: "visitors",
+			Type: "AggregateFunction(" + narrow + ", String)",
+			Doc:  "Distinct anonymous_id, without the empty one.",
+		},
+		{
+			Name: "referrer",
+			Type: "SimpleAggregateFunction(min, String)",
+			Doc:  "The first of their referrers by the alphabet; of referrer only.",
+		},
+		{
+			Name: "utm_source",
+			Type: "SimpleAggregateFunction(min, String)",
+			Doc:  "The first of their utm_source; of referrer only.",
+		},
+		{
+			Name: "referrer_host",
+			Type: "SimpleAggregateFunction(min, String)",
+			Doc:  "The first of their referrer_host; of referrer only.",
+		},
 	},
 }
 
@@ -78,21 +105,25 @@ var Views1d = Table{
 // for those alone.
 var (
 	Views1dView = View{
-		Name: "views_1d_mv", From: "events", To: "views_1d", Doc: "Fills views_1d, all but referrer and what begins with utm_.",
+		Name: "views_1d_mv", From: "events", To: "views_1d",
+		Doc:    "Fills views_1d, all but referrer and what begins with utm_.",
 		Select: perDimension(dimensions, choose(dimensions[:detailed+1], detailOf), ""),
 	}
 	Campaigns1dView = View{
-		Name: "campaigns_1d_mv", From: "events", To: "views_1d", Doc: "Fills the dimensions of views_1d that begin with utm_.",
+		Name: "campaigns_1d_mv", From: "events", To: "views_1d",
+		Doc:    "Fills the dimensions of views_1d that begin with utm_.",
 		Select: perDimension(campaigns, "''", " AND ("+anyOf(campaigns)+")"),
 	}
 	Referrers1dView = View{
 		Name: "referrers_1d_mv", From: "events", To: "views_1d", Doc: "Fills the dimension referrer of views_1d.",
 		Select: "WITH if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String')) AS channel,\n" +
 			"     if(channel = 'direct', 'Direct', if(e.referrer_name = '', e.referrer_host, e.referrer_name)) AS site\n" +
-			"SELECT e.owner_id AS owner_id, toLowCardinality('referrer') AS dimension, e.event_date AS event_date, site AS value, channel AS detail,\n" +
+			"SELECT e.owner_id AS owner_id, toLowCardinality('referrer') AS dimension, e.event_date AS event_date, site AS " +
+			"value, channel AS detail,\n" +
 			"       count() AS views,\n" +
 			"       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,\n" +
-			"       min(e.referrer) AS referrer, min(CAST(e.utm_source, 'String')) AS utm_source, min(e.referrer_host) AS referrer_host\n" +
+			"       min(e.referrer) AS referrer, min(CAST(e.utm_source, 'String')) AS utm_source, min(e.referrer_host) AS " +
+			"referrer_host\n" +
 			"FROM events AS e\nWHERE e.name = 'screen_view' AND e.referrer_kind != 'internal'\n" +
 			"GROUP BY owner_id, event_date, site, channel",
 	}
@@ -102,7 +133,8 @@ var (
 // several dimensions.
 func perDimension(which []dimension, detail, and string) string {
 	return "SELECT e.owner_id AS owner_id,\n" +
-		"       toLowCardinality(" + choose(which, func(d *dimension) string { return "'" + d.name + "'" }) + ") AS dimension,\n" +
+		"       toLowCardinality(" +
+		choose(which, func(d *dimension) string { return "'" + d.name + "'" }) + ") AS dimension,\n" +
 		"       e.event_date AS event_date,\n" +
 		"       " + choose(which, func(d *dimension) string { return "toString(e." + d.value + ")" }) + " AS value,\n" +
 		"       " + detail + " AS detail,\n" +

@@ -81,7 +81,10 @@ func textColumns(which ...record.WebText) []Column {
 	columns := make([]Column, len(which))
 	for i, t := range which {
 		get := func(r *sink.Row) []byte { return r.Event.Web.Texts[t] }
-		c := Column{Name: webTexts[t].name, Type: "String", Codec: "ZSTD(1)", Doc: record.WebTexts[t].Help, Native: native.Text(get), Web: true}
+		c := Column{
+			Name: webTexts[t].name, Type: "String", Codec: "ZSTD(1)", Doc: record.WebTexts[t].Help, Native: native.Text(get),
+			Web: true,
+		}
 		if webTexts[t].few {
 			c.Type, c.Codec, c.Native = "LowCardinality(String)", "", native.LowCardinality(get)
 		}
@@ -93,15 +96,19 @@ func textColumns(which ...record.WebText) []Column {
 func numberColumns(which ...record.WebNumber) []Column {
 	columns := make([]Column, len(which))
 	for i, n := range which {
-		c := Column{Name: webNumbers[n].name, Type: webNumbers[n].typ, Codec: "ZSTD(1)", Doc: record.WebNumbers[n].Help, Web: true}
+		c := Column{
+			Name: webNumbers[n].name, Type: webNumbers[n].typ, Codec: "ZSTD(1)", Doc: record.WebNumbers[n].Help, Web: true,
+		}
 		get := func(r *sink.Row) float64 { return r.Event.Web.Numbers[n] }
 		switch c.Type {
 		case "Float64":
 			c.Native = native.Number(native.Float64, get)
 		case "Float32":
-			c.Native = native.Number(native.Float32, func(r *sink.Row) float32 { return float32(max(-math.MaxFloat32, min(get(r), math.MaxFloat32))) })
+			c.Native = native.Number(native.Float32,
+				func(r *sink.Row) float32 { return float32(max(-math.MaxFloat32, min(get(r), math.MaxFloat32))) })
 		default:
-			c.Native = native.Number(native.UInt32, func(r *sink.Row) uint32 { return uint32(max(0, min(get(r), math.MaxUint32))) })
+			c.Native = native.Number(native.UInt32,
+				func(r *sink.Row) uint32 { return uint32(max(0, min(get(r), math.MaxUint32))) })
 		}
 		columns[i] = c
 	}
@@ -139,14 +146,15 @@ var measured = Column{
 var (
 	pageTexts = []record.WebText{
 		record.Host, record.Title, record.Referrer, record.ReferrerHost, record.ReferrerKind, record.ReferrerName,
-		record.UTMSource, record.UTMMedium, record.UTMCampaign, record.UTMTerm, record.UTMContent, record.ClickKind, record.ClickID,
-		record.Browser, record.BrowserVersion, record.OS, record.OSVersion, record.Device, record.Country, record.Region, record.City,
-		record.Bot, record.BotKind, record.Language, record.Timezone, record.Screen, record.Viewport, record.Connection,
-		record.Href, record.LinkText,
+		record.UTMSource, record.UTMMedium, record.UTMCampaign, record.UTMTerm, record.UTMContent, record.ClickKind,
+		record.ClickID, record.Browser, record.BrowserVersion, record.OS, record.OSVersion, record.Device, record.Country,
+		record.Region, record.City, record.Bot, record.BotKind, record.Language, record.Timezone, record.Screen,
+		record.Viewport, record.Connection, record.Href, record.LinkText,
 	}
 	pageNumbers = []record.WebNumber{
-		record.Value, record.TimeOnPage, record.ScrollDepth, record.Interactions, record.PageCount, record.LoadTime, record.DOMReady,
-		record.DOMInteractive, record.TTFB, record.RenderTime, record.RedirectTime, record.LookupTime, record.RTT, record.Downlink,
+		record.Value, record.TimeOnPage, record.ScrollDepth, record.Interactions, record.PageCount, record.LoadTime,
+		record.DOMReady, record.DOMInteractive, record.TTFB, record.RenderTime, record.RedirectTime, record.LookupTime,
+		record.RTT, record.Downlink,
 	}
 	// visitorTexts are what measurements and errors have.
 	visitorTexts = []record.WebText{

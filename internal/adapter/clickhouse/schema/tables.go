@@ -86,7 +86,10 @@ var (
 	// compact keeps what one insert brings in one file, and with it one fsync,
 	// instead of two for each column; merges make the usual parts of it.
 	compact = []Setting{
-		{"min_bytes_for_wide_part", "268435456", "An insert is one file, not two for each column; merges of 256 MiB and more have a file for each."},
+		{
+			"min_bytes_for_wide_part", "268435456",
+			"An insert is one file, not two for each column; merges of 256 MiB and more have a file for each.",
+		},
 	}
 	// durable stands on every table.
 	durable = []Setting{

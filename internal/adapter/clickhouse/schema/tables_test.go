@@ -40,7 +40,8 @@ func TestMigrationsAreTheTablesAsData(t *testing.T) {
 		}
 		want := strings.Join(parts, "\n")
 		if *update {
-			if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "schemas", "clickhouse", name+".sql"), []byte(want), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "schemas", "clickhouse", name+".sql"),
+				[]byte(want), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -94,7 +95,8 @@ func TestEveryStatementOnlyAdds(t *testing.T) {
 	}
 	for _, s := range []string{
 		"DROP TABLE IF EXISTS a", "RENAME TABLE a TO b", "ALTER TABLE a DROP COLUMN IF EXISTS x",
-		"ALTER TABLE a ADD COLUMN IF NOT EXISTS x String, DROP COLUMN y", "ALTER TABLE a ADD COLUMN IF NOT EXISTS x String,\n    MODIFY COLUMN y String",
+		"ALTER TABLE a ADD COLUMN IF NOT EXISTS x String, DROP COLUMN y",
+		"ALTER TABLE a ADD COLUMN IF NOT EXISTS x String,\n    MODIFY COLUMN y String",
 		"ALTER TABLE a DELETE WHERE 1", "TRUNCATE TABLE a", "ALTER TABLE a_mv MODIFY QUERY SELECT 1",
 	} {
 		if adds.MatchString(s) {
@@ -104,8 +106,9 @@ func TestEveryStatementOnlyAdds(t *testing.T) {
 }
 
 // adds is what a statement may do; a column has no comma but in its type's brackets.
-var adds = regexp.MustCompile(`^CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS |^INSERT INTO |^ALTER TABLE \w+ MODIFY SETTING [^\n]+\n?$|` +
-	`^ALTER TABLE \w+(\s+ADD COLUMN IF NOT EXISTS ([^,()]|\([^()]*(\([^()]*\))*[^()]*\))+,?)+\n?$`)
+var adds = regexp.MustCompile(
+	`^CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS |^INSERT INTO |^ALTER TABLE \w+ MODIFY SETTING [^\n]+\n?$|` +
+		`^ALTER TABLE \w+(\s+ADD COLUMN IF NOT EXISTS ([^,()]|\([^()]*(\([^()]*\))*[^()]*\))+,?)+\n?$`)
 
 func TestEveryColumnIsDocumentedOnceAndNeverNullable(t *testing.T) {
 	t.Parallel()
@@ -146,7 +149,9 @@ func TestIdentityOfAnEvent(t *testing.T) {
 
 func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
-	file := &fstest.MapFile{Data: []byte("-- why\nCREATE TABLE a (x UInt8)\nENGINE = Null;\nCREATE TABLE b (x UInt8) ENGINE = Null;\n")}
+	file := &fstest.MapFile{
+		Data: []byte("-- why\nCREATE TABLE a (x UInt8)\nENGINE = Null;\nCREATE TABLE b (x UInt8) ENGINE = Null;\n"),
+	}
 	all, err := migrations(fstest.MapFS{"0001_a.sql": file, "0002_b.sql": file})
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,8 @@ func InsertTo(t *testing.T, cfg config.ClickHouse, topic, insertToken string, ev
 	i := OpenInserter(t, cfg)
 	b := i.NewBlock(topic)
 	for n, e := range events {
-		b.Append(&sink.Row{Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(topic), Partition: 3, Offset: int64(100 + n)})
+		b.Append(
+			&sink.Row{Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(topic), Partition: 3, Offset: int64(100 + n)})
 	}
 	if err := i.Insert(t.Context(), b, insertToken); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,8 @@ func Failing(t *testing.T, cfg config.ClickHouse, days int) {
 	for n := range days {
 		block := i.NewBlock(record.TopicErrors)
 		for _, e := range clickhousetest.SomeEvents(r, 60) {
-			e.Name, e.TimeMillis = fmt.Append(nil, "Error", r.IntN(3)), (clickhousetest.Noon/record.MillisPerDay-int64(n))*record.MillisPerDay+r.Int64N(record.MillisPerDay)
+			e.Name, e.TimeMillis = fmt.Append(nil, "Error", r.IntN(3)),
+				(clickhousetest.Noon/record.MillisPerDay-int64(n))*record.MillisPerDay+r.Int64N(record.MillisPerDay)
 			block.Append(&sink.Row{Event: e, Hash: record.HashOf(e.Owner, e.ID), Topic: []byte(record.TopicErrors)})
 		}
 		if err := i.Insert(t.Context(), block, fmt.Sprint("errors ", n)); err != nil {

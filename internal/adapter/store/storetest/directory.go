@@ -12,15 +12,18 @@ import (
 // It needs an organization, and texts without quotes.
 func AddDomain(tb testing.TB, url, id, organizationID, hostname, status string) {
 	tb.Helper()
-	exec(tb, url, "INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, not_found_url, expired_url, case_sensitive, "+
-		"problem, points_here, bad_days, created_at, updated_at, created_by) VALUES ('"+id+"', '"+organizationID+"', 1, '"+hostname+"', '"+
+	exec(tb, url, "INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, "+
+		"not_found_url, expired_url, case_sensitive, "+
+		"problem, points_here, bad_days, created_at, updated_at, created_by) VALUES ('"+id+"', '"+organizationID+
+		"', 1, '"+hostname+"', '"+
 		status+"', 't', 'https://r.example', 'https://n.example', 'https://e.example', TRUE, '', FALSE, 0, 0, 0, '')")
 }
 
 // AddBlock adds a block of a kind, link or host, likewise.
 func AddBlock(tb testing.TB, url, kind, name string) {
 	tb.Helper()
-	exec(tb, url, "INSERT INTO link_blocks (kind, name, reason, created_at, created_by) VALUES ('"+kind+"', '"+name+"', '', 0, '')")
+	exec(tb, url,
+		"INSERT INTO link_blocks (kind, name, reason, created_at, created_by) VALUES ('"+kind+"', '"+name+"', '', 0, '')")
 }
 
 // RemoveBlocks removes all blocks likewise.
@@ -75,10 +78,13 @@ var directoryTests = map[string]func(*testing.T, *Fixture){
 		served := func(id, organizationID, hostname string) link.ServedDomain {
 			return link.ServedDomain{
 				ID: id, OrganizationID: organizationID, Hostname: hostname,
-				RootURL: "https://r.example", NotFoundURL: "https://n.example", ExpiredURL: "https://e.example", CaseSensitive: true,
+				RootURL: "https://r.example", NotFoundURL: "https://n.example", ExpiredURL: "https://e.example",
+				CaseSensitive: true,
 			}
 		}
-		both := &link.Directory{Domains: []link.ServedDomain{served("dom_a", o.ID, "a.example"), served("dom_c", other.ID, "c.example")}}
+		both := &link.Directory{
+			Domains: []link.ServedDomain{served("dom_a", o.ID, "a.example"), served("dom_c", other.ID, "c.example")},
+		}
 		f.expectDirectory("with domains", both)
 		f.delete(o.ID, Start)
 		f.expectDirectory("an organization is deleted", &link.Directory{Domains: both.Domains[1:]})

@@ -88,7 +88,8 @@ var flagRenewalTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		each.expectSent("changed", o.ID, "flag nav")
-		if _, err := s.UpdateSegment(t.Context(), somebody, toSegment(g), flag.SegmentFields{UserIDs: &[]string{"v"}}); err != nil {
+		if _, err := s.UpdateSegment(t.Context(), somebody, toSegment(g),
+			flag.SegmentFields{UserIDs: &[]string{"v"}}); err != nil {
 			t.Fatal(err)
 		}
 		each.expectSent("the segment", o.ID, "segment staff")

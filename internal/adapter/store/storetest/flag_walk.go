@@ -136,7 +136,8 @@ func anyOf[T interface{ Key() string }](
 	slices.SortFunc(all, func(a, b T) int {
 		ofA, siteA := owners(a)
 		ofB, siteB := owners(b)
-		return cmp.Or(cmp.Compare(w.rank(ofA), w.rank(ofB)), cmp.Compare(w.rank(siteA), w.rank(siteB)), strings.Compare(a.Key(), b.Key()))
+		return cmp.Or(cmp.Compare(w.rank(ofA), w.rank(ofB)), cmp.Compare(w.rank(siteA), w.rank(siteB)),
+			strings.Compare(a.Key(), b.Key()))
 	})
 	return pick(w, all)
 }

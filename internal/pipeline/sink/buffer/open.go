@@ -111,7 +111,8 @@ func (o *Open) Release(m *Memory) {
 
 // UpTo returns how many records, from the first, have offsets up to last.
 func (o *Open) UpTo(last int64) int {
-	n, _ := slices.BinarySearchFunc(o.records, last+1, func(h Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
+	n, _ := slices.BinarySearchFunc(o.records, last+1,
+		func(h Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
 	return n
 }
 

@@ -60,8 +60,9 @@ func New(cfg Config, deps Deps) *Collector {
 	c.queue = sendqueue.New(
 		sendqueue.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
 		sendqueue.Deps[taken, record.ExposureRecord]{
-			Sender: deps.Sender, Write: c.draft.write, Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
-			Told: func(f sendqueue.Fate) { c.metrics[buffered[f]].Inc() }, Log: deps.Log, What: "exposures",
+			Sender: deps.Sender, Write: c.draft.write,
+			Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
+			Told:   func(f sendqueue.Fate) { c.metrics[buffered[f]].Inc() }, Log: deps.Log, What: "exposures",
 		},
 	)
 	c.metrics = newMetrics(deps.Metrics, c.queue, cfg.MaxBufferedBytes)

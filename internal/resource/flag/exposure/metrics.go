@@ -31,7 +31,9 @@ var fates = [numFates]string{
 }
 
 // buffered are the fates of what was put into the queue.
-var buffered = [sendqueue.Fates]fate{sendqueue.Published: published, sendqueue.Full: noRoom, sendqueue.Rejected: rejected, sendqueue.Stopped: stopped}
+var buffered = [sendqueue.Fates]fate{
+	sendqueue.Published: published, sendqueue.Full: noRoom, sendqueue.Rejected: rejected, sendqueue.Stopped: stopped,
+}
 
 // metrics lists what this package exports.
 type metrics [numFates]prometheus.Counter

@@ -69,8 +69,9 @@ func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.
 // segments: the same pointers.
 func Renew(was *Set, organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.Segment) (*Set, error) {
 	s := &Set{
-		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments), flags: make(map[*flageval.Flag]*Flag, len(flags)),
-		own: make(map[string][]*Flag), asked: slices.Clone(segments),
+		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments),
+		flags: make(map[*flageval.Flag]*Flag, len(flags)),
+		own:   make(map[string][]*Flag), asked: slices.Clone(segments),
 	}
 	slices.SortFunc(s.asked, func(a, b *flag.Segment) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.Segments, func(a, b *flag.Segment) int {
@@ -129,7 +130,8 @@ func (s *Set) SameSegment(websiteID, id string, version int64, updatedAt time.Ti
 	if s == nil {
 		return nil
 	}
-	i, found := slices.BinarySearchFunc(s.asked, id, func(g *flag.Segment, id string) int { return strings.Compare(g.ID, id) })
+	i, found := slices.BinarySearchFunc(s.asked, id,
+		func(g *flag.Segment, id string) int { return strings.Compare(g.ID, id) })
 	if !found {
 		return nil
 	}

@@ -9,7 +9,9 @@ import (
 )
 
 // reasons are the losses' names in metrics.
-var reasons = map[sendqueue.Fate]string{sendqueue.Full: "buffer_full", sendqueue.Rejected: "refused", sendqueue.Stopped: "stopped"}
+var reasons = map[sendqueue.Fate]string{
+	sendqueue.Full: "buffer_full", sendqueue.Rejected: "refused", sendqueue.Stopped: "stopped",
+}
 
 // metrics lists what this package exports.
 type metrics struct {
@@ -22,17 +24,20 @@ func newMetrics(reg prometheus.Registerer, held *sendqueue.Queue[taken, record.C
 		Name: "millrace_clicks_buffered", Help: "Clicks of short links that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(held.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_clicks_buffered_bytes", Help: "Memory that clicks of short links take that Kafka has not acknowledged yet.",
+		Name: "millrace_clicks_buffered_bytes",
+		Help: "Memory that clicks of short links take that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(held.Bytes()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_clicks_buffer_limit_bytes", Help: "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.",
+		Name: "millrace_clicks_buffer_limit_bytes",
+		Help: "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.",
 	}, func() float64 { return float64(limit) })
 	m.fates[sendqueue.Published] = f.NewCounter(prometheus.CounterOpts{
 		Name: "millrace_clicks_published_total", Help: "Clicks of short links acknowledged by clicks.v1.",
 	})
 	dropped := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_clicks_dropped_total",
-		Help: "Clicks of short links that are lost; reason is buffer_full, refused (by brokers, for good) or stopped (not acknowledged when the process ended). Their visitors were redirected all the same.",
+		Help: "Clicks of short links that are lost; reason is buffer_full, refused (by brokers, for good) or stopped (not " +
+			"acknowledged when the process ended). Their visitors were redirected all the same.",
 	}, []string{"reason"})
 	for fate, name := range reasons {
 		m.fates[fate] = dropped.WithLabelValues(name)

@@ -93,8 +93,14 @@ func named(name string) *Click {
 
 func (s *scene) counts(t *testing.T, published, noRoomed, buffered int64) {
 	t.Helper()
-	want := map[string]float64{"published": float64(published), "buffer_full": float64(noRoomed), "buffered": float64(buffered)}
-	got := map[string]float64{"published": testutil.ToFloat64(s.metrics.fates[sendqueue.Published]), "buffer_full": testutil.ToFloat64(s.metrics.fates[sendqueue.Full]), "buffered": float64(s.queue.Len())}
+	want := map[string]float64{
+		"published": float64(published), "buffer_full": float64(noRoomed), "buffered": float64(buffered),
+	}
+	got := map[string]float64{
+		"published":   testutil.ToFloat64(s.metrics.fates[sendqueue.Published]),
+		"buffer_full": testutil.ToFloat64(s.metrics.fates[sendqueue.Full]),
+		"buffered":    float64(s.queue.Len()),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("clicks (-want +got):\n%s", diff)
 	}
@@ -255,7 +261,8 @@ func TestManyTakeAtOnce(t *testing.T) {
 	}
 }
 
-func TestAClickAllocatesNothingOnceItsMemoryIsThere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+//nolint:paralleltest // AllocsPerRun counts for the whole process
+func TestAClickAllocatesNothingOnceItsMemoryIsThere(t *testing.T) {
 	var own taken
 	var d draft
 	var r record.ClickRecord
