@@ -16,7 +16,7 @@ func TestTheLogSaysWhatRunbooksQuoteOfIt(t *testing.T) {
 		case strings.HasPrefix(name, "docs/runbooks/"):
 			runbooks[name] = text
 		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
-			source.WriteString(text)
+			source.WriteString(inOneLine(text))
 		}
 	})
 	if err != nil || len(runbooks) < 5 {
@@ -37,5 +37,9 @@ func TestAMessageThatNothingWritesIsFound(t *testing.T) {
 	if diff := cmp.Diff(want,
 		CheckLogs(`Warn("requests wait too long, new ones are rejected")`, "r.md", runbook)); diff != "" {
 		t.Errorf("quotes (-want +got):\n%s", diff)
+	}
+	long := inOneLine("Warn(\"the moon \" +\n\t\t\"is away\")")
+	if got := CheckLogs(long, "r.md", "The log says \"the moon is away\"."); got != nil {
+		t.Errorf("a message over two lines: %q", got)
 	}
 }
