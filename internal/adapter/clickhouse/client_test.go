@@ -40,7 +40,7 @@ func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 			if err := of.ask(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			r.RespondWith(clickhousetest.Silence)
+			r.RespondWith(clickhousetest.ErrSilence)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)

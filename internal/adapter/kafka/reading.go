@@ -49,13 +49,15 @@ func (r *reading) run(ctx context.Context, do func(*Tapped) error) error {
 // stopped returns the error of a partition that could not be read on, with the offset at which
 // that was; nil where all could.
 func (r *reading) stopped(fetches kgo.Fetches) error {
-	for _, f := range fetches.Errors() {
-		if f.Topic == "" { // the client's own, of no partition
-			return fmt.Errorf("reading %s: %w", r.name, f.Err)
-		}
-		return fmt.Errorf("reading %s/%d at offset %d: %w", r.name, f.Partition, r.next[f.Partition], f.Err)
+	errs := fetches.Errors()
+	if len(errs) == 0 {
+		return nil
 	}
-	return nil
+	f := errs[0]
+	if f.Topic == "" { // the client's own, of no partition
+		return fmt.Errorf("reading %s: %w", r.name, f.Err)
+	}
+	return fmt.Errorf("reading %s/%d at offset %d: %w", r.name, f.Partition, r.next[f.Partition], f.Err)
 }
 
 // wants reports whether a record is one to give, and notes that its partition came so far.

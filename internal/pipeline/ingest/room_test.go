@@ -126,7 +126,7 @@ func TestAVeryLargeClaimEndsOnceTheCollectorHasBeenThrough(t *testing.T) {
 		events    int
 		collected bool
 	}{{30_000, false}, {100_000, true}} {
-		t.Run(fmt.Sprint(tc.events), func(t *testing.T) {
+		t.Run(strconv.Itoa(tc.events), func(t *testing.T) {
 			s := &scale{}
 			a, gate := gated(&world{}, s, 512<<20)
 			s.gate = gate

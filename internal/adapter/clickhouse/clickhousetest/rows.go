@@ -13,6 +13,8 @@ import (
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
+// Moments of the events that tests make, in Unix milliseconds: when they take place, the
+// same a day later, and when they are received.
 var (
 	Noon     = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC).UnixMilli()
 	NextDay  = Noon + 24*time.Hour.Milliseconds() // in April

@@ -11,7 +11,7 @@ import (
 )
 
 var flagRenewalTests = map[string]func(*testing.T, *Fixture){
-	"a set is followed while a website moves away and back": func(t *testing.T, f *Fixture) {
+	"a set is followed while a website moves away and back": func(_ *testing.T, f *Fixture) {
 		s, from, to := f.flags(), f.Organization(), f.Organization()
 		w := f.Website(from.ID)
 		f.flag(s, from.ID, "", "base")
@@ -99,7 +99,7 @@ var flagRenewalTests = map[string]func(*testing.T, *Fixture){
 		each.expectSent("rolled back", o.ID, "flag nav")
 		late.expectSent("rolled back, which was all that was heard of", o.ID, "flag nav", "segment staff")
 	},
-	"whatever the clocks of those who change flags say, only what they change is read": func(t *testing.T, f *Fixture) {
+	"whatever the clocks of those who change flags say, only what they change is read": func(_ *testing.T, f *Fixture) {
 		s, o := f.flags(), f.Organization()
 		a, b := f.flag(s, o.ID, "", "a"), f.flag(s, o.ID, "", "b")
 		f.segment(s, o.ID, "", "staff")
@@ -115,7 +115,7 @@ var flagRenewalTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 	},
-	"of a store that is behind what is held, only what it has otherwise is read": func(t *testing.T, f *Fixture) {
+	"of a store that is behind what is held, only what it has otherwise is read": func(_ *testing.T, f *Fixture) {
 		s, o := f.flags(), f.Organization()
 		f.flag(s, o.ID, "", "a")
 		f.flag(s, o.ID, "", "b")
@@ -128,7 +128,7 @@ var flagRenewalTests = map[string]func(*testing.T, *Fixture){
 		each.held[o.ID] = f.made(o.ID, ahead, []*flag.Flag{was.Find("", "a").Record, &newer}, was.Segments)
 		each.expectSent("behind", o.ID, "flag b")
 	},
-	"what is held of a version with another time or id is not the same": func(t *testing.T, f *Fixture) {
+	"what is held of a version with another time or id is not the same": func(_ *testing.T, f *Fixture) {
 		s, o := f.flags(), f.Organization()
 		f.flag(s, o.ID, "", "a")
 		f.segment(s, o.ID, "", "staff")

@@ -12,9 +12,9 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// refuser stands before a server and answers what has a word in it itself, with the
+// Rejecter stands before a server and answers what has a word in it itself, with the
 // exceptions that are left to it; then the server does.
-type refuser struct {
+type Rejecter struct {
 	net.Listener
 	server string
 	word   []byte
@@ -24,17 +24,17 @@ type refuser struct {
 	said int
 }
 
-// Silence is the exception of a server that hangs: none, for ever.
-const Silence proto.Error = -1
+// ErrSilence is the exception of a server that hangs: none, for ever.
+const ErrSilence proto.Error = -1
 
-// Rejected returns the settings of cfg by way of a refuser.
-func Rejected(t *testing.T, cfg config.ClickHouse, word string, codes ...proto.Error) (config.ClickHouse, *refuser) {
+// Rejected returns the settings of cfg by way of a Rejecter.
+func Rejected(t *testing.T, cfg config.ClickHouse, word string, codes ...proto.Error) (config.ClickHouse, *Rejecter) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &refuser{Listener: l, server: cfg.Addr[0], word: []byte(word), left: codes}
+	r := &Rejecter{Listener: l, server: cfg.Addr[0], word: []byte(word), left: codes}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -53,7 +53,7 @@ func Rejected(t *testing.T, cfg config.ClickHouse, word string, codes ...proto.E
 	return cfg, r
 }
 
-func (r *refuser) serve(client net.Conn) {
+func (r *Rejecter) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", r.server)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *refuser) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		if code, ok := r.next(packets[:n]); code == Silence {
+		if code, ok := r.next(packets[:n]); code == ErrSilence {
 			continue
 		} else if ok {
 			var b proto.Buffer
@@ -86,7 +86,7 @@ func (r *refuser) serve(client net.Conn) {
 	}
 }
 
-func (r *refuser) next(packet []byte) (proto.Error, bool) {
+func (r *Rejecter) next(packet []byte) (proto.Error, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.left) == 0 || !bytes.Contains(packet, r.word) {
@@ -99,14 +99,14 @@ func (r *refuser) next(packet []byte) (proto.Error, bool) {
 }
 
 // RespondWith gives it more exceptions to answer with.
-func (r *refuser) RespondWith(codes ...proto.Error) {
+func (r *Rejecter) RespondWith(codes ...proto.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = append(r.left, codes...)
 }
 
 // Met returns how many it has answered.
-func (r *refuser) Met() int {
+func (r *Rejecter) Met() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.said
